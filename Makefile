@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build quick test check bench docs dist tools clean
+.PHONY: help build quick test check bench long docs dist tools clean
 
 UV := .build/uv/bin/uv
 BIN := .venv/bin
@@ -49,6 +49,9 @@ check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contract
 	cargo fmt --all --check
 	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
 	$(BIN)/pytest -q tests/test_catalogue.py tests/test_language.py tests/test_pages.py
+
+long: build .build/dev.stamp ## what takes hours: kill matrices, simulations, soaks (goes on where it was ended; writes benchmarks/LONG.md)
+	$(BIN)/python benchmarks/long.py
 
 bench: build .build/dev.stamp ## measure the cost of the lab itself: engine, observers, noise (informational; takes long)
 	$(BIN)/python benchmarks/run.py

@@ -1,7 +1,9 @@
-"""What holds for all tests: the signals of a terminal, and properties that have no time limit.
+"""What holds for all tests: the signals of a terminal, properties that have no time limit, and which tests are left out.
 
 Where tests were started in the background or by nohup SIGINT, SIGQUIT and SIGHUP are ignored, and every process that is
 started inherits that. A limit on how long an example may take would make every property a timed test on a busy machine.
+
+Tests marked `long` belong to `make long`. They run only where the words of -m speak of them: `pytest -m long tests/simulated`.
 """
 
 import signal
@@ -11,12 +13,25 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import sizes
+
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+BUSY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("busy machine", BUSY)
+settings.register_profile("many", BUSY, max_examples=100 * sizes.EXAMPLES)
 settings.load_profile("busy machine")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave the long tests out, unless they are asked for."""
+    if "long" in config.option.markexpr:
+        return
+    left_out = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 import assay.controls
 from assay.experiment import read
 from assay.selftest.control import obstacle, run_control
+from assay.selftest.counts import Side, settled
 
 FOLDER = Path(assay.controls.__file__).parent
 TRIES = 3
@@ -20,7 +21,10 @@ def files(*, anytime: bool, families: str = "CDEGLNSTW") -> list[Path]:
 
 
 def hold(path: Path, lab: Path) -> None:
-    """The rule catches its lie and clears its twin, and no other rule accuses the twin; else the test fails."""
+    """The rule catches its lie and clears its twin, and no other rule accuses the twin; else the test fails.
+
+    Where noise of the platform spoiled every try, the test says so and is skipped.
+    """
     control = read.control(path)
     assert control is not None
     why = obstacle(control)
@@ -31,6 +35,10 @@ def hold(path: Path, lab: Path) -> None:
         heard.append(run_control(path, lab / str(attempt)))
         if heard[-1].caught and heard[-1].cleared and not heard[-1].false_alarms:
             return
+    lie, twin = settled(heard) or (None, None)
+    unjudged = [one.why for one in (lie, twin) if one is not None and one.side is Side.NOT_JUDGED]
+    if unjudged and {one.side for one in (lie, twin)} <= {Side.CAUGHT, Side.CLEARED, Side.NOT_JUDGED}:
+        pytest.skip(f"{path.stem} could not be judged in {TRIES} tries: {unjudged[0]}")
     told = [
         f"{side}: {finding.rule} {finding.state} {finding.statement} {finding.observed}"
         for one in heard

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay import catalogue
+from assay.evidence import sources
 from assay.laboratory import rule_pages
 from assay.records import Scope
 
@@ -60,6 +61,13 @@ def test_entry_imports_no_other_entry(kind, name):
 @pytest.mark.parametrize("kind", ["targets", "workloads", "observers", "parsers"])
 def test_constant_is_named_like_its_file(kind):
     assert [catalogue.find(kind, name).name for name in catalogue.names(kind)] == list(catalogue.names(kind))
+
+
+@pytest.mark.parametrize("name", catalogue.names("observers"))
+def test_an_observers_evidence_has_words(name):
+    observer = catalogue.find("observers", name)
+    assert observer.sources, "it says in words what its evidence is"
+    assert [key for key in observer.gives if sources.of(key).words == key] == []
 
 
 @pytest.mark.parametrize("scope", list(Scope))

@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from assay_process import Bench, announced, kill, wait_until
+from sizes import few_and_many
 
 INTERRUPTED = "assay: interrupted. All changes of the machine are undone. Finished runs are in the notebook."
-POINTS = 20
+POINTS = (5, 20)
+"""Moments at which a lab is ended: in every run, and in `make long`."""
 LATEST_S = 5.5
 """The random moments lie between the start and this: start, images, preparing, every phase, removal of several trials."""
 EARLY_S = 0.5
@@ -147,10 +149,11 @@ def assert_undone(entries):
 @pytest.mark.root
 @pytest.mark.slow
 @needs_root
-def test_random_moments(bench):
+@few_and_many("points", *POINTS)
+def test_random_moments(bench, points):
     (bench.home / "e.toml").write_text(EXPERIMENT)
     chance, plan, before, had = random.Random(), None, {}, 0
-    ways = [signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL] * (POINTS // 5)
+    ways = [signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL] * (points // 5)
     for number, way in enumerate(ways):
         lab = bench.start(*RUN)
         moment = chance.uniform(0.1, LATEST_S)
@@ -177,7 +180,7 @@ def test_random_moments(bench):
         now = finished(bench)
         assert {trial: now[trial] for trial in before} == before, "finished trials stay as they are and are not run again"
         before = now
-    assert had > POINTS // 2, "the moments hit labs that had something"
+    assert had > points // 2, "the moments hit labs that had something"
     assert_completed(bench, before)
 
 

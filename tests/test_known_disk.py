@@ -120,10 +120,12 @@ def test_nothing_above_the_disk_is_sound(told, name):
 @pytest.mark.parametrize("name", sorted(HONEST))
 def test_what_is_honest_comes_out_at_the_disks_speed_and_names_the_limiter(told, name):
     verdict, seconds = told[name]
-    assert 0.95 * LIMIT <= verdict.value <= bound(seconds), labels.label(verdict)
+    assert verdict.value <= bound(seconds), labels.label(verdict)
+    if disturbed := failed(verdict) & NOISE:
+        pytest.skip(f"could not be judged: {', '.join(sorted(disturbed))} in each of {TRIES} runs")
+    assert verdict.value >= 0.95 * LIMIT, labels.label(verdict)
     assert "limited by the declared 50 MB/s" in labels.label(verdict)
-    others = failed(verdict)
-    assert verdict.state is VerdictState.SOUND or (others and others <= NOISE), labels.label(verdict)
+    assert verdict.state is VerdictState.SOUND, labels.label(verdict)
 
 
 @pytest.mark.slow

@@ -153,11 +153,13 @@ def test_the_report_is_small(quick):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_lab_itself_costs_little(quick):
     """A run that only noise spoiled is done again, and costs again: what is held is the cost of five runs."""
     assert quick.own_cpu_s * RUNS / len(quick.document["runs"]) < MOST_OWN_CPU_S
 
 
+@pytest.mark.long
 def test_help_answers_at_once():
     """The least of five, for whoever else computes here makes the others dearer."""
     costs = []

@@ -1,4 +1,4 @@
-"""Assay: benchmarks that say what their numbers really are."""
+"""Assay: measure storage, network and directory performance, and audit every number."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def open(lab: str | Path, which: str | None = None) -> Lab:  # noqa: A001 - read as `assay.open`
-    """One experiment of a notebook, to be read: the newest, or the one whose name begins with `which` (docs/python.md).
+    """Open one experiment of a notebook for reading: the newest, or the one whose name begins with `which` (docs/python.md).
 
-    Raises UsageError naming what there is.
+    Raises UsageError with the existing names.
     """
     from importlib import import_module  # by name: every module below imports this package first, and none of them the laboratory
 

@@ -10,6 +10,7 @@ from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.cli.terminal import tables
 from assay.records import Change, Conclusion, Observations, Outcome
+from sizes import few_and_many
 
 LEVELS = ("ext4", "xfs", "btrfs", "f2fs")
 
@@ -74,9 +75,9 @@ def test_one_candidate_is_no_family():
     assert {(one.adjusted_by, one.tested) for one in found} == {("Holm", 2)}
 
 
+@few_and_many("sets", 60, 300)
 @pytest.mark.parametrize("of", [None, "ext4", "btrfs"])
-def test_among_equals_a_difference_is_claimed_in_five_of_a_hundred_at_most(case, of):
-    sets = 300
+def test_among_equals_a_difference_is_claimed_in_five_of_a_hundred_at_most(case, of, sets):
     claims = (Conclusion.MATTERS, Conclusion.IMMATERIAL)
     wrong = sum(any(one.conclusion in claims for one in case.answer(drawn(seed, 0.01, of))) for seed in range(sets))
     assert wrong / sets <= 0.05 + 3 * (0.05 * 0.95 / sets) ** 0.5

@@ -58,23 +58,23 @@ def test_counts_by_kind_add_up_and_what_has_no_interval_is_not_counted(compared)
 def test_the_answer_comes_first_with_the_exact_interval_and_every_false_alarm_is_told():
     told = SameResults(compared=(RIGHT,) * 98 + (FALSE_ALARM, FALSE_ALARM), blocks=5)
     lines = same_report.text(told).splitlines()
-    assert lines[0].startswith("2 of 100 comparisons of the same with itself said to differ and to matter")
+    assert lines[0].startswith("false alarms: 2 of 100 comparisons (95 % CI")
     assert "0.2 % to 7 %" in lines[0]
-    assert "kept, or not shown to be broken" in lines[0]
+    assert "not shown to be exceeded" in lines[0]
     assert lines[2].startswith("files, number 7: w create: operations per second: b is faster: 1.10 times the rate of a (")
     assert lines[2].endswith(" [UNVERIFIED, S04]")
-    assert lines[-1] == "rules of comparisons that speak against some of the 100: S04 2"
+    assert lines[-1] == "failed rules in 100 comparisons: S04 2"
 
 
 @pytest.mark.parametrize(
     ("alarms", "gate", "status", "said"),
     [
-        (0, Gate.STRICT, 0, "of both: kept"),
-        (4, Gate.STRICT, 0, "not shown to be broken"),
-        (6, Gate.ON, 0, "not shown to be broken"),
-        (6, Gate.STRICT, BAD_VERDICT, "not shown to be broken"),
-        (12, Gate.ON, BAD_VERDICT, "of both: the promise is broken"),
-        (12, Gate.OFF, 0, "of both: the promise is broken"),
+        (0, Gate.STRICT, 0, "limit of both 5 %: met"),
+        (4, Gate.STRICT, 0, "not shown to be exceeded"),
+        (6, Gate.ON, 0, "not shown to be exceeded"),
+        (6, Gate.STRICT, BAD_VERDICT, "not shown to be exceeded"),
+        (12, Gate.ON, BAD_VERDICT, "limit of both 5 %: exceeded"),
+        (12, Gate.OFF, 0, "limit of both 5 %: exceeded"),
     ],
 )
 def test_the_gate_closes_where_more_are_told_apart_than_chance_explains(alarms, gate, status, said):
@@ -86,7 +86,7 @@ def test_the_gate_closes_where_more_are_told_apart_than_chance_explains(alarms, 
 def test_nothing_compared_is_no_success():
     told = SameResults(compared=(LOST, LOST), blocks=5, complete=False)
     text = same_report.text(told)
-    assert text.startswith("nothing was compared; interrupted")
+    assert text.startswith("no comparison finished; interrupted")
     assert "reads: not compared: the run failed (2 times)" in text
 
 

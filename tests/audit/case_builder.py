@@ -65,6 +65,14 @@ DIRECTIONS = {
 }
 
 
+def kind_of(operation: str) -> str:
+    """The workload that does such an operation."""
+    trees = ("walk", "file")
+    if DIRECTIONS.get(operation) is not Direction.METADATA:
+        return "bulk_io"
+    return "backup_read" if operation in trees else "metadata"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Seen:
     """What the observers are to have seen; None = nobody looked."""
@@ -141,7 +149,7 @@ def experiment_of(made: Made) -> Experiment:
         title="t",
         question="q",
         targets=(TargetSpec(name="d", kind="directory"),),
-        workloads=(WorkloadSpec(name="w", kind="bulk_io", knobs=made.knobs),),
+        workloads=(WorkloadSpec(name="w", kind=kind_of(made.operation), knobs=made.knobs),),
         factors=(),
         measures=(measure_of(made),),
         limits=made.experiment_limits,

@@ -120,7 +120,8 @@ def test_without_asking_for_a_host_many_findings_would_change():
         both = replace(case, observations=also_of(case.observations, "s", 10).on_all())
         told = [examine(replace(rule, about=About.ALL_LOAD_HOSTS), case) for rule in RULES]
         for rule, before in zip(RULES, told, strict=True):
-            after = rule.check(replace(both, thresholds=limits.thresholds(rule.id))) if rule.applies(both) is None else before
+            judged = replace(both, thresholds=limits.thresholds(rule.id))
+            after = rule.check(judged) if rule.applies(judged) is None else before
             changed |= {rule.id} if (after.state, after.statement) != (before.state, before.statement) else set()
     assert len(changed) >= 8, sorted(changed)
 

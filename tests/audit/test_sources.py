@@ -27,7 +27,7 @@ def judged(rule, case):
 def test_every_rule_of_tiers_and_durability_says_what_it_looks_at_in_words_of_its_own(rule):
     assert rule.reads, "it names the evidence that it looks at"
     for key in rule.reads:
-        assert sources.of(key).words != key, f"{key} has no words in evidence/sources.py"
+        assert sources.of(key).words != key, f"{key} has no words at its observer"
 
 
 def test_every_observers_evidence_that_rules_read_is_given_by_somebody():
@@ -39,7 +39,7 @@ def test_every_observers_evidence_that_rules_read_is_given_by_somebody():
 def test_a_pass_names_the_file_or_call_that_told_it():
     finding = judged("T08", case_of(READ, "T08"))
     assert finding.state is State.PASS
-    assert "L2 process counters: what the processes made storage read (/proc/PID/io)" in finding.evidence
+    assert "L2 process counters: bytes read from storage (/proc/PID/io)" in finding.evidence
 
 
 def test_tracepoints_are_named_where_they_were_there():
@@ -52,7 +52,7 @@ def test_who_cannot_tell_says_how_to_get_what_lacks_and_why_it_was_not_there():
     made = but(READ, storage_bytes=None, missing={"L2.read": "observer process_io failed: no such file"})
     finding = judged("T08", case_of(made, "T08"))
     assert finding.state is State.UNVERIFIED
-    assert "process_io failed: no such file): a kernel that accounts" in finding.advice
+    assert "process_io failed: no such file), needs a kernel with task I/O accounting" in finding.advice
     assert "the package bpftrace" in finding.advice
     finding = judged("D02", case_of(but(WRITTEN, flushes=None), "D02"))
     assert (finding.state, "Linux 5.5" in finding.advice) == (State.UNVERIFIED, True)

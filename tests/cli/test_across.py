@@ -99,7 +99,7 @@ def test_what_only_one_has_is_left_out_and_named(tmp_path, capsys):
     assert f"btrfs: only in {second}" in said
     assert f"matters_share: 0.05 in {first}, 0.1 in {second}" in said
     assert across(first, second, json_to=None, gate=Gate.OFF) == 0
-    assert "Not the same in both notebooks" in capsys.readouterr().out
+    assert "Differences between the notebooks" in capsys.readouterr().out
 
 
 def test_the_same_experiment_is_taken_from_a_notebook_of_several(tmp_path, capsys):
@@ -146,4 +146,4 @@ def test_arms_that_stood_apart_are_not_called_drifting_and_trials_are_told_apart
     said = capsys.readouterr().out
     assert "not interleaved (S04)" in said
     assert "drifts" not in said
-    assert f"Trials of {second} are counted on after those of {first}: its trial 1 is 11 here" in said
+    assert f"Trials of {second} are renumbered: its trial 1 is 11 here" in said

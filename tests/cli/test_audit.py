@@ -75,11 +75,11 @@ def test_verdicts_by_other_rules_are_named_with_the_rules_that_made_the_differen
         store.judge("0.0.9-0123456789ab", [old])
     audit(lab, "a-mail", json_to=None, gate=Gate.OFF)
     said = capsys.readouterr().out
-    assert f"Judged before by 0.0.9-0123456789ab, now by {judge.ruleset()}: 1 of 1 verdicts changed:" in said
+    assert f"Rules 0.0.9-0123456789ab -> {judge.ruleset()}: 1 of 1 verdicts changed:" in said
     assert f"{first.id} {measure}: INVALID -> {verdict.state.value}" in said
 
 
 def test_where_only_todays_rules_judged_nothing_is_said_of_others(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab")
     audit(lab, "a-mail", json_to=None, gate=Gate.OFF)
-    assert "Judged before" not in capsys.readouterr().out
+    assert "Rules 0" not in capsys.readouterr().out

@@ -37,7 +37,7 @@ def test_an_orphan_is_told_and_then_undone(ledger, capsys):
     assert [one["state"] for one in told["cleaned"]] == ["undone"]
     assert not ledger.exists()
     assert verb.doctor(json_to=None, fix=True) == 0
-    assert "Orphans: none." in capsys.readouterr().out
+    assert "Left by killed labs: nothing." in capsys.readouterr().out
 
 
 def test_what_cannot_be_undone_is_a_failure(ledger, capsys):
@@ -69,4 +69,4 @@ def test_a_bare_machine_is_told_what_it_lacks(tmp_path):
     assert gaps, "observers say why they cannot look"
     text = verb.text(verb.Health(host="bare", abilities=tuple(found.values()), gaps=gaps, orphans=(), cleaned=()))
     assert "no  mkfs.xfs" in text
-    assert "Evidence that will be missing:" in text
+    assert "Missing evidence:" in text

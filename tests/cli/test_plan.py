@@ -24,7 +24,7 @@ def test_the_plan_says_trials_schedule_and_effects(capsys: pytest.CaptureFixture
     assert verb.plan(FOLDER / "filesystems.toml", NO_LAB, json_to=None) == 0
     shown = capsys.readouterr().out
     assert "15 = 3 target x 5 blocks" in shown
-    assert "2 contrasts per measure (10 tested together), paired arms; smallest relevant effect 10 %" in shown
+    assert "2 contrasts per measure (10 tests, Holm-adjusted), paired arms; smallest relevant effect 10 %" in shown
     assert "CV 3 %" in shown
     assert "14.3 %" in shown
 
@@ -42,7 +42,7 @@ def test_missing_evidence_is_named_with_the_rules_that_want_it(tmp_path: Path) -
     assert {"page_cache", "block"} <= {one.observer for one in preview.missing}
     assert all(one.reason for one in preview.missing)
     assert preview.unverified
-    assert "unverified  here, for want of that evidence" in verb.text(read.read(FOLDER / "filesystems.toml"), preview)
+    assert "unverified  for lack of that evidence" in verb.text(read.read(FOLDER / "filesystems.toml"), preview)
 
 
 def test_mistakes_pass_through(tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_what_is_known_is_said_in_the_plan() -> None:
     known = History(trial_ns=2_000_000_000, cv={measure.name: 0.02 for measure in experiment.measures})
     preview = verb.preview_of(experiment, Local(), known)
     told = verb.text(experiment, preview)
-    assert "about 30 s (as earlier trials took)" in told
-    assert f"CV 2 % ({experiment.measures[0].name}, seen before)" in told
+    assert "about 30 s (from earlier trials)" in told
+    assert f"CV 2 % ({experiment.measures[0].name}, earlier runs)" in told
     assert "CV 10 %" not in told
 
 

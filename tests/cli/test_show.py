@@ -56,7 +56,7 @@ def test_a_run_that_is_not_there(lab, run, words):
 
 
 def test_no_run_is_none_to_choose_from(lab):
-    with pytest.raises(UsageError, match="expected one that was kept: there is none yet"):
+    with pytest.raises(UsageError, match="expected a kept run: there is none yet"):
         show(lab, "nothing-yet", "1/1", json_to=None)
 
 
@@ -64,7 +64,7 @@ def test_a_damaged_run_says_what_is_wrong_with_it(tmp_path):
     lab = cli_notebook.lab(tmp_path / "lab", judged=False)
     (kept,) = lab.glob("a-mail*/trials/0003/attempt-1/run.json")
     kept.write_bytes(kept.read_bytes()[:-1])
-    with pytest.raises(DamagedError, match=r"run 0003/1 cannot be shown: .*run.json: .* bytes instead of .*--resume"):
+    with pytest.raises(DamagedError, match=r"run 0003/1 is damaged: .*run.json: .* bytes instead of .*--resume"):
         show(lab, "a-mail", "3/1", json_to=None)
 
 
@@ -77,7 +77,7 @@ def test_how_a_figure_was_made_is_said(tmp_path, capsys):
         drained = made.phase(drain_ns=10**9)
         kept.add(made.run(kept.plan.trials[0], phases=(drained,)), made.observations())
     show(tmp_path, None, "1/1", json_to=None)
-    line = f"{made.RATE}: the drain of 1 s is charged; without that 1,000/s"
-    assert f"how it was counted:\n    {line}\n" in capsys.readouterr().out
+    line = f"{made.RATE}: the drain of 1 s is charged; uncorrected 1,000/s"
+    assert f"corrections:\n    {line}\n" in capsys.readouterr().out
     show(tmp_path, None, "1/1", json_to="-")
     assert json.loads(capsys.readouterr().out)["treatments"] == {made.RATE: line.removeprefix(f"{made.RATE}: ")}

@@ -30,7 +30,7 @@ def test_a_shipped_chain_is_answered_first_and_drawn(bench, chain, tmp_path):
     done = bench.run("size", chain, "--picture", page)
     assert (done.returncode, done.stderr) == (0, "")
     assert ANSWERS[chain.stem] in done.stdout.split("\n\n")[1]
-    assert "What remains when one fails" in done.stdout
+    assert "Failure of one unit" in done.stdout
     assert ANSWERS[chain.stem] in page.read_text().replace("&#39;", "'")
     assert bench.run("size", chain, "--picture", drawing).returncode == 0
     assert ET.parse(drawing).getroot().tag.endswith("svg")

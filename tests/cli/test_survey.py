@@ -155,7 +155,7 @@ def test_every_mistake_is_told_at_once(bench, tree):
         "'a/b'",
         "no/p.gif",
         "'.gif'",
-        f"found {tree}, which",
+        f"found {tree}; expected a file in a writable directory",
     )
     assert [one in done.stderr for one in told] == [True] * len(told)
     assert len(done.stderr.splitlines()) == len(told)

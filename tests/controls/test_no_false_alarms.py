@@ -21,7 +21,10 @@ TRIES = 3
 KINDS = tuple(shipped())
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=[kind.name.replace(" ", "-") for kind in KINDS])
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.long] * kind.name.endswith("xfs"), id=kind.name.replace(" ", "-")) for kind in KINDS],
+)
 def test_a_sound_trial_is_not_called_invalid(kind):
     if kind.obstacle is not None:
         pytest.skip(kind.obstacle)

@@ -329,6 +329,7 @@ def test_a_thousand_levels_cost_no_descriptors(engine, tmp_path):
         subprocess.run(["rm", "-rf", "--", tmp_path / ("d" * 20)], check=True)
 
 
+@pytest.mark.long
 def test_a_wide_directory_needs_little_memory_and_keeps_all_walkers_at_work(engine, tmp_path):
     make(tmp_path / "few", {b"f": 1})
     wide = tmp_path / "wide"

@@ -6,9 +6,9 @@ import pytest
 from assay import catalogue
 from assay.records import Change, Severity, State
 from comparison_cases import case
+from sizes import few_and_many
 
 RULE = catalogue.find("rules", "autocorrelation")
-SETS = 300
 
 
 def wandering(correlation, spread=0.05, seed=1):
@@ -62,12 +62,13 @@ def test_equal_runs_follow_nothing():
     assert RULE.check(case("S07", lambda t: 100.0, blocks=8)).state is State.PASS
 
 
+@few_and_many("sets", 40, 300)
 @pytest.mark.parametrize("blocks", [8, 12, 30])
 @pytest.mark.parametrize("skewed", [False, True])
-def test_independent_runs_are_rarely_accused(blocks, skewed):
+def test_independent_runs_are_rarely_accused(blocks, skewed, sets):
     draw = np.random.default_rng(blocks)
     noise = (lambda: draw.exponential(0.2)) if skewed else (lambda: draw.normal(0, 0.1))
     alarms = sum(
-        RULE.check(case("S07", lambda t: 100 * math.exp(noise()), blocks=blocks)).state is State.FAIL for _ in range(SETS)
+        RULE.check(case("S07", lambda t: 100 * math.exp(noise()), blocks=blocks)).state is State.FAIL for _ in range(sets)
     )
-    assert alarms / SETS <= 0.015 + 3 * math.sqrt(0.015 / SETS)
+    assert alarms / sets <= 0.015 + 3 * math.sqrt(0.015 / sets)

@@ -8,10 +8,11 @@ import notebook_records as made
 from assay import catalogue
 from assay.records import Conclusion, Precision, Severity, State
 from comparison_cases import of_runs
+from sizes import few_and_many
 
 RULE = catalogue.find("rules", "multiplicity")
 LEVELS = ("ext4", "xfs", "btrfs", "zfs")
-SETS = 300
+SETS = few_and_many("sets", 60, 300)
 
 
 def runs_of(asked, blocks, spread=0.01, seed=1, slower=(), begun=None):
@@ -81,26 +82,28 @@ def test_two_pairs_have_no_test():
     assert "too few pairs" in RULE.applies(case(made.experiment(), blocks=2))
 
 
-def test_the_adjusted_p_lets_a_difference_through_in_5_percent():
+@SETS
+def test_the_adjusted_p_lets_a_difference_through_in_5_percent(sets):
     """Of sets of three contrasts between equal arms, how often any difference is left after the adjustment."""
     asked = made.experiment(LEVELS)
     claimed = 0
-    for seed in range(SETS):
+    for seed in range(sets):
         plan, runs = runs_of(asked, 5, seed=seed)
         found = [of_runs("S06", asked, plan, runs, which).comparison for which in range(3)]
         claimed += any(one.adjusted_p_value <= 0.05 for one in found)
-    assert claimed / SETS <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / SETS)
+    assert claimed / sets <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / sets)
 
 
-def test_the_interval_over_the_looks_holds_at_the_look_that_is_liked_best():
+@SETS
+def test_the_interval_over_the_looks_holds_at_the_look_that_is_liked_best(sets):
     """Equal arms are looked at after every block from the third on, and left where the interval is furthest from 1."""
     asked, outside, fooled = replace(made.experiment(), repeats=12), 0, 0
-    for seed in range(SETS):
+    for seed in range(sets):
         plan, runs = runs_of(asked, 12, seed=seed)
         looks = [of_runs("S06", asked, plan, [r for r in runs if r.run.trial.block < begun]) for begun in range(3, 12)]
         best = min(looks, key=lambda one: one.comparison.p_value)
         fooled += best.comparison.p_value <= 0.05
         bound = RULE.check(best).bound
         outside += not bound.low <= 1 <= bound.high
-    assert fooled / SETS > 0.1, "the lie: the 95 % interval at that look excludes the truth far too often"
-    assert outside / SETS <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / SETS)
+    assert fooled / sets > 0.1, "the lie: the 95 % interval at that look excludes the truth far too often"
+    assert outside / sets <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / sets)

@@ -9,9 +9,9 @@ from assay import catalogue
 from assay.experiment import plan as planning
 from assay.records import Severity, State
 from comparison_cases import of_runs
+from sizes import few_and_many
 
 RULE = catalogue.find("rules", "predecessor_effect")
-SETS = 200
 
 
 def case(*, effect=0.0, spread=0.01, seed=1, blocks=8, clients=(), path="target", cause="xfs", asked_seed=1):
@@ -62,9 +62,10 @@ def test_too_few_runs_cannot_be_told():
     assert "too few runs" in RULE.applies(case(blocks=2))
 
 
+@few_and_many("sets", 40, 200)
 @pytest.mark.parametrize("clients", [(), (1, 2, 4)])
-def test_noise_is_rarely_accused(clients):
+def test_noise_is_rarely_accused(clients, sets):
     alarms = sum(
-        RULE.check(case(spread=0.1, seed=seed, asked_seed=seed, clients=clients)).state is State.FAIL for seed in range(SETS)
+        RULE.check(case(spread=0.1, seed=seed, asked_seed=seed, clients=clients)).state is State.FAIL for seed in range(sets)
     )
-    assert alarms / SETS <= 0.01 + 3 * math.sqrt(0.01 / SETS)
+    assert alarms / sets <= 0.01 + 3 * math.sqrt(0.01 / sets)

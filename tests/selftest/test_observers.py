@@ -44,7 +44,7 @@ def test_pairs_are_really_run_and_said(capsys, monkeypatch):
     assert paired.measure_observers(paired.Request(names="cpu,pressure", pairs=3, json_to="-")) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["schema"], told["observers"], told["margin"]) == ("assay.selftest-observers/1", ["cpu", "pressure"], 0.02)
-    assert [one["figure"] for one in told["loads"]] == ["operations a second", "processor time an operation"]
+    assert [one["figure"] for one in told["loads"]] == ["operations per second", "CPU time per operation"]
     load = told["loads"][0]
     assert load["low"] <= load["ratio"] <= load["high"]
     assert (load["pairs"], load["confidence"]) == (3, 0.95)
@@ -62,5 +62,5 @@ def test_a_ratio_beyond_the_margin_closes_the_gate(capsys, monkeypatch):
     monkeypatch.setattr(paired, "once", once)
     assert paired.measure_observers(paired.Request(names="cpu", pairs=5, gate=Gate.ON)) == BAD_VERDICT
     said = capsys.readouterr().out
-    assert said.startswith("with cpu: 0.5")
+    assert said.startswith("with cpu: operations per second x 0.5")
     assert "beyond the margin" in said

@@ -54,7 +54,7 @@ ACCUSED = Tried(kind="twin of holes", spoke=frozenset({"D01", "T06"}), accused={
 
 def test_the_answer_comes_first_and_each_accusation_is_told():
     lines = sound_report.text(SoundResults(tried=(SOUND,) * 199 + (ACCUSED,), skipped={"steal": "needs root"})).splitlines()
-    assert lines[0].startswith("1 of 200 sound trials accused; run again here, at most 2.8 % of such trials are")
+    assert lines[0].startswith("false alarms: 1 of 200 sound trials; upper limit of the 95 % CI 2.8 %")
     assert lines[2] == "twin of holes: T06: holes"
     assert any(line.split()[:5] == ["T06", "1", "of", "1", "2.5"] for line in lines)
     assert any("D01" in line and "0 of 200" in line for line in lines)
@@ -63,12 +63,12 @@ def test_the_answer_comes_first_and_each_accusation_is_told():
 
 def test_none_of_200_is_at_most_two_in_a_hundred():
     text = sound_report.text(SoundResults(tried=(SOUND,) * 200, skipped={}))
-    assert text.startswith("0 of 200 sound trials accused; run again here, at most 1.8 % of")
+    assert text.startswith("false alarms: 0 of 200 sound trials; upper limit of the 95 % CI 1.8 %")
 
 
 def test_nothing_judged_is_no_success():
     text = sound_report.text(SoundResults(tried=(Tried(kind="x", failed="the run failed"),), skipped={}, complete=False))
-    assert text.startswith("nothing was judged; interrupted")
+    assert text.startswith("no trial was judged; interrupted")
     assert "x: not judged: the run failed" in text
 
 

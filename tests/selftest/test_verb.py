@@ -128,7 +128,7 @@ def told(*outcomes, complete=True):
 def test_the_answer_comes_first_and_the_sums_last():
     good = outcome(Side.CAUGHT, Side.CLEARED)
     lines = lies_report.text(told(*[good] * 28)).splitlines()
-    assert lines[0].startswith("28 of 28 lies caught, 0 of 28 twins accused; run again here, at least 87.7 % of these lies")
+    assert lines[0].startswith("28 of 28 lies caught, 0 of 28 twins accused; 95 % CI limits: at least 87.7 % caught")
     assert "at most 12.3 %" in lines[0]
     assert "skipped: needs root" in "\n".join(lines)
     last = "\n".join(lines[lines.index(next(line for line in lines if line.startswith("sum"))) :])
@@ -156,7 +156,7 @@ def test_as_an_object_with_nulls_where_nothing_was_judged():
 
 
 def test_nothing_judged_is_no_success():
-    assert lies_report.text(told()).startswith("nothing was judged")
+    assert lies_report.text(told()).startswith("no control was judged")
 
 
 def test_every_mistake_of_the_call_at_once(tmp_path):
@@ -207,7 +207,7 @@ def test_an_ordinary_user_is_told_what_was_skipped():
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [one["skipped"] for one in found["controls"]] == ["needs root", "needs root"]
-    assert found["answer"] == "nothing was judged"
+    assert found["answer"] == "no control was judged"
 
 
 def test_the_labs_own_cost(tmp_path):

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.catalogue import resolved
 from assay.errors import InputErrors
 from assay.experiment import read as read_file
 from assay.records import StopRule
-from assay.settings.knobs import resolved
 from assay.settings.load import (
     LEAST_ROUND_NS,
     LEAST_ROUNDS,

@@ -22,14 +22,15 @@ from assay.laboratory.results import judged_anew
 from assay.notebook import read
 from assay.notebook.store import Store
 from assay.records import Conclusion, Observations
+from sizes import few_and_many, first_and_all
 
 MATTERS = 0.05
 CV = 0.03
 BLOCKS = (3, 5, 10)
-EQUALS = 400
+EQUALS = few_and_many("sets", 60, 400)
 """Notebooks of each kind of noise and number of blocks."""
-POWERS = 3000
-"""Of each number of blocks: three points are four standard errors of a power of 80 %."""
+POWERS = few_and_many("sets", 150, 3000)
+"""Of each number of blocks: three points are four standard errors of a power of 80 % of 3000."""
 PARQUET = 20
 KINDS = ("lognormal", "bimodal", "drifting", "outliers")
 
@@ -82,24 +83,27 @@ def error(share: float, sets: int) -> float:
 
 
 @cache
-def equals(kind: str, n: int) -> tuple[float, float]:
+def equals(kind: str, n: int, sets: int) -> tuple[float, float]:
     """Of notebooks without a difference: the share of intervals that hold 1, of answers that one matters."""
-    found = many(EQUALS, n, kind)
+    found = many(sets, n, kind)
     covered = sum(one.ratio.low <= 1 <= one.ratio.high for one in found)
-    return covered / EQUALS, sum(one.conclusion is Conclusion.MATTERS for one in found) / EQUALS
+    return covered / sets, sum(one.conclusion is Conclusion.MATTERS for one in found) / sets
 
 
+@EQUALS
 @pytest.mark.parametrize("n", BLOCKS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_intervals_hold_the_truth_and_equals_are_not_said_to_matter(kind, n):
-    covered, wrong = equals(kind, n)
-    assert covered >= 0.93 - error(0.93, EQUALS)
+def test_intervals_hold_the_truth_and_equals_are_not_said_to_matter(kind, n, sets):
+    covered, wrong = equals(kind, n, sets)
+    assert covered >= 0.93 - error(0.93, sets)
     assert wrong <= 0.05
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-def test_over_all_numbers_of_blocks_93_of_100_intervals_hold_the_truth(kind):
-    covered = [equals(kind, n)[0] for n in BLOCKS]
+def test_over_all_numbers_of_blocks_93_of_100_intervals_hold_the_truth(kind, record_property):
+    covered = [equals(kind, n, 400)[0] for n in BLOCKS]
+    record_property("share of intervals that hold the truth", round(fmean(covered), 4))
     assert fmean(covered) >= 0.93
     assert fmean(covered) <= 0.995, "intervals that hold everything say nothing"
 
@@ -112,21 +116,25 @@ def promised(n: int) -> tuple[float, float]:
     return effect.detectable_share, effect.provable_share
 
 
+@POWERS
 @pytest.mark.parametrize("n", BLOCKS)
-def test_power_is_what_the_plan_promised_within_three_points(n):
+def test_power_is_what_the_plan_promised_within_three_points(n, sets, record_property):
     shown, proved = promised(n)
-    seen = sum(one.p_value <= 0.05 for one in many(POWERS, n, "lognormal", math.log1p(shown))) / POWERS
-    assert seen == pytest.approx(0.80, abs=0.03)
-    answers = [one.conclusion for one in many(POWERS, n, "lognormal", math.log1p(proved))]
-    assert answers.count(Conclusion.MATTERS) / POWERS == pytest.approx(0.80, abs=0.03)
+    within = max(0.03, error(0.80, sets))
+    seen = sum(one.p_value <= 0.05 for one in many(sets, n, "lognormal", math.log1p(shown))) / sets
+    record_property("power at the difference that can be shown", round(seen, 4))
+    assert seen == pytest.approx(0.80, abs=within)
+    answers = [one.conclusion for one in many(sets, n, "lognormal", math.log1p(proved))]
+    assert answers.count(Conclusion.MATTERS) / sets == pytest.approx(0.80, abs=within)
 
 
-def test_the_power_among_many_contrasts_is_what_the_plan_promised_at_least():
+@few_and_many("sets", 40, 200)
+def test_the_power_among_many_contrasts_is_what_the_plan_promised_at_least(sets):
     """One of four arms differs at one condition; at the size for one contrast alone that is seen in 54 of 100 notebooks."""
     asked = made.experiment(("a", "b", "c", "d"), clients=(1, 2))
     plan = made.plan(asked)
     outlook = planning.outlook(asked, plan, planning.History(trial_ns=10**9, cv={made.RATE: CV}))
-    runs, draw, seen, sets = [made.run(trial) for trial in plan.trials], source("among many"), 0, 200
+    runs, draw, seen = [made.run(trial) for trial in plan.trials], source("among many"), 0
     effect = {("b", 1): math.log1p(outlook.effects[0].detectable_share)}
     for _ in range(sets):
         logs = draw.normal(0, CV, len(runs))
@@ -141,28 +149,30 @@ def test_the_power_among_many_contrasts_is_what_the_plan_promised_at_least():
     assert seen / sets >= 0.80 - error(0.80, sets)
 
 
+@EQUALS
 @pytest.mark.parametrize("n", BLOCKS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_at_the_margin_equivalence_is_claimed_in_five_of_a_hundred_at_most(kind, n):
-    found = many(EQUALS, n, kind, math.log1p(MATTERS))
-    wrong = sum(one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL) for one in found) / EQUALS
-    assert wrong <= 0.05 + error(0.05, EQUALS)
+def test_at_the_margin_equivalence_is_claimed_in_five_of_a_hundred_at_most(kind, n, sets):
+    found = many(sets, n, kind, math.log1p(MATTERS))
+    wrong = sum(one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL) for one in found) / sets
+    assert wrong <= 0.05 + error(0.05, sets)
 
 
-def test_at_the_margin_the_five_are_reached_where_the_noise_is_small():
+@few_and_many("sets", 200, 400)
+def test_at_the_margin_the_five_are_reached_where_the_noise_is_small(sets):
     """Else the test above would hold for a comparison that never calls anything equivalent."""
     n, spread = 10, 0.005
     draw = source("margin", n)
-    found = [compared(n, noise("lognormal", draw, n, spread), math.log1p(MATTERS)) for _ in range(EQUALS)]
-    wrong = sum(one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL) for one in found) / EQUALS
-    assert 0.05 - error(0.05, EQUALS) <= wrong <= 0.05 + error(0.05, EQUALS)
+    found = [compared(n, noise("lognormal", draw, n, spread), math.log1p(MATTERS)) for _ in range(sets)]
+    wrong = sum(one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL) for one in found) / sets
+    assert 0.05 - error(0.05, sets) <= wrong <= 0.05 + error(0.05, sets)
 
 
 def ends(one) -> tuple[float, float, float]:
     return one.ratio.value, one.ratio.low, one.ratio.high
 
 
-@pytest.mark.parametrize("number", range(PARQUET))
+@pytest.mark.parametrize("number", first_and_all(range(PARQUET), few=6))
 def test_notebooks_written_and_read_again_say_the_same(tmp_path, number):
     """Every fifth with the audit of all its runs and comparisons, the others with the figures made of what was read."""
     kind, n = KINDS[number % len(KINDS)], 5 if number % 10 == 9 else 3

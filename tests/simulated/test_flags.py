@@ -19,10 +19,10 @@ from assay.laboratory.results import answered
 from assay.records import Observations, Results, State
 from assay.report import markdown, page
 from assay.report.inputs import Pictures
+from sizes import few_and_many
 
 BLOCKS = 16
 RULES = ("S03", "S04", "S05", "S07")
-SETS = 150
 
 
 def source(*name) -> np.random.Generator:
@@ -78,8 +78,8 @@ def wander(draw):
 PLANTED = {
     "S03": (two_groups, "form two groups"),
     "S04": (drift, "over the experiment"),
-    "S05": (after, "Effect of the preceding trial: "),
-    "S07": (wander, " independent values"),
+    "S05": (after, "Effect of the preceding trial"),
+    "S07": (wander, "independent values"),
 }
 
 
@@ -95,11 +95,11 @@ def test_what_is_planted_is_said_by_compare_and_by_the_report(rule):
 
 
 @cache
-def of_plain_noise(blocks, kind):
+def of_plain_noise(blocks, kind, sets):
     """How often each rule accuses runs that differ by plain noise alone."""
     draw = source("plain", blocks, kind)
-    found = [accused(results(draw.normal(0, spread(kind), 2 * blocks), blocks)) for _ in range(SETS)]
-    return {rule: sum(rule in one for one in found) / SETS for rule in RULES}
+    found = [accused(results(draw.normal(0, spread(kind), 2 * blocks), blocks)) for _ in range(sets)]
+    return {rule: sum(rule in one for one in found) / sets for rule in RULES}
 
 
 def spread(kind):
@@ -110,9 +110,10 @@ LEVEL = {"S03": 0.05, "S04": 0.01, "S05": 0.01, "S07": 0.01}
 """The p-value below which a rule speaks (rules/limits.toml; the dip test of S03, of either arm)."""
 
 
+@few_and_many("sets", 50, 150)
 @pytest.mark.parametrize("kind", ["quiet", "loud"])
 @pytest.mark.parametrize("blocks", [5, 10, 20])
 @pytest.mark.parametrize("rule", RULES)
-def test_plain_noise_is_accused_no_more_often_than_the_level_says(rule, blocks, kind):
+def test_plain_noise_is_accused_no_more_often_than_the_level_says(rule, blocks, kind, sets):
     level = LEVEL[rule]
-    assert of_plain_noise(blocks, kind)[rule] <= level + 3 * math.sqrt(level * (1 - level) / SETS)
+    assert of_plain_noise(blocks, kind, sets)[rule] <= level + 3 * math.sqrt(level * (1 - level) / sets)

@@ -18,9 +18,10 @@ from assay.experiment import schedule
 from assay.experiment.plan import Standing
 from assay.records import Precision
 from assay.statistics.contrast import Contrast, interval
+from sizes import few_and_many
 
 WANTED = 0.05
-SETS = 2500
+SETS = few_and_many("sets", 300, 2500)
 PRECISE = replace(made.experiment(), repeats=Precision(half_width_share=WANTED))
 
 
@@ -60,12 +61,13 @@ def ended_by_precision(draw: np.random.Generator, cv: float) -> tuple[int, bool]
     raise AssertionError("it goes on for ever")
 
 
+@SETS
 @pytest.mark.parametrize("cv", [0.03, 0.05, 0.065])
-def test_93_of_100_intervals_that_ended_their_experiment_hold_the_truth(cv: float) -> None:
+def test_93_of_100_intervals_that_ended_their_experiment_hold_the_truth(cv: float, sets: int) -> None:
     """With an end at the third block and one look they would be 90 at a spread of 5 %, which this test tells from 93."""
     draw = source("precision", cv)
-    found = [ended_by_precision(draw, cv) for _ in range(SETS)]
-    assert sum(held for _, held in found) / SETS >= 0.93 - error(0.93, SETS)
+    found = [ended_by_precision(draw, cv) for _ in range(sets)]
+    assert sum(held for _, held in found) / sets >= 0.93 - error(0.93, sets)
     assert min(blocks for blocks, _ in found) >= planning.LEAST_PRECISE
 
 
@@ -76,9 +78,10 @@ def drifting(draw: np.random.Generator, blocks: int, key: str) -> list[float]:
     return [sum(arm * next(logs) for arm in row) for row in rows]
 
 
+@SETS
 @pytest.mark.parametrize("blocks", [3, 4, 5, 10])
-def test_a_drift_is_not_taken_for_a_difference_however_the_order_fell(blocks: int) -> None:
+def test_a_drift_is_not_taken_for_a_difference_however_the_order_fell(blocks: int, sets: int) -> None:
     """Of blocks that are shuffled each by itself 14, 9, 6 and 5 of 100 say so: in some all begin with the same arm."""
     draw = source("drifting", blocks)
-    found = [interval(contrast(drifting(draw, blocks, f"{number}:0")), 0.95) for number in range(SETS)]
-    assert sum(not low <= 0 <= high for low, high in found) / SETS <= 0.05
+    found = [interval(contrast(drifting(draw, blocks, f"{number}:0")), 0.95) for number in range(sets)]
+    assert sum(not low <= 0 <= high for low, high in found) / sets <= 0.05

@@ -16,10 +16,11 @@ from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.scaling.law import scaling
 from assay.records import Factor, Observations, ScalingKind, Series, Shape
+from sizes import few_and_many
 
 NUMBERS = (1, 2, 4, 8, 16, 32)
 NOISE = 0.03
-SETS = 60
+SETS = few_and_many("sets", 20, 60)
 S = 1_000_000_000
 
 
@@ -44,21 +45,23 @@ def told(seed, contention, coherency):
     return one
 
 
+@SETS
 @pytest.mark.parametrize(("contention", "coherency"), [(0.05, 0.005), (0.02, 0.01)])
-def test_a_peak_that_is_claimed_holds_the_truth(contention, coherency):
+def test_a_peak_that_is_claimed_holds_the_truth(contention, coherency, sets):
     """Nominal 95 %, 91 to 94 % in longer series; nearly all of those that are there are claimed."""
     peak = math.sqrt((1 - contention) / coherency)
-    claimed = [one.at for seed in range(SETS) if (one := told(seed, contention, coherency)).at is not None]
+    claimed = [one.at for seed in range(sets) if (one := told(seed, contention, coherency)).at is not None]
     held = sum(at.low <= peak <= at.high for at in claimed)
-    assert len(claimed) >= 0.9 * SETS
+    assert len(claimed) >= 0.9 * sets
     assert held / len(claimed) >= 0.88, held / len(claimed)
 
 
+@SETS
 @pytest.mark.parametrize(("contention", "coherency"), [(0.0, 0.0), (0.1, 0.0), (0.05, 0.0004)])
-def test_no_peak_is_claimed_that_is_not_in_the_range(contention, coherency):
+def test_no_peak_is_claimed_that_is_not_in_the_range(contention, coherency, sets):
     """A straight line, Amdahl's law, and a peak at 49 of 32."""
-    claimed = sum(told(seed, contention, coherency).at is not None for seed in range(SETS))
-    assert claimed <= 0.05 * SETS
+    claimed = sum(told(seed, contention, coherency).at is not None for seed in range(sets))
+    assert claimed <= 0.05 * sets
 
 
 def started(n, early):

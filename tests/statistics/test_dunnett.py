@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.dunnett import alike, dunnett, exceeded
+from assay.statistics.multiple_comparisons import alike, dunnett, exceeded
+from sizes import few_and_many
 
 BLOCKS = np.array([1.0, 1.3, 0.8, 1.1, 0.9])
 
@@ -27,13 +28,15 @@ def test_what_blocks_share_is_taken_out():
     assert min(second, third) > 0.05
 
 
+@few_and_many("sets", 100, 500)
 @pytest.mark.parametrize(("candidates", "blocks"), [(2, 3), (3, 5), (6, 5), (3, 10)])
-def test_the_error_over_all_candidates_is_five_percent(candidates, blocks):
-    draw, sets, wrong = np.random.default_rng(7), 500, 0
+def test_the_error_over_all_candidates_is_five_percent(candidates, blocks, sets):
+    draw, wrong = np.random.default_rng(7), 0
     for _ in range(sets):
         arms = np.exp(draw.normal(0, 0.03, (candidates + 1, blocks)) + draw.normal(0, 0.3, blocks))
         wrong += min(dunnett(arms[0], arms[1:])) <= 0.05
-    assert 0.05 - 3 * 0.01 <= wrong / sets <= 0.05 + 3 * 0.01
+    error = (0.05 / sets) ** 0.5  # 0.01 of 500
+    assert 0.05 - 3 * error <= wrong / sets <= 0.05 + 3 * error
 
 
 def test_unlike_spreads_and_too_few_blocks_are_no_case_for_one_variance():

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from assay.statistics.service_demand import Point, Unknown, amounts, demands, highest_rate, quantiles, used_by
+from assay.statistics.queueing import Point, Unknown, amounts, demands, highest_rate, quantiles, used_by
+from sizes import few_and_many
 
 TRUE = (0.05, 20e-6, 90e-6)
 MIXES = {"reads": (9000.0, 1000.0), "even": (4000.0, 4000.0), "writes": (600.0, 6000.0), "few": (900.0, 300.0)}
@@ -51,9 +52,10 @@ def test_a_curve_is_no_line():
     assert demands(list(measured(spread=0, curve=0.4))).is_linear is False
 
 
+@few_and_many("sets", 24, 80)
 @pytest.mark.parametrize("n", [3, 5])
 @pytest.mark.parametrize("which", [tuple(MIXES), ("reads", "writes")])
-def test_the_interval_of_a_mix_that_was_not_measured_holds_its_mean(n, which):
+def test_the_interval_of_a_mix_that_was_not_measured_holds_its_mean(n, which, sets):
     """90 % intervals, of the truth and of the mean of as many trials; the allowance for curves only makes them wider."""
     true = TRUE if len(which) > 2 else (0.0, *TRUE[1:])
     mixes = {name: MIXES[name] for name in which}
@@ -61,7 +63,6 @@ def test_the_interval_of_a_mix_that_was_not_measured_holds_its_mean(n, which):
     truth = true[0] + true[1] * hold[0] + true[2] * hold[1]
     draw = np.random.default_rng(7)
     hits = {"truth": 0, "mean": 0}
-    sets = 80
     for seed in range(sets):
         found = demands(list(measured(mixes, n=n, seed=seed, true=true)), draws=300)
         low, _, high = quantiles(used_by(found, hold))
@@ -71,9 +72,9 @@ def test_the_interval_of_a_mix_that_was_not_measured_holds_its_mean(n, which):
     assert min(hits.values()) >= 0.87 * sets
 
 
-def test_the_interval_of_a_demand_holds_the_truth():
+@few_and_many("sets", 24, 80)
+def test_the_interval_of_a_demand_holds_the_truth(sets):
     hits = np.zeros(3)
-    sets = 80
     for seed in range(sets):
         found = demands(list(measured(n=4, seed=seed)), draws=300)
         for place, true in enumerate(TRUE):

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay import measures
-from assay.evidence import ladder
-from assay.measures.timelines import value_at
-from assay.records import Direction, Finding, Judged, Limit, Meaning, Measure, Observations, Phase, State, Value
+from assay.measures import limits
+from assay.measures.limits import Traffic
+from assay.measures.timelines import interpolated
+from assay.records import Direction, Finding, Judged, Meaning, Measure, Observations, Phase, State, Value
 from assay.units import Unit
 
 NEAR = 0.5
@@ -98,7 +99,7 @@ def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]
     for device in dict.fromkeys(device for place in judged.run.places for device in place.devices):
         for series in seen.over_time(phase.name, "block", "io_ticks", f"device:{device}"):
             if len(series.at_ns) > 1 and phase.end_ns > phase.start_ns:
-                busy = value_at(series, phase.end_ns) - value_at(series, phase.start_ns)
+                busy = interpolated(series, phase.end_ns) - interpolated(series, phase.start_ns)
                 used = min(1.0, busy * TICKS_NS / (phase.end_ns - phase.start_ns))
                 yield Link(part=Part.DEVICE_TIME, name=device, used=used)
 
@@ -116,22 +117,12 @@ def _declared(judged: Judged, phase: Phase) -> Iterator[Link]:
 
 def _counted(judged: Judged, phase: Phase, seen: Observations, held: Collection[str]) -> Iterator[Link]:
     """What passed a device, by its own counters, of the limits that it was given and that L04 held nothing against."""
-    limits = [limit for place in judged.run.places for limit in place.limits if limit.device not in held]
-    seconds = (phase.end_ns - phase.start_ns) / 1e9
-    for limit in limits if seconds > 0 else ():
-        step = ladder.limited(phase, seen, limit)
-        for link in _shares(limit, step, seconds) if step else ():
-            if link.used >= SEEN:
-                yield link
-
-
-def _shares(limit: Limit, step: ladder.Step, seconds: float) -> Iterator[Link]:
-    """The shares of a limit in bytes and of one in requests."""
-    both = ((step.bytes, limit.bytes_per_s, Unit.BYTES_PER_S), (step.operations, limit.ops_per_s, Unit.PER_S))
-    for amount, per_s, unit in both:
-        if per_s:
-            used, way = amount / seconds / per_s, limit.direction
-            yield Link(part=Part.DECLARED, name=limit.device, used=used, limit=per_s, unit=unit, direction=way)
+    declared = [limit for place in judged.run.places for limit in place.limits if limit.device not in held]
+    for limit in declared:
+        for one in limits.of_device(phase, seen, limit, Traffic.LOAD):
+            if one.share >= SEEN:
+                way = limit.direction
+                yield Link(part=Part.DECLARED, name=one.name, used=one.share, limit=one.per_s, unit=one.unit, direction=way)
 
 
 def _held(one: Finding) -> Link | None:

@@ -6,14 +6,43 @@ upper-case constant named TARGET, WORKLOAD, OBSERVER, RULE or PARSER. `names` li
 """
 
 from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, TrialCase
-from assay.catalogue.find import CONSTANTS, USUAL, Kind, Plug, find, help_of, names, rule_named, rules_of, watchers
+from assay.catalogue.find import (
+    CONSTANTS,
+    USUAL,
+    Kind,
+    Plug,
+    find,
+    help_of,
+    names,
+    noun_of,
+    rule_named,
+    rules_of,
+    sources_of,
+    watchers,
+    watching,
+)
 from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls
-from assay.catalogue.knobs import PLACEMENT, TIMING, Knob, KnobKind
-from assay.catalogue.plugs import Beside, Evidence, Observer, ObserverScope, Order, Parser, Rule, Setting, Target, Undo, Workload
+from assay.catalogue.knobs import FREE, PLACEMENT, TIMING, Knob, KnobKind, resolved
+from assay.catalogue.plugs import (
+    Beside,
+    Evidence,
+    Observer,
+    ObserverScope,
+    Order,
+    Parser,
+    Rule,
+    Setting,
+    Source,
+    Target,
+    Undo,
+    Watch,
+    Workload,
+)
 from assay.units import Unit
 
 __all__ = [
     "CONSTANTS",
+    "FREE",
     "PLACEMENT",
     "TIMING",
     "USUAL",
@@ -38,16 +67,22 @@ __all__ = [
     "Process",
     "Rule",
     "Setting",
+    "Source",
     "Syscalls",
     "Target",
     "TrialCase",
     "Undo",
     "Unit",
+    "Watch",
     "Workload",
     "find",
     "help_of",
     "names",
+    "noun_of",
+    "resolved",
     "rule_named",
     "rules_of",
+    "sources_of",
     "watchers",
+    "watching",
 ]

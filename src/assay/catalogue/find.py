@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, overload
 
-from assay.catalogue.plugs import Observer, Parser, Rule, Target, Workload
+from assay.catalogue.plugs import Observer, Parser, Rule, Source, Target, Watch, Workload
 from assay.errors import UsageError
 from assay.records import Scope
 
@@ -55,19 +55,37 @@ def find(kind: Kind, name: str) -> Plug:
 
 def rules_of(scope: Scope) -> tuple[Rule, ...]:
     """The rules of one scope, by id. What says in its text that it has another scope is not imported, for that costs time."""
-    folder = Path(importlib.import_module("assay.rules").__path__[0])
     others = tuple(f"scope=Scope.{one.name}," for one in Scope if one is not scope)
-    likely = (name for name in names("rules") if not _says(folder / f"{name}.py", others))
+    likely = (name for name in names("rules") if not any(word in _text("rules", name) for word in others))
     return tuple(sorted((rule for name in likely if (rule := find("rules", name)).scope is scope), key=lambda rule: rule.id))
 
 
-def _says(source: Path, words: Sequence[str]) -> bool:
-    """Whether one of these words stands in a module's text; not where there is none."""
+@functools.cache
+def _text(kind: Kind, name: str) -> str:
+    """The text of an entry; empty where there is none."""
     try:
-        text = source.read_text(encoding="utf-8")
+        return (Path(importlib.import_module(f"assay.{kind}").__path__[0]) / f"{name}.py").read_text(encoding="utf-8")
     except OSError:
-        return False
-    return any(word in text for word in words)
+        return ""
+
+
+def sources_of(key: str) -> tuple[Source, ...]:
+    """What observers say of evidence with a key's layer (`page_cache`, `L9`, `fact:device`); imports those that speak of it."""
+    words = (f'keys="{key.partition(".")[0]}.', f'keys="{key}"')
+    speaking = [name for name in names("observers") if any(word in _text("observers", name) for word in words)]
+    return tuple(source for name in speaking for source in find("observers", name).sources)
+
+
+def watching(*when: Watch) -> tuple[str, ...]:
+    """The observers that `assay stat` runs without being asked, in these cases; imports none of them."""
+    words = [f"watch=Watch.{one.name}," for one in when]
+    return tuple(name for name in names("observers") if any(word in _text("observers", name) for word in words))
+
+
+def noun_of(operation: str) -> str | None:
+    """What answers call an operation in the plural, as a workload says it (literally in its module); None where none does."""
+    speaking = (name for name in names("workloads") if f'"{operation}": "' in _text("workloads", name))
+    return next((noun for name in speaking if (noun := find("workloads", name).nouns.get(operation))), None)
 
 
 def watchers(named: Sequence[str] | None) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from assay.frozen import dataclass
@@ -26,6 +27,10 @@ class KnobKind(StrEnum):
     """A count or a list of CPU numbers."""
 
 
+FREE = ".*"
+"""The end of a knob's name that stands for any name there: `variables.*`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Knob:
     """One setting of a target or workload: its type, its default, its help in one line."""
@@ -40,6 +45,11 @@ class Knob:
     """For CHOICE, and for each item of TEXTS where not empty."""
     low: int | None = None
     high: int | None = None
+
+
+def resolved(knobs: Iterable[Knob], given: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the given knobs, with the defaults of all others."""
+    return {knob.name: knob.default for knob in knobs if not knob.name.endswith(FREE)} | dict(given)
 
 
 PLACEMENT = (

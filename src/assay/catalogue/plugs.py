@@ -121,6 +121,10 @@ class Workload:
     """Bytes of space that it needs on the target."""
     seconds: Callable[[Mapping[str, Value]], float] = lambda knobs: 10.0
     """A guess of how long it runs, for plans without history."""
+    nouns: Mapping[str, str] = field(default_factory=dict)
+    """Operation -> its plural in answers (`random reads`), where that is not its name with an s."""
+    lookups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Operation that only reads metadata -> the operations whose objects it looks up; none where it reads names alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +145,28 @@ class ObserverScope(StrEnum):
     """At the edges of each phase (quiet, armed, last, drained), and every `every_s` between."""
     TRIAL = "trial"
     """Once before the first and once after the last phase."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A kind of evidence in words, and what a machine must allow for it."""
+
+    keys: str
+    """A pattern of evidence keys, written out in the module: it is looked for in its text."""
+    words: str
+    way: str
+
+
+class Watch(StrEnum):
+    """When `assay stat` runs an observer that nobody asked for."""
+
+    ALWAYS = "always"
+    KEPT = "kept"
+    """Where the run is kept, to be compared with others."""
+    PASSING = "passing"
+    """Where the run is not kept."""
+    SERVER = "server"
+    """Where the command is a client of a server."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +199,10 @@ class Observer:
     scope: ObserverScope = ObserverScope.PHASE
     beside: Beside | None = None
     """What has to run all the time for it; it then looks at the edges of phases."""
+    sources: tuple[Source, ...] = ()
+    """Its evidence in words; of several patterns that fit a key the longest counts."""
+    watch: Watch | None = None
+    """When `assay stat` runs it without being asked."""
     on_request: bool = False
     """Whether it looks only where an experiment names it (`observers = ["*", "tracepoints"]`)."""
 

@@ -47,7 +47,7 @@ def chosen(baseline: Path, candidate: Path) -> tuple[Path, Path]:
     first = folder_of(baseline, None)
     second = folder_of(candidate, first.name)
     if first.resolve() == second.resolve():
-        raise UsageError(f"found one experiment twice, {first}; expected two notebooks, or two folders of experiments")
+        raise UsageError(f"found one experiment twice, {first}; expected two notebooks, or two directories of experiments")
     return first, second
 
 
@@ -63,7 +63,9 @@ def folder_of(path: Path, alike: str | None) -> Path:
 def compared(joined: Joined, folders: tuple[Path, Path], names: Names) -> Results:
     """The two with their answers. Raises UsageError where nothing can be compared."""
     if any(factor.path == NOTEBOOK for factor in joined.results.experiment.factors[:-1]):
-        raise UsageError(f"found a factor {NOTEBOOK!r} in {folders[0]}; expected another name: it stands for the two themselves")
+        raise UsageError(
+            f"found a factor {NOTEBOOK!r} in {folders[0]}; expected another name: this one is reserved for the two notebooks"
+        )
 
     loads = [notebook.load(folder) for folder in folders]
 
@@ -82,7 +84,7 @@ def renumbered(joined: Joined, names: Names) -> str:
     """How the trials of the second notebook are counted, which a reason may name; empty where it has no run."""
     places = [(trial(run), trial(own)) for run, (side, own) in joined.origin.items() if side]
     here, own = min(places, default=(0, 0))
-    return f"Trials of {names[1]} are counted on after those of {names[0]}: its trial {own} is {here} here" if places else ""
+    return f"Trials of {names[1]} are renumbered: its trial {own} is {here} here" if places else ""
 
 
 def trial(run: str) -> int:
@@ -98,4 +100,4 @@ def different(joined: Joined, names: Names) -> list[str]:
 def differences(joined: Joined, names: Names) -> str:
     """The same below a title; empty where they are the same."""
     lines = [f"    {one}" for one in different(joined, names)]
-    return "\n".join(("Not the same in both notebooks", *lines)) if lines else ""
+    return "\n".join(("Differences between the notebooks", *lines)) if lines else ""

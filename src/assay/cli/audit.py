@@ -52,12 +52,12 @@ def changed(former: Results, now: Results) -> str:
     others = [line(name, old, new) for name, old, new in both if old.state is not new.state]
     more = [f"    and {len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []
     counted = f"{len(others)} of {len(both)} verdicts changed"
-    first = f"Judged before by {former.ruleset}, now by {now.ruleset}: {counted}{':' if others else '.'}"
+    first = f"Rules {former.ruleset} -> {now.ruleset}: {counted}{':' if others else '.'}"
     return "\n".join((first, *others[:MOST_NAMED], *more)) if both else ""
 
 
 def line(name: str, old: Verdict, new: Verdict) -> str:
     """`0003/1 stream.read.bytes_per_s: SOUND -> TAINTED (L01)`."""
     failed = [{finding.rule for finding in failures(one.findings)} for one in (old, new)]
-    why = ", ".join(sorted(failed[1] - failed[0])) or ", ".join(f"{rule} no more" for rule in sorted(failed[0] - failed[1]))
+    why = ", ".join(sorted(failed[1] - failed[0])) or ", ".join(f"{rule} passes now" for rule in sorted(failed[0] - failed[1]))
     return f"    {name}: {old.state.value} -> {new.state.value}{f' ({why})' if why else ''}"

@@ -78,10 +78,10 @@ def lines(statement: Statement, findings: Sequence[Finding], state: VerdictState
 
 
 def outcome_text(finding: Finding) -> str:
-    """`fails`, `passes`; `notes` where a failure changes nothing."""
+    """`fails`, `passes`; `note` for a failure without consequence."""
     if finding.state is State.PASS:
         return "passes"
-    return "notes" if finding.severity is Severity.NOTES else "fails"
+    return "note" if finding.severity is Severity.NOTES else "fails"
 
 
 def understood(statement: Statement) -> Iterator[str]:

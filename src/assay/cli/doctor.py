@@ -1,4 +1,4 @@
-"""What this machine allows, which evidence will be missing and how to get it, and what killed labs left behind."""
+"""Check what this machine supports, which evidence will be missing, and what killed labs left behind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FREE_TOOLS = ("losetup", "mount", "umount", "setpriv", "filefrag", "fio")
 
 @dataclass(frozen=True, kw_only=True)
 class Ability:
-    """One thing that this machine allows, or why not and what would change that."""
+    """A capability of this machine; if absent, the reason and the remedy."""
 
     name: str
     allowed: bool
@@ -32,7 +32,7 @@ class Ability:
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """An observer that cannot look here, and the evidence that is missing then."""
+    """An observer that does not work here, and the evidence that will be missing."""
 
     observer: str
     evidence: tuple[str, ...]
@@ -41,7 +41,7 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class Health:
-    """All that the doctor found."""
+    """All findings of the doctor."""
 
     host: str
     abilities: tuple[Ability, ...]
@@ -51,7 +51,7 @@ class Health:
 
 
 def doctor(json_to: str | None, fix: bool) -> int:
-    """Print what was found; with `fix`, undo what orphans left. 0, or 1 where something of ours could not be undone."""
+    """Print the findings; with `fix`, clean up after killed labs. Return 0, or 1 if a cleanup failed."""
     host = Local()
     ledger = Ledger()
     orphans = ledger.orphans(host)
@@ -62,7 +62,7 @@ def doctor(json_to: str | None, fix: bool) -> int:
 
 
 def abilities(host: Host) -> tuple[Ability, ...]:
-    """What the machine allows us, in the order in which it matters."""
+    """Return the capabilities of the machine, the most important first."""
     return (
         *(_ability(name, serves, check(host)) for name, serves, check in CHECKS),
         *(_ability(tool, serves, next(iter(tools.missing(host, (tool,))), None)) for tool, serves in _tools()),
@@ -71,7 +71,7 @@ def abilities(host: Host) -> tuple[Ability, ...]:
 
 def _tools() -> tuple[tuple[str, str], ...]:
     made = tuple((tool, f"target loopfs with {kind.name}") for kind in FILESYSTEMS.values() for tool in kind.tools)
-    return (*made, *((tool, "workload command, if it calls it" if tool == "fio" else "target loopfs") for tool in FREE_TOOLS))
+    return (*made, *((tool, "workload command with fio" if tool == "fio" else "target loopfs") for tool in FREE_TOOLS))
 
 
 def _ability(name: str, serves: str, reason: str | None) -> Ability:
@@ -79,24 +79,24 @@ def _ability(name: str, serves: str, reason: str | None) -> Ability:
 
 
 def gaps(host: Host) -> tuple[Gap, ...]:
-    """The observers that cannot look at this host."""
+    """Return the observers that do not work on this host."""
     observers = (catalogue.find("observers", name) for name in catalogue.names("observers"))
     found = ((observer, observer.available(host)) for observer in observers)
     return tuple(Gap(observer=observer.name, evidence=observer.gives, reason=reason) for observer, reason in found if reason)
 
 
 def _root(host: Host) -> str | None:
-    return None if host.is_root() else "found that we are not root; expected root for mounts and limits: use sudo"
+    return None if host.is_root() else "not root. Use sudo for mounts and limits."
 
 
 def _cachestat(host: Host) -> str | None:
     if host.syscalls is None:
-        return "found no system calls on this host; expected Assay installed there"
+        return "no system calls on this host. Install Assay there."
     with tempfile.NamedTemporaryFile(prefix="assay-") as file:
         try:
             host.syscalls.cachestat(file.name)
         except OSError as error:
-            return f"found that cachestat(2) fails ({error.strerror}); expected Linux 6.5 or newer, for proofs of cold caches"
+            return f"cachestat(2) fails ({error.strerror}). Proof of cold caches needs Linux 6.5 or newer."
     return None
 
 
@@ -104,65 +104,69 @@ def _pressure(host: Host) -> str | None:
     try:
         host.read("/proc/pressure/io")
     except OSError as error:
-        return f"found no /proc/pressure/io ({error.strerror}); expected it: boot with psi=1"
+        return f"/proc/pressure/io: {error.strerror}. Boot with psi=1."
     return None
 
 
 def _counters(host: Host) -> str | None:
-    """perf_event_open(2) by the user's own processes, and a processor (real or virtual) that counts for them."""
+    """Return why perf_event_open(2) does not work for the user's own processes, or the CPU has no counters."""
     if not any(name.startswith(("cpu", "armv8")) for name in host.list("/sys/bus/event_source/devices")):
         return (
-            "found no hardware counters below /sys/bus/event_source/devices; expected a PMU: "
-            "the engine's instructions and cycles per operation are unknown here (a virtual machine without one)"
+            "no hardware counters below /sys/bus/event_source/devices (a virtual machine without a PMU)."
+            " Instructions and cycles per operation of the engine stay unknown."
         )
     try:
         level = int(host.read("/proc/sys/kernel/perf_event_paranoid"))
     except (OSError, ValueError):
-        return (
-            "found no /proc/sys/kernel/perf_event_paranoid; expected a kernel with perf events: the engine's own cost is unknown"
-        )
+        return "no /proc/sys/kernel/perf_event_paranoid. The cost of the engine stays unknown without a kernel with perf events."
     if level <= 2 or host.is_root():
         return None
-    return f"found kernel.perf_event_paranoid = {level}; expected 2 or less: sysctl kernel.perf_event_paranoid=2"
+    return f"kernel.perf_event_paranoid = {level} (limit 2). Run sysctl kernel.perf_event_paranoid=2."
 
 
 def _memory(host: Host) -> str | None:
     if cgroups.hierarchy(host, "memory") is None:
-        return "found no memory control group; expected one for the knob `memory`: boot with cgroup_enable=memory"
-    return None if host.is_root() else "found that we are not root; expected root to make a group for the knob `memory`: use sudo"
+        return "no memory cgroup for the knob `memory`. Boot with cgroup_enable=memory."
+    return None if host.is_root() else "not root. Use sudo to create the cgroup of the knob `memory`."
 
 
 CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
     ("root", "loop devices, mounts, limits", _root),
-    ("cachestat", "proof that a cache was cold (T01, T12, D01)", _cachestat),
+    ("cachestat", "proof of cold caches (T01, T12, D01)", _cachestat),
     ("throttle", "knobs `limit.*` of loopfs", throttle.obstacle),
     ("memory limit", "knob `memory`", _memory),
     ("pressure", "stall time of CPU, memory and disk", _pressure),
-    ("perf counters", "the engine's own cost per operation", _counters),
+    ("perf counters", "CPU cost per operation of the engine", _counters),
 )
 
 
 def text(health: Health) -> str:
-    """For people: what is allowed, what is missing, what was cleaned."""
+    """Return the findings for people: capabilities, missing evidence, cleanup."""
     width = max(len(one.name) for one in health.abilities)
-    lines = [f"{'yes' if one.allowed else 'no ':4}{one.name:{width}}  {one.reason or one.serves}" for one in health.abilities]
+    lines = [
+        f"{'yes' if one.allowed else 'no ':4}{one.name:{width}}  {one.reason.removeprefix(f'{one.name}: ') or one.serves}"
+        for one in health.abilities
+    ]
     lines += ["", *_gap_lines(health.gaps), "", *_orphan_lines(health)]
     return "\n".join(lines)
 
 
 def _gap_lines(missing: tuple[Gap, ...]) -> list[str]:
     if not missing:
-        return ["Evidence: every observer can look at this machine."]
+        return ["Evidence: all observers work on this machine."]
     return [
-        "Evidence that will be missing:",
+        "Missing evidence:",
         *(f"  {gap.observer}: {', '.join(gap.evidence)}\n      {gap.reason}" for gap in missing),
     ]
 
 
 def _orphan_lines(health: Health) -> list[str]:
     if not health.orphans:
-        return ["Orphans: none."]
+        return ["Left by killed labs: nothing."]
     if not health.cleaned:
         left = [f"  {entry}" for orphan in health.orphans for entry in orphan.entries]
-        return ["Orphans (left by a lab that was killed; `assay doctor --fix` undoes them):", *left]
-    return ["Orphans:", *(f"  {one.state:7}{one.entry}{': ' + one.reason if one.reason else ''}" for one in health.cleaned)]
+        return ["Left by a killed lab (clean up with `assay doctor --fix`):", *left]
+    return [
+        "Cleanup after killed labs:",
+        *(f"  {one.state:7}{one.entry}{': ' + one.reason if one.reason else ''}" for one in health.cleaned),
+    ]

@@ -18,7 +18,7 @@ from assay.terminal.table import Row, table
 
 
 def export(lab: Path, which: str | None, form: str, to: Path, names: tuple[str, ...], *, json_to: str | None) -> int:
-    """Export one experiment of a lab, or all, by today's rules; what is damaged is told on standard error. Gives 0."""
+    """Export one experiment of a lab, or all, by the current rules; report damaged runs on standard error. Gives 0."""
     folders = notebook.folders(lab) if which is None else (notebook.choose(lab, which),)
     done = write(readable(folders), Format(form), to, names)
     deliver(
@@ -31,16 +31,16 @@ def export(lab: Path, which: str | None, form: str, to: Path, names: tuple[str, 
 
 
 def readable(folders: tuple[Path, ...]) -> list[Kept]:
-    """The experiments with their results; those of which nothing can be read, and damaged runs, are told and left out."""
+    """Return the experiments with their results; report and skip what is damaged."""
     found: list[Kept] = []
     for folder in folders:
         try:
             results = current(folder)
         except DamagedError as error:
-            print(f"assay: left out {folder.name}: {error}", file=sys.stderr)
+            print(f"assay: {folder.name} skipped: {error}", file=sys.stderr)
             continue
         for place, why in results.damaged.items():
-            print(f"assay: left out {folder.name}/{place}: {why}", file=sys.stderr)
+            print(f"assay: {folder.name}/{place} skipped: {why}", file=sys.stderr)
         found.append((folder, results))
     return found
 

@@ -74,7 +74,7 @@ def conclude(request: Request, experiment: Experiment, plan: Plan, what: tuple[R
     result = shown.LoadResult(experiment=experiment, run=run, whole=whole, verdicts=verdicts)
     deliver(request.json_to, "load", lambda: shown.as_plain(result), (lambda: shown.text(result)) if finished else None)
     if not finished:
-        print(f"assay: the load {run.outcome}: {run.error}", file=sys.stderr)
+        print(f"assay: load {run.outcome}: {run.error}", file=sys.stderr)
         return FAILED
     judged = Judged(run=run, verdicts={verdict.measure: verdict for verdict in verdicts})
     return status(Results(experiment=experiment, plan=plan, runs=(judged,)), request.gate)

@@ -1,4 +1,4 @@
-"""What an experiment will take and what it can show, before anything is run: schedule, time, missing evidence, effects."""
+"""An experiment before its first trial: schedule, duration, missing evidence, detectable effects."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Preview:
 
 
 def plan(file: Path, lab: Path, json_to: str | None) -> int:
-    """Print the plan of an experiment file for this machine, with what the lab knows of it. Raises InputErrors, UsageError."""
+    """Print the plan of an experiment file for this machine. Raises InputErrors, UsageError."""
     experiment = read(file)
     preview = preview_of(experiment, Local(), history(lab, experiment))
     deliver(json_to, "plan", lambda: to_plain(preview), lambda: text(experiment, preview))
@@ -63,9 +63,9 @@ def plan(file: Path, lab: Path, json_to: str | None) -> int:
 
 
 def preview_of(experiment: Experiment, host: Host, known: planning.History | None = None) -> Preview:
-    """Draw the schedule, size it by what is known of earlier runs, and ask the observers what they will see on this host.
+    """Draw the schedule, size it by earlier runs, and query the observers about this host.
 
-    Raises UsageError where the workloads ask for processors that it has not.
+    Raises UsageError for CPUs that the host does not have.
     """
     mistakes = placement.mistakes(host, experiment)
     if mistakes:
@@ -120,11 +120,11 @@ def _among(key: str, patterns: tuple[str, ...] | list[str]) -> bool:
 def text(experiment: Experiment, preview: Preview) -> str:
     """The preview for people, the answer first."""
     outlook = preview.outlook
-    guess = "as earlier trials took" if outlook.duration_from == "history" else "as the workloads guess, set-up comes on top"
+    source = "from earlier trials" if outlook.duration_from == "history" else "estimate, without set-up"
     lines = [
         preview.title,
         f"  trials      {outlook.trials:,} = {_arithmetic(experiment, outlook)}",
-        f"  duration    {_lasting(outlook)} ({guess})",
+        f"  duration    {_lasting(outlook)} ({source})",
         f"  schedule    {preview.schedule[:16]} (seed {experiment.seed}, drawn to {preview.plan.drawn_blocks:,} blocks)",
         f"  experiment  {experiment.digest[:16]}",
         *(f"  measure     {measure.name}" for measure in experiment.measures),
@@ -165,22 +165,22 @@ def _duration(ns: int) -> str:
 
 def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
     if outlook.compare is None and experiment.design is None:
-        return ["  compares    nothing: no factor is compared, so there are figures and no ratios"]
+        return ["  compares    nothing: no factor to compare, so figures without ratios"]
     matters = human(experiment.matters_share, Unit.SHARE)
-    together = f" ({outlook.looked_at} tested together)" if outlook.looked_at > 1 else ""
+    together = f" ({outlook.looked_at} tests, Holm-adjusted)" if outlook.looked_at > 1 else ""
     contrasts = (
         f"{outlook.contrasts} contrast{'' if outlook.contrasts == 1 else 's'} per measure{together}, {outlook.design.value} arms"
     )
-    asked = f"  compares    {outlook.compare}, {contrasts}; smallest relevant effect {matters}"
+    first = f"  compares    {outlook.compare}, {contrasts}; smallest relevant effect {matters}"
     if outlook.compare is None:
-        asked = f"  estimates   {outlook.contrasts} effects per measure, Holm-adjusted; smallest relevant effect {matters}"
+        first = f"  estimates   {outlook.contrasts} effects per measure, Holm-adjusted; smallest relevant effect {matters}"
     names = [_spread(effect, precise=isinstance(experiment.repeats, Precision)) for effect in outlook.effects]
     width = max(39, *(len(name) + 3 for name in names)) if names else 0
     return [
-        asked,
-        f"  {'if the spread of a trial is':<{width}}min. detectable   min. provable as relevant",
+        first,
+        f"  {'trial-to-trial variation':<{width}} minimum detectable effect   minimum provable effect",
         *(
-            f"    {name:<{width - 3}} {_percent(effect.detectable_share):>15}   {_percent(effect.provable_share):>25}"
+            f"    {name:<{width - 3}} {_percent(effect.detectable_share):>25}   {_percent(effect.provable_share):>23}"
             for name, effect in zip(names, outlook.effects, strict=True)
         ),
     ]
@@ -188,16 +188,16 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
 
 def _spread(effect: PlannedEffect, *, precise: bool) -> str:
     """`CV 3 %`, with the measure that had it before, and with the blocks that it takes to a precision."""
-    seen = f" ({effect.measure}, seen before)" if effect.measure else ""
+    seen = f" ({effect.measure}, earlier runs)" if effect.measure else ""
     return f"CV {human(effect.cv_share, Unit.SHARE)}{seen}" + (f", {effect.blocks:,} blocks" if precise else "")
 
 
 def _percent(share: float | None) -> str:
-    return "nothing" if share is None else measures.percent(share)
+    return "none" if share is None else measures.percent(share)
 
 
 def _blind(rules: tuple[str, ...]) -> list[str]:
     if not rules:
         return []
     more = f" and {len(rules) - SHOWN_RULES} more" if len(rules) > SHOWN_RULES else ""
-    return [f"  unverified  here, for want of that evidence: {', '.join(rules[:SHOWN_RULES])}{more}"]
+    return [f"  unverified  for lack of that evidence: {', '.join(rules[:SHOWN_RULES])}{more}"]

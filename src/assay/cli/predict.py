@@ -1,4 +1,4 @@
-"""A production load on another platform: how busy it keeps it, what that does to response times, how many machines it takes."""
+"""A production load on another machine: utilisation, response times, number of machines."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def capacity(of: tuple[Path, str | None], measure: str, where: Selection) -> Est
 
 
 def text(found: Prediction) -> str:
-    """The answer, then what it stands on."""
+    """Return the answer, then its basis."""
     question = found.question
     blocks = [f"{question.title}. {question.question}".strip(), wording.answer(found)]
     tables = (
@@ -100,7 +100,7 @@ def text(found: Prediction) -> str:
 def document(found: Prediction) -> dict[str, object]:
     """The answer and what it stands on, for programs; what has no bound is null."""
     question = found.question
-    told: dict[str, object] = {
+    values: dict[str, object] = {
         "title": question.title,
         "answer": wording.answer(found),
         "utilisation": interval(found.utilisation),
@@ -114,7 +114,7 @@ def document(found: Prediction) -> dict[str, object]:
         "validated": found.is_validated,
         "assumptions": list(found.assumptions),
     }
-    return {key: finite(value) for key, value in told.items()}
+    return {key: finite(value) for key, value in values.items()}
 
 
 def of_use(use: ResourceUse) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The main job without a file: measure a directory's storage (or compare two), audit it, report it."""
+"""Measure the storage of a directory, or compare two, without an experiment file."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def experiment_text(directories: Sequence[Path]) -> str:
     size = min(FULL_BYTES, *(shutil.disk_usage(path).free // SPARE_FACTOR for path in directories))
     if size < LEAST_BYTES:
         raise RefusedError(
-            f"found {size * SPARE_FACTOR >> 20} MiB free; expected at least {LEAST_BYTES * SPARE_FACTOR >> 20} MiB: "
-            "name a directory on a file system with more space"
+            f"{size * SPARE_FACTOR >> 20} MiB free (at least {LEAST_BYTES * SPARE_FACTOR >> 20} MiB needed)."
+            " Name a directory on a file system with more space."
         )
     text = text.replace('"256 MiB"', f'"{size >> 20} MiB"')
     names = target_names(directories)
@@ -65,7 +65,7 @@ def check(directories: Sequence[Path]) -> None:
             str(path.resolve()).encode()
         except UnicodeEncodeError as error:
             raise UsageError(
-                f"found {str(path)!r}, whose name is no UTF-8; expected one that an experiment file can hold: rename it"
+                f"found {str(path)!r}, whose name is not UTF-8; expected UTF-8, as in an experiment file: rename it"
             ) from error
 
 

@@ -96,7 +96,7 @@ def done_before(folder: Path, request: Request) -> frozenset[int]:
     if ended and not request.resume and request.sitting is None:
         raise UsageError(
             f"found {len(ended)} finished trials of this experiment in {folder}; expected none: "
-            "--resume completes the schedule, --lab DIR begins another notebook, `assay report` shows what is there"
+            "--resume completes the schedule, --lab DIR starts another notebook, `assay report` shows the finished trials"
         )
     return frozenset(ended)
 
@@ -118,10 +118,10 @@ def chosen_sitting(experiment: Experiment, plan: Plan, level: str | None, finish
     if level is None or level not in levels:
         raise UsageError(
             f"found {'no --sitting' if level is None else f'--sitting {level}'}; "
-            f"expected one of: {', '.join(dict.fromkeys(levels))} (factor {manual[0].path} is changed by hand)"
+            f"expected one of: {', '.join(dict.fromkeys(levels))} (factor {manual[0].path} changes by hand)"
         )
     open_sittings = {trial.sitting for trial in plan.trials if trial.id not in finished and trial.block < plan.blocks}
     for number, name in enumerate(levels):
         if name == level and number in open_sittings:
             return number
-    raise UsageError(f"found every trial of sitting {level} finished; expected one that is still to run")
+    raise UsageError(f"found every trial of sitting {level} finished; expected an unfinished sitting")

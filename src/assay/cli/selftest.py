@@ -65,7 +65,7 @@ def of_sound_trials(request: Request, trials: int) -> int:
     """The audit of sound trials alone; the exit status. Raises UsageError where other words choose what is run."""
     chosen = typed(Request(rules=request.rules, times=request.times))
     if chosen:
-        raise UsageError(f"found {chosen} with --sound; expected the number of trials alone: they are of all kinds")
+        raise UsageError(f"found {chosen} with --sound; expected --sound alone: its trials are of all kinds")
     from assay.selftest import sound
 
     asked = sound.Request(trials=trials, json_to=request.json_to, gate=request.gate, progress=request.progress)
@@ -76,11 +76,12 @@ def of_observers(request: Request, names: str) -> int:
     """The pairs with and without observers; the exit status. Raises UsageError where words of the audit stand beside it."""
     chosen = typed(Request(rules=request.rules, sound=request.sound))
     if chosen or request.audit:
-        raise UsageError(f"found {chosen or '--audit'} with --observers; expected --times N, --json and --gate alone")
+        raise UsageError(f"found {chosen or '--audit'} with --observers; expected only --times, --json, --gate and --progress")
     from assay.selftest import observers as paired
 
     pairs = paired.PAIRS if request.times is None else request.times
-    return paired.measure_observers(paired.Request(names=names, pairs=pairs, json_to=request.json_to, gate=request.gate))
+    asked = paired.Request(names=names, pairs=pairs, json_to=request.json_to, gate=request.gate, progress=request.progress)
+    return paired.measure_observers(asked)
 
 
 def of_the_same(request: Request, comparisons: int) -> int:
@@ -89,8 +90,8 @@ def of_the_same(request: Request, comparisons: int) -> int:
     others = {chosen: bool(chosen), "--audit": request.audit, "--observers": request.observers is not None}
     if any(others.values()):
         raise UsageError(
-            f"found {', '.join(word for word, there in others.items() if there)} with --same; expected the number of comparisons,"
-            " --json, --gate and --progress alone"
+            f"found {', '.join(word for word, there in others.items() if there)} with --same; expected only --json,"
+            " --gate and --progress"
         )
     from assay.selftest import same
 

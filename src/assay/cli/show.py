@@ -47,7 +47,7 @@ def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> di
     for measure in experiment.measures:
         figure = measures.value(judged.run, seen, measure) if measure.name in judged.verdicts else None
         if figure is not None and figure.treatment is not None:
-            before = "" if figure.raw is None else f"; without that {with_unit(figure.raw, figure.unit)}"
+            before = "" if figure.raw is None else f"; uncorrected {with_unit(figure.raw, figure.unit)}"
             found[measure.name] = f"{figure.treatment}{before}"
     return found
 
@@ -57,12 +57,12 @@ def find(folder: Path, run_id: str) -> Judged:
     try:
         judged = notebook.one_result(folder, run_id, judge.ruleset())
     except DamagedError as error:
-        raise DamagedError(f"run {run_id} cannot be shown: {error}; `assay run --resume` measures it anew") from error
+        raise DamagedError(f"run {run_id} is damaged: {error}. Measure it again with `assay run --resume`.") from error
     if judged is not None:
         return whole(folder, notebook.read_plan(folder)[0], judged)
     kept = notebook.scan(folder)
     names = [run.id for run in kept.runs]
-    there = f"one of: {', '.join(names)}" if names else "one that was kept: there is none yet"
+    there = f"one of: {', '.join(names)}" if names else "a kept run: there is none yet"
     damaged = f"; damaged: {', '.join(kept.damaged)}" if kept.damaged else ""
     raise UsageError(f"found no run {run_id} in {folder.name}; expected {there}{damaged}")
 
@@ -87,7 +87,7 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str]) -> 
         head.rstrip(", "),
         f"error: {run.error}" if run.error else "",
         verdict_table(judged),
-        together("how it was counted:", treated),
+        together("corrections:", treated),
         together("over time:", {measure: steady.statement(course) for measure, course in judged.courses.items()}),
         tables.reasons(judged.verdicts.values()),
         doubts(findings),
@@ -168,7 +168,7 @@ def phase_table(phases: tuple[Phase, ...]) -> str:
 def cached(phase: Phase) -> str:
     """What was known of the cache before the clock started."""
     share = phase.cached_share_before
-    return "share not known" if share is None else f"{measures.percent(share)} cached"
+    return "cached share unknown" if share is None else f"{measures.percent(share)} cached"
 
 
 def operations(phase: Phase) -> str:

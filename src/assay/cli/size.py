@@ -1,4 +1,4 @@
-"""A chain of parts: what saturates first, what upgrades buy, what remains after a failure, what it costs."""
+"""A chain of parts: bottleneck, gain of upgrades, throughput after a failure, price."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def measured(lab: Path, measure: str, unit: Unit) -> float | Refusal:
 
 
 def text(sized: Sized) -> str:
-    """The answer, then the tables."""
+    """Return the answer, then the tables."""
     blocks = [
         wording.answer(sized),
         sized.chain.question,
@@ -87,9 +87,9 @@ def text(sized: Sized) -> str:
 def tables(sized: Sized) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
     """Heading, head and rows of what there is to say."""
     every = (
-        ("The parts, in the order of the data", wording.PART_HEAD, wording.part_rows(sized)),
-        ("What upgrades buy", wording.UPGRADE_HEAD, wording.upgrade_rows(sized)),
-        ("What remains when one fails", wording.FAILURE_HEAD, wording.failure_rows(sized)),
+        ("Parts, in the order of the data", wording.PART_HEAD, wording.part_rows(sized)),
+        ("Upgrades", wording.UPGRADE_HEAD, wording.upgrade_rows(sized)),
+        ("Failure of one unit", wording.FAILURE_HEAD, wording.failure_rows(sized)),
     )
     return tuple(one for one in every if one[2])
 
@@ -100,8 +100,8 @@ def _table(heading: str, head: tuple[str, ...], rows: tuple[tuple[str, ...], ...
 
 def document(sized: Sized) -> dict[str, object]:
     """The answer and everything behind it, for programs."""
-    told = {"answer": wording.answer(sized), "remarks": [*wording.remarks(sized)], **to_plain(sized)}
-    return {key: finite(each) for key, each in told.items()}
+    values = {"answer": wording.answer(sized), "remarks": [*wording.remarks(sized)], **to_plain(sized)}
+    return {key: finite(each) for key, each in values.items()}
 
 
 def finite(value: object) -> object:
@@ -135,4 +135,4 @@ def draw(sized: Sized, path: Path) -> None:
     try:
         picture.write(picture.of_chain(drawing, page), path)
     except OSError as error:
-        raise RefusedError(f"found that {path} cannot be written ({error.strerror}); expected room and permission") from error
+        raise RefusedError(f"{path}: not written ({error.strerror}). Check permissions and free space.") from error

@@ -61,29 +61,27 @@ def out_of(*, json_to: str | None, listing: bool, print0: bool) -> Out:
 
 
 def survey(request: Request, now_ns: int) -> int:
-    """Walk the trees and tell what is in them at `now_ns` (since 1970). Gives 0; what could not be read is told.
+    """Walk the trees and show what is in them at `now_ns` (since 1970). Gives 0; what could not be read is reported.
 
     Raises UsageError with every mistake of the call, RefusedError where a file or standard output cannot be written.
     """
-    filters, inodes = resolved(request)
+    filters, inodes = filters_of(request)
     progress = Progress(request)
     try:
-        found = walked(request, filters, inodes, now_ns, progress)
+        found = survey_of(request, filters, inodes, now_ns, progress)
         progress.close()
         show(request, found, [*_written(request, found)])
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # else the reader has enough
-            raise RefusedError(
-                f"found that standard output cannot be written ({error.strerror}); expected room for it"
-            ) from error
+            raise RefusedError(f"standard output: not written ({error.strerror}). Free some space.") from error
     finally:
         progress.close()
     return 0
 
 
-def resolved(request: Request) -> tuple[Filters, dict[str, Inode]]:
+def filters_of(request: Request) -> tuple[Filters, dict[str, Inode]]:
     """The filters, and the directories with their inodes. Raises UsageError with every mistake."""
     filters, mistakes = resolve(request.words, _uid_of)
     inodes, wrong = begin(request.directories)
@@ -104,7 +102,7 @@ def _unwritable(request: Request) -> Iterator[str]:
     """What stands against the files that are to be written, known before a long walk."""
     for path in (request.picture, request.profile):
         if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK) and not path.is_dir()):
-            yield f"found {printable(str(path))}, which cannot be written; expected a file in a directory that we may write"
+            yield f"found {printable(str(path))}; expected a file in a writable directory"
     if request.picture is not None:
         try:
             picture.check(request.picture)
@@ -112,7 +110,7 @@ def _unwritable(request: Request) -> Iterator[str]:
             yield str(error)
 
 
-def walked(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns: int, progress: Progress) -> Survey:
+def survey_of(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns: int, progress: Progress) -> Survey:
     """The walk itself; a list of paths is printed as they come."""
     counting = Counting(request.clock, now_ns, keeper(filters, request.clock, now_ns))
     table = mount_table()
@@ -155,7 +153,7 @@ def _written(request: Request, found: Survey) -> Iterator[Path]:
         try:
             write(found, path)
         except OSError as error:
-            raise RefusedError(f"found that {path} cannot be written ({error.strerror}); expected room and permission") from error
+            raise RefusedError(f"{path}: not written ({error.strerror}). Check permissions and free space.") from error
         yield path
 
 
@@ -178,7 +176,7 @@ def write_picture(found: Survey, path: Path) -> None:
 def matrix(found: Survey) -> Matrix:
     """The shares that the picture shows, of what the filters keep."""
     counts, done = found.distribution, wording.DONE[found.clock]
-    kept = f" that `{' '.join(found.filters)}` keeps," if found.filters else ""
+    kept = f" (`{' '.join(found.filters)}`)" if found.filters else ""
     ages, sizes = ([band.label for band in bands] for bands in (found.age_bands, found.size_bands))
 
     def share(group: FileSum, *labels: str) -> Share:
@@ -198,7 +196,7 @@ def matrix(found: Survey) -> Matrix:
         ),
         row_shares=tuple(share(group, age) for group, age in zip(counts.ages, ages, strict=True)),
         column_shares=tuple(share(group, size) for group, size in zip(counts.sizes, sizes, strict=True)),
-        reaching_title="bytes so old or older",
+        reaching_title="cumulative bytes",
         reaching=tuple(wording.share(group.bytes, counts.kept.bytes) for group in reaching(counts.ages)),
     )
 

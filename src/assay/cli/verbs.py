@@ -400,8 +400,8 @@ def selftest(
 ) -> None:
     """Measure the cost of the lab and the errors of its rules.
 
-    Without options it takes some seconds: CPU time of each observer, of the engine's empty loop, of the start of 16 clients.
-    --audit takes about eight minutes for each round, and skips what this user or machine cannot run."""
+    Without options: CPU time of each observer, of an empty load, of 16 client starts; some seconds.
+    --audit takes about eight minutes for each round. It skips what this user or machine cannot run."""
     from assay.cli.selftest import Request
     from assay.cli.selftest import selftest as verb
 

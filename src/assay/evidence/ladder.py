@@ -39,7 +39,7 @@ class Step:
         return ", ".join(subject.partition(":")[2] for subject in self.subjects)
 
 
-def told_bytes(phase: Phase, direction: Direction) -> float | None:
+def reported_bytes(phase: Phase, direction: Direction) -> float | None:
     """What the clients themselves say they moved in a direction; None where they do not say it."""
     own = sum(t.bytes for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
     told = [
@@ -50,12 +50,12 @@ def told_bytes(phase: Phase, direction: Direction) -> float | None:
     return float(own or sum(told)) or None
 
 
-def asked_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
+def requested_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
     """L0: what all clients say they moved; an external tool's own bytes, else what its system calls moved (L1).
 
     None where neither is known: a command that uses io_uring, libaio or mmap and does not report its bytes.
     """
-    if told := told_bytes(phase, direction):
+    if told := reported_bytes(phase, direction):
         return told
     calls = passed(phase, observations, Rung.SYSCALL, direction)
     return calls.bytes if calls and calls.bytes and phase.values else None
@@ -73,7 +73,7 @@ def written_bytes(phase: Phase, observations: Observations, least_bytes: float) 
     if dirtied is None:
         return 0.0
     sure = dirtied.bytes - dirtied.uncertainty_bytes
-    own = None if phase.values else asked_bytes(phase, observations, Direction.WRITE)
+    own = None if phase.values else requested_bytes(phase, observations, Direction.WRITE)
     if own is not None:
         return min(sure, own)
     return min(sure, calls.bytes) if calls is not None and calls.bytes >= least_bytes else sure
@@ -167,7 +167,7 @@ def lowest_device(phase: Phase, observations: Observations, direction: Direction
     return passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
 
 
-def taken(phase: Phase, observations: Observations) -> Step | None:
+def written_with_drain(phase: Phase, observations: Observations) -> Step | None:
     """What the lowest device wrote while the clock ran and in the drain; None where nobody counted it."""
     clock = lowest_device(phase, observations, Direction.WRITE)
     return clock and both(clock, lowest_device(phase, observations, Direction.WRITE, Span.DRAIN))
@@ -229,7 +229,7 @@ def has_anywhere(observations: Observations, key: str) -> bool:
 # ---------------------------------------------------------------------------------------------- gauges at an edge
 
 
-def value_at(series: Series, when_ns: int) -> float | None:
+def latest_sample(series: Series, when_ns: int) -> float | None:
     """A gauge's last sample at or before a time, its first one where all are later."""
     found = [value for at, value in zip(series.at_ns, series.value, strict=True) if at <= when_ns]
     return found[-1] if found else (series.value[0] if series.value else None)
@@ -243,13 +243,37 @@ def value_after(series: Series, when_ns: int) -> float | None:
 
 def value_before(series: Series, when_ns: int) -> float | None:
     """A gauge's last sample at or before a time; None where there was nothing to look at yet, such as a file not made yet."""
-    return value_at(series, when_ns) if series.at_ns and series.at_ns[0] <= when_ns else None
+    return latest_sample(series, when_ns) if series.at_ns and series.at_ns[0] <= when_ns else None
 
 
 def rise(series: Series, from_ns: int, to_ns: int) -> float:
     """By how much a cumulative series or a gauge rose between the samples that enclose two times."""
-    before, after = value_at(series, from_ns), value_after(series, to_ns)
+    before, after = latest_sample(series, from_ns), value_after(series, to_ns)
     return 0.0 if before is None or after is None else after - before
+
+
+def rate(series: Series, from_ns: int, to_ns: int) -> float | None:
+    """The mean rise per ns between the samples that enclose two times; None without time between them.
+
+    `rise` covers more than the two times: divided by the time between them it is more than any real rate.
+    """
+    first, last = _enclosing(series, from_ns, to_ns)
+    return rise(series, from_ns, to_ns) / (last - first) if last > first else None
+
+
+def least_share(series: Series, from_ns: int, to_ns: int) -> float | None:
+    """The least share of a time that a counter of ns rose: it may have risen all the time outside; None without time."""
+    if to_ns <= from_ns:
+        return None
+    first, last = _enclosing(series, from_ns, to_ns)
+    outside = max(0, from_ns - first) + max(0, last - to_ns)
+    return max(0.0, rise(series, from_ns, to_ns) - outside) / (to_ns - from_ns)
+
+
+def _enclosing(series: Series, from_ns: int, to_ns: int) -> tuple[int, int]:
+    """The times of the samples between which `rise` counts."""
+    first = max((at for at in series.at_ns if at <= from_ns), default=min(series.at_ns, default=from_ns))
+    return first, min((at for at in series.at_ns if at >= to_ns), default=max(series.at_ns, default=to_ns))
 
 
 def of_host(phase: Phase, observations: Observations, layer: str, metric: str) -> Series | None:

@@ -8,14 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assay import units
-from assay.catalogue import Knob, KnobKind
+from assay.catalogue import FREE, Knob, KnobKind, resolved
 from assay.experiment.other_tools import counterpart
 from assay.records import Value
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import EXAMPLES, Refusal, Unit, attempt
-
-FREE = ".*"
-"""A knob whose name ends so stands for any name the author chooses (`variables.*`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +40,7 @@ def settings(
     document: Document, at: Path, knobs: Mapping[str, Knob], table: Mapping[str, object], varied: frozenset[str]
 ) -> Settings:
     """Resolve every knob of a table and note each mistake; `varied` are the knobs that a factor sets."""
-    values: dict[str, Value] = {name: knob.default for name, knob in knobs.items() if not name.endswith(FREE)}
+    values = resolved(knobs.values(), {})
     complete = True
     for name, path, raw in flat(table, at):
         knob = lookup(knobs, name)

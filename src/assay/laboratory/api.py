@@ -1,11 +1,10 @@
-"""A notebook from Python: `assay.open("lab")` gives records, and numpy arrays for what is many numbers.
+"""A notebook from Python: `assay.open("lab")` gives records, and numpy arrays for series and histograms.
 
-Read only, by today's rules, as `assay compare` tells it; docs/python.md shows how. numpy is imported where an array is made.
+Read only, by the current rules, as in `assay compare`; docs/python.md shows how. numpy is imported where an array is made.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,14 +25,12 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 CHOOSING = ("phase", "source", "layer", "host", "subject")
-"""What tells several series of one metric apart."""
-REMEMBERED = 8
-"""The evidence of so many runs is kept in memory."""
+"""Fields that select among several series of one metric."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """One measure of the runs that count, in the order of the cells; the sequences and the array are equally long."""
+    """One measure of the valid runs, in the order of the cells; all sequences and the array have the same length."""
 
     name: str
     unit: str
@@ -42,24 +39,24 @@ class Measured:
     """`0007/1`: trial and attempt."""
     levels: tuple[Mapping[str, Value], ...]
     verdicts: tuple[Verdict | None, ...]
-    """What each number really is; None where a run was not judged."""
+    """The verdict of each value; None for a run that was not audited."""
     excluded: Mapping[str, Exclusion]
-    """Run -> why it does not count."""
+    """Run -> the reason why it is excluded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
-    """A figure over time: gauges as read, counters cumulative since the phase's first sample."""
+    """A metric over time: gauges as read, counters cumulative since the first sample of the phase."""
 
     record: Series
     at_ns: Integers
-    """Since T0 of the run."""
+    """Nanoseconds since T0 of the run."""
     value: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
 class Latencies:
-    """The latencies of one operation in one phase of a run, all clients merged."""
+    """The latency histogram of one operation in one phase of a run, all clients merged."""
 
     phase: str
     operation: str
@@ -68,39 +65,41 @@ class Latencies:
     count: Integers
 
     def percentile(self, share: float) -> float | None:
-        """The latency (ns) that this share (0..1) of the operations did not exceed; None where there were none."""
+        """Return the latency (ns) of a share of the operations (0.99: 99th percentile); None without operations."""
         return latency.percentile(list(zip(self.upper_ns.tolist(), self.count.tolist(), strict=True)), share)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lab:
-    """One experiment of a notebook. `results` has all its records; `experiments` are the names of all that there are."""
+    """One experiment of a notebook: `results` has all its records, `experiments` the names of all experiments."""
 
     folder: Path
     experiments: tuple[str, ...]
     results: Results = field(repr=False)
+    load: notebook.Load = field(repr=False, compare=False)
+    """Run -> its evidence; the last runs stay in memory."""
 
     @property
     def runs(self) -> tuple[Judged, ...]:
-        """All whole runs with their verdicts, in order of trial and attempt."""
+        """Return all readable runs with their verdicts, in order of trial and attempt."""
         return self.results.runs
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Every candidate against its baseline, with interval and conclusion."""
+        """Return each candidate against its baseline, with interval and conclusion."""
         return self.results.comparisons
 
     def sentence(self, one: Comparison) -> str:
-        """A comparison in words: measure, conditions, conclusion, ratio and interval."""
+        """Return a comparison in words: measure, conditions, conclusion, ratio and interval."""
         return wording.statement(self.results.experiment, one)
 
     def verdicts(self, measure: str) -> Mapping[str, Verdict]:
-        """Run -> the verdict on this measure of it. Raises UsageError for an unknown measure."""
+        """Return run -> its verdict on this measure. Raises UsageError for an unknown measure."""
         self._require(measure)
         return {judged.id: judged.verdicts[measure] for judged in self.runs if measure in judged.verdicts}
 
     def measure(self, name: str, levels: Mapping[str, Value] | None = None) -> Measured:
-        """A measure of the runs that count, of those that have these levels.
+        """Return a measure of the valid runs, or of those with these levels.
 
         Raises UsageError for a measure, a factor or a level that the experiment does not have.
         """
@@ -123,13 +122,13 @@ class Lab:
         )
 
     def evidence(self, run: str) -> Observations:
-        """All that was observed of a run (`0007/1`). Raises UsageError, DamagedError."""
-        return _evidence(self.folder.absolute(), run)
+        """Return all evidence of a run (`0007/1`). Raises UsageError, DamagedError."""
+        return self.load(run)
 
     def series(self, run: str, metric: str, **fields: str) -> tuple[Points, ...]:
-        """The series of a metric of a run; `phase`, `source`, `layer`, `host`, `subject` choose among several.
+        """Return the series of a metric of a run; `phase`, `source`, `layer`, `host`, `subject` select among several.
 
-        Raises UsageError naming the metrics where there is none, and the fields where one is not known.
+        Raises UsageError for an unknown metric or field, with the known ones.
         """
         if unknown := sorted(fields.keys() - CHOOSING):
             raise UsageError(f"found {', '.join(unknown)}; expected some of: {', '.join(CHOOSING)}")
@@ -144,7 +143,7 @@ class Lab:
         return tuple(Points(record=one, at_ns=_array(one.at_ns, "int64"), value=_array(one.value, "float64")) for one in found)
 
     def histogram(self, run: str, operation: str, phase: str | None = None) -> Latencies:
-        """The latencies of an operation, over all clients. Raises UsageError where none, or several phases, have any."""
+        """Return the latencies of an operation over all clients. Raises UsageError unless exactly one phase has them."""
         seen = self.evidence(run)
         there = dict.fromkeys((one.phase, one.operation) for one in seen.histograms)
         phases = [at for at, name in there if name == operation and phase in (None, at)]
@@ -167,29 +166,24 @@ class Lab:
                 known.setdefault(path, []).append(level)
         for path, level in wanted.items():
             if path not in known:
-                raise UsageError(f"found factor {path!r}; expected one of: {', '.join(known) or 'none, nothing varies'}")
+                raise UsageError(f"found factor {path!r}; expected one of: {', '.join(known) or 'none (no factor varies)'}")
             if level not in known[path]:
                 there = ", ".join(map(repr, dict.fromkeys(known[path])))
                 raise UsageError(f"found {path} = {level!r}; expected one of: {there}")
 
 
 def opened(lab: str | Path, which: str | None = None) -> Lab:
-    """One experiment of a notebook: the newest, or the one whose folder's name begins with `which`.
+    """Open one experiment of a notebook: the newest, or the one whose directory name begins with `which`.
 
-    Raises UsageError naming what there is, DamagedError where its plan cannot be read. Damaged runs are in `results.damaged`.
+    Raises UsageError with the existing names, DamagedError for an unreadable plan. Damaged runs are in `results.damaged`.
     """
     folder = notebook.choose(Path(lab), which)
     names = tuple(one.name for one in notebook.folders(Path(lab)))
-    return Lab(folder=folder, experiments=names, results=current(folder))
-
-
-@functools.lru_cache(maxsize=REMEMBERED)
-def _evidence(folder: Path, run: str) -> Observations:
-    return notebook.observations(folder, run)
+    return Lab(folder=folder, experiments=names, results=current(folder), load=notebook.remembered(folder.absolute()))
 
 
 def _array(values: Sequence[float], kind: str) -> Any:  # noqa: ANN401 - a numpy array, which is not imported for its type
-    """The values as an array that cannot be written to: evidence is not changed."""
+    """Return the values as a read-only array: evidence does not change."""
     import numpy as np
 
     made = np.asarray(values, dtype=kind)

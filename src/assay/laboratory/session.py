@@ -19,7 +19,7 @@ def engine_path() -> Path:
     """The load engine inside the package. Raises MissingError."""
     path = Path(__file__).parent.parent / "bin" / "assay-engine"
     if not path.is_file():
-        raise MissingError(f"found no load engine at {path}; expected it inside the package: run `make build`")
+        raise MissingError(f"load engine: not found at {path}. Run `make build`.")
     return path
 
 
@@ -27,7 +27,7 @@ def engine_path() -> Path:
 def own_ledger() -> Iterator[Ledger]:
     """A ledger whose entries are all undone at the end. Raises TrialError naming what could not be, also after an interrupt.
 
-    Where another error ends the work, that one goes through, and what could not be undone is told on standard error.
+    Where another error ends the work, that one goes through, and what could not be undone is reported on standard error.
     """
     ledger = Ledger()
     try:
@@ -35,12 +35,12 @@ def own_ledger() -> Iterator[Ledger]:
     finally:
         left = [f"{one.entry} ({one.reason})" for one in ledger.unwind() if one.state == "left"]
         ledger.close()
-        told = f"could not be undone: {'; '.join(left)}; `assay doctor` tries again"
+        remains = f"not undone: {'; '.join(left)}. Run `assay doctor` to try again."
         reason = sys.exc_info()[1]
         if left and isinstance(reason, KeyboardInterrupt | None):
-            raise TrialError(told if reason is None else f"interrupted, and {told}")
+            raise TrialError(remains if reason is None else f"interrupted; {remains}")
         if left:
-            say(f"assay: {told}", sys.stderr)
+            say(f"assay: {remains}", sys.stderr)
 
 
 def observers(experiment: Experiment) -> tuple[catalogue.Observer, ...]:
@@ -49,11 +49,11 @@ def observers(experiment: Experiment) -> tuple[catalogue.Observer, ...]:
 
 
 def clean_quietly(host: Host) -> None:
-    """Clean up before a verb that changes things; what was undone, or could not be, is told on standard error."""
+    """Clean up before a verb that changes things; what was undone, or could not be, is reported on standard error."""
     try:
         cleaned = Ledger().clean(host)
     except (AssayError, OSError) as error:
-        say(f"assay: orphans could not be looked for: {error}", sys.stderr)
+        say(f"assay: no cleanup after killed labs: {error}", sys.stderr)
         return
     for one in cleaned:
         if one.state != "gone":

@@ -132,13 +132,13 @@ def rate(phase: Phase, found: Sequence[Series]) -> Points:
     if end <= start or steps < 1:
         return []
     edges = [start + (end - start) * step / steps for step in range(steps + 1)]
-    totals = [sum(value_at(one, edge) for one in found) for edge in edges]
+    totals = [sum(interpolated(one, edge) for one in found) for edge in edges]
     wide = (end - start) / steps / 1e9
     rates = [max(0.0, after - before) / wide for before, after in itertools.pairwise(totals)]
     return [((edge - phase.start_ns) / 1e9, value) for edge, value in zip(edges, [*rates, rates[-1]], strict=True)]
 
 
-def value_at(one: Series, when: float) -> float:
+def interpolated(one: Series, when: float) -> float:
     """The counter at a time (ns), by straight lines between its samples."""
     index = bisect_left(one.at_ns, when)
     if index == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -189,16 +190,22 @@ def facts(folder: Path, run: str) -> tuple[Fact, ...]:
 
 
 def load(folder: Path) -> Load:
-    """Return a function from run id to evidence, as judge and report want it; all runs are read through one connection.
+    """Return a function from run id to evidence. Each thread reads all runs through one connection of its own.
 
-    To open one takes longer than to read a run. It is closed with the function, and is no other thread's.
+    To open a connection takes longer than to read a run. It is closed with the function.
     """
-    connect = functools.cache(columns.connect)
-    return lambda run: through(connect(), folder, run)
+    own = threading.local()
+
+    def read(run: str) -> Observations:
+        if not hasattr(own, "connection"):
+            own.connection = columns.connect()
+        return through(own.connection, folder, run)
+
+    return read
 
 
 def remembered(folder: Path) -> Load:
-    """As `load`, but the last runs asked for are kept: comparisons and pictures ask for the same ones; all would be too many."""
+    """As `load`, but the last runs asked for are kept: the only cache of evidence, for all stages."""
     return functools.lru_cache(MOST_REMEMBERED)(load(folder))
 
 

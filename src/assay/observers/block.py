@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Passed, counter, edges, gauge, number, reading, rise, text_of, texts
+from assay.evidence.sources import DEVICE
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
 
 DISKSTATS = "/proc/diskstats"
@@ -161,6 +162,14 @@ OBSERVER = Observer(
         *(f"{rung}.{direction}" for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) for direction in DIRECTIONS),
         *(f"block.{metric}" for metric in (*BYTE_SERIES, *COUNT_SERIES, "in_flight")),
     ),
+    sources=(
+        Source(keys="L8.flush", words="completed flushes of the upper devices", way=f"Linux 5.5, and {DEVICE}"),
+        Source(keys="L9.flush", words="completed flushes of the lowest device", way=f"Linux 5.5, and {DEVICE}"),
+        Source(keys="L8.*", words="I/O of the devices above the lowest one", way=DEVICE),
+        Source(keys="L9.*", words="I/O of the lowest visible device", way=DEVICE),
+        Source(keys="block.*", words="device counters over time", way=DEVICE),
+    ),
+    watch=Watch.ALWAYS,
     cost="11 µs CPU per look (one device)",
     available=available,
     read=read,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.evidence.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts
 from assay.records import Series, Snapshot, Subject
 
@@ -191,6 +191,14 @@ def names_of(snapshot: Snapshot) -> dict[str, str]:
 OBSERVER = Observer(
     name="cgroup",
     gives=tuple(f"cgroup.{metric}" for metric in (*METRICS, *BYTES.values())),
+    sources=(
+        Source(
+            keys="cgroup.*",
+            words="control groups: dirty pages, limits and throttling of the load",
+            way="control groups at /sys/fs/cgroup with the controllers memory and io (version 1: blkio)",
+        ),
+    ),
+    watch=Watch.ALWAYS,
     cost="86 µs CPU per look (one process, one group)",
     available=available,
     read=read,

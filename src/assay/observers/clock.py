@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Snapshot, Subject
@@ -55,6 +55,7 @@ def boot_time(text: str) -> int:
 OBSERVER = Observer(
     name="clock",
     gives=(f"clock.{METRIC}",),
+    sources=(Source(keys="clock.*", words="wall clock of the host against its boot time", way="/proc/stat (observer clock)"),),
     cost="2.8 µs CPU per look",
     available=available,
     read=read,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, counter, gauge, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
@@ -151,6 +151,8 @@ def since_first(samples: Sequence[Threads]) -> list[Threads]:
 OBSERVER = Observer(
     name="cpu",
     gives=(*(f"cpu.{metric}" for metric in HOST_METRICS), *(f"process.{metric}" for metric in PROCESS_METRICS)),
+    sources=(Source(keys="cpu.*", words="CPU counters of the host", way="/proc/stat and /proc/PID/schedstat (observer cpu)"),),
+    watch=Watch.ALWAYS,
     cost="21 µs CPU per look (one process of one thread)",
     available=available,
     read=read,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source
 from assay.evidence.snapshots import number, text_of, texts
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
 
@@ -73,6 +73,7 @@ def figures(snapshot: Snapshot) -> dict[str, str]:
 OBSERVER = Observer(
     name="cpu_speed",
     gives=("fact:speed.*",),
+    sources=(Source(keys="fact:speed.*", words="CPU speed", way="Assay itself on that host (observer cpu_speed)"),),
     cost="11 ms CPU per look, twice a trial",
     available=available,
     read=read,

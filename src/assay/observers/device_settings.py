@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source, Watch
 from assay.evidence.snapshots import texts
+from assay.evidence.sources import DEVICE
 from assay.machine.host_facts import EACH, active_value, device_files
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
 
@@ -61,6 +62,12 @@ def class_of(key: str) -> FactClass:
 OBSERVER = Observer(
     name="device_settings",
     gives=("fact:device.*", "fact:sysctl.vm.*", "fact:clock.source"),
+    sources=(
+        Source(keys="fact:device.*", words="device settings", way=f"sysfs, and {DEVICE}"),
+        Source(keys="fact:sysctl.*", words="kernel settings", way="/proc/sys of the host (observer environment)"),
+        Source(keys="fact:clock.*", words="clock source of the kernel", way="sysfs of the host (observer environment)"),
+    ),
+    watch=Watch.PASSING,
     cost="0.61 ms CPU per look (one device)",
     available=available,
     read=read,

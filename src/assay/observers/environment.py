@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source, Watch
 from assay.evidence.snapshots import text_of, texts
 from assay.machine import host_facts
 from assay.machine.host_facts import EACH
@@ -142,6 +142,8 @@ def digest(serial: str) -> str:
 OBSERVER = Observer(
     name="environment",
     gives=("fact:*",),
+    sources=(Source(keys="fact:*", words="facts of the host", way="the observer environment"),),
+    watch=Watch.KEPT,
     cost="3.2 ms CPU per look (one device), twice a trial",
     available=available,
     read=read,

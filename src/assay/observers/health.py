@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import texts
+from assay.evidence.sources import DEVICE
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
 
 BLOCK, EXT4, BTRFS, NETWORK = "/sys/block", "/sys/fs/ext4", "/sys/fs/btrfs", "/sys/class/net"
@@ -88,6 +89,7 @@ def count(text: str, key: str) -> int:
 OBSERVER = Observer(
     name="health",
     gives=("fact:health.*",),
+    sources=(Source(keys="fact:health.*", words="error counters of the devices", way=f"sysfs, and {DEVICE}"),),
     cost="47 µs CPU per look (one device), twice a trial",
     available=available,
     read=read,

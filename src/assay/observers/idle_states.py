@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source
 from assay.evidence.snapshots import Origin, counter, gauge, number, text_of, texts
 from assay.records import Series, Snapshot, Subject
 
@@ -66,6 +66,13 @@ def state_series(origin: Origin, name: str, seen: Sequence[tuple[int, Mapping[st
 OBSERVER = Observer(
     name="idle_states",
     gives=("idle.entries", "idle.wake_ns"),
+    sources=(
+        Source(
+            keys="idle.*",
+            words="idle states of the CPUs",
+            way="a kernel with cpuidle (observer idle_states; assay stat --observe idle_states)",
+        ),
+    ),
     cost="64 µs CPU per look (two CPUs, two states each)",
     available=available,
     read=read,

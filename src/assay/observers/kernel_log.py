@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge
 from assay.records import ABSOLUTE, Edge, Fact, FactClass, Snapshot, Subject, When
@@ -110,6 +110,8 @@ def facts(host_name: str, phase: str, kept: Sequence[Message]) -> Iterator[Fact]
 OBSERVER = Observer(
     name="kernel_log",
     gives=("kernel.messages",),
+    sources=(Source(keys="kernel.*", words="kernel log", way="root, and /dev/kmsg (observer kernel_log)"),),
+    watch=Watch.ALWAYS,
     cost="1.2 µs CPU per look (no new message)",
     available=available,
     read=read,

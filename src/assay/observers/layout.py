@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source
 from assay.evidence.snapshots import Origin, gauge
 from assay.machine.stack import rotates
 from assay.records import Series, Snapshot, Subject
@@ -78,6 +78,7 @@ def spans_of(snapshot: Snapshot) -> list[Span]:
 OBSERVER = Observer(
     name="layout",
     gives=tuple(f"layout.{metric}" for metric in METRICS),
+    sources=(Source(keys="layout.*", words="FIEMAP: place of the data files on their device", way="a rotating disk, and root"),),
     cost="16 µs CPU per look (one file on a rotational disk); 0.4 µs CPU per look on other devices",
     available=available,
     read=read,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.evidence.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
 
@@ -98,6 +98,11 @@ def first_numbers(origin: Origin, metric: str, snapshots: Sequence[Snapshot]) ->
 OBSERVER = Observer(
     name="memory",
     gives=tuple(f"memory.{metric}" for metric in SOURCES),
+    sources=(
+        Source(keys="memory.inode_cache_objects", words="inodes in memory", way="/proc/sys/fs/inode-nr of the host"),
+        Source(keys="memory.*", words="memory counters of the host", way="/proc/meminfo and /proc/vmstat of the host"),
+    ),
+    watch=Watch.ALWAYS,
     cost="35 µs CPU per look",
     available=available,
     read=read,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Passed, counter, edges, number, reading, rise, text_of, texts, why_not
 from assay.records import ABSOLUTE, Direction, Reading, Rung, Series, Snapshot, Subject
@@ -137,6 +137,11 @@ def queue_counters(text: str) -> dict[str, int]:
 OBSERVER = Observer(
     name="network",
     gives=("L3.read", "L3.write", *(f"network.{metric}" for metric in SOURCES)),
+    sources=(
+        Source(keys="L3.*", words="bytes of the network interfaces", way="/proc/net/dev of the load's network namespace"),
+        Source(keys="network.*", words="TCP and interfaces of the host", way="/proc/net of the load's network namespace"),
+    ),
+    watch=Watch.ALWAYS,
     cost="24 µs CPU per look",
     available=available,
     read=read,

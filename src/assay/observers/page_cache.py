@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge
 from assay.records import Fact, FactClass, Series, Snapshot, Subject, When
@@ -145,6 +145,19 @@ def sample_facts(host_name: str, phase: str, subject: Subject) -> tuple[Fact, ..
 OBSERVER = Observer(
     name="page_cache",
     gives=tuple(f"{layer}.{metric}" for layer in METRICS for metric in METRICS[layer]),
+    sources=(
+        Source(
+            keys="page_cache.*",
+            words="cachestat: pages of the data files in memory, dirty or in write-back",
+            way="Linux 6.5, Assay itself on that host, and files of our own or with write permission (else root)",
+        ),
+        Source(
+            keys="extents.*",
+            words="FIEMAP: holes, unwritten and encoded extents of the data files",
+            way="a file system with FIEMAP (ext4, xfs, btrfs; not tmpfs), and Assay itself on that host",
+        ),
+    ),
+    watch=Watch.ALWAYS,
     cost="23 µs CPU per look (one file)",
     available=available,
     read=read,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge, named_numbers, number, text_of, texts
 from assay.records import ABSOLUTE, Edge, Series, Snapshot, Subject
@@ -141,6 +141,13 @@ def ranges(text: str) -> Iterator[int]:
 OBSERVER = Observer(
     name="placement",
     gives=tuple(f"placement.{metric}" for metric in METRICS),
+    sources=(
+        Source(
+            keys="placement.*",
+            words="CPUs, memory nodes and interrupts of the load",
+            way="/sys/devices/system (observer placement; assay stat --observe placement)",
+        ),
+    ),
     cost="38 µs CPU per look (two CPUs, one node, one disk)",
     available=available,
     read=read,

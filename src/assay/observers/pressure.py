@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, counter, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
@@ -64,6 +64,8 @@ def totals(text: str, path: str) -> dict[str, int]:
 OBSERVER = Observer(
     name="pressure",
     gives=tuple(f"pressure.{resource}_{kind}_ns" for resource in RESOURCES for kind in KINDS),
+    sources=(Source(keys="pressure.*", words="pressure: stall time of tasks", way="/proc/pressure (observer pressure)"),),
+    watch=Watch.ALWAYS,
     cost="12 µs CPU per look",
     available=available,
     read=read,

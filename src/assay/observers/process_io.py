@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Passed, counter, edges, named_numbers, reading, rise, text_of, texts, why_not
+from assay.evidence.sources import PROCESS
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
 
 PAGE_BYTES = 4096
@@ -96,6 +97,13 @@ def series_of(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> Iterat
 OBSERVER = Observer(
     name="process_io",
     gives=(*KEYS, *(f"process.{metric}" for metric in SERIES)),
+    sources=(
+        Source(keys="L1.*", words="bytes of the processes' system calls", way=PROCESS),
+        Source(keys="L2.read", words="process counters: bytes read from storage", way=PROCESS),
+        Source(keys="L2.write", words="process counters: bytes dirtied or written", way=PROCESS),
+        Source(keys="process.cancelled_write_bytes", words="process counters: bytes removed before write-back", way=PROCESS),
+        Source(keys="process.*", words="process counters over time", way=PROCESS),
+    ),
     cost="3.7 µs CPU per look (one process)",
     available=available,
     read=read,

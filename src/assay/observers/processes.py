@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.evidence.process_table import (
     INIT,
     KERNEL_THREAD,
@@ -129,6 +129,14 @@ def command_series(
 OBSERVER = Observer(
     name="processes",
     gives=tuple(f"other_processes.{metric}" for metric in UNITS),
+    sources=(
+        Source(
+            keys="other_processes.*",
+            words="CPU time and I/O of every other process",
+            way="/proc of the host (observer processes; assay stat --observe processes)",
+        ),
+    ),
+    watch=Watch.ALWAYS,
     cost="1.0 ms CPU per look (125 processes, 80 of them kernel threads)",
     available=available,
     read=read,

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import AssayError
 from assay.evidence.snapshots import Origin, counter, gauge
+from assay.evidence.sources import SERVER
 from assay.machine.server import MOST_FILES, data_files
 from assay.records import Series, ServerNode, Snapshot, Subject
 
@@ -108,6 +109,15 @@ def page_series(origin: Origin, snapshots: Sequence[Snapshot]) -> Iterator[Serie
 OBSERVER = Observer(
     name="server_data",
     gives=tuple(f"server.{metric}" for metric in METRICS),
+    sources=(
+        Source(
+            keys="server.*_bytes",
+            words="cachestat: pages of the server's data files in memory, dirty or in write-back",
+            way=SERVER,
+        ),
+        Source(keys="server.requests", words="the server's own count of requests", way=SERVER),
+    ),
+    watch=Watch.SERVER,
     cost="9.2 µs CPU per look (one file), plus the command server.requests",
     available=available,
     read=read,

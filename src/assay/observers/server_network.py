@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Passed, counter, edges, number, reading, rise, text_of, texts, why_not
+from assay.evidence.sources import SERVER
 from assay.machine.server import LOOPBACK, pids, shares_network
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
 
@@ -109,6 +110,8 @@ def tcp(text: str, file: str, names: Mapping[str, str]) -> dict[str, int]:
 OBSERVER = Observer(
     name="server_network",
     gives=EVIDENCE,
+    sources=(Source(keys="L4.*", words="bytes of the server's network interfaces", way=SERVER),),
+    watch=Watch.SERVER,
     cost="94 µs CPU per look",
     available=available,
     read=read,

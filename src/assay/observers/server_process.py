@@ -14,8 +14,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer
+from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.evidence.snapshots import Origin, Passed, counter, edges, gauge, named_numbers, number, reading, rise, text_of, texts
+from assay.evidence.sources import SERVER
 from assay.machine.server import pids
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
 
@@ -192,6 +193,13 @@ def cpus_of(snapshot: Snapshot) -> int:
 OBSERVER = Observer(
     name="server_process",
     gives=(*KEYS, *(f"server.{metric}" for metric in METRICS)),
+    sources=(
+        Source(keys="L5.*", words="process counters of the server: bytes of its system calls", way=SERVER),
+        Source(keys="L6.read", words="process counters of the server: bytes read from storage", way=SERVER),
+        Source(keys="L6.write", words="process counters of the server: bytes dirtied or written", way=SERVER),
+        Source(keys="server.*", words="CPU, storage and TCP of the server's processes", way=SERVER),
+    ),
+    watch=Watch.SERVER,
     cost="28 µs CPU per look (one process of one thread)",
     available=available,
     read=read,

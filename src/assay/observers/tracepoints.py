@@ -13,9 +13,10 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from assay.catalogue import Beside, Evidence, Host, Observer
+from assay.catalogue import Beside, Evidence, Host, Observer, Source
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Points, counter
+from assay.evidence.sources import TRACING
 from assay.machine import bpftrace, stack
 from assay.records import ABSOLUTE, Snapshot, Subject
 
@@ -178,6 +179,13 @@ def total(counts: Mapping[str, int], number: int, chosen: Callable[[str], bool])
 OBSERVER = Observer(
     name="tracepoints",
     gives=tuple(f"tracepoints.{name}" for name in METRICS),
+    sources=(
+        Source(keys="tracepoints.added_bytes", words="tracepoints: pages that came into memory", way=TRACING),
+        Source(keys="tracepoints.own_flushes", words="tracepoints: flushes sent by the load itself", way=TRACING),
+        Source(keys="tracepoints.own_*", words="tracepoints: requests sent by the load itself", way=TRACING),
+        Source(keys="tracepoints.dirty_*", words="tracepoints: pauses of the load for too much dirty data", way=TRACING),
+        Source(keys="tracepoints.*", words="tracepoints: kernel events", way=TRACING),
+    ),
     cost="9.5 ms CPU per look and 0.7 s CPU per phase to start, outside the clock; probes: see `assay selftest --observers`",
     available=bpftrace.obstacle,
     read=read,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -38,15 +37,14 @@ def write(results: Results, load: Load, path: Path, pictures: Pictures | None = 
 
 def render(results: Results, load: Load, pictures: Pictures) -> str:
     """The page's text."""
-    remembered = functools.cache(load)
     found = selection.groups(results)
     looked_at = selection.representatives(results, found)
     measures = tuple(listing.measures(results))
-    kinds = galleries.galleries(results, remembered, found, pictures)
+    kinds = galleries.galleries(results, load, found, pictures)
     ran = blocks.figure(results)
     shown = (*(one.figure for one in measures), ran, *(one for kind in kinds for one in kind.figures))
     drawn = any(one and one.panels for one in shown)
-    observed = [(judged, remembered(judged.id)) for judged in looked_at]
+    observed = [(judged, load(judged.id)) for judged in looked_at]
     context: dict[str, object] = {
         "results": results,
         "experiment": results.experiment,
@@ -109,11 +107,10 @@ def told(doubts: Sequence[Doubt]) -> int:
 
 def figures(results: Results, load: Load, pictures: Pictures) -> tuple[Figure, ...]:
     """All figures of the page, in its order."""
-    remembered = functools.cache(load)
     found = selection.groups(results)
-    observed = [(judged, remembered(judged.id)) for judged in selection.representatives(results, found)]
+    observed = [(judged, load(judged.id)) for judged in selection.representatives(results, found)]
     measured = [one.figure for one in listing.measures(results)]
-    kinds = galleries.galleries(results, remembered, found, pictures)
+    kinds = galleries.galleries(results, load, found, pictures)
     answers, others = ([one for kind in kinds if kind.answers is first for one in kind.figures] for first in (True, False))
     steps = rungs.figure(ladder.ladders(results.experiment, observed))
     whole = (comparisons.figure(results), *answers, steps, *measured, *others, blocks.figure(results))

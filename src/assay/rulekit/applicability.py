@@ -5,16 +5,17 @@ Each of these may be the `applies` of a rule, or the first word of one that asks
 
 from __future__ import annotations
 
-from assay.catalogue import Case, ComparisonCase, TrialCase
+from collections.abc import Mapping
+
+from assay.catalogue import Case, ComparisonCase, TrialCase, find, names
 from assay.evidence import served
 from assay.records import Direction, Durability
 
-LISTS = ("list", "readdir")
-"""Operations that read names alone."""
-TREE = {"walk": ("walk", "file"), "file": ("file",)}
-"""Operations on a tree that is read: a walk looks at its directories and at the files in them."""
-LOOKUPS = ("stat", "open", "readdir_plus", *TREE, *LISTS)
-"""Operations that read metadata without making or changing any."""
+
+def lookups(case: TrialCase) -> Mapping[str, tuple[str, ...]]:
+    """The operations of the case's workload that only read metadata, as the workload declares them."""
+    kind = next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
+    return find("workloads", kind).lookups if kind in names("workloads") else {}
 
 
 def runs_only(case: Case) -> str | None:
@@ -40,8 +41,9 @@ def data_only(case: Case) -> str | None:
 def changes_only(case: Case) -> str | None:
     """Everything that writes data, or makes, changes or removes objects."""
     assert isinstance(case, TrialCase)
-    looks = _direction(case) is Direction.READ or case.measure.operation in LOOKUPS
-    return "not a write" if looks else None
+    direction = _direction(case)
+    reads = direction is Direction.READ or (direction is not Direction.WRITE and case.measure.operation in lookups(case))
+    return "not a write" if reads else None
 
 
 def kept_only(case: Case) -> str | None:

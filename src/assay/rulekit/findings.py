@@ -20,7 +20,7 @@ Figures = Mapping[str, float | str | None]
 
 
 class Details(TypedDict, total=False):
-    """What a finding may say beyond its statement; each stands for itself in `records.Finding`."""
+    """Optional fields of a finding; `records.Finding` documents them."""
 
     severity: Severity
     part: str
@@ -32,7 +32,7 @@ class Details(TypedDict, total=False):
     evidence: tuple[str, ...]
     limiter: Limiter | None
     lacking: tuple[str, ...]
-    """Evidence keys that would tell, where they are others than those that the rule reads."""
+    """Evidence keys that would decide, if different from those that the rule reads."""
     advice: str
     """What to do in this very case, where that is other than what the rule advises."""
     short: str
@@ -43,7 +43,7 @@ MOST_LETTERS = 60
 
 
 def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpack[Details]) -> Finding:
-    """One finding about the case's subject; a failure carries what else could cause it and what to do."""
+    """One finding about the case's subject; a failure carries alternative causes and advice."""
     failed = state is State.FAIL
     named = witnesses(rule, case, state)
     return Finding(
@@ -74,9 +74,9 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
 
 
 def held_back(case: TrialCase, own_share: float | None = None) -> Bound | None:
-    """Without what held the load back a rate would be at least, a time at most what was measured.
+    """The bound of a load that something held back: a rate is at least, a time at most the measured value.
 
-    `own_share` of the time is surely the load's own, where that is known: so much of it there would still be.
+    `own_share` of the time is certainly the load's own, if known, and limits the other side.
     """
     kind = measures.figure_kind(case.measure.figure)
     if case.value is None or kind is None:
@@ -87,22 +87,22 @@ def held_back(case: TrialCase, own_share: float | None = None) -> Bound | None:
 
 
 def witnesses(rule: Rule, case: Case, state: State) -> tuple[str, ...]:
-    """The sources of what a rule looked at, each in words, as far as they were there."""
+    """The sources of the evidence that a rule used, each in words."""
     if state is State.NOT_APPLICABLE or not isinstance(case, TrialCase):
         return ()
     return sources.named(case.phase, case.observations, concerning(case, rule.reads))
 
 
 def to_get(case: Case, state: State, keys: tuple[str, ...]) -> str | None:
-    """Where a rule cannot tell: the evidence that was not there, why, and what gives it; None where nothing was missing."""
+    """The evidence that an unverified finding lacks, why, and what it needs; None where nothing is missing."""
     if state is not State.UNVERIFIED or not isinstance(case, TrialCase):
         return None
     missing = [*sources.ways(case.phase, case.observations, concerning(case, keys))]
-    return f"Not there, and how to get it: {'; '.join(missing)}." if missing else None
+    return f"Missing evidence: {'; '.join(missing)}." if missing else None
 
 
 def concerning(case: TrialCase, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The evidence keys without those of reads where it is a write, and the other way round."""
+    """The evidence keys of the case's direction: those of reads for reads, of writes for writes."""
     other = {Direction.READ: ".write", Direction.WRITE: ".read"}.get(
         case.phase.directions.get(case.measure.operation, Direction.FLUSH)
     )
@@ -115,20 +115,20 @@ def rate_of(case: TrialCase) -> tuple[float, Unit] | None:
     return (case.value, kind.unit) if case.value is not None and kind is not None and kind.unit in RATES else None
 
 
-def told_rate(case: TrialCase) -> str:
+def rate_text(case: TrialCase) -> str:
     """` 4.10 GB/s`, with its leading space, where the value is a rate; else nothing."""
     rate = rate_of(case)
     return f" {measures.with_unit(*rate)}" if rate else ""
 
 
 def at_most(case: TrialCase, share: float) -> Bound | None:
-    """The bound of a rate of which only this share can be what it is said to be; None where the value is no rate."""
+    """The upper bound of a rate of which at most this share is as claimed; None if the value is no rate."""
     rate = rate_of(case)
     return Bound(low=None, high=rate[0] * share, unit=rate[1]) if rate else None
 
 
 def at_least(case: TrialCase, share: float) -> Bound | None:
-    """The bound of a rate of which only this share is certain; None where the value is no rate."""
+    """The lower bound of a rate of which this share is certain; None if the value is no rate."""
     rate = rate_of(case)
     return Bound(low=rate[0] * share, high=rate[0], unit=rate[1]) if rate else None
 

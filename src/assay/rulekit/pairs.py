@@ -1,7 +1,7 @@
-"""What a comparison stands on: the values of its arms by trial, its pairs by block, and its answer from any of them.
+"""The data of a comparison: values of its arms by trial, its pairs by block, and its answer from any subset.
 
-For the rules of statistics, which ask what the same runs would have said under another treatment. Trials are named by their
-id, values are positive wherever a logarithm is taken of them.
+For the rules of statistics, which analyse the same runs under a different treatment. Trials are named by their id; values are
+positive where a logarithm is taken of them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from collections.abc import Iterator, Mapping
 from assay.catalogue import ComparisonCase
 from assay.frozen import dataclass
 from assay.records import Bound, Change, Conclusion, Method, Run, Trial, Value
-from assay.statistics.contrast import Contrast, interval
-from assay.statistics.four_way import four_way
-from assay.statistics.paired_ratio import paired_ratio
-from assay.statistics.welch_ratio import welch_ratio
+from assay.statistics.contrast import Contrast, four_way, interval
+from assay.statistics.ratio import paired_ratio, welch_ratio
 
 Values = Mapping[int, float]
 """Trial -> value."""
@@ -48,7 +46,7 @@ class Answer:
 
 
 def values(case: ComparisonCase) -> dict[int, float]:
-    """The values that the comparison stands on."""
+    """The values of the comparison."""
     counted = ((run.trial.id, case.verdicts.get(run.id)) for run, _ in (*case.baseline, *case.candidate))
     return {trial: verdict.value for trial, verdict in counted if verdict is not None and verdict.value is not None}
 

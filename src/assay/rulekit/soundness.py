@@ -1,6 +1,6 @@
 """What SOUND needs, for each part of a claim: the evidence and the rules that must have passed.
 
-The same table stands in docs/concepts.md; a test holds the two equal. A row holds for a claim when its part has its value
+docs/concepts.md shows the same table; a test compares the two. A row holds for a claim when its part has its value
 and the measure's operation does its kind of work. Every row of a claim must be satisfied, the `as-is` rows always.
 """
 
@@ -186,7 +186,7 @@ ROWS: tuple[Row, ...] = (
 )
 
 COMPARED = ("C01", "C06", "S02", "S04", "W04c")
-"""Ids of the rules that must pass (or be n/a) for a comparison to be SOUND; what another one cannot tell is only said."""
+"""Ids of the rules that must pass (or be n/a) for a comparison to be SOUND; an unverified one of the rest is only listed."""
 
 
 def work_of(direction: Direction | None) -> Work:
@@ -212,7 +212,7 @@ def required_rules(claim: Claim, direction: Direction | None) -> tuple[str, ...]
 
 
 def markdown() -> str:
-    """The table as it stands in docs/concepts.md."""
+    """The table for docs/concepts.md."""
     lines = ["| part of the claim | work | evidence | rules | in words |", "|---|---|---|---|---|"]
     for row in ROWS:
         keys = ", ".join(f"`{key}`" for key in row.evidence)

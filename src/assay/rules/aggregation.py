@@ -26,14 +26,14 @@ from assay.rulekit.findings import found, in_words
 from assay.units import Unit
 
 PRINTED_S = 0.001
-"""Tools tell their times in whole milliseconds, and slower than that no two of their clocks agree."""
+"""Tools report times in whole milliseconds; their clocks agree no better."""
 PRINTED = {"ops_per_s": 1.0, "bytes_per_s": float(1 << 20)}
 """And their work in whole operations or MiB, often cut off."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sum:
-    """What the programs tell: their rates added, all their work, and the longest time of one in s."""
+    """The programs' reports: the sum of their rates, all their work, and the longest time in s."""
 
     rate: float
     amount: float
@@ -41,7 +41,7 @@ class Sum:
 
 
 def applies(case: Case) -> str | None:
-    """Rates that external programs tell."""
+    """Rates that external programs report."""
     assert isinstance(case, TrialCase)
     if case.measure.figure not in measures.AMOUNTS:
         return "no rate"
@@ -55,7 +55,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """The rate that is told against the work that is told over the time."""
+    """Compare the reported rate with the reported work over the time."""
     assert isinstance(case, TrialCase)
     told = sum_of(case)
     if told is None:
@@ -94,7 +94,7 @@ def check(case: Case) -> Finding:
 
 
 def sum_of(case: TrialCase) -> Sum | None:
-    """Rate, work and time as told; None where one of them is not, or is 0."""
+    """Reported rate, work and time; None if one is missing or 0."""
     names = (case.measure.figure, measures.AMOUNTS[case.measure.figure], "elapsed_ns")
     rate, amount, elapsed = (case.phase.values.get(f"{case.measure.operation}.{name}", 0.0) for name in names)
     return Sum(rate=rate, amount=amount, seconds=elapsed / 1e9) if min(rate, amount, elapsed) > 0 else None
@@ -153,8 +153,8 @@ RULE = Rule(
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="Four programs report 100 MB/s each, and the report says 400 MB/s, although they ran one after the other. A tool "
-    "adds the rates of its threads, each over its own time, or prints the mean of the rates of its passes. 100 MB at 200 MB/s "
-    "and 100 MB at 50 MB/s are 80 MB/s, not 125.",
+    "adds the rates of its threads, each over its own time, or prints the mean of the rates of its passes. For example, 100 MB "
+    "at 200 MB/s and 100 MB at 50 MB/s are 80 MB/s, not 125.",
     alternatives=(
         "The tool's rate covers a part of its time (after a warm-up, until the first thread ended). Check its manual.",
         "The programs have unequal work by design. Then use the rate of the window in which all of them run (W04).",

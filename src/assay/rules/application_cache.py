@@ -29,7 +29,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import served
 from assay.measures import Better
 from assay.records import Direction, Finding, Measure, Scope, Severity, State, Tier
-from assay.rulekit.findings import found, knob, told_rate
+from assay.rulekit.findings import found, knob, rate_text
 
 KNOB = "variables.same_key_of"
 
@@ -96,7 +96,7 @@ def cached(case: TrialCase, said: str, observed: dict[str, float]) -> Finding:
         severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed={**observed},
         threshold={"faster": case.thresholds["faster"]},
-        relabel=f"answers{told_rate(case)} with a server cache involved: one key was"
+        relabel=f"answers{rate_text(case)} with a server cache involved: one key was"
         f" {observed['times_as_fast']:.1f} times as fast",
     )
 

@@ -31,7 +31,7 @@ WAYS = (Direction.READ, Direction.WRITE)
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """What the load itself did by an account that holds nobody else."""
+    """The load's own work by a count that holds no other program."""
 
     bytes: float
     source: str
@@ -46,7 +46,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """The part of others in what the lowest device counted, and the account that is believed."""
+    """Other programs' share of the lowest device's count, and the count that is trusted."""
     assert isinstance(case, TrialCase)
     steps = [step for way in ways(case) if (step := ladder.lowest_device(case.phase, case.observations, way)) is not None]
     if not steps or not any(baselines(case)):

@@ -28,7 +28,7 @@ LEAST_DEGREES = 2.0
 
 
 def applies(case: Case) -> str | None:
-    """Comparisons with enough pairs for neighbours to be told alike."""
+    """Comparisons with enough pairs to correlate neighbours."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     least = int(case.thresholds["least_values"])

@@ -21,7 +21,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
 from assay.records import Bound, Direction, Finding, Scope, Severity, Span, State
-from assay.rulekit.findings import found, knob, told_rate
+from assay.rulekit.findings import found, knob, rate_text
 
 SYSCTL = "sysctl.vm."
 
@@ -73,7 +73,7 @@ def check(case: Case) -> Finding:
 
 def dirtied_at_once(case: TrialCase) -> float | None:
     """The most that can have been dirty at once: what was written, or all that the files hold where they were overwritten."""
-    written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     sizes = ladder.gauges(case.phase, case.observations, "page_cache", "file_bytes", "path")
     held = (ladder.at_stop(case.phase, sizes) or 0.0) * ladder.stands_for(case.phase, case.observations)
     return min(written, held) if written and held else written
@@ -91,7 +91,7 @@ def background_bytes(case: TrialCase) -> float | None:
 
 
 def number(case: TrialCase, name: str) -> float | None:
-    """A switch of the kernel's virtual memory; None where nobody read it."""
+    """A sysctl of the kernel's virtual memory; None if it was not read."""
     text = case.observations.fact(SYSCTL + name)
     return float(text) if text is not None and text.isdigit() else None
 
@@ -121,7 +121,7 @@ def absorbed(case: TrialCase, step: ladder.Step, observed: dict[str, float | Non
         observed={**observed},
         threshold={**case.thresholds},
         bound=bound(case),
-        relabel=f"write{told_rate(case)} absorbed by memory: a burst below the dirty limit, not a steady rate",
+        relabel=f"write{rate_text(case)} absorbed by memory: a burst below the dirty limit, not a steady rate",
     )
 
 
@@ -162,8 +162,8 @@ RULE = Rule(
             "data."
         ),
     ),
-    advice="Write at least three times the dirty limit (vm.dirty_ratio of the available memory), flush inside the clock "
-    "(flush_every, flush = end), or write with direct = true. Or claim regime = burst.",
+    advice="Write at least three times the dirty limit (vm.dirty_ratio of the available memory). Or flush inside the "
+    "clock (flush_every, flush = end), or write with direct = true. Or claim regime = burst.",
     sources=(
         "Linux: Documentation/admin-guide/sysctl/vm.rst (dirty_background_ratio, dirty_expire_centisecs)",
         "SNIA SSS PTS: steady state is measured after the device has been filled, not in the first seconds",

@@ -46,7 +46,7 @@ class Fall:
 
 
 def applies(case: Case) -> str | None:
-    """Rates of closed loads of our own engines of which nobody says that they are a burst."""
+    """Rates of closed loads of Assay's engines, without a burst claim."""
     assert isinstance(case, TrialCase)
     if case.phase.values:
         return "an external tool: how its rate went over time is not known"
@@ -137,7 +137,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
-    wrong="A cloud disk or network grants tokens that were saved up, a flash disk writes into its fast cells first, a fresh "
+    wrong="A cloud disk or network grants tokens that were saved up. A flash disk writes into its fast cells first. A fresh "
     "flash disk has no garbage to collect. Ten seconds of that are a true figure of ten seconds and a false one of the day.",
     alternatives=(
         "Buffered writes filled the memory allowed for dirty data. Check D01 and D05; O_DIRECT shows no such fall.",

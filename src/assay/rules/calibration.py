@@ -123,8 +123,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="A model (a regression, a queueing network, a simulator with parameters) is fitted to some trials and shown beside "
-    "the same trials: it is within 2 %. With as many parameters as trials it would be exact, even if it is nonsense. Its error "
+    wrong="A model (a regression, a queueing network, a simulator with parameters) is fitted to some trials. Beside the "
+    "same trials it is within 2 %. With as many parameters as trials it would be exact, even if it is nonsense. Its error "
     "for an unseen load is another number, and the model is made for that load.",
     alternatives=(
         "The claim is that the model can describe these data at all. Then call it a fit, not a prediction.",

@@ -7,7 +7,7 @@ The rule checks three readings just before the clock:
 - for reads, the share of resident pages (cachestat) against the claimed regime.
 
 Each of them qualifies. Missing readings leave the rule unverified. A phase without storage is n/a.
-The lab flushes the target before each phase and waits until dirty pages and devices are quiet, for 30 s at most and 2 s without
+The lab flushes the target before each phase and waits until dirty pages and devices are quiet: 30 s at most, 2 s without
 progress.
 The knob `quiesce` shortens that wait; `quiesce = "0 s"` is for controls.
 """
@@ -29,7 +29,7 @@ CLAIMED = {Regime.COLD: CacheState.COLD, Regime.WARM: CacheState.WARM}
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """One thing that was looked at: its figures, and in words what is wrong or why it is not known."""
+    """One check: its figures, and in words what is wrong or why it is unknown."""
 
     observed: dict[str, float | str | None]
     wrong: str | None = None
@@ -133,7 +133,7 @@ def own_rate(case: TrialCase) -> float:
 
 def asked(phase: Phase, case: TrialCase, direction: Direction) -> float:
     """What the application asked for in one direction, 0 where it did not."""
-    return ladder.asked_bytes(phase, case.observations, direction) or 0.0
+    return ladder.requested_bytes(phase, case.observations, direction) or 0.0
 
 
 RULE = Rule(

@@ -30,20 +30,20 @@ TICK_NS = 10_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """What the load used of its processors, as shares; None where it is not known."""
+    """The load's use of CPUs, as shares; None if unknown."""
 
     thread: float | None
-    """What the busiest thread ran, or the mean of a client's threads where that is more, of the time that others left it."""
+    """CPU time of the busiest thread, or of the mean thread if larger, over the time other programs left it."""
     ran: float | None
     """The same of all the time."""
     host: float | None
-    """User and system time of everybody over all processor time."""
+    """User and system time of all programs over all CPU time."""
     own: float | None
     """The load's part of that."""
     pressure: float | None
-    """Share of the time in which some task stood without a processor."""
+    """Share of the time in which some task waited for a CPU."""
     crowded: bool
-    """Whether there were more workers than processors."""
+    """Whether there were more workers than CPUs."""
 
 
 def applies(case: Case) -> str | None:
@@ -56,7 +56,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """The busiest thread, the host, and the pressure on its processors, each against its threshold."""
+    """Compare busiest thread, host and CPU pressure with their limits."""
     assert isinstance(case, TrialCase)
     use, limits = used(case), case.thresholds
     observed = {
@@ -96,7 +96,7 @@ def reached(use: Use, case: TrialCase) -> list[str]:
 
 
 def limited(case: TrialCase, over: list[str], observed: dict[str, float | None]) -> Finding:
-    """The failure: a claim of a layer below is bounded; of a figure that is called nobody's it is only worth knowing."""
+    """The failure: it bounds a claim of a layer below, and is a note without a claim."""
     claimed = case.claim.tier is not Tier.AS_IS
     kind = measures.figure_kind(case.measure.figure)
     timed = kind is not None and case.measure.figure not in cost.UNITS and case.measure.figure not in ("count", "bytes", "errors")
@@ -127,7 +127,7 @@ def used(case: TrialCase) -> Use:
     host = (user + system) / whole if user is not None and system is not None and whole else None
     own = sum(cost.processor_ns(client.cost) for client in phase.clients if client.cost is not None)
     busy = (user or 0.0) + (system or 0.0)
-    stood, seconds = rise(case, "pressure", "cpu_some_ns"), phase.end_ns - phase.start_ns
+    stood = ladder.of_host(phase, case.observations, "pressure", "cpu_some_ns")
     cpus = next(case.observations.over_time(phase.name, "cpu", "cpus"), None)
     workers = sum(client.workers for client in phase.clients)
     shares = [share for client in phase.clients if (share := busiest(case, client)) is not None]
@@ -137,13 +137,13 @@ def used(case: TrialCase) -> Use:
         ran=ran,
         host=host,
         own=min(1.0, own / busy) if busy else None,
-        pressure=stood / seconds if stood is not None and seconds > 0 else None,
+        pressure=None if stood is None else ladder.rate(stood, phase.start_ns, phase.end_ns),
         crowded=cpus is not None and len(cpus.value) > 0 and workers > cpus.value[0],
     )
 
 
 def busiest(case: TrialCase, client: Client) -> tuple[float, float] | None:
-    """For which share of the time a client's busiest thread ran and stood ready, at least; None where it is too short to tell."""
+    """Least shares of the time a client's busiest thread ran and was ready; None if the time is too short."""
     drain_ns = case.phase.drain_ns if figures.charges_drain(case.phase, case.measure) else 0
     lasted = client.last_ns - client.first_ns + (drain_ns or 0)
     if lasted < case.thresholds["seconds"] * 1e9:

@@ -11,8 +11,8 @@ stand in.
 - Any other claim: a note.
 
 **Small files.** Whole pages, read-ahead and metadata make storage read more than requested.
-If it did, and more than `resident_share` of the data was in memory before the clock, hits may hide in the excess: a device or
-cold claim is unverified.
+If it did, and more than `resident_share` of the data was in memory before the clock, hits may hide in the excess. Device and
+cold claims are unverified.
 
 **External commands.** A command that reports no bytes is compared with its system calls (`rchar`).
 Calls below `least_bytes` are its own libraries. mmap, io_uring and pipes leave it unverified.
@@ -32,7 +32,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, served, traced
 from assay.records import Direction, Finding, Meaning, Regime, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
-from assay.rulekit.findings import at_most, found, in_words, knob, told_rate
+from assay.rulekit.findings import at_most, found, in_words, knob, rate_text
 from assay.units import Unit
 
 MOSTLY = 0.5  # below this share of hits a read is not one of memory: its label speaks of both
@@ -42,7 +42,7 @@ BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
 def check(case: Case) -> Finding:
     """The share of the bytes that never left the client's memory, against what is claimed."""
     assert isinstance(case, TrialCase)
-    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     read = counted(case)
     if read is None and case.claim.regime in (Regime.COLD, Regime.WARM) and case.phase.cached_share_before is not None:
         return by_residence(case, case.phase.cached_share_before)
@@ -70,7 +70,7 @@ def may_hide_hits(case: TrialCase, read: float, asked: float) -> bool:
 
 
 def by_residence(case: TrialCase, resident: float) -> Finding:
-    """Nobody counted reads, but cachestat(2) saw the pages before the clock: enough to judge a regime, not a tier."""
+    """Without counted reads cachestat(2) before the clock judges a regime, but no tier."""
     limit = case.thresholds["resident_share"]
     said = f"{measures.percent(resident)} of the data in memory before the clock"
     observed = {"resident_share_before": resident}
@@ -84,24 +84,24 @@ def by_residence(case: TrialCase, resident: float) -> Finding:
         part="regime",
         observed=observed,
         threshold={"resident_share": limit},
-        relabel=f"read{told_rate(case)} with {measures.percent(resident)} of the data in memory beforehand",
+        relabel=f"read{rate_text(case)} with {measures.percent(resident)} of the data in memory beforehand",
     )
 
 
 def is_guess(case: TrialCase) -> bool:
-    """Whether the bytes asked are those of an external command's calls, since it does not tell them itself."""
+    """Whether the requested bytes are those of a command's calls, because the command reports none."""
     untold = case.phase.values and not any(name.endswith(".bytes") for name in case.phase.values)
     return knob(case, "parse") == "observed" or bool(untold)
 
 
 def hit_share(case: TrialCase, read: float, asked: float) -> float:
-    """The share that storage was not made to read; of what only calls tell, a little is the command's own libraries."""
+    """The share that storage did not read; for counted calls less the command's own libraries."""
     libraries = is_guess(case) and MOSTLY * asked <= read and asked - read <= case.thresholds["least_bytes"]
     return 0.0 if libraries else 1 - min(1.0, read / asked)
 
 
 def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
-    """Why the calls of a command that tells no bytes say nothing of what it asked for; None where they do."""
+    """Why the calls of a command without reported bytes do not show its requests; None if they do."""
     if knob(case, "calls") == "uncounted":
         return "Requested bytes unknown (mmap, io_uring or pipes), so cache hits cannot be separated from reads."
     if hits <= case.thresholds["hit_share"] or asked >= case.thresholds["least_bytes"]:
@@ -110,7 +110,7 @@ def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
 
 
 def counted(case: TrialCase) -> ladder.Step | None:
-    """What the client made others send it or storage read; else the bytes of the device; None where fewer are stored."""
+    """Bytes sent to the client or read from storage; else of the device; None if fewer are stored."""
     behind = served.server(case.run) is not None
     own = served.below_client(case.run, case.phase, case.observations)
     own = own if behind or knob(case, "direct") is True else traced.brought(case.phase, case.observations, own)
@@ -126,7 +126,7 @@ def words(asked: float, hits: float) -> str:
 
 def figures(case: TrialCase, hits: float, asked: float) -> dict[str, float | str | None]:
     """What was observed, for the finding."""
-    return {"hit_share": hits, "asked_bytes": asked, "resident_share_before": case.phase.cached_share_before}
+    return {"hit_share": hits, "requested_bytes": asked, "resident_share_before": case.phase.cached_share_before}
 
 
 def served_from_cache(case: TrialCase, hits: float, asked: float) -> Finding:
@@ -136,10 +136,10 @@ def served_from_cache(case: TrialCase, hits: float, asked: float) -> Finding:
     rate = f"; device rate {in_words(bound)}" if bound else ""
     device = f"device share {measures.percent(1 - hits)}{rate}" if hits < 1 else "nothing came from the device"
     answered = f"Answered by the client's page cache: {words(asked, hits)}."
-    label = f"warm read{told_rate(case)}: page-cache bandwidth; {device}"
+    label = f"warm read{rate_text(case)}: page-cache bandwidth; {device}"
     if knob(case, "direct") is True:
         answered = f"Direct reads bypass the client's page cache, yet {words(asked, hits)}."
-        label = f"direct read{told_rate(case)} without storage I/O; {device}"
+        label = f"direct read{rate_text(case)} without storage I/O; {device}"
     elif hits < MOSTLY:
         label = mixture(case, hits) + rate
     return found(
@@ -176,7 +176,7 @@ def from_memory(case: TrialCase, hits: float, asked: float) -> Finding:
 
 def mixture(case: TrialCase, hits: float) -> str:
     """The label of a read that neither memory nor storage answered alone."""
-    return f"read{told_rate(case)}: a mixture of {measures.percent(hits)} memory and {measures.percent(1 - hits)} storage"
+    return f"read{rate_text(case)}: a mixture of {measures.percent(hits)} memory and {measures.percent(1 - hits)} storage"
 
 
 def from_below(case: TrialCase, read: float, asked: float) -> Finding:

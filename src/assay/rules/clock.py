@@ -79,7 +79,7 @@ def failed(case: TrialCase, faults: list[Fault], observed: dict[str, str | float
 
 
 def changed(case: TrialCase) -> Iterator[Fault]:
-    """The kernel took another clock source while the trial ran: it no longer trusted the first one, or somebody chose."""
+    """The kernel changed its clock source during the trial: by distrust, or by an administrator."""
     before, after = case.observations.fact(SOURCE), case.observations.fact(SOURCE, When.AFTER)
     if before is not None and after is not None and before != after:
         yield Fault(
@@ -96,7 +96,7 @@ def steps(case: TrialCase) -> list[float]:
 
 
 def stepped(case: TrialCase, booted: list[float]) -> Iterator[Fault]:
-    """Somebody set the wall clock under the clock of the phase."""
+    """The wall clock was set during the phase."""
     step = max(booted, default=0.0)
     if step < case.thresholds["step_s"]:
         return

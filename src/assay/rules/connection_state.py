@@ -61,7 +61,7 @@ def is_command(case: ComparisonCase) -> bool:
 def check(case: Case) -> Finding:
     """Connections for an operation in both arms."""
     assert isinstance(case, ComparisonCase)
-    arms = [told(case, runs) for runs in (case.baseline, case.candidate)]
+    arms = [opened_in(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms):
         return found(RULE, case, State.UNVERIFIED, "Use of connections unknown: one arm has no valid run.")
     first, second = (median(one.each for one in arm) for arm in arms)
@@ -96,13 +96,13 @@ def counting(case: ComparisonCase, runs: Runs) -> Runs:
     return [(run, seen) for run, seen in runs if run.id not in case.comparison.excluded]
 
 
-def told(case: ComparisonCase, runs: Runs) -> list[Opened]:
+def opened_in(case: ComparisonCase, runs: Runs) -> list[Opened]:
     """Connections and operations of each run of an arm that counts."""
     return [one for run, seen in counting(case, runs) if (one := opened(run, seen, case)) is not None]
 
 
 def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened | None:
-    """Of one run; None where the phase was not done or nobody counted."""
+    """Connections of one run; None without the phase or without a count."""
     phase = measures.phase_of(run, case.measure)
     if phase is None:
         return None
@@ -116,11 +116,9 @@ def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened
 
 
 def before(phase: Phase, counted: Series) -> float:
-    """Connections that others opened for each ns of the idle baseline."""
-    points = [(at, value) for at, value in zip(counted.at_ns, counted.value, strict=True) if at <= phase.start_ns]
-    if len(points) < 2 or points[-1][0] <= points[0][0]:
-        return 0.0
-    return (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0])
+    """Connections of other programs per ns of the idle baseline."""
+    at_ns = [at for at in counted.at_ns if at <= phase.start_ns]
+    return ladder.rate(counted, at_ns[0], at_ns[-1]) or 0.0 if at_ns else 0.0
 
 
 def operations(phase: Phase) -> float:
@@ -154,7 +152,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     reads=("server.accepted_connections", "network.tcp_active_opens"),
-    wrong="One search per connection, with a bind for each, differs from a hundred searches over one connection: the result "
+    wrong="One search per connection, with a bind for each, differs from a hundred searches over one connection. The result "
     'changes tenfold, with encryption more. The setting hides in a client library, a proxy or a server limit ("at most 100 '
     'requests a connection").',
     alternatives=(

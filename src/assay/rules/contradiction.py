@@ -70,7 +70,7 @@ def contradictions(case: TrialCase) -> Iterator[str]:
     direction = case.phase.directions.get(case.measure.operation)
     if direction not in (Direction.READ, Direction.WRITE):
         return
-    asked = ladder.asked_bytes(case.phase, case.observations, direction)
+    asked = ladder.requested_bytes(case.phase, case.observations, direction)
     if asked is None or asked < case.thresholds["least_bytes"]:
         return
     yield from unasked_calls(case, direction, asked)
@@ -97,11 +97,11 @@ def untimed(case: TrialCase) -> Iterator[str]:
 
 
 def unasked_calls(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
-    """The system calls of the own engine moved less than it says; external tools, io_uring and mmap have calls nobody counts."""
+    """The engine's system calls moved less than it reports; calls of tools, io_uring and mmap are not counted."""
     calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
     counted = not case.phase.values and knob(case, "ioengine") not in ("io_uring", "mmap")
     if counted and calls is not None and short(case, calls.bytes, asked):
-        yield f"The load reports {said(asked)}, its system calls moved {said(calls.bytes)}."
+        yield f"The load reports {in_bytes(asked)}, its system calls moved {in_bytes(calls.bytes)}."
 
 
 def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
@@ -111,13 +111,13 @@ def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[
     """
     calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
     own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, direction)
-    told = external.told_operations(case.phase, direction)
+    told = external.reported_operations(case.phase, direction)
     if not case.phase.values or calls is None or calls.bytes < case.thresholds["least_bytes"] or 0 < calls.operations < told:
         return
     most = max(calls.bytes, own.bytes if own else 0.0)
     if short(case, most, asked):
         unit = external.mistaken(asked / most, case.thresholds["unit_share"])
-        yield f"The command reports {said(asked)}, its system calls and storage moved {said(most)} at most.{unit}"
+        yield f"The command reports {in_bytes(asked)}, its system calls and storage moved {in_bytes(most)} at most.{unit}"
 
 
 def unread(case: TrialCase, asked: float) -> Iterator[str]:
@@ -135,9 +135,9 @@ def unread(case: TrialCase, asked: float) -> Iterator[str]:
     )  # an external program's lie on another device perhaps
     sure = min(own.bytes, asked) - own.uncertainty_bytes - libraries
     if device is not None and sure >= case.thresholds["least_bytes"] and short(case, device.raw_bytes, sure):
-        yield f"The process read {said(own.bytes)} from storage, but {device.device} delivered {said(device.raw_bytes)}."
+        yield f"The process read {in_bytes(own.bytes)} from storage, but {device.device} delivered {in_bytes(device.raw_bytes)}."
     if knob(case, "direct") is True and not ladder.has_holes(case.phase, case.observations) and short(case, own.bytes, asked):
-        yield f"Direct reads requested {said(asked)}, but storage read only {said(own.bytes)}."
+        yield f"Direct reads requested {in_bytes(asked)}, but storage read only {in_bytes(own.bytes)}."
 
 
 def unwritten(case: TrialCase, asked: float) -> Iterator[str]:
@@ -148,14 +148,14 @@ def unwritten(case: TrialCase, asked: float) -> Iterator[str]:
     drain = ladder.highest_device(case.phase, case.observations, Direction.WRITE, Span.DRAIN)
     taken = ladder.both(clock, drain)
     if taken is not None and drain is not None and short(case, taken.raw_bytes, asked):
-        yield f"{said(asked)} written and drained, but {taken.device} took only {said(taken.raw_bytes)}."
+        yield f"{in_bytes(asked)} written and drained, but {taken.device} took only {in_bytes(taken.raw_bytes)}."
 
 
 def unproved(case: TrialCase) -> Iterator[tuple[str, float]]:
     """What can be neither confirmed nor denied, each with the share of the figure that is certain."""
     direction = case.phase.directions.get(case.measure.operation)
     if direction in (Direction.READ, Direction.WRITE):
-        asked = ladder.asked_bytes(case.phase, case.observations, direction) or 0.0
+        asked = ladder.requested_bytes(case.phase, case.observations, direction) or 0.0
         limits_of = case.thresholds
         least = (1 / (1 + limits_of["disagreement_share"]), limits_of["unseen_share"], limits_of["unit_share"])
         yield from external.unseen(case.phase, case.measure.operation, asked, least)
@@ -166,13 +166,13 @@ def vanished(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Bytes that were surely written and that the lowest device never took, under a claim that it did."""
     direction = case.phase.directions.get(case.measure.operation)
     media = direction is Direction.WRITE and figures.claims_media(case.claim, direction)
-    taken = ladder.taken(case.phase, case.observations)
+    taken = ladder.written_with_drain(case.phase, case.observations)
     written = ladder.written_bytes(case.phase, case.observations, case.thresholds["least_bytes"])
     if not media or taken is None or written < case.thresholds["least_bytes"] or compressed(case):
         return
     if (case.phase.values or distinct(case)) and short(case, taken.raw_bytes, written):
-        told = f"The processes dirtied {said(written)}, but {taken.device} took only {said(taken.raw_bytes)}, drain included."
-        yield told, taken.raw_bytes / written
+        took = f"{taken.device} took only {in_bytes(taken.raw_bytes)}, drain included"
+        yield f"The processes dirtied {in_bytes(written)}, but {took}.", taken.raw_bytes / written
 
 
 def short(case: TrialCase, below: float, above: float) -> bool:
@@ -180,7 +180,7 @@ def short(case: TrialCase, below: float, above: float) -> bool:
     return below < (1 - case.thresholds["disagreement_share"]) * above
 
 
-def said(count: float) -> str:
+def in_bytes(count: float) -> str:
     """Bytes in words."""
     return measures.with_unit(count, Unit.BYTES)
 

@@ -31,11 +31,11 @@ from assay.units import Unit
 PACED = "--rate_iops="
 """fio: operations a second of each job, begun no sooner; a late one is begun late, and timed from then."""
 CLOSED = ("bonnie++", "dd", "fio", "fs_mark", "hdparm", "ior", "iozone", "mdtest")
-"""Tools that have no other loop than a closed one; fio paces its own where it is told to."""
+"""Tools with a closed loop only; fio can pace its loop."""
 
 
 def applies(case: Case) -> str | None:
-    """Claims of an open load, and latencies of a tool that was told how often to begin."""
+    """Claims of an open load, and latencies of a tool with a given rate."""
     assert isinstance(case, TrialCase)
     paced = is_latency(case) and interval_ns(case) is not None and case.claim.load is None
     return None if case.claim.load is Load.OPEN or paced else "load = open is not claimed"
@@ -117,7 +117,7 @@ def omitted(case: TrialCase) -> tuple[float | None, float]:
 
 
 def interval_ns(case: TrialCase) -> float | None:
-    """How often a job of the tool was told to begin an operation; None where it was not."""
+    """The given rate of a job of the tool; None without one."""
     words = arguments(case)
     told = [word.removeprefix(PACED) for word in words if word.startswith(PACED)] if tool(case) == "fio" else []
     return 1e9 / int(told[-1]) if told and told[-1].isdigit() and int(told[-1]) else None

@@ -148,7 +148,7 @@ RULE = Rule(
     needs=(),
     applies=runs_only,
     check=check,
-    wrong="A disk reads a sector at the fifth attempt, an array computes the data of a missing member, a cable loses every "
+    wrong="A disk reads a sector at the fifth attempt. An array computes the data of a missing member. A cable loses every "
     "hundredth packet. All of them answer correctly, and late. The figure describes the fault.",
     alternatives=(
         "Another process met the error: counters of a device or a file system include all processes.",

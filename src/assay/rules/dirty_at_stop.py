@@ -3,12 +3,12 @@
 The rule reads dirty and write-back pages of the data and image files (cachestat) right after the last operation, less those at
 arming, over the bytes written.
 Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty) / T and W / (T + drain).
-- A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain), and dirty data are
+- A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain). Dirty data are
   a note.
 - The same claim without a timed drain is invalid if more than `dirty_share` was dirty.
 - Other claims: a note with the share in memory.
 
-Without page counters the charged drain stands in. Data that were removed before write-back are D06's subject.
+Without page counters the charged drain serves instead. Data that were removed before write-back are D06's subject.
 The rule does not see memory below the lowest visible device.
 """
 
@@ -19,7 +19,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Direction, Durability, Finding, Meaning, Phase, Scope, Severity, State, Tier
 from assay.rulekit.applicability import kept_only
-from assay.rulekit.findings import found, in_words, rate_of, told_rate
+from assay.rulekit.findings import found, in_words, rate_of, rate_text
 from assay.units import Unit
 
 
@@ -32,7 +32,7 @@ def claimed(case: TrialCase) -> bool:
 def check(case: Case) -> Finding:
     """Dirty and under writeback at the stop, beyond what was so at the start, over what was written."""
     assert isinstance(case, TrialCase)
-    written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     dirty = dirty_rise(case)
     if dirty is None or not written:
         return unseen(case)
@@ -58,7 +58,7 @@ def dirty_rise(case: TrialCase) -> float | None:
 
 
 def risen(case: TrialCase, kind: str) -> float | None:
-    """The same of the files of one kind that were looked at."""
+    """The same of the observed files of one kind."""
     series = [
         item
         for metric in ("dirty_bytes", "writeback_bytes")
@@ -74,7 +74,7 @@ def drain(phase: Phase) -> float | None:
 
 
 def unseen(case: TrialCase) -> Finding:
-    """Nobody watched the pages: the timed drain stands in, since after it nothing of this file system was dirty."""
+    """Without a count of pages the timed drain serves: after it this file system had no dirty page."""
     if case.phase.drain_ns is None:
         statement = "Dirty pages at the stop and drain time unknown."
         return found(RULE, case, State.UNVERIFIED, statement)
@@ -91,10 +91,10 @@ def still_dirty(case: TrialCase, share: float, observed: dict[str, float | None]
     statement = f"{measures.percent(share)} of {total} written was dirty when the clock stopped"
     if not claimed(case):
         tail = "." if took is None else f"; the drain took {measures.with_unit(took, Unit.NANOSECONDS)} more."
-        label = f"write{told_rate(case)} into memory: {measures.percent(share)} dirty when the clock stopped"
+        label = f"write{rate_text(case)} into memory: {measures.percent(share)} dirty when the clock stopped"
         severity, end = Severity.NOTES, tail
     elif took is None:
-        label = f"write{told_rate(case)} into memory: {measures.percent(share)} dirty, and no drain timed"
+        label = f"write{rate_text(case)} into memory: {measures.percent(share)} dirty, and no drain timed"
         severity, end = Severity.INVALIDATES, ", and the drain was not timed."
     else:
         label = f"writes on stable media with the drain of {measures.with_unit(took, Unit.NANOSECONDS)} charged"

@@ -18,7 +18,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Meaning, Place, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import data_only
-from assay.rulekit.findings import at_most, found, in_words, told_rate
+from assay.rulekit.findings import at_most, found, in_words, rate_text
 from assay.units import Unit
 
 
@@ -108,7 +108,7 @@ def cached_between(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> F
         observed=figures(case, upper, lower),
         threshold={"ratio": case.thresholds["ratio"]},
         bound=bound,
-        relabel=f"read{told_rate(case)}: memory below {upper.device}; share of {lower.device} {measures.percent(share)}{rate}",
+        relabel=f"read{rate_text(case)}: memory below {upper.device}; share of {lower.device} {measures.percent(share)}{rate}",
     )
 
 
@@ -154,7 +154,7 @@ def check_writes(case: TrialCase) -> Finding:
         severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed={**flags},
         threshold={"direct_io": "1"},
-        relabel=f"write{told_rate(case)} into the memory below {', '.join(cached)}",
+        relabel=f"write{rate_text(case)} into the memory below {', '.join(cached)}",
     )
 
 

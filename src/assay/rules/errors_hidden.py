@@ -24,11 +24,11 @@ SHOWN = 3
 
 
 def applies(case: Case) -> str | None:
-    """Figures of operations; an external tool must tell what failed."""
+    """Figures of operations; an external tool must report failures."""
     assert isinstance(case, TrialCase)
     if case.measure.figure == "errors":
         return "failures are the figure itself"
-    if case.phase.values and failures.told_share(case.phase, case.measure.operation) is None:
+    if case.phase.values and failures.reported_share(case.phase, case.measure.operation) is None:
         return "an external tool without a count of failures: exit status 0 counts"
     return None
 
@@ -36,7 +36,7 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """The share of failed operations, and whether a flush failed that the claim rests on."""
     assert isinstance(case, TrialCase)
-    told = failures.told_share(case.phase, case.measure.operation)
+    told = failures.reported_share(case.phase, case.measure.operation)
     share = failures.failed_share(case.phase, case.measure.operation) if told is None else told
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
@@ -56,7 +56,7 @@ def check(case: Case) -> Finding:
         observed=observed,
         threshold={**limits},
         relabel=relabel(share, lost, many=many),
-        evidence=("L0 engine: failed operations by error number" if told is None else "what the tool says of its operations",),
+        evidence=("L0 engine: failed operations by error number" if told is None else "the tool's report of failed operations",),
     )
 
 
@@ -68,7 +68,7 @@ def relabel(share: float, lost: int, *, many: bool) -> str:
 
 
 def kinds(case: TrialCase) -> str:
-    """` (12 times read: Input/output error at /x)`, the most frequent first; empty where nobody says why."""
+    """` (12 times read: Input/output error at /x)`, the most frequent first; empty without reasons."""
     mine = [one for one in failures.every(case.phase) if one.operation == case.measure.operation]
     worst = sorted(mine, key=lambda one: -one.count)[:SHOWN]
     return f" ({'; '.join(map(words, worst))})" if worst else ""

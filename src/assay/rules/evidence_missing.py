@@ -83,8 +83,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="A check without evidence says nothing, and its silence is read as approval. A figure whose I/O nobody observed is "
-    "then as good as one that was followed down to the disk.",
+    wrong="A check without evidence says nothing, and its silence is read as approval. A figure whose I/O no observer covers "
+    "is then as good as one with evidence down to the disk.",
     alternatives=("The observer was switched off in the experiment file: check `observers`.",),
     advice="Run `assay doctor`: it lists the evidence that this machine allows, and how to get the rest (often: run as root).",
     sources=("An absent reading proves nothing: the audit's first rule",),

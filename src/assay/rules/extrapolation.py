@@ -1,6 +1,6 @@
 """Finds curves over a number of clients that still grow at their end: they say nothing about more clients.
 
-The rule takes the slope of the last step, d ln X / d ln N, from the geometric means at the two largest numbers, for each rate
+The rule takes the slope of the last step, d ln X / d ln N. It uses the geometric means at the two largest numbers, for each rate
 of all clients together.
 From `flat_exponent` on the curve still grows. The note names it; the highest rate is a lower bound of the capacity.
 The analysis itself claims no peak, break-even or saturation outside the measured numbers.

@@ -47,8 +47,8 @@ def check(case: Case) -> Finding:
 
 
 def taken(runs: Runs) -> float | None:
-    """The median share that was taken before the trials of an arm; None where a run does not tell."""
-    told = [filling.taken(observations) for _, observations in runs]
+    """The median share in use before the trials of an arm; None if a run lacks it."""
+    told = [filling.used_share(observations) for _, observations in runs]
     shares = [share for share in told if share is not None]
     return statistics.median(shares) if shares and len(shares) == len(runs) else None
 

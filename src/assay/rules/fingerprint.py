@@ -89,7 +89,7 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL if failed else State.PASS,
-        said(case, alien, implied, drifted),
+        in_words(case, alien, implied, drifted),
         severity=held if alien and not bundle else Severity.QUALIFIES if drifted else RULE.severity,
         observed=dict(zip(COUNTED, (len(alien), len(implied), len(drifted), len(values_of(every))), strict=True))
         | {one.key: str(one) for one in alien}
@@ -105,7 +105,7 @@ def check(case: Case) -> Finding:
     )
 
 
-def said(case: ComparisonCase, alien: list[Difference], implied: list[Difference], drifted: list[Drift]) -> str:
+def in_words(case: ComparisonCase, alien: list[Difference], implied: list[Difference], drifted: list[Drift]) -> str:
     """The finding in words."""
     factor = case.comparison.factor
     declared = sum(case.experiment.implies(bare(one.key)) for one in implied)

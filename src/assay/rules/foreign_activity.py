@@ -36,7 +36,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """What others used of one thing: the share, in words, and how bad that is; None where it is within bounds."""
+    """Other programs' use of one resource: the share, its words and its severity; None within limits."""
 
     share: float
     words: str
@@ -44,7 +44,7 @@ class Use:
 
 
 def check(case: Case) -> Finding:
-    """Processor time and bytes of others; the worse of the two decides."""
+    """CPU time and bytes of other programs; the worse decides."""
     assert isinstance(case, TrialCase)
     uses = {"cpu_share": processors(case), "bytes_share": device(case)}
     observed = {name: use.share if use else None for name, use in uses.items()}
@@ -75,14 +75,14 @@ def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
     if uses["cpu_share"] is None:
         yield "CPU time of other programs unknown: no counters of the host (observer cpu)."
     if uses["bytes_share"] is None and moved(case):
-        reason = case.observations.why_missing("other_processes.read_bytes") or "nobody looked at the other processes"
+        reason = case.observations.why_missing("other_processes.read_bytes") or "no observer of other processes"
         yield f"Other programs' use of the device unknown: {reason}."
     if (share := unseen(case)) is not None and share > case.thresholds["unseen_share"]:
         yield f"{measures.percent(share)} of the CPU time belongs to no visible process (another container?)."
 
 
 def unseen(case: TrialCase) -> float | None:
-    """Share of the processor time that no process and no thread of the kernel has in its account: interrupts, what is hidden."""
+    """Share of CPU time that no process and no kernel thread accounts for: interrupts, hidden programs."""
     accounts = [risen(case, metric) for metric in ("cpu_ns", "own_cpu_ns", "kernel_cpu_ns")]
     spent = [risen(case, metric, "cpu") for metric in ("user_ns", "system_ns")]
     whole, known = risen(case, "total_ns", "cpu"), [time for time in (*accounts, *spent) if time is not None]
@@ -92,7 +92,7 @@ def unseen(case: TrialCase) -> float | None:
 
 
 def processors(case: TrialCase) -> Use | None:
-    """Share of the host's processor time that others had at least; None where it was not seen.
+    """Least share of the host's CPU time of other programs; None if unobserved.
 
     Where processors had nothing to do, what others had is missing from nobody: then only much of it counts, for caches, memory
     and clock rates are shared all the same.
@@ -113,7 +113,7 @@ def processors(case: TrialCase) -> Use | None:
 
 
 def device(case: TrialCase) -> Use | None:
-    """Share of the bytes of the lowest device that were others' at least; None where there is none, or it was not seen."""
+    """Least share of the lowest device's bytes of other programs; None without a device or its count."""
     passed = {way: ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in WAYS}
     whole = sum(step.raw_bytes for step in passed.values() if step is not None)
     theirs = [(way, risen(case, f"{way}_bytes")) for way in WAYS]
@@ -131,13 +131,13 @@ def device(case: TrialCase) -> Use | None:
 
 
 def beyond(case: TrialCase, way: Direction, step: ladder.Step | None) -> float:
-    """What the device moved more than the load asked storage for: of others no more than that can have gone through it."""
+    """Device bytes beyond the load's storage requests: the most that other programs can have moved."""
     own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, way)
     return max(0.0, (step.raw_bytes if step else 0.0) - (own.bytes if own else 0.0))
 
 
 def moved(case: TrialCase) -> bool:
-    """Whether the lowest device moved enough for others' part of it to be worth knowing."""
+    """Whether the lowest device moved enough bytes to judge other programs' part."""
     passed = (ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in WAYS)
     return sum(step.raw_bytes for step in passed if step is not None) >= case.thresholds["least_bytes"]
 
@@ -191,8 +191,8 @@ RULE = Rule(
     needs=("other_processes.cpu_ns",),
     applies=runs_only,
     check=check,
-    wrong="A backup, a build or a neighbour's benchmark takes CPU, memory bandwidth and disk time from the trial, in one arm "
-    "of a comparison and not in the other.",
+    wrong="A backup, a build or a neighbour's benchmark takes CPU, memory bandwidth and disk time from the trial, perhaps in "
+    "one arm of a comparison only.",
     alternatives=(
         "The program is the server behind the target, as a service of this machine. Then its work belongs to the target.",
         "The program used another disk: a process's byte counters name no disk.",

@@ -2,7 +2,8 @@
 
 The observer `cpu_speed` times a fixed piece of work before and after the trial, in CPU time, so waiting for a CPU (N02)
 is excluded.
-A change counts in proportion to the load's time on a CPU: 10 % slower changes a load that computes for 10 % of its time by 1 %.
+A change counts in proportion to the load's time on a CPU. A 10 % slower CPU changes a load that computes for 10 % of its time by
+1 %.
 - An effect above `effect_share`: a note.
 - A rising counter of thermal throttling: qualified.
 - A governor other than `performance`: a note.
@@ -32,7 +33,7 @@ PIECE, THROTTLED, GOVERNOR = "speed.piece_ns", "speed.throttled.", "speed.govern
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """How long the piece of work took before and after, and which part of its time the load was on a processor."""
+    """Time of the fixed work before and after, and the load's share of time on a CPU."""
 
     before_ns: float
     after_ns: float
@@ -126,8 +127,8 @@ RULE = Rule(
     needs=(),
     applies=runs_only,
     check=check,
-    wrong="Heat, the governor and busy neighbours change the CPU speed. The first run had a cool CPU; a load that waits much "
-    "runs on a CPU that was clocked down; in a cloud another tenant uses half of the core. The difference between A and B then "
+    wrong="Heat, the governor and busy neighbours change the CPU speed. The first run had a cool CPU. A load that waits much "
+    "runs on a CPU that was clocked down. In a cloud another tenant uses half of the core. The difference between A and B then "
     "is a difference of clock rates.",
     alternatives=(
         "Fewer busy CPUs may run faster than many (turbo). Then the speed is real and belongs to this number of clients.",

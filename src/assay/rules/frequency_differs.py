@@ -1,6 +1,6 @@
 """Finds arms whose CPUs ran at different speeds: the ratio then includes a ratio of clock rates.
 
-The speed of a run is its cycles over its CPU time if the machine counts cycles, else the mean of the timed piece of work before
+The speed of a run is its cycles over its CPU time if the machine counts cycles. Else it is the mean of the timed work before
 and after the trial.
 The speeds are compared like the figures: in pairs of one block, or as two groups if a person changes the level.
 - The ratio of speeds differs from 1 at p below `p`, and the effect exceeds `effect_share`: qualified.
@@ -38,7 +38,7 @@ class Speeds:
     contrast: Contrast
     by: str
     on_cpu: float
-    """Share of their time that the load's workers were on a processor, in the mean of all runs."""
+    """Share of their time that the load's workers ran on a CPU, mean of all runs."""
 
     @property
     def effect(self) -> float:
@@ -101,7 +101,7 @@ def seen(case: ComparisonCase, phases: dict[int, Phase], speed: Speed, by: str) 
 
 
 def counted(_run: Run, _observations: Observations, phase: Phase) -> float | None:
-    """Cycles for each ns that the load was on a processor."""
+    """CPU cycles per ns of the load's CPU time."""
     return cost.cycles_per_ns(phase)
 
 
@@ -136,7 +136,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="The second arm runs on CPUs that the first one heated, under another governor, on another machine of the same kind, "
+    wrong="The second arm runs on CPUs that the first one heated, or under another governor. Or it runs on a second machine, "
     "or with fewer clients and more turbo. The reported difference between A and B is one of clock rates.",
     alternatives=(
         "Fewer busy CPUs may run faster than many (turbo). Then the speed is real and belongs to the number of clients.",

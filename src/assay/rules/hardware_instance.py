@@ -74,7 +74,7 @@ def known(observations: Observations, key: str) -> bool:
 
 
 def machines(run: Run, observations: Observations, key: str) -> Machine:
-    """The machines of one run, told apart by one fact for the load and by name for the target."""
+    """The machines of one run: identified by one fact for the load, by name for the target."""
     load = tuple(sorted({fact.value for fact in observations.facts if fact.key == key and fact.when is When.BEFORE}))
     return (*load, *elsewhere(run, observations))
 

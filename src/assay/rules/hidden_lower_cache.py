@@ -2,7 +2,7 @@
 
 No counter on this machine sees such a cache. The rule uses two signs of direct reads with tier = device:
 - The same data twice (`operations = ["read", "reread"]`, `direct = true`): the fastest tenth of the second pass is
-  `repeat_ratio` times as fast, although storage was asked as much. The rate of the first pass is the bound.
+  `repeat_ratio` times as fast, with equal storage reads. The rate of the first pass is the bound.
 - Two groups of latencies, each with `group_share` of the reads, medians `times_apart` apart. Limits, rates and queues make
   groups of their own, so such loads are left out.
 
@@ -48,10 +48,10 @@ def check(case: Case) -> Finding:
 
 
 def unfit(case: TrialCase) -> str | None:
-    """Why neither sign can be looked for; None where one can."""
+    """Why neither sign can be tested; None if one can."""
     if knob(case, "direct") is not True:
         return "only direct reads show it. Read with direct = true, twice (operations read, reread)"
-    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     device = ladder.lowest_device(case.phase, case.observations, Direction.READ)
     if asked and device is not None and device.raw_bytes < case.thresholds["device_share"] * asked:
         return "a cache above that device answered some reads (T01, T03)"
@@ -135,7 +135,7 @@ def answered_below(case: TrialCase, times: float) -> Finding:
 
 
 def two_groups(case: TrialCase, share: float, fast_ns: float, slow_ns: float) -> Finding:
-    """Some reads answered an order of magnitude faster than the others."""
+    """Some reads were an order of magnitude faster than the rest."""
     rate = rate_of(case)
     mean = share * fast_ns + (1 - share) * slow_ns
     fast, slow = (measures.with_unit(time, Unit.NANOSECONDS) for time in (fast_ns, slow_ns))
@@ -153,7 +153,7 @@ def two_groups(case: TrialCase, share: float, fast_ns: float, slow_ns: float) ->
 
 
 def nothing_seen(case: TrialCase, twice: float | None) -> Finding:
-    """A pass: it says what was looked at."""
+    """A pass: it names the tests made."""
     looked = [] if twice is None else [f"second reads {twice:.2f} times as fast as the first"]
     if buckets(case) and not limited(case):
         looked.append("one group of latencies")

@@ -56,7 +56,7 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         state,
-        said(state, limits, reached, missing),
+        in_words(state, limits, reached, missing),
         severity=worst if reached else RULE.severity,
         observed={one.text: one.used_share for one in limits},
         threshold=dict(case.thresholds),
@@ -73,7 +73,7 @@ def limiter(limits: list[Throttle], reached: list[Throttle], share: float) -> Li
     return next((one.limiter for one in (*reached, *used)), None)
 
 
-def said(state: State, limits: list[Throttle], reached: list[Throttle], missing: dict[str, str]) -> str:
+def in_words(state: State, limits: list[Throttle], reached: list[Throttle], missing: dict[str, str]) -> str:
     """The finding in words."""
     if reached:
         return f"The figure describes an undeclared quota: {'; '.join(map(words, reached))}."
@@ -86,7 +86,7 @@ def said(state: State, limits: list[Throttle], reached: list[Throttle], missing:
 
 
 def words(one: Throttle) -> str:
-    """One limit, how far it was used, and who declared it."""
+    """One limit, its use, and where it is declared."""
     used = () if one.used_share is None else (f"{percent(one.used_share)} used",)
     named = (*used, *(() if one.declared is None else (f"declared by {one.declared}",)))
     return one.text + (f" ({'; '.join(named)})" if named else "")
@@ -109,7 +109,7 @@ def seen(case: TrialCase) -> bool:
 
 
 def stopped_groups(case: TrialCase) -> Iterator[Throttle]:
-    """Control groups that were stopped for their processor quota."""
+    """Control groups that were stopped for their CPU quota."""
     for series in case.observations.over_time(case.phase.name, "cgroup", "nr_throttled"):
         times = under_clock(case, series)
         if not times:
@@ -176,7 +176,7 @@ def passed_per_s(case: TrialCase, device: str, direction: Direction, kind: str) 
 
 
 def declared_by(case: TrialCase, device: str, direction: Direction, kind: str, limit: float) -> str | None:
-    """Who declared this very limit: the target, or the experiment by making it a factor; None where nobody did."""
+    """Where this limit is declared: by the target, or as a factor of the experiment; None if nowhere."""
     for place in case.run.places:
         for known in place.limits:
             value = getattr(known, kind)
@@ -198,8 +198,8 @@ RULE = Rule(
     needs=("cgroup.nr_throttled", "cgroup.throttle_rules"),
     applies=runs_only,
     check=check,
-    wrong="The system looks slow, or remarkably steady, because a quota limits it: a CPU quota or a block throttle of a "
-    "control group that nobody mentioned. The figure describes the quota.",
+    wrong="The system looks slow, or remarkably steady, because a quota limits it. The report does not mention the control "
+    "group's CPU quota or block throttle. The figure describes the quota.",
     alternatives=(
         (
             "A device's natural limit looks as flat as a throttle. Raise the queue depth: a throttled rate remains, its latency "

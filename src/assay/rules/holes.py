@@ -51,11 +51,11 @@ def before(case: TrialCase, metric: str) -> float | None:
     series = list(ladder.gauges(case.phase, case.observations, "extents", metric, "path"))
     if not reads(case):
         return ladder.at_arming(case.phase, series)
-    return ladder.total(ladder.value_at(item, case.phase.start_ns) for item in series)
+    return ladder.total(ladder.latest_sample(item, case.phase.start_ns) for item in series)
 
 
 def known_later(case: TrialCase) -> bool:
-    """Whether the files were looked at, though not before the clock."""
+    """Whether the files were observed, but not before the clock."""
     return any(item.value for item in ladder.gauges(case.phase, case.observations, "extents", "file_bytes", "path"))
 
 

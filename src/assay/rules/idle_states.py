@@ -1,7 +1,7 @@
 """Explains latencies by the wake-up of sleeping CPUs: a load that waits much lets its CPU fall asleep.
 
 The observer `idle_states` counts entries into each idle state during the clock and reads the driver's wake-up time.
-Of the states with `entered_share` of all entries, the slowest wake-up is divided by the latency; above `wake_share` it is a
+The slowest wake-up among states with `entered_share` of all entries is divided by the latency; above `wake_share` it is a
 note.
 It changes no verdict, since a user waits for the CPU too. It explains a difference between machines or loads. Figures other
 than latencies are n/a.
@@ -68,7 +68,7 @@ def check(case: Case) -> Finding:
 
 
 def sleeps(case: TrialCase) -> list[Sleep]:
-    """Every state of the hosts' processors, with how often it was entered between the looks that enclose the clock."""
+    """Every CPU idle state, with its entries between the samples that enclose the clock."""
     phase, seen = case.phase, case.observations
     found_states: list[Sleep] = []
     for entries in seen.over_time(phase.name, "idle", "entries"):
@@ -95,7 +95,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     wrong="A client that waits for each answer leaves its CPU idle in between. The CPU sleeps, more deeply the longer it is "
-    "idle, and the answer must wake it first: up to some hundred microseconds on a server with deep states. The same disk "
+    "idle, and the answer must wake it first. Deep states of a server take some hundred microseconds. The same disk "
     "looks slower at one request at a time, and faster under load.",
     alternatives=(
         "Other CPUs slept: the counters include all of them.",

@@ -1,8 +1,8 @@
 """Finds trials during which the kernel logged errors: of the disk, of the link, or of stalled CPUs.
 
 The observer `kernel_log` reads /dev/kmsg from arming to the end of the drain. Level (warning or graver) and words decide:
-- A storage error that names a device of the trial's stack invalidates a device or stable-media claim, qualifies other claims,
-  and is a note under a cache claim.
+- A storage error that names a device of the trial's stack invalidates a device or stable-media claim. It qualifies other
+  claims, and is a note under a cache claim.
 - The same without a device name qualifies a device or stable-media claim, else it is a note. Errors of other devices are notes.
 - Stalled or throttled CPUs (lockup, stall, hung task, machine check) qualify.
 - A failed link or an unresponsive server invalidates under a wire claim, else it is a note.
@@ -50,7 +50,7 @@ LONGEST = 140
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Message:
     """One message with what it does to the claim."""
 
     severity: Severity
@@ -61,7 +61,7 @@ class Told:
 def check(case: Case) -> Finding:
     """The gravest of what the kernel said decides."""
     assert isinstance(case, TrialCase)
-    told = sorted(said(case), key=lambda one: list(Severity).index(one.severity))
+    told = sorted(messages(case), key=lambda one: list(Severity).index(one.severity))
     lost = counted(case, "lost")
     observed: dict[str, float | str | None] = {"messages": counted(case, "messages"), "lost": lost}
     observed |= {kind: float(sum(one.kind == kind for one in told)) for kind in dict.fromkeys(one.kind for one in told)}
@@ -85,7 +85,7 @@ def check(case: Case) -> Finding:
     return found(RULE, case, State.PASS, words, observed=observed)
 
 
-def said(case: TrialCase) -> Iterator[Told]:
+def messages(case: TrialCase) -> Iterator[Message]:
     """Every message of this phase that is worth knowing."""
     key = f"{FACTS}{case.phase.name}."
     for fact in case.observations.facts:
@@ -94,16 +94,16 @@ def said(case: TrialCase) -> Iterator[Told]:
             continue
         if NETWORK.search(text):
             wire = case.claim.path is Path.WIRE
-            yield Told(severity=Severity.INVALIDATES if wire else Severity.NOTES, kind="a failed link", text=text)
+            yield Message(severity=Severity.INVALIDATES if wire else Severity.NOTES, kind="a failed link", text=text)
         elif PROCESSORS.search(text):
-            yield Told(severity=Severity.QUALIFIES, kind="stalled CPUs", text=text)
+            yield Message(severity=Severity.QUALIFIES, kind="stalled CPUs", text=text)
         elif int(level) <= case.thresholds["level"]:
             kind = "a storage error" if STORAGE.search(text) else "something else"
-            yield Told(severity=of_storage(case, text) if STORAGE.search(text) else Severity.NOTES, kind=kind, text=text)
+            yield Message(severity=of_storage(case, text) if STORAGE.search(text) else Severity.NOTES, kind=kind, text=text)
 
 
 def of_storage(case: TrialCase, text: str) -> Severity:
-    """What an error of storage does to this claim: of our own devices, of nobody's by name, of others'."""
+    """Effect of a storage error on this claim: on its own device, an unnamed device, or a different one."""
     ours = {device for place in case.run.places for device in place.devices}
     named = set(DEVICE.findall(text))
     if not ours or (named and not any(same(name, device) for name in named for device in ours)):
@@ -127,7 +127,7 @@ def rests_on_storage(claim: Claim) -> bool:
     return claim.tier is Tier.DEVICE or claim.durability is Durability.STABLE_MEDIA
 
 
-def in_words(worst: list[Told]) -> str:
+def in_words(worst: list[Message]) -> str:
     """The first messages, quoted."""
     quoted = "; ".join(f"`{one.text[:LONGEST]}`" for one in worst[:MOST_QUOTED])
     more = f" and {len(worst) - MOST_QUOTED} more" if len(worst) > MOST_QUOTED else ""
@@ -150,7 +150,7 @@ RULE = Rule(
     applies=runs_only,
     check=check,
     wrong="A disk was reset and answered after thirty seconds, a hot CPU was throttled, a file system met a broken block. The "
-    "calling program sees only a longer time, or nothing. The kernel logs it, and nobody reads the log during a benchmark.",
+    "calling program sees only a longer time, or nothing. The kernel logs it, and no benchmark reads the log.",
     alternatives=(
         "The message concerns other work on an unnamed device. Read the lines before it with dmesg -T.",
         "A device was unplugged, or a link taken down, on purpose. Repeat without that.",

@@ -85,8 +85,8 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.TARGET_HOST,
-    wrong="A test file of a few GiB on an empty disk of several TiB lies in one place. Random reads of it are short seeks, and "
-    "a new file system often begins on the outer tracks, which are up to twice as fast as the inner ones. Production data lie "
+    wrong="A test file of a few GiB on an empty disk of several TiB lies in one place. Random reads of it are short seeks. A "
+    "new file system often begins on the outer tracks, which are up to twice as fast as the inner ones. Production data lie "
     "all over the disk.",
     alternatives=(
         "A virtual disk often reports rotation and lies on flash. Then all places are alike, and this note says nothing.",

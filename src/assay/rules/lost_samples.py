@@ -1,7 +1,7 @@
 """Finds observers that missed samples during the clock, so that a series is blind at that time.
 
-The rule takes the longest gap of each observer as the lab recorded it, and the longest step within each series of at least five
-samples, over its median step.
+The rule takes the longest gap of each observer as the lab recorded it. It also takes the longest step within each series of at
+least five samples, over its median step.
 More than `gap_intervals` intervals leave the rule unverified, with the observers named: one sample may be late, two missing are
 a hole.
 Tracepoints: more than `lost_events` lost events, or too many files for its maps, make all its counts unusable.

@@ -24,7 +24,7 @@ from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found, knob
 
 PAGE_BYTES = 4096
-"""Of larger pages it is more: then less is told than was."""
+"""Larger pages make the figure too small, never too large."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Pressure:
 
 
 def check(case: Case) -> Finding:
-    """Fail where a host was short of memory; with programs killed and everybody waiting the figure is none."""
+    """Fail if a host was short of memory; kills together with stalls of all tasks invalidate."""
     assert isinstance(case, TrialCase)
     seen = Pressure(
         waited=waited(case), swapped=swapped(case), killed=rise(case, "memory", "out_of_memory_kills"), again=again(case)
@@ -79,7 +79,7 @@ def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) ->
     keys = {"pressure.memory_full_ns": seen.waited, "memory.swapped_in_pages": seen.swapped}
     unseen = [key for key, figure in keys.items() if figure is None]
     if unseen:
-        reasons = "; ".join(case.observations.why_missing(key) or f"nobody looked at {key}" for key in unseen)
+        reasons = "; ".join(case.observations.why_missing(key) or f"no observer of {key}" for key in unseen)
         said = f"Memory pressure unknown: {reasons}."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(unseen))
     if seen.again is not None and seen.again > case.thresholds["again_share"]:
@@ -99,13 +99,7 @@ def limited(case: TrialCase) -> bool:
 def waited(case: TrialCase) -> float | None:
     """Least share of the clock in which all waited: what may have been waited between the looks and its ends is taken off."""
     series, phase = ladder.of_host(case.phase, case.observations, "pressure", "memory_full_ns"), case.phase
-    lasted = phase.end_ns - phase.start_ns
-    if series is None or lasted <= 0:
-        return None
-    first = max((at for at in series.at_ns if at <= phase.start_ns), default=phase.start_ns)
-    last = min((at for at in series.at_ns if at >= phase.end_ns), default=phase.end_ns)
-    outside = (phase.start_ns - first) + (last - phase.end_ns)
-    return max(0.0, ladder.rise(series, phase.start_ns, phase.end_ns) - outside) / lasted
+    return None if series is None else ladder.least_share(series, phase.start_ns, phase.end_ns)
 
 
 def swapped(case: TrialCase) -> float | None:
@@ -118,7 +112,7 @@ def swapped(case: TrialCase) -> float | None:
 def again(case: TrialCase) -> float | None:
     """What was read in again over what the load moved; None where either is not known."""
     pages = rise(case, "memory", "refaulted_file_pages")
-    moved = [ladder.asked_bytes(case.phase, case.observations, way) for way in (Direction.READ, Direction.WRITE)]
+    moved = [ladder.requested_bytes(case.phase, case.observations, way) for way in (Direction.READ, Direction.WRITE)]
     total = sum(one for one in moved if one)
     return pages * PAGE_BYTES / total if pages is not None and total else None
 

@@ -25,7 +25,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Regime, Rung, Scope, Series, Severity, State, Tier, Value
-from assay.rulekit.applicability import LISTS, LOOKUPS, TREE
+from assay.rulekit.applicability import lookups
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
 
@@ -43,7 +43,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) is not Direction.METADATA:
         return "not a metadata operation"
-    if case.measure.operation not in LOOKUPS and case.claim.tier is not Tier.DEVICE:
+    if case.measure.operation not in lookups(case) and case.claim.tier is not Tier.DEVICE:
         return f"{case.measure.operation} changes objects, so no cache answers it"
     return None
 
@@ -51,10 +51,10 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Inodes loaded for each object touched, against a claim about the device or about cold caches."""
     assert isinstance(case, TrialCase)
-    if case.measure.operation not in LOOKUPS:
+    if case.measure.operation not in lookups(case):
         advice = "Claim durability = stable-media, or leave the tier as-is."
         return found(RULE, case, State.UNVERIFIED, f"No counter shows the tier of {case.measure.operation}. {advice}")
-    if case.measure.operation in LISTS:
+    if not lookups(case)[case.measure.operation]:
         return found(RULE, case, State.UNVERIFIED, "Directory blocks have no counter, so the tier of a list is unknown.")
     seen, objects = inodes_seen(case), touched(case)
     if seen is None or not objects:
@@ -94,14 +94,14 @@ def excuse(case: TrialCase, seen: Inodes, enough: float) -> str | None:
 
 
 def touched(case: TrialCase) -> int:
-    """Inodes that were looked at: one an operation; for readdir_plus all of the directory, as far as its knobs tell (else 0)."""
-    names = TREE.get(case.measure.operation, (case.measure.operation,))
+    """Inodes used: one per operation; for readdir_plus all of the directory by its knobs (else 0)."""
+    names = lookups(case)[case.measure.operation]
     done = sum(total.count for name in names for _, total in measures.client_operations(case.phase, name))
     return done * entries(case) if case.measure.operation == "readdir_plus" else done
 
 
 def entries(case: TrialCase) -> int:
-    """Inodes with a name in one directory: objects of those who share it, and symbolic links to them if there are any by then."""
+    """Inodes with a name in one directory: objects of all workers that share it, and their symbolic links, if made by then."""
     owners = len(case.phase.clients) if knob(case, "directories") == "shared" else 1
     if knob(case, "sharing") == "shared":
         owners *= _whole(knob(case, "workers"), 1)
@@ -116,7 +116,7 @@ def _whole(value: Value, otherwise: int) -> int:
 
 
 def inodes_seen(case: TrialCase) -> Inodes | None:
-    """Of the count that grew most (one a host; older notebooks have one a file system); None where nobody counted."""
+    """The count that grew most (one per host; per file system in older notebooks); None without a count."""
     start, end = case.phase.start_ns, case.phase.end_ns
     every = [*ladder.gauges(case.phase, case.observations, "memory", "inode_cache_objects")]
     seen = [Inodes(more=ladder.rise(one, start, end), dropped=fallen(one, start, end)) for one in every]

@@ -29,8 +29,8 @@ FIO_DEFAULT = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """The share of reads that was asked for, and where it stood."""
+class Share:
+    """The requested share of reads, and the knob that sets it."""
 
     share: float
     where: str
@@ -41,13 +41,13 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if not set(case.phase.directions.values()) >= BOTH:
         return "not a mix of reads and writes"
-    return None if asked(case) else "no requested share of reads"
+    return None if requested(case) else "no requested share of reads"
 
 
 def check(case: Case) -> Finding:
     """The share of reads among reads and writes against the one that was asked for."""
     assert isinstance(case, TrialCase)
-    wanted, counts = asked(case), counted(case)
+    wanted, counts = requested(case), counted(case)
     if wanted is None or not counts or not sum(counts.values()):
         return found(RULE, case, State.UNVERIFIED, "Counts of reads and writes unknown.")
     total = sum(counts.values())
@@ -75,7 +75,7 @@ def check(case: Case) -> Finding:
 
 
 def counted(case: TrialCase) -> Mapping[Direction, float]:
-    """Operations by direction; what an external tool tells, where it is one. Empty where it tells none of a direction."""
+    """Operations by direction, by an external tool's report if there is one; empty without both directions."""
     sums = dict.fromkeys(BOTH, 0.0)
     for name, way in case.phase.directions.items():
         if way not in BOTH:
@@ -90,15 +90,15 @@ def counted(case: TrialCase) -> Mapping[Direction, float]:
     return sums
 
 
-def asked(case: TrialCase) -> Asked | None:
-    """The share of reads that was asked for; None where nobody did."""
+def requested(case: TrialCase) -> Share | None:
+    """The requested share of reads; None without one."""
     declared = knob(case, "expected_read_share")
     own = declared if isinstance(declared, int | float) else of_own_engine(case)
     if own is not None:
-        return Asked(share=float(own), where="expected_read_share" if declared is not None else "read_share")
+        return Share(share=float(own), where="expected_read_share" if declared is not None else "read_share")
     argv = knob(case, "argv")
     share = of_fio([str(word) for word in argv]) if isinstance(argv, tuple) else None
-    return None if share is None else Asked(share=share, where="rwmixread of fio")
+    return None if share is None else Share(share=share, where="rwmixread of fio")
 
 
 def of_own_engine(case: TrialCase) -> float | None:
@@ -146,8 +146,8 @@ RULE = Rule(
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="Reads among 30 % of writes differ from reads among 50 %: writes fill queues and caches, and flash reads wait for "
-    "them. If one side fails, or a rate limit slows it, the generator continues with the other. fio with 90 % of reads and "
-    "both sides limited to the same rate did 50 %, without a warning.",
+    "them. If one side fails, or a rate limit slows it, the generator continues with the other. Example: fio with 90 % of "
+    "reads and both sides limited to the same rate did 50 %, without a warning.",
     alternatives=(
         "Operations of one side failed. G04 gives their number.",
         "A rate limit of one side (rate_iops, flow) slows it, and the generator fills the gap with the other side.",

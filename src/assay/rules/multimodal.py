@@ -26,7 +26,7 @@ ARMS = ("baseline", "candidate")
 
 
 def applies(case: Case) -> str | None:
-    """Comparisons of positive figures with enough runs for two modes to be told."""
+    """Comparisons of positive figures with enough runs to show two modes."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     if any(value <= 0 for value in pairs.values(case).values()):
@@ -52,7 +52,7 @@ def check(case: Case) -> Finding:
         if (groups := split.get(level)) is not None:
             observed |= {f"{which}_low": math.exp(groups.low), f"{which}_high": math.exp(groups.high)}
             observed[f"{which}_upper_share"] = groups.upper_share
-    said = "; ".join(told(case, level, groups) for level, groups in split.items())
+    said = "; ".join(groups_of(case, level, groups) for level, groups in split.items())
     return found(
         RULE,
         case,
@@ -78,7 +78,7 @@ def two(logs: list[float], least: int, apart: float) -> Modes | None:
     return groups if math.expm1(groups.high - groups.low) > apart else None
 
 
-def told(case: ComparisonCase, level: Value, groups: Modes) -> str:
+def groups_of(case: ComparisonCase, level: Value, groups: Modes) -> str:
     """`the 5 runs of xfs are in two groups, 3 near 100 MB/s and 2 near 140 MB/s`: of so few a share would say too much."""
     kind = measures.figure_kind(case.measure.figure)
     low, high = (
@@ -113,9 +113,9 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong='Half of the runs take 100 ms and half 140 ms, depending on the memory node, the layout or the path. "120 ms, plus '
-    'or minus 14" describes no run, and a second experiment finds 110 or 130. The hidden factor matters more than the compared '
-    "one, and remains hidden.",
+    wrong="Half of the runs take 100 ms and half 140 ms, depending on the memory node, the layout or the path. The text "
+    '"120 ms, plus or minus 14" describes no run, and a second experiment finds 110 or 130. The hidden factor matters more '
+    "than the compared one, and remains hidden.",
     alternatives=(
         "Two kinds of work in one figure (reads and writes). Measure each by itself.",
         "One or two runs far from the rest are no mode. S08 names them.",

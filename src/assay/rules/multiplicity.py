@@ -1,7 +1,7 @@
 """Finds differences that come from testing often: many comparisons, or one before its schedule ended.
 
-The rule reads the p-value of each comparison, adjusted for all comparisons of the experiment (Holm, or Dunnett for several
-candidates against one baseline), and the stored schedule.
+The rule reads the p-value of each comparison, adjusted for all comparisons of the experiment (Holm; Dunnett for several
+candidates against one baseline). It also reads the schedule.
 - A fixed number of blocks (`repeats = 20`, no budget) and the runs end earlier: qualified. The bound is the interval for one
   look after each planned block from the third on.
 - p at most 5 % and the adjusted p above: qualified. The bound is the simultaneous interval of all comparisons (Bonferroni).
@@ -37,7 +37,7 @@ def tested(case: ComparisonCase) -> bool:
 
 
 def check(case: Case) -> Finding:
-    """Fail where the schedule was left before its end, or where the difference does not stand among all that were looked at."""
+    """Fail if the schedule ended early, or if the difference does not hold among all contrasts tested."""
     assert isinstance(case, ComparisonCase)
     p, adjusted, count = case.comparison.p_value, case.comparison.adjusted_p_value, contrasts(case)
     begun, planned = blocks_begun(case), case.plan.blocks
@@ -90,7 +90,7 @@ def blocks_begun(case: ComparisonCase) -> int:
 
 
 def contrasts(case: ComparisonCase) -> int:
-    """How many contrasts the experiment looks at: for each measure, each later level under each combination of the others."""
+    """Number of contrasts: per measure, each later level under each combination of the remaining factors."""
     factor = case.comparison.factor
     combinations = {
         tuple(sorted((path, str(level)) for path, level in trial.levels.items())) for trial in case.plan.trials if not trial.block
@@ -100,7 +100,7 @@ def contrasts(case: ComparisonCase) -> int:
 
 
 def simultaneous(case: ComparisonCase, count: int) -> Bound:
-    """The interval of the ratio that holds together with so many others (Bonferroni)."""
+    """The interval of the ratio, simultaneous over so many contrasts (Bonferroni)."""
     answer = pairs.answer(case, pairs.values(case))
     assert answer is not None
     low, high = interval(answer.contrast, 1 - LEVEL / count)

@@ -1,7 +1,7 @@
 """Names the network as the limit of a server's figure: a full link or shaper, or TCP retransmissions.
 
 The rule divides the bytes on the server's interfaces (L4, with headers, in the busier direction) by the slowest part of the
-path: the negotiated link speed and shapers (`tc`) on both sides.
+path. Link speed and shapers (`tc`) count on both sides.
 - From `used_share` on the network is the limit.
 - More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: packets are lost.
   Segments that the receiver reports as duplicates (DSACK) do not count.
@@ -47,7 +47,7 @@ def check(case: Case) -> Finding:
 
 
 def sent_again(case: TrialCase) -> float | None:
-    """The share of TCP segments that were sent again and had not arrived; None where too few were sent to tell.
+    """The share of TCP segments lost and sent again; None if too few were sent.
 
     Where processors are short acknowledgements come late: a segment is then sent again although its receiver has it, and says so.
     """

@@ -1,7 +1,7 @@
 """Finds writes that no device took: removed or truncated before write-back, or overwritten in memory.
 
-The rule reads `cancelled_write_bytes` of /proc/PID/io (dirtied, then discarded) and the bytes that the lowest visible device
-took during clock and drain, both over the bytes written.
+The rule reads `cancelled_write_bytes` of /proc/PID/io (dirtied, then discarded), and the bytes of the lowest visible device
+during clock and drain. Both are divided by the bytes written.
 - More than `cancelled_share` removed: a stable-media or device claim is invalid.
 - The device took less than `reached_share`: a device claim is invalid; a stable-media claim is bounded by the share that
   reached it.
@@ -25,15 +25,15 @@ from assay.evidence import ladder, traced
 from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import kept_only
-from assay.rulekit.findings import at_most, found, told_rate
+from assay.rulekit.findings import at_most, found, rate_text
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """What the lowest visible device took of what was written; `unknown` says why that cannot be told."""
+    """The part of the written bytes that the lowest visible device took; `unknown` is why there is none."""
 
     at_least: float = 0.0
-    """Without what others would have written in that time."""
+    """Less other programs' writes at the rate of the idle baseline."""
     at_most: float = 0.0
     device: str = ""
     unknown: str | None = None
@@ -65,7 +65,7 @@ def check(case: Case) -> Finding:
 
 def written_bytes(case: TrialCase) -> float | None:
     """What the load says it wrote; of operations that only make and remove objects, what the processes dirtied."""
-    asked = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    asked = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     dirtied = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.WRITE)
     return asked or (dirtied.bytes if dirtied else None)
 
@@ -116,7 +116,7 @@ def removed(case: TrialCase, gone: float, written: float) -> Finding:
         observed={"cancelled_bytes": gone, "written_bytes": written},
         threshold={"cancelled_share": case.thresholds["cancelled_share"]},
         bound=at_most(case, 1 - share),
-        relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} removed before write-back",
+        relabel=f"write{rate_text(case)} into memory: {measures.percent(share)} removed before write-back",
     )
 
 
@@ -135,7 +135,7 @@ def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
         observed={"written_bytes": written, "device_bytes": reached.at_most, "reached_share": share},
         threshold={"reached_share": case.thresholds["reached_share"]},
         bound=at_most(case, share),
-        relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} of it reached {reached.device}",
+        relabel=f"write{rate_text(case)} into memory: {measures.percent(share)} of it reached {reached.device}",
     )
 
 
@@ -150,7 +150,7 @@ RULE = Rule(
     applies=kept_only,
     check=check,
     reads=("L0.write", "process.cancelled_write_bytes", "L2.write", "L9.write", "L8.write", "tracepoints.own_write_bytes"),
-    wrong="A mail spool or a compiler's temporary files live for seconds; a small file under random writes for a minute is "
+    wrong="A mail spool or a compiler's temporary files live for seconds. A small file under random writes for a minute is "
     "overwritten in memory a thousand times. The operations are counted, the device never sees most of them, and a flush at "
     "the end cannot bring them back.",
     alternatives=(

@@ -4,7 +4,7 @@ The rule counts flushes that the devices of the stack completed during clock and
 No flush at any of them fails. A device that reports `write through` needs none.
 If other processes flush the same device, the load's flushes must exceed the rate of the idle baseline by two standard
 deviations of a Poisson count.
-A loop device above, which nobody else uses, may show that instead. Otherwise the rule is unverified.
+A loop device above, which has one user, may show that instead. Otherwise the rule is unverified.
 With tracepoints (`observers = ["*", "tracepoints"]`) flushes and forced-unit-access writes of the load's own processes pass.
 The rule does not see whether the device obeys: power-loss protection and lying firmware look alike.
 """
@@ -20,7 +20,7 @@ from assay.rulekit.applicability import changes_only
 from assay.rulekit.findings import found
 
 FEW = 9.5
-"""Flushes of other processes below this are told with a decimal: "about 0" would be no reason."""
+"""Fewer flushes of other processes are given with a decimal: "about 0" would be no reason."""
 
 
 def check(case: Case) -> Finding:
@@ -50,7 +50,7 @@ def check(case: Case) -> Finding:
 
 
 def completed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: dict[str, float | None]) -> Finding:
-    """There were flushes: they are ours where they stand out from those of others."""
+    """There were flushes: the load's, if they exceed those of other processes."""
     least = case.thresholds["least_flushes"]
     if stands_out(flushes, least):
         return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}.", observed={**observed})
@@ -61,14 +61,14 @@ def completed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, 
 
 
 def stands_out(flushes: ladder.Step, least: float) -> bool:
-    """Whether there are more flushes than others make in that time, by two standard deviations of a Poisson count."""
+    """Whether flushes exceed those of other processes by two standard deviations of a Poisson count."""
     return flushes.raw_operations >= least + flushes.other_processes_operations + 2 * math.sqrt(
         flushes.other_processes_operations
     )
 
 
 def hidden(case: TrialCase, flushes: ladder.Step, observed: dict[str, float | None]) -> Finding:
-    """There were flushes, but others make as many: nothing is known of ours."""
+    """There were flushes, but other processes make as many: the load's are unknown."""
     count = flushes.other_processes_operations
     others = f"{count:,.0f}" if count >= FEW else f"{count:.1g}"
     statement = (
@@ -97,7 +97,7 @@ def wants_flushes(case: TrialCase, subjects: tuple[str, ...]) -> bool:
 
 
 def not_flushed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: dict[str, float | None]) -> Finding:
-    """No flush was seen, or none that could be told from those of others."""
+    """No flush was counted, or none beyond those of other processes."""
     if upper is not None and upper.raw_operations < case.thresholds["least_flushes"]:
         where = f"{upper.device} received no flush"
     else:
@@ -126,7 +126,7 @@ RULE = Rule(
     check=check,
     about=About.TARGET_HOST,
     reads=("L9.flush", "L8.flush", "tracepoints.own_flushes"),
-    wrong="A program that promises stable media is linked with a library that omits fsync, a mount option removes the "
+    wrong="A program that promises stable media is linked with a library that omits fsync. Or a mount option removes the "
     "barriers, or a layer below drops the flush. Every call succeeds, the rate is splendid, and a power cut takes all of it.",
     alternatives=(
         "A drive with power-loss protection may take forced-unit-access writes instead of flushes.",

@@ -57,14 +57,13 @@ def check(case: Case) -> Finding:
 
 def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Name and share of the clock in which each device had a request in flight."""
-    lasted = case.phase.end_ns - case.phase.start_ns
     for series in case.observations.over_time(case.phase.name, "block", "io_ticks"):
-        ticks_ns = ladder.rise(series, case.phase.start_ns, case.phase.end_ns) * 1e6
-        yield series.subject.partition(":")[2], min(1.0, ticks_ns / lasted) if lasted > 0 else 0.0
+        ticks = ladder.rate(series, case.phase.start_ns, case.phase.end_ns) or 0.0
+        yield series.subject.partition(":")[2], min(1.0, ticks * 1e6)
 
 
 def server_side(case: TrialCase) -> Iterator[tuple[str, float]]:
-    """For which share of the clock the busiest thread of a named server ran or stood ready, and how full the way to it was."""
+    """Share of the clock that a named server's busiest thread ran or was ready, and use of the link to it."""
     busiest = served.rose(case.phase, case.observations, "busiest_thread_ns")
     if busiest is not None:
         yield "the server's busiest thread", min(1.0, busiest / (case.phase.end_ns - case.phase.start_ns))
@@ -74,7 +73,7 @@ def server_side(case: TrialCase) -> Iterator[tuple[str, float]]:
 
 
 def busy(case: TrialCase, client: Client) -> float | None:
-    """For which share of its time a client's threads ran or stood ready, in the mean; None where it did not tell."""
+    """Mean share of its time that a client's threads ran or were ready; None without its report."""
     lasted = (client.last_ns - client.first_ns) * max(1, client.workers)
     if client.cost is None or lasted <= 0:
         return None

@@ -16,7 +16,7 @@ A phase that never became steady is invalid. A percentile covers the whole phase
 in the steady rounds.
 
 **False alarms.** Simulated with 6 % noise per part, two of three fail 2 % (r = 0.3) to 12 % (r = 0.8) of steady runs.
-A fall by 30 % is always found, one by 10 % in 90 %, a drift by 10 % over the whole time in 19 %.
+A fall by 30 % is always found, a fall by 10 % in 90 %. A drift by 10 % over the time is found in 19 %.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ from assay.measures import latency
 from assay.measures.figures import PERCENTILES
 from assay.records import Bound, Finding, Scope, Severity, State, SteadyState
 from assay.rulekit.findings import found, in_words
-from assay.statistics.mser import BATCH
-from assay.statistics.steadiness import Steadiness, steadiness
-from assay.statistics.steady import ROUNDS
+from assay.statistics.steadiness import BATCH, ROUNDS, Steadiness, steadiness
 from assay.units import Unit
 
 PARTS = 60

@@ -26,7 +26,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """The processor time of all observers over the time of the clock."""
+    """The CPU time of all observers over the time of the clock."""
     assert isinstance(case, TrialCase)
     spent = spent_ns(case)
     lasted_ns, whole = case.phase.end_ns - case.phase.start_ns, sum(spent.values())
@@ -51,11 +51,11 @@ def check(case: Case) -> Finding:
 
 
 def spent_ns(case: TrialCase) -> dict[str, float]:
-    """Subject -> processor time while the clock ran: looks that ended in it, and programs from edge to edge."""
+    """Subject -> CPU time during the clock: samples that ended in it, and programs from edge to edge."""
     start_ns, end_ns = case.phase.start_ns, case.phase.end_ns
     spent: dict[str, float] = {}
     for series in case.observations.over_time(case.phase.name, LAYER, METRIC):
-        looks = (ladder.value_at(series, end_ns) or 0.0) - (ladder.value_at(series, start_ns) or 0.0)
+        looks = (ladder.latest_sample(series, end_ns) or 0.0) - (ladder.latest_sample(series, start_ns) or 0.0)
         spent[series.subject] = looks if series.subject == ABSOLUTE else ladder.rise(series, start_ns, end_ns)
     return spent
 

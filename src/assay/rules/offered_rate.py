@@ -4,7 +4,7 @@ The engine counts operations that were due and never began, late operations, and
 Done over due must be at least `attained_share`, and the backlog at the end at most `backlog_s` of arrivals; one operation per
 worker may be in progress.
 If the work ends the phase (`ops` with `rate`), the time is compared with the rate instead.
-- A growing backlog (`late_share` of the operations late, or too large at the end): a latency is invalid, since a longer run has
+- A growing backlog (`late_share` of the operations late, or too large at the end): a latency is invalid. A longer run has
   a longer latency. A rate is a lower bound.
 - Few late operations: a stall before the end. The longest latencies are missing, so latencies are lower bounds.
 """

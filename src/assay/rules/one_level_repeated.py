@@ -40,7 +40,7 @@ class Level:
 
 
 def applies(case: Case) -> str | None:
-    """Comparisons whose runs tell at least one level."""
+    """Comparisons whose runs record at least one level."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     if not case.baseline or not case.candidate:
@@ -77,7 +77,7 @@ def check(case: Case) -> Finding:
 
 
 def levels(case: ComparisonCase) -> list[Level]:
-    """The levels of which every run tells which one it was on."""
+    """The levels that every run records."""
     known: list[Level] = []
     for name, which in LEVELS:
         arms = [[which(case, run, seen) for run, seen in arm] for arm in (case.baseline, case.candidate)]
@@ -93,7 +93,7 @@ def boot(_case: ComparisonCase, _run: Run, seen: Observations) -> str | None:
 
 
 def making(case: ComparisonCase, run: Run, seen: Observations) -> str | None:
-    """The making of the target that a run was on: the one that it tells, or one of its own."""
+    """The making of the target that a run used: as recorded, else its own."""
     told = seen.fact(MADE)
     if told is not None:
         return told

@@ -26,7 +26,7 @@ from assay.rulekit.findings import found
 NORMAL = 1.4826
 """Standard deviation over median absolute deviation of a normal distribution."""
 LEAST_FOR_FAR = 8
-"""Values of an arm below which none can be told to stand apart: of six normal ones one often does."""
+"""Least values of an arm for an outlier: among six normal values one often looks like it."""
 NOISE = ("N", "L10", "E02")
 """Beginnings of the ids of rules that find a physical cause in a run which measured the right thing."""
 MOST_NAMED = 4

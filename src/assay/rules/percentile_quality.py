@@ -65,7 +65,7 @@ def check(case: Case) -> Finding:
 
 
 def of_several(case: TrialCase) -> Finding:
-    """Each client's program told a percentile of its own; the largest stands for all and is one that all do not exceed."""
+    """Each client's program reported its own percentile; the largest is an upper bound for all."""
     clients = len(case.phase.clients)
     bound = None if case.value is None else Bound(low=None, high=case.value, unit=Unit.NANOSECONDS)
     return found(
@@ -82,7 +82,7 @@ def of_several(case: TrialCase) -> Finding:
 
 
 def severity(claim: Claim) -> Severity:
-    """Of a figure that is called nobody's it is only worth knowing."""
+    """A note without a claim."""
     claimed = claim.tier is not Tier.AS_IS or any((claim.durability, claim.load, claim.regime, claim.path))
     return Severity.QUALIFIES if claimed else Severity.NOTES
 
@@ -93,7 +93,7 @@ def name(case: TrialCase) -> str:
 
 
 def counted(case: TrialCase, *, told: bool) -> int | None:
-    """How many operations the percentile is of; None where an external tool does not tell."""
+    """Number of operations of the percentile; None if an external tool does not report it."""
     if told:
         count = case.phase.values.get(f"{case.measure.operation}.count")
         return None if count is None else int(count)
@@ -141,7 +141,7 @@ RULE = Rule(
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="A p99 of 64 operations is the longest of them, and the next 64 may give ten times that. A percentile of percentiles "
-    "is none: in a simulated mix of 20 clients to 1 the mean of the clients' p99 was 8.88, and p99 of all operations 6.77.",
+    "is none. In a simulated mix of 20 clients to 1 the mean of the clients' p99 was 8.88, and p99 of all operations 6.77.",
     alternatives=("The target is slow and does few operations in the time. Then p50 and the maximum are all there is.",),
     advice="Run longer, or measure a lower percentile. For several programs use one that keeps the latencies of all.",
     sources=(

@@ -69,7 +69,7 @@ def far(case: TrialCase) -> Iterator[str]:
 
 
 def piled(case: TrialCase, observed: dict[str, float | str | None]) -> Iterator[str]:
-    """Soft interrupts of which one processor did several times its share, where they could have been spread."""
+    """Soft interrupts of which one CPU did several times its share, though they could have been spread."""
     ways = min(processors(case) or 1.0, sum(client.workers for client in case.phase.clients))
     each = {"block": min(ways, largest(case, "queues") or 1.0), "net_rx": ways if over_network(case) else 1.0}
     for kind, words in WORDS.items():
@@ -95,7 +95,7 @@ def over_network(case: TrialCase) -> bool:
 
 
 def processors(case: TrialCase) -> float | None:
-    """How many processors the host has; of several hosts the most."""
+    """Number of CPUs of the host; the most of several hosts."""
     every = case.observations.over_time(case.phase.name, "cpu", "cpus")
     return max((max(series.value) for series in every if series.value), default=None)
 
@@ -121,7 +121,7 @@ RULE = Rule(
     needs=("placement.nodes", "cpu.cpus"),
     applies=applies,
     check=check,
-    wrong="On a machine with two sockets a program may run on one and have its memory and disk on the other; one CPU may "
+    wrong="On a machine with two sockets a program may run on one and have its memory and disk on the other. One CPU may "
     "handle all packets. The scheduler decides anew at each start, so the same test has two or three results without a visible "
     "cause (S03 finds the groups).",
     alternatives=(

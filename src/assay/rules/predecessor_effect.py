@@ -5,7 +5,7 @@ predecessor together, on logarithms.
 Groups that differ at p below `p`, adjusted for the number of factors, by more than `apart_of_matters` of the smallest relevant
 effect qualify.
 The bound covers the comparison's interval with and without the predecessors.
-Too few runs for two groups are n/a. Of 6,400 simulated comparisons without such an effect 0.9 % fail.
+Too few runs for two groups are n/a. Simulated: 6,400 comparisons without such an effect, 0.9 % fail.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from assay.statistics.two_way import TwoWay, two_way
 
 @dataclass(frozen=True, kw_only=True)
 class Dependence:
-    """What the predecessor's level of one factor does, with the p-value adjusted for all factors that were looked at."""
+    """Effect of the predecessor's level of one factor, with the p-value adjusted for all factors tested."""
 
     path: str
     found: TwoWay
@@ -33,7 +33,7 @@ class Dependence:
 
 
 def applies(case: Case) -> str | None:
-    """Comparisons of which some factor's level before can be told."""
+    """Comparisons with a factor whose previous level is known."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     values = pairs.values(case)
@@ -82,7 +82,7 @@ def bound(case: ComparisonCase, worst: Dependence) -> Bound:
 
 
 def dependences(case: ComparisonCase) -> list[Dependence]:
-    """Of each factor whose level before can be told, what it does; p-values multiplied by the number of factors."""
+    """The effect of each factor with a known previous level; p-values multiplied by the number of factors."""
     paths = [factor.path for factor in case.experiment.factors if len(factor.levels) > 1]
     tested = {path: result for path in paths if (result := of_factor(case, path)) is not None}
     return [
@@ -113,7 +113,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="A run after a heavy writer starts with dirty memory, spent burst credit or a garbage-collecting disk; a run after a "
+    wrong="A run after a heavy writer starts with dirty memory, spent burst credit or a garbage-collecting disk. A run after a "
     "reader finds a warm cache. The arm that follows the worse neighbour more often looks slower, although neither is.",
     alternatives=(
         "A treatment that changes the system for the next trial (a server that one arm warms). Then that is a result.",

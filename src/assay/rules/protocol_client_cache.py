@@ -15,13 +15,13 @@ from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
-from assay.rulekit.findings import at_most, found, in_words, told_rate
+from assay.rulekit.findings import at_most, found, in_words, rate_text
 
 
 def check(case: Case) -> Finding:
     """Operations of the clients over requests at the server."""
     assert isinstance(case, TrialCase)
-    done = served.told_operations(case.phase, case.measure.operation)
+    done = served.reported_operations(case.phase, case.measure.operation)
     asked = served.rose(case.phase, case.observations, "requests")
     if done is None or asked is None:
         lacking = (
@@ -52,7 +52,7 @@ def answered_itself(case: TrialCase, share: float, observed: dict[str, float]) -
         observed={**observed},
         threshold={"ratio": case.thresholds["ratio"]},
         bound=bound,
-        relabel=f"answers{told_rate(case)} from the client's own cache; server share {measures.percent(share)}{rate}",
+        relabel=f"answers{rate_text(case)} from the client's own cache; server share {measures.percent(share)}{rate}",
     )
 
 
@@ -68,8 +68,8 @@ RULE = Rule(
     applies=servers_only,
     check=check,
     about=About.TARGET_HOST,
-    wrong="Leases and oplocks of SMB, delegations and attribute caches of NFS, FUSE, SSSD, nscd, a caching proxy: the second "
-    "question never leaves the client. Two servers are compared, and one of them received ten times the requests.",
+    wrong="Leases and oplocks of SMB, delegations and attribute caches of NFS, FUSE, SSSD, nscd, a caching proxy. The second "
+    "request never leaves the client. Two servers are compared, and one of them received ten times the requests.",
     alternatives=(
         "One request carries several operations (compounds, batches, READDIRPLUS). Count its content, or declare it.",
         "The server counts only some kinds of requests. Check the output of its command.",

@@ -41,7 +41,7 @@ def check(case: Case) -> Finding:
 
 
 def by_threads(case: TrialCase, threads: int, observed: dict[str, float]) -> Finding:
-    """The failure: of a flush, which always goes that way, and of a figure that is called nobody's, it is only a note."""
+    """The failure: a note for a flush, which io_uring always punts, and without a claim."""
     always = case.phase.directions.get(case.measure.operation) is Direction.FLUSH
     who = "1 kernel worker thread" if threads == 1 else f"{threads} kernel worker threads"
     return found(
@@ -84,8 +84,8 @@ RULE = Rule(
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="A ring of sixteen requests suggests sixteen in flight. If the target would block, the kernel gives the request to a "
-    "thread of its own, and the queue before that thread is measured: less than half of the rate of plain calls. It is called "
-    "the speed of the disk.",
+    "thread of its own. The figure measures the queue before that thread: less than half of the rate of plain calls. It is "
+    "called the speed of the disk.",
     alternatives=(
         'Only a few requests were offloaded (a first write). If ioengine = "psync" is no faster, the threads did little.',
     ),

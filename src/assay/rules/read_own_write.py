@@ -19,7 +19,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
-from assay.rulekit.findings import at_most, found, knob, told_rate
+from assay.rulekit.findings import at_most, found, knob, rate_text
 
 
 def applies(case: Case) -> str | None:
@@ -34,7 +34,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """Who wrote the files, and what was still in memory of it when the clock started."""
+    """The writer of the files, and how much of them was in memory when the clock started."""
     assert isinstance(case, TrialCase)
     writer, mixed = written_by(case), writes(case.phase)
     who = f"phase {writer.name}" if writer else "the same phase"
@@ -81,8 +81,8 @@ def written_by(case: TrialCase) -> Phase | None:
 
 
 def hit_share(case: TrialCase) -> float | None:
-    """Share of what was asked that storage was not made to read; None where it is not known, or may hide others' reads."""
-    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    """Share of requested bytes that storage did not read; None if unknown or mixed with other programs' reads."""
+    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     read = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
     return 1 - min(1.0, read.raw_bytes / asked) if asked and read is not None else None
 
@@ -103,7 +103,7 @@ def primed(case: TrialCase, who: str, resident: float, observed: dict[str, float
         observed=observed,
         threshold={"resident_share": case.thresholds["resident_share"]},
         bound=at_most(case, 1 - hits) if isinstance(hits, float) else None,
-        relabel=f"read{told_rate(case)} of data that the same client had just written",
+        relabel=f"read{rate_text(case)} of data that the same client had just written",
         evidence=("earlier phases of the run",),
     )
 

@@ -33,14 +33,14 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Bytes read from storage, or brought into memory, over bytes asked."""
     assert isinstance(case, TrialCase)
-    asked, read = ladder.asked_bytes(case.phase, case.observations, Direction.READ), read_bytes(case)
+    asked, read = ladder.requested_bytes(case.phase, case.observations, Direction.READ), read_bytes(case)
     if not asked or read is None:
         lacking = "Requested bytes" if not asked else "Bytes read from storage"
         return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown.")
     ahead = read_ahead(case)
     observed: dict[str, float | str | None] = {
         "ratio": read / asked,
-        "asked_bytes": asked,
+        "requested_bytes": asked,
         "read_bytes": read,
         "read_ahead_kb": ahead,
     }
@@ -80,7 +80,7 @@ def read_bytes(case: TrialCase) -> float | None:
 
 
 def read_ahead(case: TrialCase) -> str | None:
-    """The read-ahead of each device of the stack in KiB, from the one the file system is on down; None where nobody read it."""
+    """Read-ahead of each device of the stack in KiB, from the file system's down; None if it was not read."""
     devices = dict.fromkeys(device for place in case.run.places for device in place.devices)
     found_kb = (ladder.device_fact(case.observations, device, "bdi.read_ahead_kb") for device in devices)
     return ", ".join(text for text in found_kb if text) or None
@@ -96,7 +96,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     reads=("L0.read", "tracepoints.added_bytes", "L2.read", "page_cache.cached_bytes"),
-    wrong="Random reads of 4 KiB through a mapping made a loop device read 62.8 bytes for each byte requested: the kernel "
+    wrong="Random reads of 4 KiB through a mapping made a loop device read 62.8 bytes for each byte requested. The kernel "
     "reads around a fault. The device did large reads, and the figure is called one of small reads. Later reads find their "
     "pages in memory.",
     alternatives=(

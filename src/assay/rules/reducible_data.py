@@ -22,7 +22,7 @@ from assay.evidence import ladder
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Meaning, Scope, Series, Severity, Span, State
 from assay.rulekit.applicability import data_only
-from assay.rulekit.findings import at_most, found, knob, told_rate
+from assay.rulekit.findings import at_most, found, knob, rate_text
 
 FIO_OPTION = re.compile(
     r"--(zero_buffers|scramble_buffers|refill_buffers|buffer_pattern|buffer_compress_percentage|dedupe_percentage)"
@@ -42,10 +42,10 @@ def check(case: Case) -> Finding:
     share = min(1.0, encoded / held) if held else 0.0
     if share <= case.thresholds["encoded_share"]:
         return as_it_is(case, share)
-    asked, step = ladder.asked_bytes(case.phase, case.observations, direction), moved(case, direction)
+    asked, step = ladder.requested_bytes(case.phase, case.observations, direction), moved(case, direction)
     observed: dict[str, float | str | None] = {
         "encoded_share": share,
-        "asked_bytes": asked,
+        "requested_bytes": asked,
         "device_bytes": step.raw_bytes if step else None,
     }
     if not asked or step is None or asked < case.thresholds["least_bytes"]:
@@ -61,7 +61,7 @@ def check(case: Case) -> Finding:
 
 
 def extents(case: TrialCase, metric: str) -> list[Series]:
-    """What FIEMAP told of the data files over time."""
+    """FIEMAP's counts of the data files over time."""
     return [*ladder.gauges(case.phase, case.observations, "extents", metric, "path")]
 
 
@@ -95,7 +95,7 @@ def poverty(case: TrialCase) -> list[str]:
 
 
 def of_command(argv: Sequence[str]) -> dict[str, float]:
-    """What dd and fio are told to write, as our own knobs would say it; job files are not read. Empty where nothing is told.
+    """Data that dd and fio are set to write, as knobs; job files are not read. Empty without settings.
 
     fio writes one buffer again and again where it is told to change nothing in it (HOWTO: zero_buffers, scramble_buffers,
     buffer_compress_percentage, dedupe_percentage, buffer_pattern).
@@ -124,7 +124,7 @@ def of_percentage(text: str) -> float:
 
 
 def as_it_is(case: TrialCase, share: float) -> Finding:
-    """Nothing is stored encoded: what the data are like is told, where it is known that they could be made smaller."""
+    """Nothing is stored encoded: state how far the data could be reduced, if known."""
     observed: dict[str, float | str | None] = {"encoded_share": share}
     ways = poverty(case)
     if not ways:
@@ -142,10 +142,10 @@ def as_it_is(case: TrialCase, share: float) -> Finding:
 
 
 def reduced(case: TrialCase, asked: float, step: ladder.Step, observed: dict[str, float | str | None]) -> Finding:
-    """The failure; data that are declared to be compressible are meant to be so, which makes it a bound and no lie."""
+    """The failure; declared compressible data make it a bound."""
     share, ways = step.raw_bytes / asked, poverty(case)
     moved_share, stored = measures.percent(share), measures.percent(float(observed["encoded_share"] or 0))
-    what = f"{case.measure.operation.replace('_', ' ')}{told_rate(case)}"
+    what = f"{case.measure.operation.replace('_', ' ')}{rate_text(case)}"
     declared = bool(ways) and all(way.startswith("compressible") for way in ways)
     of_what = f" of data ({' and '.join(ways)})" if ways else ""
     rate = at_most(case, share)
@@ -175,8 +175,8 @@ RULE = Rule(
     check=check,
     about=About.TARGET_HOST,
     reads=("L0.read", "L0.write", "L8.read", "L8.write", "L9.read", "L9.write", "extents.encoded_bytes"),
-    wrong="`dd if=/dev/zero` onto a compressing file system is limited by the compressor: 33.6 MB of zeros went onto btrfs "
-    "with compress=zstd as 1.42 MB of the device. The number is called the disk's.",
+    wrong="`dd if=/dev/zero` onto a compressing file system is limited by the compressor. For example 33.6 MB of zeros went "
+    "onto btrfs with compress=zstd as 1.42 MB of the device. The number is called the disk's.",
     alternatives=(
         "Hits in memory also reduce the device's I/O for reads, not for writes. Compare with a file of dense data.",
         "Small files stored in the metadata (inline data) are marked as encoded, too.",

@@ -1,6 +1,6 @@
 """Finds comparisons of numbers that are already relative or have no unit: their ratio means nothing alone.
 
-The rule reads the unit of the figure. For a number that a regular expression reads, it reads the expression: `x`, `%`,
+The rule reads the unit of the figure. For a number that a regular expression reads, it reads the expression. The words `x`, `%`,
 `faster`, `speedup`, `times`, `ratio`, `relative`, `normalised`, `index` or `score` mark a relative number.
 It is always a note, since the ratio may be right. Otherwise the rule passes and gives the absolute values of the arms.
 An expression without such a word counts as absolute.
@@ -34,7 +34,7 @@ def check(case: Case) -> Finding:
     """A note where the figure has no unit or is a ratio already; else the absolute values that the ratio stands on."""
     assert isinstance(case, ComparisonCase)
     kind, read = measures.figure_kind(case.measure.figure), expression(case)
-    absolute = "; ".join(told(case, level) for level in (case.comparison.baseline, case.comparison.candidate))
+    absolute = "; ".join(values_of(case, level) for level in (case.comparison.baseline, case.comparison.candidate))
     relative = read is not None and RELATIVE.search(read) is not None
     if not relative and kind is not None and kind.unit is not Unit.NONE:
         return found(RULE, case, State.PASS, f"Absolute values: {absolute}.")
@@ -57,7 +57,7 @@ def expression(case: ComparisonCase) -> str | None:
     return str(pattern) if knobs.get("parse") == "regex" and pattern is not None and not knobs.get("unit") else None
 
 
-def told(case: ComparisonCase, level: Value) -> str:
+def values_of(case: ComparisonCase, level: Value) -> str:
     """`98.2 MB/s to 103 MB/s of ext4 (5 runs)`."""
     values = list(pairs.arm(case, level, pairs.values(case)).values())
     kind = measures.figure_kind(case.measure.figure)

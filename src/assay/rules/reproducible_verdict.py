@@ -9,7 +9,7 @@ again.
 `assay audit` judges the raw data of a notebook again on any machine, and lists the verdicts that changed:
 
 ```
-Judged before by 0.1.0-1a2b3c4d5e6f, now by 0.1.0-66d41e0b9c1a: 2 of 40 verdicts changed.
+Rules 0.1.0-1a2b3c4d5e6f -> 0.1.0-66d41e0b9c1a: 2 of 40 verdicts changed.
     0003/1 stream.read.bytes_per_s: SOUND -> TAINTED (L01)
 ```
 """

@@ -14,31 +14,20 @@ Latencies use the rate of their phase. Limits in operations apply to direct I/O 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from assay import links, measures
 from assay.catalogue import About, Case, Rule, TrialCase
+from assay.measures import limits
+from assay.measures.limits import Credit, LimitUse
 from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """One limit against what was measured."""
-
-    name: str
-    rate: float
-    limit: float
-    allowed: float
-    """The limit with what is granted to its way of working."""
-    unit: Unit
-
-    @property
-    def words(self) -> str:
-        """`the declared 50 MB/s of loop0`."""
-        return f"the declared {measures.with_unit(self.limit, self.unit)} of {self.name}"
+def in_words(line: LimitUse) -> str:
+    """`the declared 50 MB/s of loop0`."""
+    return f"the declared {measures.with_unit(line.per_s, line.unit)} of {line.name}"
 
 
 def applies(case: Case) -> str | None:
@@ -53,28 +42,28 @@ def check(case: Case) -> Finding:
     """The rate against the nearest limit."""
     assert isinstance(case, TrialCase)
     line = max(lines(case), key=lambda line: line.rate / line.allowed)
-    ratio = line.rate / line.limit
+    ratio = line.share
     observed: dict[str, float | str | None] = {
         "rate": line.rate,
-        "limit": line.limit,
+        "limit": line.per_s,
         "ratio": ratio,
         "limited": line.name,
         "unit": line.unit.value,
     }
     times = measures.percent(ratio) if ratio < 2 else f"{ratio:.3g} times"
-    said = f"{measures.with_unit(line.rate, line.unit)} is {times}{' of' if ratio < 2 else ''} {line.words}"
+    said = f"{measures.with_unit(line.rate, line.unit)} is {times}{' of' if ratio < 2 else ''} {in_words(line)}"
     if line.rate > line.allowed:
         return above(case, line, said, observed)
     if ratio < case.thresholds["at_limit_share"]:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
-    limiter = Limiter(kind=LimiterKind.RATE, name=line.name, declared=True, amount=line.limit, unit=line.unit)
-    limited = f"limited by {line.words}"
+    limiter = Limiter(kind=LimiterKind.RATE, name=line.name, declared=True, amount=line.per_s, unit=line.unit)
+    limited = f"limited by {in_words(line)}"
     return found(RULE, case, State.PASS, f"{said}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
 
 
-def above(case: TrialCase, line: Line, said: str, observed: dict[str, float | str | None]) -> Finding:
+def above(case: TrialCase, line: LimitUse, said: str, observed: dict[str, float | str | None]) -> Finding:
     """The failure: more than the limit lets through, with the unit mistake named where the ratio is one."""
-    ratio = line.rate / line.limit
+    ratio = line.share
     mistake = links.unit_mistake(ratio, case.thresholds["unit_share"])
     hint = f" The ratio {ratio:.3g} is that of {mistake}." if mistake else ""
     wrong = case.claim.tier is Tier.DEVICE or case.claim.path is Path.WIRE
@@ -92,7 +81,7 @@ def above(case: TrialCase, line: Line, said: str, observed: dict[str, float | st
     )
 
 
-def lines(case: TrialCase) -> Iterator[Line]:
+def lines(case: TrialCase) -> Iterator[LimitUse]:
     """Every limit that the measured bytes must have passed, with the rate to hold against it."""
     figure = measures.value(case.run, case.observations, case.measure)
     window = figure.window if figure and figure.window else None
@@ -103,23 +92,13 @@ def lines(case: TrialCase) -> Iterator[Line]:
     bytes_per_s = case.phase.values.get(f"{case.measure.operation}.bytes_per_s", window.bytes / window.seconds)
     if case.measure.figure == "bytes_per_s" and case.value is not None:
         bytes_per_s = case.value
+    rates = (bytes_per_s or None, window.count / window.seconds if unmerged(case) else None)
+    slices = Credit(share=case.thresholds["declared_share"], burst_s=case.thresholds["burst_s"])
     for limit in (limit for place in case.run.places for limit in place.limits if limit.direction is direction):
-        if limit.bytes_per_s and bytes_per_s:
-            yield throttle(case, limit.device, (bytes_per_s, limit.bytes_per_s, Unit.BYTES_PER_S), window.seconds)
-        if limit.ops_per_s and unmerged(case):
-            rate = window.count / window.seconds
-            yield throttle(case, limit.device, (rate, limit.ops_per_s, Unit.PER_S), window.seconds)
-    for name, capacity in declared(case):
-        allowed = capacity * case.thresholds["above_share"]
-        if bytes_per_s:
-            yield Line(name=name, rate=bytes_per_s, limit=capacity, allowed=allowed, unit=Unit.BYTES_PER_S)
-
-
-def throttle(case: TrialCase, device: str, numbers: tuple[float, float, Unit], seconds: float) -> Line:
-    """A block throttle: one slice of credit, spread over the time of the measure."""
-    rate, limit, unit = numbers
-    allowed = limit * (case.thresholds["declared_share"] + case.thresholds["burst_s"] / seconds)
-    return Line(name=device, rate=rate, limit=limit, allowed=allowed, unit=unit)
+        yield from limits.uses(limit, rates, window.seconds, slices)
+    above = Credit(share=case.thresholds["above_share"])
+    for name, per_s in declared(case) if bytes_per_s else ():
+        yield LimitUse(name=name, per_s=per_s, rate=bytes_per_s, seconds=window.seconds, unit=Unit.BYTES_PER_S, credit=above)
 
 
 def unmerged(case: TrialCase) -> bool:
@@ -148,8 +127,8 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
-    wrong="A rate above the capacity of the link or disk is printed, because it came from a cache, was compressed, or has the "
-    "wrong unit: bits for bytes, MB for MiB, both directions added. Everybody notices a factor of eight, nobody one of 1.05.",
+    wrong="A rate above the capacity of the link or disk is printed. It came from a cache, was compressed, or has the "
+    "wrong unit: bits for bytes, MB for MiB, both directions added. A factor of eight is obvious, a factor of 1.05 is not.",
     alternatives=(
         "Not all bytes passed the limited device: a part came from or remained in memory (T01, D01).",
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",

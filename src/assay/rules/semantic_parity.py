@@ -49,7 +49,7 @@ OF_ALL = frozenset({"compression", "client_cache", "security"})
 COSTLY_TIME = "each read"
 VOLATILE = "write back"
 COUNTS_ITS_OWN = "loop"
-"""Devices above the lowest that count flushes, which mapped and RAID devices do not; nobody else uses a loop device."""
+"""Devices above the lowest that count flushes (mapped and RAID devices do not); a loop device has one user."""
 Runs = Sequence[tuple[Run, Observations]]
 Semantics = Mapping[str, str]
 
@@ -112,7 +112,7 @@ def weight(case: ComparisonCase, key: str, values: frozenset[str]) -> Severity:
 
 
 def values_of(case: ComparisonCase, runs: Runs) -> dict[str, frozenset[str]]:
-    """Promise -> its values over the runs of an arm, of those that every run tells."""
+    """Promise -> its values over the runs of an arm, if every run records it."""
     each = [dict(filesystem_semantics(case, run, seen)) for run, seen in runs]
     known = [key for key in (each[0] if each else {}) if all(key in one for one in each)]
     return {key: frozenset(one[key] for one in each) for key in known}
@@ -140,7 +140,7 @@ def configured(options: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def flushed(phase: Phase, observations: Observations) -> str | None:
-    """Whether flushes that the load asked for came down to the devices; None where it asked for none, or nobody looked."""
+    """Whether the load's flushes reached the devices; None without flushes or without a count."""
     if not ladder.done_operations(phase, Direction.FLUSH):
         return None
     upper, lowest = (
@@ -164,8 +164,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="B is faster because it does less: no barrier reaches its disk, it stores no access times, it trusts a cache that A "
-    "must ask about, it does not encrypt. Nobody lied about a number. The two had different tasks.",
+    wrong="B is faster because it does less: no barrier reaches its disk, or it stores no access times. Or it trusts a cache "
+    "that A must validate, or does not encrypt. Every number is correct. The two had different tasks.",
     alternatives=(
         "The guarantee is the subject (the cost of a barrier). Make the option the factor, or declare it in the file.",
         "A system keeps the guarantee by other means (a battery behind the cache). It is safe; declare it in the file.",

@@ -17,7 +17,7 @@ from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.records import Direction, Durability, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.applicability import servers_only
-from assay.rulekit.findings import found, told_rate
+from assay.rulekit.findings import found, rate_text
 from assay.units import Unit
 
 
@@ -33,11 +33,11 @@ def check(case: Case) -> Finding:
     """The part of what was acknowledged that was on no storage when the clients had all their answers."""
     assert isinstance(case, TrialCase)
     dirty = dirty_bytes(case)
-    taken = served.moved(case.phase, case.observations, Direction.WRITE)
+    taken = served.storage_io(case.phase, case.observations, Direction.WRITE)
     if dirty is None or taken is None:
         lacking = "Dirty data of the server (server.data)" if taken else "Writes of the server to its kernel"
         return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so its answers cannot be compared with its storage.")
-    told = ladder.told_bytes(case.phase, Direction.WRITE)
+    told = ladder.reported_bytes(case.phase, Direction.WRITE)
     observed = {
         "acknowledged_bytes": told or taken.raw_bytes,
         "dirty_bytes": dirty,
@@ -78,7 +78,7 @@ def early(case: TrialCase, share: float, observed: dict[str, float | None]) -> F
         severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
         observed={**observed},
         threshold={"early_share": case.thresholds["early_share"]},
-        relabel=f"write{told_rate(case)} acknowledged from the server's memory: {measures.percent(share)} not stored yet",
+        relabel=f"write{rate_text(case)} acknowledged from the server's memory: {measures.percent(share)} not stored yet",
     )
 
 
@@ -102,7 +102,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.TARGET_HOST,
-    wrong='An NFS export with `async`, a directory server with `dbnosync`, a mail store without fsync: each answers "done" '
+    wrong='An NFS export with `async`, a directory server with `dbnosync`, a mail store without fsync. Each answers "done" '
     "while the data are in its memory. It is several times as fast as its neighbour that waits for the disk, and a comparison "
     "of the two is one of two guarantees.",
     alternatives=(

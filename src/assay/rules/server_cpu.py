@@ -1,7 +1,7 @@
 """Names the server's CPUs as its limit: all usable CPUs are busy, or its busiest thread never rests.
 
 The rule divides the CPU time of all threads of the named server processes (/proc/PID/task/*/schedstat) by the phase and the
-CPUs they may use; above `cpu_share` fails.
+CPUs they may use. Above `cpu_share` fails.
 The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
 unverified.
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
@@ -18,7 +18,7 @@ from assay.rulekit.findings import found, held_back
 
 
 def check(case: Case) -> Finding:
-    """Processor time of the server over what its processors, and one thread, can have."""
+    """CPU time of the server over that of its CPUs, and of one thread."""
     assert isinstance(case, TrialCase)
     ran, busiest = (served.rose(case.phase, case.observations, name) for name in ("run_ns", "busiest_thread_ns"))
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9

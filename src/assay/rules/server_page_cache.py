@@ -17,7 +17,7 @@ from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only, servers_only
-from assay.rulekit.findings import at_most, found, in_words, told_rate
+from assay.rulekit.findings import at_most, found, in_words, rate_text
 from assay.units import Unit
 
 
@@ -31,7 +31,7 @@ def check(case: Case) -> Finding:
     """The share of what the clients got that the server's storage was not asked for."""
     assert isinstance(case, TrialCase)
     got = served.payload(case.phase, case.observations, Direction.READ)
-    read = served.moved(case.phase, case.observations, Direction.READ)
+    read = served.storage_io(case.phase, case.observations, Direction.READ)
     if not got or read is None:
         lacking = "storage reads of the server" if got else "bytes received by the clients"
         return found(RULE, case, State.UNVERIFIED, f"The server's cache is invisible: no count of {lacking}.")
@@ -60,7 +60,7 @@ def words(observed: dict[str, float | None]) -> str:
 
 
 def remembered(case: TrialCase, hits: float, observed: dict[str, float | None]) -> Finding:
-    """The failure: a number of the server's memory, its processors and the network."""
+    """The failure: the figure measures the server's memory, its CPUs and the network."""
     bound = at_most(case, 1 - hits)
     rate = f"; rate of its storage {in_words(bound)}" if bound and hits < 1 else ""
     return found(
@@ -72,7 +72,7 @@ def remembered(case: TrialCase, hits: float, observed: dict[str, float | None]) 
         observed={**observed},
         threshold={"hit_share": case.thresholds["hit_share"]},
         bound=bound if case.claim.tier is Tier.DEVICE else None,
-        relabel=f"read{told_rate(case)} from the server's memory; share of its storage {measures.percent(1 - hits)}{rate}",
+        relabel=f"read{rate_text(case)} from the server's memory; share of its storage {measures.percent(1 - hits)}{rate}",
     )
 
 
@@ -90,7 +90,7 @@ def from_memory(case: TrialCase, hits: float, observed: dict[str, float | None])
         severity=Severity.INVALIDATES if hits <= limit else Severity.QUALIFIES,
         observed={**observed},
         threshold={"miss_share": limit},
-        relabel=f"read{told_rate(case)}: {measures.percent(hits)} from the server's memory, the rest from its storage",
+        relabel=f"read{rate_text(case)}: {measures.percent(hits)} from the server's memory, the rest from its storage",
     )
 
 

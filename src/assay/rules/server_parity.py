@@ -73,7 +73,7 @@ def check(case: Case) -> Finding:
 
 
 def seen(case: ComparisonCase, runs: set[str]) -> Seen:
-    """What the rules found in the runs of one arm, the median over them; a rule that could not tell is left out."""
+    """Median of the rules' figures over the runs of one arm; unverified findings are left out."""
     said = [finding for run in sorted(runs & case.verdicts.keys()) for finding in case.verdicts[run].findings]
     told: dict[str, list[float]] = {}
     for finding in said:

@@ -55,7 +55,7 @@ def check(case: Case) -> Finding:
 
 
 def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: dict[str, float]) -> Finding:
-    """They worked together: a pass, or a note where some of them got far less done than others."""
+    """The clients overlap: a pass, or a note if some clients did far less."""
     fair = fairness(rates)
     said = f"All {len(rates)} clients overlapped for {measures.percent(overlap)} of the time"
     observed = {**observed, "fairness": fair}
@@ -81,7 +81,7 @@ def fairness(rates: Sequence[float]) -> float:
 
 
 def concerns(case: TrialCase, client: Client) -> bool:
-    """Whether a client was to do this operation: of several external calls some read, others write."""
+    """Whether a client runs this operation: external calls may differ in direction."""
     known = {total.operation for total in client.operations if total.operation in case.phase.operations}
     return not known or case.measure.operation in known
 
@@ -109,7 +109,7 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
 
 
 def bracket(case: TrialCase) -> Bound | None:
-    """Between which values the figure lies while all clients are at work; None where that cannot be told.
+    """Bounds of the figure while all clients work; None if unknown.
 
     So it is where the clients never ran together, or where an external tool did the counting, telling nothing of what each of its
     calls moved.

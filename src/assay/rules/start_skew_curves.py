@@ -108,7 +108,7 @@ def crossings(found_ratios: Sequence[Ratio], margin: float) -> list[float]:
 
 
 def near(place: float, others: Sequence[float], found_ratios: Sequence[Ratio]) -> bool:
-    """Whether a crossing is one of the others, within two steps of the curve."""
+    """Whether a crossing matches one of the list, within two steps of the curve."""
     step = found_ratios[1][0] - found_ratios[0][0] if len(found_ratios) > 1 else 0.0
     return any(abs(place - other) <= 2 * step for other in others)
 
@@ -128,7 +128,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="In a campus study of 2006 early starters needed 3 to 5 ms for a create, late ones 10 to 13 ms, and fast clients "
+    wrong="In a campus study of 2006 early starters needed 3 to 5 ms for a create, late ones 10 to 13 ms. Fast clients "
     "finished first. Few clients made both ends of the curve of time per create over the number of objects, and the curves of "
     "two systems crossed there.",
     alternatives=("The curves do cross, but noise hides it elsewhere. Repeat, and compare the points with all clients.",),

@@ -1,6 +1,6 @@
 """Finds CPU contention: CPU time that the hypervisor or other work on this machine took from the trial.
 
-The rule reads steal of /proc/stat between the last sample before the clock and the first after it, and in the worst second; one
+The rule reads steal of /proc/stat between the last sample before the clock and the first after it, and in the worst second. One
 tick of 10 ms is subtracted.
 It also reads the time that the load's threads waited for a CPU, per worker. That is a lower bound: waiting outside the clock is
 subtracted.
@@ -49,7 +49,7 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL if over else State.PASS,
-        said(worst, over),
+        in_words(worst, over),
         severity=severity if over else RULE.severity,
         observed={"steal_share": worst.steal, "worst_second_share": worst.worst_second, "run_delay_share": worst.waiting},
         threshold=dict(case.thresholds),
@@ -57,7 +57,7 @@ def check(case: Case) -> Finding:
     )
 
 
-def said(worst: Losses, over: list[str]) -> str:
+def in_words(worst: Losses, over: list[str]) -> str:
     """The finding in words."""
     if over:
         return f"CPU contention: {'; '.join(over)}. The result understates the system."
@@ -87,14 +87,14 @@ def exceeded(one: Losses, case: TrialCase) -> tuple[str, ...]:
 
 
 def unseen(case: TrialCase) -> Finding:
-    """The finding where no host's processor time was seen."""
+    """The finding without CPU time of any host."""
     reason = case.observations.why_missing("cpu.steal_ns") or "CPUs not observed in this phase"
     statement = f"CPU contention unknown: {reason}."
     return found(RULE, case, State.UNVERIFIED, statement, threshold=dict(case.thresholds))
 
 
 def hosts_of(case: TrialCase) -> tuple[str, ...]:
-    """The hosts whose processors were watched in this phase."""
+    """The hosts with CPU counters in this phase."""
     return tuple(dict.fromkeys(series.host for series in case.observations.over_time(case.phase.name, "cpu", "steal_ns")))
 
 
@@ -143,7 +143,7 @@ def least_share(part_ns: float, whole_ns: float) -> float:
 
 
 def waiting_share(case: TrialCase, host: str) -> float | None:
-    """Least share of the time under the clock that the load's threads stood ready without a processor, per worker.
+    """Least share of the clock that the load's threads were ready without a CPU, per worker.
 
     What was waited between the looks and the ends of the clock may lie outside, so those spans are taken off. None where
     it was not seen, and where there are more workers than processors: then the waiting is the load's own doing.

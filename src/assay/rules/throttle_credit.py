@@ -11,34 +11,16 @@ Measured: 110 requests in 6 ms, 9.1 times the declared 2,000 per second; the sam
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import About, Case, Rule, TrialCase
-from assay.evidence import ladder
-from assay.records import Bound, Finding, Limit, Scope, Severity, State
+from assay.measures import limits
+from assay.measures.limits import LimitUse, Traffic
+from assay.records import Bound, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.units import Unit
 
 RATES = ("ops_per_s", "bytes_per_s")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Passed:
-    """What passed a limited device in one direction, against its limit."""
-
-    limit: Limit
-    amount: float
-    """Requests or bytes."""
-    per_s: float
-    """What the limit lets through."""
-    seconds: float
-    unit: Unit
-
-    @property
-    def share(self) -> float:
-        """Of what the limit lets through in this time; above 1 on credit."""
-        return self.amount / (self.per_s * self.seconds)
 
 
 def applies(case: Case) -> str | None:
@@ -56,10 +38,10 @@ def check(case: Case) -> Finding:
     told = f"its {measures.with_unit(most.per_s, most.unit)} limit in the {lasted(most)} measured"
     observed = {"share": most.share, "seconds": most.seconds, "passed": most.amount}
     if most.share <= case.thresholds["share"]:
-        said = f"{most.limit.device} served {measures.percent(most.share)} of {told}."
+        said = f"{most.name} served {measures.percent(most.share)} of {told}."
         return found(RULE, case, State.PASS, said, observed=observed)
     times = f"{measures.percent(most.share)} of" if most.share < 2 else f"{most.share:.2g} times"
-    said = f"{most.limit.device} served {times} {told}: burst credit, not the limit. Run for 2 s or longer."
+    said = f"{most.name} served {times} {told}: burst credit, not the limit. Run for 2 s or longer."
     return found(
         RULE,
         case,
@@ -68,12 +50,12 @@ def check(case: Case) -> Finding:
         observed=observed,
         threshold={"share": case.thresholds["share"]},
         bound=bound(case, most),
-        relabel=f"burst credit: {times} the limit of {most.limit.device} in {lasted(most)}",
-        evidence=(f"device:{most.limit.device}", "declared limit"),
+        relabel=f"burst credit: {times} the limit of {most.name} in {lasted(most)}",
+        evidence=(f"device:{most.name}", "declared limit"),
     )
 
 
-def bound(case: TrialCase, most: Passed) -> Bound | None:
+def bound(case: TrialCase, most: LimitUse) -> Bound | None:
     """A rate is at most what was measured; with nothing on credit it would have taken `share` times as long."""
     kind = measures.figure_kind(case.measure.figure)
     if case.measure.figure not in RATES or case.value is None or kind is None:
@@ -81,24 +63,15 @@ def bound(case: TrialCase, most: Passed) -> Bound | None:
     return Bound(low=case.value / most.share, high=case.value, unit=kind.unit)
 
 
-def lasted(most: Passed) -> str:
+def lasted(most: LimitUse) -> str:
     """For how long the clock ran, as read: `6.04 ms`."""
     return measures.with_unit(1e9 * most.seconds, Unit.NANOSECONDS)
 
 
-def used(case: TrialCase) -> Iterator[Passed]:
-    """Each limit of the trial's devices with what passed it while the clock ran."""
-    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+def used(case: TrialCase) -> Iterator[LimitUse]:
+    """Each limit of the trial's devices with what passed it during the clock, whoever sent it."""
     for limit in (limit for place in case.run.places for limit in place.limits):
-        step = ladder.limited(case.phase, case.observations, limit)
-        if step is None or seconds <= 0:
-            continue
-        for per_s, unit, amount in (
-            (limit.ops_per_s, Unit.PER_S, step.raw_operations),
-            (limit.bytes_per_s, Unit.BYTES_PER_S, step.raw_bytes),
-        ):
-            if per_s:
-                yield Passed(limit=limit, amount=amount, per_s=per_s, seconds=seconds, unit=unit)
+        yield from limits.of_device(case.phase, case.observations, limit, Traffic.ALL)
 
 
 RULE = Rule(

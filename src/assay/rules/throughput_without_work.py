@@ -38,11 +38,11 @@ RUNGS = (
 
 
 def applies(case: Case) -> str | None:
-    """External tools that say how much they did, or were told how much they were to do."""
+    """External tools that report their amount of work, or were given one."""
     assert isinstance(case, TrialCase)
     if not case.phase.values:
         return "the lab's own engines count their work (E01, G04)"
-    if expected(case) or any(told(case, figure) is not None for figure in ("count", "bytes")):
+    if expected(case) or any(reported(case, figure) is not None for figure in ("count", "bytes")):
         return None
     return "the tool reports no amount, and no expected amount is declared"
 
@@ -54,28 +54,28 @@ def check(case: Case) -> Finding:
         finding = held(case, name, wanted)
         if finding is not None:
             return finding
-    amounts = [amount for figure in ("count", "bytes") if (amount := told(case, figure)) is not None]
+    amounts = [amount for figure in ("count", "bytes") if (amount := reported(case, figure)) is not None]
     if not expected(case) and amounts and not any(amounts) and case.measure.figure not in AMOUNTS:
         return nothing(case)
     return traced(case)
 
 
-def told(case: TrialCase, figure: str) -> float | None:
-    """What the tool says of the measure's operation; None where it says nothing."""
+def reported(case: TrialCase, figure: str) -> float | None:
+    """The tool's figure of the measure's operation; None without one."""
     return case.phase.values.get(f"{case.measure.operation}.{figure}")
 
 
 def expected(case: TrialCase) -> dict[str, int]:
-    """Knob -> how much all clients together were to do, of those that are set."""
+    """Set knob -> the given amount of work of all clients together."""
     clients = max(1, len(case.phase.clients))
     values = {name: knob(case, name) for name in EXPECTED}
     return {name: value * clients for name, value in values.items() if isinstance(value, int)}
 
 
 def held(case: TrialCase, name: str, wanted: int) -> Finding | None:
-    """What was done against what was declared; None where they agree."""
+    """Compare work done with the declared work; None if they agree."""
     figure, unit = EXPECTED[name]
-    done = told(case, figure)
+    done = reported(case, figure)
     asked = measures.with_unit(wanted, unit)
     if done is None:
         said = f"{asked} expected ({name}), but the tool reports no amount. Let it print that too."
@@ -91,7 +91,7 @@ def held(case: TrialCase, name: str, wanted: int) -> Finding | None:
         observed={"received": done, "received_share": done / wanted if wanted else None},
         threshold={"short_share": case.thresholds["short_share"]},
         relabel=f"a figure of {measures.with_unit(done, unit)} instead of {asked}",
-        evidence=(f"L0: what the tool says of {case.measure.operation}.{figure}",),
+        evidence=(f"L0: the tool's report of {case.measure.operation}.{figure}",),
     )
 
 
@@ -103,8 +103,8 @@ def nothing(case: TrialCase) -> Finding:
 
 
 def traced(case: TrialCase) -> Finding:
-    """The bytes that are told against what any counter of this host saw move, in either direction."""
-    bytes_told = told(case, "bytes") or 0.0
+    """Compare reported bytes with every byte counter of this host, in either direction."""
+    bytes_told = reported(case, "bytes") or 0.0
     limits = case.thresholds
     if bytes_told < limits["least_bytes"]:
         return found(RULE, case, State.PASS, "The tool reports the expected work, and more than nothing.")
@@ -113,7 +113,7 @@ def traced(case: TrialCase) -> Finding:
         said = "I/O unknown: system calls of the command not counted."
         return found(RULE, case, State.UNVERIFIED, said)
     share, words = seen / bytes_told, measures.with_unit(bytes_told, Unit.BYTES)
-    observed = {"told_bytes": bytes_told, "seen_bytes": seen, "seen_share": share}
+    observed = {"reported_bytes": bytes_told, "seen_bytes": seen, "seen_share": share}
     if share >= limits["trace_share"]:
         said = f"The tool reports {words}; counters of this host saw {measures.with_unit(seen, Unit.BYTES)}."
         return found(RULE, case, State.PASS, said, observed=observed)
@@ -121,7 +121,7 @@ def traced(case: TrialCase) -> Finding:
 
 
 def most_seen(case: TrialCase) -> float | None:
-    """The most bytes that one rung saw in one direction, less what others moved before; None where calls were not counted."""
+    """Most bytes of a rung in one direction, less other programs' baseline; None without counted calls."""
     steps = {
         (rung, way): ladder.passed(case.phase, case.observations, rung, way)
         for rung in RUNGS
@@ -133,14 +133,14 @@ def most_seen(case: TrialCase) -> float | None:
 
 
 def untraced(case: TrialCase, words: str, observed: dict[str, float]) -> Finding:
-    """No counter saw the bytes: mapped files and rings are counted by none, but copying them takes processor time."""
+    """No counter has the bytes: none counts mapped files and rings, but copies take CPU time."""
     known = [cost.processor_ns(client.cost) for client in case.phase.clients if client.cost is not None]
     if len(known) < max(1, len(case.phase.clients)):
         said = f"No counter of this host saw the {words}, and the command's CPU time is unknown."
         return found(RULE, case, State.UNVERIFIED, said, observed={**observed})
     spent = sum(known)
     took = measures.with_unit(spent, Unit.NANOSECONDS)
-    if observed["told_bytes"] <= case.thresholds["bytes_per_cpu_ns"] * spent:
+    if observed["reported_bytes"] <= case.thresholds["bytes_per_cpu_ns"] * spent:
         said = f"No counter saw the {words}; {took} of CPU time suffice to copy them within memory."
         return found(RULE, case, State.PASS, said, observed={**observed, "cpu_ns": float(spent)})
     claimed = case.claim.tier is not Tier.AS_IS or case.claim.path is not None

@@ -29,12 +29,12 @@ STAMPS = {"latency": 1, "rate": 2}
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What taking the time cost each operation, in ns: at least, and at most by each way to tell."""
+    """Cost of the time stamps per operation in ns: lower bound, and one upper bound per method."""
 
     low_ns: float
     most_ns: tuple[float, ...]
     user_ns: float | None
-    """One of them, and the only one that holds for stamps that the processor overlaps with the operation."""
+    """One bound, and the only one for stamps that the CPU overlaps with the operation."""
 
     @property
     def high_ns(self) -> float:
@@ -155,7 +155,7 @@ RULE = Rule(
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="Each operation is timed by two stamps. An operation of tens of nanoseconds (a copy out of a buffer, a hit in a "
-    "mapped page) is as much clock as operation, and two systems look alike because both show the clock. Without a usable "
+    "mapped page) is as much clock as operation. Two systems look alike because both show the clock. Without a usable "
     "cycle counter a stamp is a call, and the same holds for hundreds of nanoseconds.",
     alternatives=(
         "The operation itself does almost nothing (a copy out of a buffer). Then the figure describes that.",

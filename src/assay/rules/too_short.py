@@ -71,7 +71,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
-    wrong="A run of three seconds ends before the journal has committed, memory is full or the device is warm, and its p99.9 "
+    wrong="A run of three seconds ends before the journal has committed, memory is full or the device is warm. Its p99.9 "
     "is the longest of a few hundred operations. It is neither a steady rate nor a percentile.",
     alternatives=("A burst is the subject. Claim regime = burst.",),
     advice='Run for at least a minute (duration = "60 s"; until_steady with round = "12 s") and until a hundred operations lie '

@@ -39,7 +39,7 @@ def check(case: Case) -> Finding:
     several = [part for part, (left, right) in values.items() if len({*left, *right}) > 1]
     pinned = ", ".join(f"{part} {shortened(values[part][0][0])}" for part in parts if part not in several)
     if several:
-        listed = "; ".join(f"{part}: {told(values[part])}" for part in several)
+        listed = "; ".join(f"{part}: {version_words(values[part])}" for part in several)
         words = f"More than one version: {listed}. Equal: {pinned}."
     else:
         words = f"One version of everything: {pinned}."
@@ -48,13 +48,13 @@ def check(case: Case) -> Finding:
         case,
         State.FAIL if several else State.PASS,
         words,
-        observed={part: told(both) for part, both in values.items()},
+        observed={part: version_words(both) for part, both in values.items()},
         threshold={"versions": 1},
-        evidence=tuple(f"{part}: {told(both)}" for part, both in values.items()),
+        evidence=tuple(f"{part}: {version_words(both)}" for part, both in values.items()),
     )
 
 
-def told(both: Sequence[Sequence[str]]) -> str:
+def version_words(both: Sequence[Sequence[str]]) -> str:
     """The versions of both arms, once where they are the same."""
     left, right = (" and ".join(shortened(one) for one in arm) for arm in both)
     return left if left == right else f"{left} against {right}"

@@ -35,7 +35,7 @@ WHERE = (
 )
 """Knobs that say what and where a target is, not how it is tuned."""
 LIMITS, FREE = "limit.", "variables."
-"""How knobs begin that are a known speed, and values whose defaults nobody knows: their first level stands for it."""
+"""Prefixes of knobs with a known speed and no known default: their first level serves as default."""
 
 
 def applies(case: Case) -> str | None:
@@ -47,7 +47,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """Fail where one arm stands at settings found by trying, and far fewer were tried of the other."""
+    """Fail if one arm has tuned settings and far fewer were tried for the other."""
     assert isinstance(case, ComparisonCase)
     names = (str(case.comparison.baseline), str(case.comparison.candidate))
     specs = [next((spec for spec in case.experiment.targets if spec.name == name), None) for name in names]
@@ -60,7 +60,7 @@ def check(case: Case) -> Finding:
     lopsided = len(changed[more]) > ratio * len(changed[1 - more])
     searched = lopsided and tried[more] > ratio * tried[1 - more]
     words = "; ".join(
-        f"{name}: {len(those)} changed from their defaults{listed(those)}, {told(number)} tried"
+        f"{name}: {len(those)} changed from their defaults{listed(those)}, {settings(number)} tried"
         for name, those, number in zip(names, changed, tried, strict=True)
     )
     verdict = f"{names[more]} was tuned, {names[1 - more]} was not. " if lopsided else ""
@@ -82,7 +82,7 @@ def check(case: Case) -> Finding:
     )
 
 
-def told(number: int) -> str:
+def settings(number: int) -> str:
     """`1 setting`, `4 settings`."""
     return f"{number} setting{'' if number == 1 else 's'}"
 

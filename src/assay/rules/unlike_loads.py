@@ -72,7 +72,7 @@ def were_open(case: ComparisonCase) -> bool:
 
 
 def mean_load(case: ComparisonCase, runs: Sequence[tuple[Run, object]], load_of: LoadOf) -> float | None:
-    """The mean over the runs of an arm that count; None where no run tells."""
+    """The mean over the included runs of an arm; None without values."""
     found_loads = []
     for run, _ in runs:
         phase = measures.phase_of(run, case.measure)
@@ -120,8 +120,8 @@ RULE = Rule(
         "Operations so short that the generator's own time between them counts. Both arms are then limited by the generator.",
         "An operation that waits for a lock inside one arm is in flight while it waits. That is the system, not the load.",
     ),
-    advice="Compare curves (make `clients` or the rate a factor), or offer both arms the same load: the same number of clients "
-    "in a closed loop, the same rate in an open one.",
+    advice="Compare curves (make `clients` or the rate a factor). Or offer both arms the same load: as many clients in "
+    "a closed loop, the same rate in an open loop.",
     sources=(
         "Hoefler and Belli, SC 2015: Scientific benchmarking of parallel computing systems",
         "Little, Operations Research 9 (1961): L = lambda W",

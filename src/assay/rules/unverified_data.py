@@ -26,7 +26,7 @@ SAMPLE = 64
 
 
 def applies(case: Case) -> str | None:
-    """Operations of our own that move data whose content somebody could know."""
+    """Operations of Assay's engines that move data of known content."""
     assert isinstance(case, TrialCase)
     kind = next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
     if kind != KIND:
@@ -39,7 +39,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """Whether the records were looked at, and what was found there."""
+    """Judge whether the records were verified, and the errors found."""
     assert isinstance(case, TrialCase)
     how = str(knob(case, "verify") or "none")
     readers = tuple(looking(case)) if how != "none" else ()
@@ -66,7 +66,7 @@ def check(case: Case) -> Finding:
 
 
 def looking(case: TrialCase) -> Iterator[tuple[Phase, str]]:
-    """The reads that looked at what the measure is about: itself, or those after a write up to the next one."""
+    """The verifying reads of a measure: its own, or those after a write up to the next write."""
     if case.phase.directions.get(case.measure.operation) is Direction.READ:
         yield case.phase, case.measure.operation
         return
@@ -86,7 +86,7 @@ def reads_of(phase: Phase) -> Iterator[tuple[Phase, str]]:
 
 
 def unlooked(case: TrialCase, how: str) -> str:
-    """Why nobody looked, and how to have it looked at."""
+    """Why the data were not verified, and how to verify them."""
     if how != "none":
         return "Written data were never read back. Add `read` to the operations of this workload."
     if case.phase.directions.get(case.measure.operation) is Direction.READ:

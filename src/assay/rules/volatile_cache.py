@@ -32,7 +32,7 @@ LATENCY = "latency_"
 
 @dataclass(frozen=True, kw_only=True)
 class Cache:
-    """What is said of one device's cache, by its queue and by its driver; None = nobody says it."""
+    """A device's cache by its queue and by its driver; None = unknown."""
 
     device: str
     queue: str | None
@@ -84,7 +84,7 @@ def contradicted(one: Cache, stack: tuple[Cache, ...]) -> str | None:
 
 
 def switched(case: TrialCase, denied: Cache, stack: tuple[Cache, ...], observed: dict[str, float | str | None]) -> Finding:
-    """The kernel was told that there is no cache, and sends no flush."""
+    """The kernel is set to no cache, and sends no flush."""
     return found(
         RULE,
         case,
@@ -164,8 +164,8 @@ RULE = Rule(
     check=check,
     about=About.TARGET_HOST,
     reads=("fact:device.*.queue.write_cache", "L9.flush", "L8.flush"),
-    wrong='`echo "write through" > /sys/block/sda/queue/write_cache` makes every fsync fast: the kernel assumes that there is '
-    'no cache and sends no flush, and the cache remains. A latency "on stable media" without a flush describes the device\'s '
+    wrong='`echo "write through" > /sys/block/sda/queue/write_cache` makes every fsync fast. The kernel assumes that there is '
+    'no cache and sends no flush. The cache remains. A latency "on stable media" without a flush describes the device\'s '
     "memory: a flush at the end comes for all writes together.",
     alternatives=(
         'Capacitors or a battery make a "volatile" cache safe. That is a fact of its manufacturer; record it.',

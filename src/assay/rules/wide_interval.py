@@ -39,7 +39,7 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL if wide or few else State.PASS,
-        said(ratio, half, allowed, least) + (f" It decides all the same: {case.comparison.conclusion}." if answers else ""),
+        in_words(ratio, half, allowed, least) + (f" It decides all the same: {case.comparison.conclusion}." if answers else ""),
         observed={"runs": ratio.n, "half_width_share": half},
         threshold=threshold,
         bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if wide or few else None,
@@ -61,7 +61,7 @@ def half_width(low: float, high: float) -> float:
     return math.expm1(math.log(high / low) / 2)
 
 
-def said(ratio: Estimate, half: float, allowed: float, least: int) -> str:
+def in_words(ratio: Estimate, half: float, allowed: float, least: int) -> str:
     """The finding in words."""
     wide = f"Confidence interval +/-{measures.percent(half)} (limit +/-{measures.percent(allowed)})"
     few = f"{ratio.n} runs per arm (use at least {least})" if ratio.n < least else f"{ratio.n} runs per arm"

@@ -1,7 +1,7 @@
 """Compares the data set with the memory that could cache it, if no counter separates memory from storage.
 
-The rule divides the distinct bytes touched (the files' sizes, at most the bytes requested) by the memory available before the
-clock, or the clients' own limit (knob `memory`) if that is less.
+The rule divides the distinct bytes touched (the files' sizes, at most the bytes requested) by the memory available before
+the clock. A smaller limit of the clients (knob `memory`) replaces it.
 Less than `memory_multiple` qualifies. With the process's `read_bytes` the rule is n/a: T01 has direct evidence.
 """
 
@@ -17,7 +17,7 @@ from assay.units import Unit
 
 
 def applies(case: Case) -> str | None:
-    """Reads whose path through the cache nobody counted."""
+    """Reads without a count of their path through the cache."""
     assert isinstance(case, TrialCase)
     if why := reads_only(case):
         return why
@@ -63,7 +63,7 @@ def memory_bytes(case: TrialCase) -> float | None:
 
 def distinct_bytes(case: TrialCase) -> float | None:
     """The sum of the data files' sizes, at most what was asked; None where neither is known."""
-    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     sizes = ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "page_cache", "file_bytes", "path"))
     every = sizes and sizes * ladder.stands_for(case.phase, case.observations)
     known = [size for size in (asked, every) if size]

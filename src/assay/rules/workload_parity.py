@@ -120,7 +120,7 @@ def columns(tables: Sequence[Sequence[Amounts]], what: str) -> Iterator[list[flo
 
 
 def done(phase: Phase) -> Iterator[tuple[str, float, float]]:
-    """Each operation that was done, with its count and bytes over all clients, as counted by an engine of ours or told."""
+    """Each operation with its count and bytes over all clients, by Assay's engine or a tool's report."""
     for operation in phase.operations:
         totals = [total for client in phase.clients for total in client.operations if total.operation == operation]
         counted = (sum(total.count for total in totals), sum(total.bytes for total in totals))

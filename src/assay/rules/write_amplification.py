@@ -27,7 +27,7 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Bytes of the lowest device, then of the one that the file system is on, over bytes written."""
     assert isinstance(case, TrialCase)
-    written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     lowest, upper = took(case, Rung.LOWEST_DEVICE), took(case, Rung.UPPER_DEVICE)
     if not written or lowest is None:
         lacking = "Written bytes" if not written else "Writes of the lowest visible device"
@@ -43,14 +43,14 @@ def check(case: Case) -> Finding:
     }
     limit = case.thresholds["ratio"] * written
     if lowest.raw_bytes <= limit:
-        return found(RULE, case, State.PASS, f"{told(lowest, written)}.", observed=observed)
+        return found(RULE, case, State.PASS, f"{step_words(lowest, written)}.", observed=observed)
     own = next((step for step in (upper, lowest) if step is not None and is_private(case, step)), None)
     if own is None:
-        said = f"{told(lowest, written)}; other processes' I/O may be included."
+        said = f"{step_words(lowest, written)}; other processes' I/O may be included."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     if own.raw_bytes > limit:
         return amplified(case, own, written, observed)
-    said = f"{told(own, written)}; the excess at {lowest.device} may be other processes' I/O."
+    said = f"{step_words(own, written)}; the excess at {lowest.device} may be other processes' I/O."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -68,8 +68,8 @@ def took(case: TrialCase, rung: Rung) -> ladder.Step | None:
     return None if step is not None and rung is Rung.UPPER_DEVICE and len(step.subjects) > 1 else step
 
 
-def told(step: ladder.Step, written: float) -> str:
-    """How much a device took for what was written."""
+def step_words(step: ladder.Step, written: float) -> str:
+    """Bytes that a device took per byte written, in words."""
     return (
         f"{step.device} took {in_bytes(step.raw_bytes)} for {in_bytes(written)} written,"
         f" {step.raw_bytes / written:.2f} bytes per byte, drain included"
@@ -83,7 +83,7 @@ def amplified(case: TrialCase, step: ladder.Step, written: float, observed: dict
         RULE,
         case,
         State.FAIL,
-        f"{told(step, written)}. The excess is journal, metadata, block copies or parity.",
+        f"{step_words(step, written)}. The excess is journal, metadata, block copies or parity.",
         observed={**observed, "ratio": ratio},
         threshold={"ratio": case.thresholds["ratio"]},
         relabel=f"storage wrote {ratio:.1f} bytes per byte written",
@@ -102,8 +102,8 @@ RULE = Rule(
     about=About.TARGET_HOST,
     reads=("L0.write", "L9.write", "L8.write"),
     wrong="This is no mistake in a number: a file system with guarantees writes more than it is given. But 100 MB/s that cost "
-    "the disk 200 MB/s read differently, and this ratio often decides a comparison of file systems. 33.6 MB onto ext4 were "
-    "33.6 MB of the loop device with data=ordered, and 67.8 MB with data=journal.",
+    "the disk 200 MB/s read differently, and this ratio often decides a comparison of file systems. Measured: 33.6 MB onto "
+    "ext4 were 33.6 MB of the loop device with data=ordered, and 67.8 MB with data=journal.",
     alternatives=(
         "The file system did its own work (lazy initialisation, a checkpoint of earlier phases).",
         "A mirror or parity below the file system writes each byte several times by design. Check its factor.",

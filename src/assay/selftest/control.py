@@ -61,20 +61,20 @@ def _tool(name: str) -> str | None:
 
 def _blkio(host: Host) -> str | None:
     here = host.exists(BLKIO)
-    missing = None if here else "needs control groups v1 (blkio), where a throttle rule can stand in the root group"
+    missing = None if here else "needs cgroups v1 (blkio) for a throttle rule in the root group"
     return throttle.obstacle(host) or missing
 
 
 def _rotating(host: Host) -> str | None:
     turns = any(rotates(host, device) for device in stack(host, tempfile.gettempdir()))
-    return None if turns else "needs a disk that says that it rotates"
+    return None if turns else "needs a rotating disk"
 
 
 def _way_out(host: Host) -> str | None:
     """192.0.2.1 is an address for documentation (RFC 5737): the kernel is asked for the way to it, nothing is sent."""
     interface = server.route(host, ServerNode(address="192.0.2.1"))
     out = interface is not None and server.kind(host, interface) == "physical"
-    return None if out else "needs a route to others over an interface that has a device behind it"
+    return None if out else "needs a route over a network interface with a device"
 
 
 def _clock_sources(host: Host) -> str | None:
@@ -86,12 +86,12 @@ def _clock_sources(host: Host) -> str | None:
 
 def _cpufreq(host: Host) -> str | None:
     settable = host.exists("/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq")
-    return None if settable else "needs a clock rate that can be set (cpufreq): that of a virtual machine is its host's"
+    return None if settable else "needs a settable clock rate (cpufreq), which virtual machines lack"
 
 
 def _idle(host: Host) -> str | None:
     sleeps = host.exists("/dev/cpu_dma_latency") and host.exists("/sys/devices/system/cpu/cpu0/cpuidle/state1/latency")
-    return None if sleeps else "needs idle states that the kernel chooses between (cpuidle), and /dev/cpu_dma_latency"
+    return None if sleeps else "needs several idle states (cpuidle) and /dev/cpu_dma_latency"
 
 
 def _nodes(host: Host) -> str | None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from assay.records import Finding, State
 from assay.selftest.control import Heard
-from assay.statistics.proportion import Proportion, proportion
+from assay.statistics.intervals import Proportion, proportion
 
 TRIES = 3
 """So often at most a control is run until both sides are judged."""
@@ -26,7 +26,7 @@ class Side(StrEnum):
     CLEARED = "cleared"
     ACCUSED = "accused"
     """By the rule under test."""
-    ACCUSED_BY_OTHERS = "accused by others"
+    ACCUSED_BY_OTHERS = "accused by other rules"
     """The rule under test cleared the twin, another one called it invalid."""
     NOT_JUDGED = "not judged"
 
@@ -119,7 +119,7 @@ def of_twin(heard: Heard) -> Judgement:
 def reason(findings: Iterable[Finding]) -> str:
     """The first of some findings in words."""
     found = next(iter(findings), None)
-    return "the rule said nothing" if found is None else f"{found.rule} {found.state}: {found.statement}"
+    return "no finding of the rule" if found is None else f"{found.rule} {found.state}: {found.statement}"
 
 
 def tally(outcomes: Sequence[Outcome]) -> Tally:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.selftest.counts import Outcome, Subject, Tally, remarks, tally
-from assay.statistics.proportion import Proportion
+from assay.statistics.intervals import Proportion
 from assay.terminal.table import Row, table
 
 VERB = "selftest-audit"
@@ -39,15 +39,12 @@ def answer(results: ControlResults) -> str:
     whole = tally(results.outcomes)
     lies, twins = whole.caught, whole.accused
     if not lies.of and not twins.of:
-        return "nothing was judged" + ("" if results.complete else "; interrupted before a control came to its end")
+        return "no control was judged" + ("" if results.complete else "; interrupted before the first control finished")
     parts = [f"{lies.happened} of {lies.of} lies caught, {twins.happened} of {twins.of} twins accused"]
     if lies.low is not None and twins.high is not None:
-        parts.append(
-            f"run again here, at least {percent(lies.low)} of these lies are caught and at most {percent(twins.high)} "
-            "of their twins accused (limits of 95 % intervals)"
-        )
+        parts.append(f"95 % CI limits: at least {percent(lies.low)} caught, at most {percent(twins.high)} accused")
     if not results.complete:
-        parts.append("interrupted: this is what was counted so far")
+        parts.append("interrupted; counts so far")
     return "; ".join(parts)
 
 
@@ -89,8 +86,8 @@ def cells(found: Tally) -> tuple[str, ...]:
 def note(found: Tally) -> str:
     """What is not in the columns."""
     parts = (
-        f"{found.by_others} accused by other rules alone" if found.by_others else "",
-        f"{found.repeated} {'try' if found.repeated == 1 else 'tries'} spoiled and repeated" if found.repeated else "",
+        f"{found.by_others} accused by other rules only" if found.by_others else "",
+        f"{found.repeated} {'try' if found.repeated == 1 else 'tries'} repeated after noise" if found.repeated else "",
     )
     return ", ".join(part for part in parts if part)
 

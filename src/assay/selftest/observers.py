@@ -6,7 +6,7 @@ import math
 import os
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,8 @@ from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.single_run import conduct
 from assay.records import Conclusion, Estimate, Experiment, Method, Outcome
+from assay.selftest.counts import Subject
+from assay.selftest.lies import progressing
 from assay.terminal.output import deliver
 from assay.terminal.progress import ProgressMode
 from assay.terminal.table import Row, table
@@ -29,10 +31,10 @@ PAIRS = 10
 ALL = "all"
 RULE = catalogue.find("rules", "observer_overhead").id
 FEW = 4
-"""More observers are told by their number."""
+"""More observers are given by their number."""
 LOADS = {
-    "every processor busy, without a system call": ('kind = "null"\nduration = "2500 ms"', "null"),
-    "4 KiB random reads past the cache": (
+    "all CPUs busy, without system calls": ('kind = "null"\nduration = "2500 ms"', "null"),
+    "4 KiB random direct reads": (
         (
             'kind = "bulk_io"\noperations = ["random_read"]\nsize = "16 MiB"\nrecord_size = "4 KiB"\ndirect = true\n'
             'duration = "2500 ms"'
@@ -43,15 +45,15 @@ LOADS = {
 """What a load is -> its workload and operation: one that has nothing but processors, one that passes tracepoints each time.
 
 Each lasts long enough for those that look once a second to look twice."""
-FIGURES = {"operations a second": "rate", "processor time an operation": "cpu_ns"}
+FIGURES = {"operations per second": "rate", "CPU time per operation": "cpu_ns"}
 WORDS = {
     Conclusion.EQUIVALENT: "within the margin",
-    Conclusion.IMMATERIAL: "different, and within the margin",
+    Conclusion.IMMATERIAL: "different, but within the margin",
     Conclusion.MATTERS: "beyond the margin",
-    Conclusion.UNDECIDED: "not shown: more pairs, or a quieter machine",
+    Conclusion.UNDECIDED: "undecided: run more pairs, or use an idle machine",
 }
 GRAVITY = (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL, Conclusion.UNDECIDED, Conclusion.MATTERS)
-"""From the best to the worst: the worst is told first."""
+"""From the best to the worst: the worst comes first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,7 @@ class Request:
     pairs: int = PAIRS
     json_to: str | None = None
     gate: Gate = Gate.OFF
+    progress: ProgressMode = ProgressMode.AUTO
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +94,10 @@ class Once:
 def measure_observers(request: Request) -> int:
     """Run the pairs and print what came out; with a gate 3 where a ratio lies beyond the margin. Raises UsageError."""
     names = chosen(request)
-    with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory:
-        found = tuple(one for load in LOADS for one in effects(load, names, request.pairs, directory))
+    count = 2 * len(LOADS) * request.pairs
+    with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory, progressing(request.progress, count) as show:
+        trials = Trials(directory, names, show)
+        found = tuple(one for load in LOADS for one in effects(load, trials, request.pairs))
     deliver(request.json_to, "selftest-observers", lambda: plain(names, found), lambda: text(names, found))
     bad = (Conclusion.MATTERS, Conclusion.UNDECIDED) if request.gate is Gate.STRICT else (Conclusion.MATTERS,)
     return BAD_VERDICT if request.gate is not Gate.OFF and any(one.conclusion in bad for one in found) else 0
@@ -105,7 +110,7 @@ def chosen(request: Request) -> tuple[str, ...]:
     named = usual if request.names == ALL else [name.strip() for name in request.names.split(",")]
     wrong = [f"found observer {name!r}; expected one of: {', '.join(known)}, or {ALL}" for name in named if name not in known]
     refused = ((name, catalogue.find("observers", name).available(host)) for name in named if name in known)
-    wrong += [f"found that observer {name} cannot look here: {why}" for name, why in refused if why]
+    wrong += [f"found observer {name}, which does not work here: {why}" for name, why in refused if why]
     least = int(limits.thresholds(RULE)["least_pairs"])
     if request.pairs < least:
         wrong.append(f"found {request.pairs} pairs; expected at least {least}, for an interval")
@@ -114,14 +119,27 @@ def chosen(request: Request) -> tuple[str, ...]:
     return tuple(named)
 
 
-def effects(load: str, names: tuple[str, ...], pairs: int, directory: str) -> Iterator[Effect]:
+class Trials:
+    """The trials of all loads: where they run, with which observers, and how many are done."""
+
+    def __init__(self, directory: str, names: tuple[str, ...], show: Callable[[Subject, int], None]) -> None:
+        self._directory, self._names, self._show = directory, names, show
+        self._number = 0
+
+    def run(self, load: str, *, is_observed: bool) -> Once:
+        """Run one trial of a load."""
+        self._number += 1
+        self._show(Subject(name=load, rule=RULE), self._number)
+        return once(replace(experiment_of(load, self._directory), observers=self._names if is_observed else ()))
+
+
+def effects(load: str, trials: Trials, pairs: int) -> Iterator[Effect]:
     """The ratios of one load over so many pairs; which of a pair comes first is drawn by lot."""
-    experiment, drawn = experiment_of(load, directory), random.Random(f"{load} {pairs}")  # noqa: S311 - an order, no secret
+    drawn = random.Random(f"{load} {pairs}")  # noqa: S311 - an order, no secret
     without, watched = list[Once](), list[Once]()
     for _ in range(pairs):
         for is_watched in drawn.sample((False, True), 2):
-            one = once(replace(experiment, observers=names if is_watched else ()))
-            (watched if is_watched else without).append(one)
+            (watched if is_watched else without).append(trials.run(load, is_observed=is_watched))
     share = max((one.cpu_share for one in watched if one.cpu_share is not None), default=None)
     for figure, name in FIGURES.items():
         both = [[value for one in arm if (value := getattr(one, name))] for arm in (without, watched)]
@@ -147,7 +165,7 @@ def once(experiment: Experiment) -> Once:
     if run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     if run.outcome is not Outcome.FINISHED:
-        raise TrialError(f"the load {experiment.title} {run.outcome}: {run.error}")
+        raise TrialError(f"load {experiment.title} {run.outcome}: {run.error}")
     figure = measures.value(run, observations, experiment.measures[0])
     if figure is None or figure.value <= 0:
         raise EvidenceError(f"found no rate of the load {experiment.title}; expected one")
@@ -160,9 +178,8 @@ def once(experiment: Experiment) -> Once:
 
 def compared(without: list[float], watched: list[float]) -> tuple[Estimate, Conclusion]:
     """The ratio of the paired rates with its 95 % interval, and whether it is shown to lie within the margin."""
-    from assay.statistics.contrast import interval
-    from assay.statistics.four_way import four_way
-    from assay.statistics.paired_ratio import paired_ratio
+    from assay.statistics.contrast import four_way, interval
+    from assay.statistics.ratio import paired_ratio
 
     contrast = paired_ratio(without, watched)
     wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)
@@ -183,15 +200,15 @@ def text(names: tuple[str, ...], found: tuple[Effect, ...]) -> str:
     margin = measures.percent(limits.thresholds(RULE)["ratio_share"])
     worst = max(found, key=lambda one: (GRAVITY.index(one.conclusion), abs(math.log(one.ratio.value))))
     who = ", ".join(names) if len(names) <= FEW else f"{len(names)} observers"
-    answer = f"with {who}: {worst.ratio.value:.3f} times the {worst.figure} of {worst.load} ({WORDS[worst.conclusion]})"
+    answer = f"with {who}: {worst.figure} x {worst.ratio.value:.3f}, {worst.load} ({WORDS[worst.conclusion]})"
     header = (
         "load",
         "figure",
-        "with over without",
+        "ratio with / without",
         "95 % interval",
         "pairs",
         f"within {margin} (two one-sided tests)",
-        "looking took",
+        "cost of observing",
     )
     return f"{answer}\n\n{table(header, [*rows(found)], (2, 3, 4, 6))}"
 
@@ -199,7 +216,7 @@ def text(names: tuple[str, ...], found: tuple[Effect, ...]) -> str:
 def rows(found: tuple[Effect, ...]) -> Iterator[Row]:
     """A line a load."""
     for one in found:
-        took = "?" if one.cpu_share is None else f"{measures.percent(one.cpu_share)} of a processor"
+        took = "?" if one.cpu_share is None else f"{measures.percent(one.cpu_share)} of one CPU"
         interval = f"{one.ratio.low:.3f} to {one.ratio.high:.3f}"
         yield Row(cells=(one.load, one.figure, f"{one.ratio.value:.3f}", interval, str(one.ratio.n), WORDS[one.conclusion], took))
 

@@ -98,7 +98,9 @@ def look(observer: Observer, host: Local, subject: Subject) -> Look:
     if (obstacle := observer.available(host)) is not None:
         return Look(observer=observer.name, obstacle=obstacle)
     if observer.beside is not None:
-        return Look(observer=observer.name, obstacle=f"runs beside a phase: assay selftest --observers {observer.name}")
+        return Look(
+            observer=observer.name, obstacle=f"samples during a phase only. Run assay selftest --observers {observer.name}"
+        )
     try:
         observer.read(host, subject)  # the first opens what stays open
         began_ns, looks = time.thread_time_ns(), 0
@@ -119,13 +121,13 @@ def null_loop() -> dict[str, float | None]:
     if run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     if run.outcome is not Outcome.FINISHED:
-        raise TrialError(f"the engine's own loop {run.outcome}: {run.error}")
+        raise TrialError(f"empty loop of the engine {run.outcome}: {run.error}")
     return measures.costs(run.phases[0])
 
 
 def started() -> Start:
     """Start the clients, hear the hello of each, end them. Raises TrialError where one says none."""
-    began_ns, cpu_ns, greeted = time.monotonic_ns(), processor_ns(), 0
+    began_ns, cpu_ns, greeted = time.monotonic_ns(), cpu_ns_used(), 0
     with own_ledger() as ledger:
         crew = Crew(host=Local(), undo=ledger)
         try:
@@ -133,15 +135,17 @@ def started() -> Start:
             while greeted < CLIENTS:
                 heard = crew.hear(HELLO_S)
                 if heard is None or heard.message is None:
-                    raise TrialError(f"{greeted} of {CLIENTS} clients said hello; {heard.reason if heard else 'then none'}")
+                    raise TrialError(
+                        f"{greeted} of {CLIENTS} clients ready; {heard.reason if heard else 'no more within the time limit'}"
+                    )
                 greeted += 1
             elapsed_ns = time.monotonic_ns() - began_ns
         finally:
             crew.close()
-    return Start(elapsed_ns=elapsed_ns, cpu_ns=processor_ns() - cpu_ns)
+    return Start(elapsed_ns=elapsed_ns, cpu_ns=cpu_ns_used() - cpu_ns)
 
 
-def processor_ns() -> int:
+def cpu_ns_used() -> int:
     """User and system time of this process and of the children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return round(sum(one.ru_utime + one.ru_stime for one in used) * SECOND_NS)
@@ -152,16 +156,15 @@ def text(found: Cost) -> str:
     share = sum(one.share or 0 for one in found.looks)
     loop = nanoseconds(found.null["cpu_ns_per_op"])
     answer = (
-        f"looking takes {measures.with_unit(share, Unit.SHARE)} of one processor while a load runs, "
-        f"the engine {loop} of processor time an operation"
+        f"observers: {measures.with_unit(share, Unit.SHARE)} of one CPU during a load; engine: {loop} of CPU time per operation"
     )
     rows = [row(one) for one in found.looks]
-    engine = f"engine, without a system call: {loop} an operation; {counted(found.null)}"
+    engine = f"engine, without a system call: {loop} per operation; {counted(found.null)}"
     start = (
-        f"start of {CLIENTS} clients: {nanoseconds(found.start.elapsed_ns)} to the last hello, "
-        f"{nanoseconds(found.start.cpu_ns)} of processor time with their end"
+        f"start of {CLIENTS} clients: {nanoseconds(found.start.elapsed_ns)} until all are ready, "
+        f"{nanoseconds(found.start.cpu_ns)} of CPU time including their end"
     )
-    header = ("observer", "a look", "looks every", "of one processor", "looks")
+    header = ("observer", "CPU time of a sample", "interval", "share of one CPU", "samples")
     return f"{answer}\n\n{table(header, rows, (1, 2, 3, 4))}\n\n{engine}\n{start}"
 
 
@@ -169,7 +172,7 @@ def row(one: Look) -> Row:
     """One observer."""
     if one.obstacle is not None:
         return Row(cells=(one.observer, "-", "-", "-", "-"), note=one.obstacle)
-    every = "edges only" if one.every_s is None else nanoseconds(one.every_s * SECOND_NS)
+    every = "start and end" if one.every_s is None else nanoseconds(one.every_s * SECOND_NS)
     share = "-" if one.share is None else measures.with_unit(one.share, Unit.SHARE)
     return Row(cells=(one.observer, nanoseconds(one.cpu_ns), every, share, str(one.looks)))
 
@@ -189,7 +192,7 @@ def plain(found: Cost) -> dict[str, Any]:
                 "looks": one.looks,
                 "cpu_ns_per_look": None if one.obstacle else one.cpu_ns,
                 "every_s": one.every_s,
-                "share_of_a_processor": one.share,
+                "share_of_a_cpu": one.share,
             }
             for one in found.looks
         ],

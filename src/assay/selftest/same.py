@@ -31,7 +31,7 @@ from assay.terminal.progress import ProgressMode
 BLOCKS = 5
 EXPERIMENT = """
 title = "The same twice: {kind}"
-question = "Are two names of one directory told apart?"
+question = "Do two names of one directory differ?"
 compare = "target"
 repeats = {blocks}
 matters = "5 %"

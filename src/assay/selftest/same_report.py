@@ -13,13 +13,13 @@ from assay.plain import to_plain
 from assay.records import Comparison, Conclusion, Experiment, VerdictState
 from assay.rulekit.contrasts import differs
 from assay.selftest.lies_report import head, interval, of, percent
-from assay.statistics.proportion import Proportion, proportion
+from assay.statistics.intervals import Proportion, proportion
 from assay.terminal.table import Row, table
 
 VERB = "selftest-same"
 PROMISED = 0.05
 """So many comparisons of equals at most may leave out 1 from their 95 % interval."""
-HEADER = ("kind", "matters", "95 % interval", "without 1", "95 % interval", "equivalent", "undecided", "spread")
+HEADER = ("kind", "false alarms", "95 % interval", "without 1", "95 % interval", "equivalent", "undecided", "spread")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,22 +91,22 @@ def of_kind(results: SameResults, kind: str) -> tuple[Compared, ...]:
 def answer(results: SameResults) -> str:
     """`0 of 100 comparisons of the same with itself said to differ and to matter ...` in one sentence."""
     matter, without = mattering(results.compared), leaving_out_one(results.compared)
-    end = [] if results.complete else ["interrupted: this is what was counted so far"]
+    end = [] if results.complete else ["interrupted; counts so far"]
     if not matter.of:
-        return "; ".join(["nothing was compared", *end])
+        return "; ".join(["no comparison finished", *end])
     said = (
-        f"{matter.happened} of {matter.of} comparisons of the same with itself said to differ and to matter"
-        f" (95 % interval of the share {interval(matter)}); {without.happened} of {without.of} intervals leave out 1"
-        f" ({interval(without)}); at most {percent(PROMISED)} are promised of both{judged(matter, without)}"
+        f"false alarms: {matter.happened} of {matter.of} comparisons (95 % CI {interval(matter)});"
+        f" intervals without 1: {without.happened} of {without.of} (95 % CI {interval(without)});"
+        f" limit of both {percent(PROMISED)}: {limit_state(matter, without)}"
     )
     return "; ".join([said, *end])
 
 
-def judged(*shares: Proportion) -> str:
-    """Whether the promise is broken, as far as the count can say."""
+def limit_state(*shares: Proportion) -> str:
+    """Return whether the limit is exceeded, as far as the count can show."""
     if any((one.low or 0.0) > PROMISED for one in shares):
-        return ": the promise is broken"
-    return ": kept, or not shown to be broken" if any((one.high or 1.0) > PROMISED for one in shares) else ": kept"
+        return "exceeded"
+    return "not shown to be exceeded" if any((one.high or 1.0) > PROMISED for one in shares) else "met"
 
 
 def text(results: SameResults) -> str:
@@ -146,7 +146,7 @@ def accused(compared: Iterable[Compared]) -> str:
     compared = [one for one in compared if one.failed is None]
     found = Counter(rule for one in compared for rule in one.rules)
     said = ", ".join(f"{rule} {times}" for rule, times in found.most_common())
-    return f"rules of comparisons that speak against some of the {len(compared)}: {said}" if said else ""
+    return f"failed rules in {len(compared)} comparisons: {said}" if said else ""
 
 
 def plain(results: SameResults) -> dict[str, Any]:

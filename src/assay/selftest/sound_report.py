@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.selftest.lies_report import head, interval, of, percent
-from assay.statistics.proportion import Proportion, proportion
+from assay.statistics.intervals import Proportion, proportion
 from assay.terminal.table import Row, table
 
 VERB = "selftest-sound"
@@ -70,11 +70,11 @@ def of_kind(results: SoundResults, kind: str) -> tuple[Tried, ...]:
 def answer(results: SoundResults) -> str:
     """`0 of 200 sound trials accused; ...` in one sentence."""
     whole = share(results.tried)
-    parts = [f"{whole.happened} of {whole.of} sound trials accused" if whole.of else "nothing was judged"]
+    parts = [f"false alarms: {whole.happened} of {whole.of} sound trials" if whole.of else "no trial was judged"]
     if whole.of and whole.high is not None:
-        parts.append(f"run again here, at most {percent(whole.high)} of such trials are (limit of the 95 % interval)")
+        parts.append(f"upper limit of the 95 % CI {percent(whole.high)}")
     if not results.complete:
-        parts.append("interrupted: this is what was counted so far")
+        parts.append("interrupted; counts so far")
     return "; ".join(parts)
 
 

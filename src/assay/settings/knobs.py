@@ -2,7 +2,7 @@
 
 Declare with `choice`, `switch`, `number`, `ratio`, `share`, `quantity` and `texts`; each returns a `catalogue.Knob`.
 `between` is the lowest and the highest accepted value; None = no bound.
-Read with `resolved(KNOBS, order.knobs)`, which fills in defaults, then with `integer`, `fraction`, `text` and `names`.
+Read with `catalogue.resolved(KNOBS, order.knobs)`, which fills in defaults, then with `integer`, `fraction`, `text` and `names`.
 A mistake is a pair (condition, "found X; expected Y"); `messages` returns the texts whose condition holds.
 """
 
@@ -53,11 +53,6 @@ def quantity(name: str, text: str, unit: Unit, default: int | None = None, betwe
 def texts(name: str, text: str, default: tuple[str, ...] = (), choices: tuple[str, ...] = ()) -> Knob:
     """Declare a knob that takes a list of texts, each from `choices` unless empty."""
     return Knob(name=name, kind=KnobKind.TEXTS, help=text, default=default, choices=choices)
-
-
-def resolved(knobs: Iterable[Knob], given: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the given knobs, with the defaults of all others."""
-    return {knob.name: knob.default for knob in knobs} | dict(given)
 
 
 def integer(values: Values, name: str, otherwise: int = 0) -> int:

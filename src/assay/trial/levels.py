@@ -6,9 +6,8 @@ Pure. A level of a manual or free factor changes nothing here: a person has chan
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from assay.catalogue import Knob
 from assay.errors import UsageError
 from assay.records import Experiment, TargetSpec, Trial, Value, WorkloadSpec
 
@@ -43,12 +42,6 @@ def clients_of(trial: Trial, spec: WorkloadSpec) -> int:
     if not isinstance(count, int) or count < 1:
         raise UsageError(f"found clients = {count!r}; expected a whole number from 1")
     return count
-
-
-def complete(knobs: Mapping[str, Value], declared: Iterable[Knob]) -> dict[str, Value]:
-    """The knobs with the defaults of those that the file leaves out."""
-    defaults = {knob.name: knob.default for knob in declared if knob.default is not None}
-    return {**defaults, **knobs}
 
 
 def whole(knobs: Mapping[str, Value], name: str) -> int | None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assay.catalogue import Evidence, Host, Observer, find
+from assay.catalogue import Evidence, Host, Observer, Watch, find, watching
 from assay.hosts import spawn
 from assay.observing.sampler import Sampler, facts, roll_call
 from assay.records import Edge, Subject, Watched, When
@@ -24,16 +24,8 @@ from assay.watch.execution import Execution, Preparation, WatchRequest, conclude
 from assay.watch.relay import StreamCopy
 from assay.watch.reports import PHASE
 
-__all__ = ["KEPT_OBSERVERS", "OBSERVERS", "PHASE", "WatchRequest", "watch"]
+__all__ = ["PHASE", "WatchRequest", "watch"]
 
-OBSERVERS = (
-    *("block", "cgroup", "cpu", "device_settings", "kernel_log", "memory", "network", "page_cache", "pressure", "processes"),
-)
-"""What looks at the machine where nothing is kept; the processes are read when they end."""
-KEPT_OBSERVERS = ("environment", *(name for name in OBSERVERS if name != "device_settings"))
-"""What looks for runs that are kept, to be compared with others: all facts of the machine."""
-SERVER_OBSERVERS = ("server_data", "server_network", "server_process")
-"""What looks at the server of which the command is a client."""
 PROCESSES, MOST_PROCESSES = "processes", 400
 """The observer of all processes, and of how many it is affordable for a single command: 15 µs of CPU for each and look."""
 MOST_POLLS = 20
@@ -101,7 +93,8 @@ def _stage(host: Host, ask: WatchRequest) -> tuple[Preparation, dict[str, str]]:
 
 def _names(ask: WatchRequest) -> tuple[str, ...]:
     """Return the observers that look, those asked for by name last: what answers slowly stands behind what is quick."""
-    usual = (*(ask.observers or OBSERVERS), *(SERVER_OBSERVERS if ask.server else ()))
+    when = (Watch.ALWAYS, Watch.KEPT if ask.kept else Watch.PASSING)
+    usual = (*(ask.observers or watching(*when)), *(watching(Watch.SERVER) if ask.server else ()))
     left_out = {PROCESSES} if _are_too_many(ask) else set()
     return tuple(name for name in dict.fromkeys((*usual, *ask.more)) if name not in left_out)
 

@@ -54,7 +54,9 @@ class WatchRequest:
     programs: frozenset[str] = frozenset()
     """Programs whose calls in the tree are to be known one by one."""
     observers: tuple[str, ...] = ()
-    """Their names; none: `watch.OBSERVERS`."""
+    """Their names; none: those that declare when they watch a command (`Observer.watch`)."""
+    kept: bool = False
+    """Whether the run is kept, to be compared with others."""
     more: tuple[str, ...] = ()
     """Observers that are asked for by name, whatever they cost."""
     server: Server | None = None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
+from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload, resolved
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
-from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, resolved, switch, text
+from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, switch, text
 
 LAYOUT, WARMING, READ = "layout", "warming", "read"
 OPERATIONS = {"read": Direction.READ, "file": Direction.METADATA, "walk": Direction.METADATA}
@@ -161,4 +161,5 @@ WORKLOAD = Workload(
     only_reads=lambda knobs: knobs.get("tree") is not None,
     space=space,
     seconds=seconds,
+    lookups={"walk": ("walk", "file"), "file": ("file",)},
 )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalogue import PLACEMENT, Order, Unit, Workload
+from assay.catalogue import PLACEMENT, Order, Unit, Workload, resolved
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
 from assay.settings import data, load, paths, patterns, regions
-from assay.settings.knobs import Values, choice, integer, names, number, quantity, resolved, text, texts
+from assay.settings.knobs import Values, choice, integer, names, number, quantity, text, texts
 from assay.settings.patterns import OPERATIONS
 
 WRITES = tuple(name for name, pattern in OPERATIONS.items() if pattern.writes and not pattern.reads)
@@ -175,4 +175,15 @@ WORKLOAD = Workload(
     only_reads=lambda knobs: knobs.get("file") is not None,
     space=space,
     seconds=seconds,
+    nouns={
+        "random_read": "random reads",
+        "random_write": "random writes",
+        "backward_read": "backward reads",
+        "stride_read": "strided reads",
+        "record_rewrite": "rewrites of one record",
+        "stdio_write": "writes through C stdio",
+        "stdio_rewrite": "rewrites through C stdio",
+        "stdio_read": "reads through C stdio",
+        "stdio_reread": "rereads through C stdio",
+    },
 )

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import cast
 
-from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
+from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload, resolved
 from assay.errors import InputErrors
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
 from assay.settings import size_distributions
-from assay.settings.knobs import choice, integer, messages, names, number, quantity, resolved, text, texts
+from assay.settings.knobs import choice, integer, messages, names, number, quantity, text, texts
 from assay.settings.load import LOAD, lasts_ns, least_s, load_mistakes, load_setting
 
 CREATES = ("create", "mkdir")
@@ -279,4 +279,18 @@ WORKLOAD = Workload(
     inputs=inputs,
     space=space,
     seconds=seconds,
+    nouns={
+        "fsync": "syncs",
+        "list": "listings",
+        "readdir": "listings",
+        "readdir_plus": "listings with attributes",
+        "open": "opens",
+        "setxattr": "attribute settings",
+        "rename": "renames",
+        "link": "hard links",
+        "symlink": "symbolic links",
+        "mkdir": "directory creations",
+        "rmdir": "directory removals",
+    },
+    lookups={"list": (), "readdir": (), "readdir_plus": ("readdir_plus",), "stat": ("stat",), "open": ("open",)},
 )

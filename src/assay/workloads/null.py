@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalogue import PLACEMENT, Order, Unit, Workload
+from assay.catalogue import PLACEMENT, Order, Unit, Workload, resolved
 from assay.records import EndpointKind, PhasePlan, Value
 from assay.settings import load
-from assay.settings.knobs import integer, messages, number, quantity, resolved
+from assay.settings.knobs import integer, messages, number, quantity
 
 OPERATION = "null"
 GUESS_S = 1e-7
@@ -88,4 +88,5 @@ WORKLOAD = Workload(
     engine="null",
     only_reads=lambda knobs: True,
     seconds=seconds,
+    nouns={"null": "empty operations"},
 )

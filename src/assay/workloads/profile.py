@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
+from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload, resolved
 from assay.errors import InputErrors, Mistake
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
 from assay.settings import load, paths, regions
-from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, resolved, switch, text
+from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, switch, text
 from assay.settings.profiles import Profile, read, shipped
 
 Stretches = tuple[Mapping[str, object], ...]

@@ -60,4 +60,4 @@ def test_a_difference_within_the_printed_digits_is_said_to_be_so(bench, rate, sa
     done = bench.run("stat", "--json=told.json", "--repeat=3", "--vs", second, "--", "sh", "-c", f"exec {first}")
     (found,) = json.loads((bench.home / "told.json").read_text())["comparison"]
     assert found["digits_share"] == pytest.approx(0.5 / 84 + 0.5 / float(rate), rel=0.01)
-    assert ("that is within the last printed digits" in done.stderr) is said
+    assert ("within the print precision of" in done.stderr) is said

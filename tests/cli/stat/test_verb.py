@@ -169,22 +169,22 @@ def test_the_block_is_short_and_the_verdict_leads(bench):
     lines = block(done)
     assert len(lines) <= 12
     assert re.match(r"assay: (SOUND|BOUNDED|TAINTED|INVALID|UNVERIFIED): ", lines[0])
-    assert "the tool said nothing" in done.stderr
+    assert "the command reported nothing" in done.stderr
     assert done.stdout == ""
 
 
 def test_the_call_that_would_have_told_is_named():
-    advice = "Not there, and how to get it: tracepoints: flushes: root, and the experiment (assay stat --observe tracepoints)"
+    advice = "Missing evidence: tracepoints: flushes, needs root, and the experiment (assay stat --observe tracepoints)"
     unknown = SimpleNamespace(state=State.UNVERIFIED, advice=advice)
-    assert shown.asked_how(unknown) == " To know: assay stat --observe tracepoints"
-    assert shown.asked_how(SimpleNamespace(state=State.FAIL, advice=advice)) == ""
-    assert shown.asked_how(SimpleNamespace(state=State.UNVERIFIED, advice=None)) == ""
+    assert shown.remedy(unknown) == " Use: assay stat --observe tracepoints"
+    assert shown.remedy(SimpleNamespace(state=State.FAIL, advice=advice)) == ""
+    assert shown.remedy(SimpleNamespace(state=State.UNVERIFIED, advice=None)) == ""
 
 
 def test_nothing_that_moved_is_no_figure(bench):
     done = bench.run("stat", "--", "true")
     assert done.returncode == 0
-    assert block(done)[0].startswith("assay: UNVERIFIED: no figure")
+    assert block(done)[0].startswith("assay: UNVERIFIED: no result")
 
 
 def test_a_claim_is_what_the_number_is_judged_by(bench):
@@ -267,6 +267,7 @@ def test_a_notebook_that_cannot_be_written_is_not_the_commands_failure(bench):
     assert "not writable (" in " ".join(done.stderr.split())
 
 
+@pytest.mark.long
 def test_it_costs_little_of_the_machine_that_it_measures():
     code = (
         "import atexit, resource, sys\n"

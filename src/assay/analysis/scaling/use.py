@@ -15,6 +15,7 @@ from assay.analysis.scaling.capacities import amounts
 from assay.analysis.scaling.efficiency import RATES
 from assay.analysis.scaling.law import LEAST_PLACES, counts, curves
 from assay.errors import AssayError
+from assay.measures.limits import share as used_share
 from assay.records import Capacity, Cell, Experiment, Factor, Judged, Observations, Phase, Run, Value
 
 Operation = tuple[str, str]
@@ -123,4 +124,4 @@ def of_phase(
         used = of.used(phase, seen)
         clocked = of.clocked(phase, seen) if of.clocked else used
         if used is not None and clocked is not None and capacity.amount > 0:
-            yield capacity, (used / capacity.amount, clocked / capacity.amount)
+            yield capacity, (used_share(used, capacity.amount), used_share(clocked, capacity.amount))

@@ -10,8 +10,9 @@ from assay.answer.first_line import Decision, Lead, LeadKind
 from assay.answer.headlines import Line
 from assay.answer.scales import show, show_range
 from assay.answer.wording import effects, labels, scaling
-from assay.answer.wording.headlines import conditions, line, short
+from assay.answer.wording.headlines import conditions, line
 from assay.answer.wording.instead import instead
+from assay.answer.wording.labels import short
 from assay.measures import percent
 from assay.records import Estimate, Experiment, Measure, RequirementState, Scaling, ScalingKind, Tier
 

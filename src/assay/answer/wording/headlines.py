@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from assay import measures
 from assay.answer import marks
 from assay.answer.headlines import Line
-from assay.answer.reasons import Cause, Reason
+from assay.answer.reasons import Reason
 from assay.answer.wording import comparison
+from assay.answer.wording.labels import short
 from assay.records import Comparison, Estimate, Experiment, Value
 
 
@@ -46,11 +47,6 @@ def line(experiment: Experiment, one: Line) -> LineText:
         note="; ".join(part for part in notes if part),
         unfiltered=comparison.unfiltered(hardest),
     )
-
-
-def short(one: Cause) -> str:
-    """`interval too wide (S02)`."""
-    return f"{one.short} ({one.rule})"
 
 
 def reason(one: Reason) -> str:

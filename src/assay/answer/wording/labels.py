@@ -4,39 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay import measures
-from assay.answer.reasons import cause
-from assay.answer.wording.headlines import short
+from assay import catalogue, measures
+from assay.answer.reasons import Cause, cause
 from assay.records import Finding, Label, Nature, Outcome, State, Verdict, VerdictState
 from assay.units import Unit
 
 PART = "; "
 """Between the parts of a label."""
-NOUNS = {
-    "random_read": "random reads",
-    "random_write": "random writes",
-    "backward_read": "backward reads",
-    "stride_read": "reads in strides",
-    "record_rewrite": "rewrites of one record",
-    "stdio_write": "writes through C stdio",
-    "stdio_rewrite": "rewrites through C stdio",
-    "stdio_read": "reads through C stdio",
-    "stdio_reread": "rereads through C stdio",
-    "null": "empty operations",
-    "fsync": "syncs",
-    "list": "listings",
-    "readdir": "listings",
-    "readdir_plus": "listings with attributes",
-    "open": "opens",
-    "setxattr": "settings of an attribute",
-    "rename": "renames",
-    "link": "hard links",
-    "symlink": "symbolic links",
-    "mkdir": "new directories",
-    "rmdir": "removals of directories",
-}
 COUNTED = frozenset({"create", "file", "read", "reread", "rewrite", "stat", "trim", "unlink", "walk", "write"})
 """Operations whose plural is their name with an s; an external tool's own names are told as they are."""
+
+
+def short(one: Cause) -> str:
+    """`interval too wide (S02)`."""
+    return f"{one.short} ({one.rule})"
 
 
 def label(verdict: Verdict) -> str:
@@ -137,7 +118,7 @@ def instead(failed: Finding) -> str:
 
 def noun(operation: str) -> str:
     """The operation in the plural: `reads`, `random writes`; `operation rr` where its name is no word that is known here."""
-    return NOUNS.get(operation, f"{operation}s" if operation in COUNTED else f"operation {operation}")
+    return f"{operation}s" if operation in COUNTED else catalogue.noun_of(operation) or f"operation {operation}"
 
 
 def of_several(verdicts: Sequence[Verdict]) -> str:

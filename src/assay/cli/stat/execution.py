@@ -56,7 +56,7 @@ def once(request: Request, argv: tuple[str, ...]) -> Execution:
         argv=argv,
         result_file=None if own else reports.result_file(argv),
         programs=frozenset() if own else reports.programs(argv),
-        observers=command.OBSERVERS if request.lab is None else command.KEPT_OBSERVERS,
+        kept=request.lab is not None,
         more=request.observe,
         server=request.server,
     )

@@ -13,10 +13,9 @@ from assay.cli.stat import json_output, shown
 from assay.cli.stat.execution import Execution, keep, once, status
 from assay.cli.stat.options import Request
 from assay.records import Conclusion, Experiment, VerdictState, worst
-from assay.statistics.contrast import interval
-from assay.statistics.four_way import four_way
-from assay.statistics.mean_interval import LEAST, Mean, geometric_mean
-from assay.statistics.paired_ratio import paired_ratio
+from assay.statistics.contrast import four_way, interval
+from assay.statistics.intervals import LEAST, Mean, geometric_mean
+from assay.statistics.ratio import paired_ratio
 from assay.terminal.fold import say
 from assay.units import Unit
 
@@ -46,7 +45,7 @@ class Ratio:
 
 
 def repeated(request: Request) -> int:
-    """Run, show each run in a line, then the last block, the intervals and the comparison; the status of the last run."""
+    """Run and show each run in a line, then the last block, the intervals and the ratios; return the status of the last run."""
     runs: list[Execution] = []
     others: list[Execution] = []
     made: list[Execution] = []
@@ -115,12 +114,12 @@ def interval_lines(runs: Sequence[Execution]) -> Iterator[str]:
 def edges(mean: Mean, unit: str) -> str:
     """The 95 % interval in words."""
     if mean.low is None or mean.high is None:
-        return f"; an interval needs {LEAST} runs"
-    return f", 95 % between {measures.with_unit(mean.low, unit)} and {measures.with_unit(mean.high, unit)}"
+        return f"; no confidence interval (needs {LEAST} runs)"
+    return f", 95 % CI {measures.with_unit(mean.low, unit)} to {measures.with_unit(mean.high, unit)}"
 
 
 def compared(runs: Sequence[Execution], others: Sequence[Execution]) -> Iterator[Ratio]:
-    """Each figure that both have; the elapsed time where they have none."""
+    """Yield the ratio of each shared figure; of the elapsed time where none is shared."""
     mine, theirs = figures_of(runs), figures_of(others)
     shared = [name for name in mine if name in theirs and name != ELAPSED] or [ELAPSED]
     state = worst(execution.state for execution in (*runs, *others))
@@ -151,14 +150,14 @@ def digits_share(runs: Sequence[Execution], name: str) -> float:
 
 
 def ratio_line(ratio: Ratio) -> str:
-    """`write: the other 1.31 times, 95 % between 1.27 and 1.35: different and matters`."""
-    between = "" if ratio.low is None else f", 95 % between {ratio.low:.3g} and {ratio.high:.3g}"
-    rests = "" if ratio.state is VerdictState.SOUND else f"; it rests on runs that are {ratio.state}"
+    """Return `write: ratio 1.31 (95 % CI 1.27 to 1.35, 5 pairs): different and matters ...`."""
+    interval = "" if ratio.low is None else f"95 % CI {ratio.low:.3g} to {ratio.high:.3g}, "
+    state = "" if ratio.state is VerdictState.SOUND else f"; runs are {ratio.state}"
     margin = measures.percent(Experiment.matters_share)
     what = ratio.measure.removesuffix("_ns")
-    digits = f"; that is within the last printed digits ({measures.percent(ratio.digits_share)})" if ratio.is_of_digits else ""
-    said = f"{what}: the other has {ratio.value:.3g} times as much{between}, {ratio.pairs} pairs{digits}"
-    return shown.line("vs", f"{said}: {ratio.conclusion} ({margin} matters){rests}")
+    digits = f"; within the print precision of {measures.percent(ratio.digits_share)}" if ratio.is_of_digits else ""
+    figures = f"{what}: ratio {ratio.value:.3g} ({interval}{ratio.pairs} pairs){digits}"
+    return shown.line("vs", f"{figures}: {ratio.conclusion} (smallest relevant effect {margin}){state}")
 
 
 def plain(runs: Sequence[Execution], others: Sequence[Execution], ratios: Sequence[Ratio]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What `assay stat` tells people: at most twelve lines, the verdict first. Pure."""
+"""The block of `assay stat` for people: at most twelve lines, the verdict first. Pure."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ INDENT = 11
 LEAST_BYTES = 4 << 20
 """Devices and interfaces that moved less are left out of a line of the ladder, the lowest device never."""
 LEAST_NETWORK_BYTES = 1 << 20
-NOTHING = "no figure: less was seen to be read or written than any program reads of its libraries, and it reports none"
+NOTHING = "no result: the command reported none, and its I/O is below library-loading noise"
 SHORTENED = 170
 OBSERVED_BY = re.compile(r"assay stat --observe \w+")
 """In the advice of a finding: how to get what is missing (evidence/sources.py)."""
 
 
 def block(execution: Execution) -> list[str]:
-    """Verdict and label, what was reported, the corrected rate, the ladder, the drain, the time, the rules that failed."""
+    """Return verdict and label, reported and corrected figures, ladder, drain, time, and failed rules."""
     head = [
         *verdict_lines(execution),
         *reported_lines(execution),
@@ -71,52 +71,52 @@ def operation_of(verdict: Verdict) -> str:
 
 
 def reported_lines(execution: Execution) -> Iterator[str]:
-    """What the tool says, with what its digits leave open; else what was seen."""
+    """Yield the figures of the tool with their print precision, else the observed figures."""
     reported, values = execution.external.reported, execution.external.values
     figures = [figure(execution, verdict) for verdict in execution.verdicts]
     if execution.unread:
-        yield line("unread", f"the tool's own figures: {execution.unread}")
+        yield line("not read", f"figures of the tool: {execution.unread}")
     if not figures:
         return
     if reported is None:
-        yield line("observed", f"{'; '.join(figures)} of the whole command; the tool said nothing")
+        yield line("observed", f"{'; '.join(figures)} of the whole command; the command reported nothing")
         return
     summed = several_calls(execution) if reported.parts else ""
     moved = ", ".join(measures.with_unit(values[name], Unit.BYTES) for name in list(values)[:1] if name.endswith(".bytes"))
-    yield line("reported", f"{'; '.join(figures)}{f' ({moved})' if moved else ''} says {reported.tool}{summed}")
+    yield line("reported", f"{reported.tool}: {'; '.join(figures)}{f', {moved}' if moved else ''}{summed}")
 
 
 def several_calls(execution: Execution) -> str:
-    """How the figures of several calls of one tool were put together."""
+    """Return how the figures of several calls of one tool were added up."""
     reported = execution.external.reported
     assert reported is not None
-    calls = f"; {len(reported.parts)} calls of it"
+    calls = f"; {len(reported.parts)} calls"
     if not reported.are_observed:
         rates = ((name.split(".")[0], rate) for name, rate in reported.rates.items() if "bytes" in name)
         most = ", ".join(f"{operation} {measures.with_unit(rate, Unit.BYTES_PER_S)}" for operation, rate in rates)
-        return f"{calls}, all bytes over the whole time: their own rates add up to {most}, never seen together"
+        return f"{calls}, total bytes over total time (the sum of their rates, {most}, was never observed)"
     if in_turn(reported.parts):
-        return f"{calls} one after the other"
+        return f"{calls} in sequence"
     if len({part.operations for part in reported.parts}) > 1:
         return calls
     share = measures.overlap_share([(part.from_ns, part.to_ns) for part in reported.parts])
-    return f"{calls}, counted while all ran, {measures.percent(share)} of their time"
+    return f"{calls}, rate while all ran ({measures.percent(share)} of their time)"
 
 
 def figure(execution: Execution, verdict: Verdict) -> str:
-    """`read 5.10 GB/s +-1 %`: as the tool printed it."""
+    """Return `read 5.10 GB/s (±1 % print precision)`."""
     value, share = execution.external.values[figure_of(verdict)], digits_share(execution, verdict)
-    digits = f" to within {measures.percent(share)}, its last digit" if share >= WORTH_SAYING else ""
+    digits = f" (±{measures.percent(share)} print precision)" if share >= LEAST_PRECISION else ""
     return f"{operation_of(verdict)} {measures.with_unit(value, verdict.unit)}{digits}"
 
 
 def figure_of(verdict: Verdict) -> str:
-    """`read.bytes_per_s`: what the verdict's measure is called among the tool's figures."""
+    """Return the name of the verdict's measure among the tool's figures: `read.bytes_per_s`."""
     return verdict.measure.split(".", 1)[1]
 
 
 def digits_share(execution: Execution, verdict: Verdict) -> float:
-    """What the figure's last printed digit leaves open, as a share of it."""
+    """Return the print precision of a figure: half of its last printed digit, as a share."""
     name = figure_of(verdict)
     value, half = (
         execution.external.values[name],
@@ -125,8 +125,8 @@ def digits_share(execution: Execution, verdict: Verdict) -> float:
     return half / value if value else 0.0
 
 
-WORTH_SAYING = 0.001
-"""Digits that leave less open than this share are not spoken of."""
+LEAST_PRECISION = 0.001
+"""A finer print precision is not shown."""
 
 
 def corrected_lines(execution: Execution) -> Iterator[str]:
@@ -156,19 +156,19 @@ def ladder_lines(execution: Execution) -> Iterator[str]:
         if max(found.storage or 0, (found.application or 0) if judged else 0) < LEAST_BYTES:
             continue  # what goes to a pipe or to nowhere is on no ladder
         hits = found.hit_share if direction is Direction.READ else None
-        answered = "" if hits is None else f" (page cache answered {measures.percent(hits)})"
-        said = "made dirty" if direction is Direction.WRITE else "asked of storage"
+        answered = "" if hits is None else f" (page cache hits {measures.percent(hits)})"
+        layer = "dirtied" if direction is Direction.WRITE else "storage reads"
         steps = [
-            f"{found.source} {counted(found.application)}",
-            f"calls {counted(found.calls)}",
-            f"{said} {counted(found.storage)}{answered}",
+            f"{found.source} {bytes_text(found.application)}",
+            f"calls {bytes_text(found.calls)}",
+            f"{layer} {bytes_text(found.storage)}{answered}",
             *below,
         ]
         yield line(name, " > ".join(steps))
 
 
-def counted(moved: float | None) -> str:
-    """Bytes, or that nobody counted them."""
+def bytes_text(moved: float | None) -> str:
+    """Return bytes with their unit; `?` for an unknown number."""
     return "?" if moved is None else measures.with_unit(moved, Unit.BYTES)
 
 
@@ -176,11 +176,11 @@ def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Itera
     """What each device of the stack moved; what it took in the drain apart."""
     for device in known:
         if direction is Direction.READ:
-            yield f"{device.name} {counted(device.read_bytes)}"
+            yield f"{device.name} {bytes_text(device.read_bytes)}"
             continue
-        drained = f" + {counted(device.drain_write_bytes)} in the drain" if device.drain_write_bytes else ""
+        drained = f" + {bytes_text(device.drain_write_bytes)} in the drain" if device.drain_write_bytes else ""
         flushes = device.flushes + device.drain_flushes
-        yield f"{device.name} {counted(device.write_bytes)}{drained}, {flushes:,} flushes"
+        yield f"{device.name} {bytes_text(device.write_bytes)}{drained}, {flushes:,} flushes"
 
 
 def network_steps(execution: Execution, direction: Direction) -> Iterator[str]:
@@ -189,7 +189,7 @@ def network_steps(execution: Execution, direction: Direction) -> Iterator[str]:
     for one in rungs.networks(phase, execution.external.observations):
         moved = one.read_bytes if direction is Direction.READ else one.write_bytes
         if moved >= LEAST_NETWORK_BYTES:
-            yield f"{one.name} {counted(moved)}"
+            yield f"{one.name} {bytes_text(moved)}"
 
 
 def dirty_bytes(execution: Execution) -> int | None:
@@ -204,12 +204,12 @@ def end_lines(execution: Execution) -> Iterator[str]:
     dirty = dirty_bytes(execution)
     if dirty is not None:
         drained = "" if watched.drain_ns is None else f", drained in {measures.with_unit(watched.drain_ns, Unit.NANOSECONDS)}"
-        yield line("at exit", f"{counted(dirty)} dirty{drained}")
-    used = "processor time not known"
+        yield line("at exit", f"{bytes_text(dirty)} dirty{drained}")
+    used = "CPU time unknown"
     if account is not None:
         kernel = account.cpu_system_ns / 1e9
         used = f"{account.cpu_user_ns / 1e9 + kernel:.3f} s of CPU ({kernel:.3f} s in the kernel)"
-        used += f"; {account.lost} processes could not be counted" if account.lost else ""
+        used += f"; {account.lost} processes not counted" if account.lost else ""
     end = ended(watched)
     yield line("time", f"{watched.elapsed_ns / 1e9:.3f} s, {used}{f'; {end}' if end else ''}")
 
@@ -222,13 +222,13 @@ def rule_lines(execution: Execution) -> Iterator[str]:
             continue
         said.add(finding.rule)
         text = finding.advice if finding.state is State.FAIL and finding.advice else finding.statement
-        yield line(finding.rule, f"{finding.name}: {shortened(text)}{asked_how(finding)}")
+        yield line(finding.rule, f"{finding.name}: {shortened(text)}{remedy(finding)}")
 
 
-def asked_how(finding: Finding) -> str:
-    """The call that would have execution, where a rule is unverified for want of it."""
+def remedy(finding: Finding) -> str:
+    """Return the call that adds the missing evidence of an unverified rule."""
     call = OBSERVED_BY.search(finding.advice or "") if finding.state is State.UNVERIFIED else None
-    return f" To know: {call[0]}" if call else ""
+    return f" Use: {call[0]}" if call else ""
 
 
 def unknown(execution: Execution, verdict: Verdict) -> Iterator[Finding]:

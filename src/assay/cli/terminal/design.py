@@ -15,7 +15,7 @@ WIDTH = 96
 
 
 def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
-    """The lines of `assay plan`; none where the file names no design."""
+    """Yield the lines of `assay plan`; none for a file without a design."""
     if designed is None:
         return
     several = varying(experiment.factors)
@@ -31,11 +31,11 @@ def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
     for one in designed.generators:
         yield f"  generator   {one}"
     yield from wrapped("  aliases     ", designed.aliases)
-    yield from said(designed)
+    yield from confounding(designed)
 
 
-def said(designed: Structure) -> Iterator[str]:
-    """What follows for the reader who does not know the letters' language."""
+def confounding(designed: Structure) -> Iterator[str]:
+    """Yield the consequence of the aliases in one line."""
     if designed.kind is DesignKind.ONE_AT_A_TIME:
         yield '  Interactions are not estimated. Use design = "full" or "fractional" to estimate them.'
     elif designed.kind is DesignKind.SCREENING:

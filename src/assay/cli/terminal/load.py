@@ -22,7 +22,7 @@ COUNTERS = {"instructions": ("user_instructions", "kernel_instructions"), "cycle
 UNCOUNTED = "instructions and cycles per operation unknown: no accessible hardware counters"
 WIDTH = 120
 SHORT_LIST = 6
-"""So many words are told with the key that takes them."""
+"""Up to so many choices are listed beside their key."""
 EXAMPLES = {
     Unit.NONE: "a number",
     Unit.COUNT: "a whole number",
@@ -78,7 +78,9 @@ def about_load(whole: Whole) -> Iterator[str]:
     if whole.queue is not None:
         how = "registered" if whole.queue.registered else "not registered"
         threads = whole.queue.punted_threads
-        punted = f", done by {threads} kernel worker thread{'' if threads == 1 else 's'}" if whole.queue.punted else ""
+        punted = (
+            f", offloaded to {threads} kernel worker thread{'' if threads == 1 else 's'} (io-wq)" if whole.queue.punted else ""
+        )
         yield f"queue      depth {whole.queue.depth}, {how}, {whole.queue.submissions:,} submissions{punted}"
 
 
@@ -191,7 +193,7 @@ def kinds_text() -> str:
     names = single.kinds()
     width = max(len(name) for name in names)
     lines = [f"  {name:<{width}}  {catalogue.help_of('workloads', name)}" for name in names]
-    return "\n".join(["Kinds:", *lines, "", "`assay load KIND` lists the keys of a kind with what they take."])
+    return "\n".join(["Workloads:", *lines, "", "`assay load KIND` lists the keys of a workload and their values."])
 
 
 def keys_text(kind: str) -> str:
@@ -207,7 +209,11 @@ def keys_text(kind: str) -> str:
 def also(knob: Knob) -> str:
     """What a knob takes and what holds where it is not given, in brackets."""
     many = len(knob.choices) > SHORT_LIST
-    takes = ("a list of those below" if knob.kind is KnobKind.TEXTS else "one of those below") if many else takes_text(knob)
+    takes = (
+        ("a list of the operations below" if knob.kind is KnobKind.TEXTS else "one of the operations below")
+        if many
+        else takes_text(knob)
+    )
     default = "required" if knob.required else None if knob.default is None else f"default {default_text(knob)}"
     return f" ({'; '.join(part for part in (takes, default) if part)})"
 

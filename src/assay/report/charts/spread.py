@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from assay.answer import marks as words
 from assay.answer.scales import DASH, show
-from assay.measures.timelines import value_at
+from assay.measures.timelines import interpolated
 from assay.records import Experiment, Judged, Observations, Phase, Series
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.latency import BEYOND, TIME
@@ -120,7 +120,7 @@ def _count(one: Series, when: int) -> float:
     width = one.at_ns[1] - first
     if when < first:
         return one.value[0] * max(0.0, 1 - (first - when) / width)
-    return value_at(one, when)
+    return interpolated(one, when)
 
 
 def quantile(counts: Counts, share: float) -> float | None:

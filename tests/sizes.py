@@ -1,0 +1,22 @@
+"""How much of a thing a test does: little in every run, much in `make long`."""
+
+import pytest
+from hypothesis import settings
+
+EXAMPLES = 100
+"""What a property sees of examples by itself; `--hypothesis-profile=many` gives a hundred times as many."""
+
+
+def few_and_many(name, few, many):
+    """A test's parameter: the number that every run takes, and the one of `make long`."""
+    return pytest.mark.parametrize(name, [few, pytest.param(many, marks=pytest.mark.long)])
+
+
+def examples(number):
+    """So many examples of a property that is dear, and as many times more as the profile says."""
+    return settings(max_examples=number * settings.default.max_examples // EXAMPLES)
+
+
+def first_and_all(values, few=1):
+    """Cases of one test: the first ones in every run, the others in `make long`."""
+    return [value if at < few else pytest.param(value, marks=pytest.mark.long) for at, value in enumerate(values)]
