@@ -69,7 +69,7 @@ def test_clients_that_never_met_fall_back_with_a_reason():
     made = Made(starts=(0.0, 11.0), ends=(10.0, 20.0))
     found = figure(made)
     assert found.value == pytest.approx(2 * 256 * MIB / 20)
-    assert "no moment had all 2 clients" in found.treatment
+    assert "the 2 clients never all worked at once" in found.treatment
 
 
 def until_steady(made, reached=True, **change):
@@ -253,9 +253,9 @@ def test_idle_baseline_is_taken_off_devices_by_rate():
 
 def test_asked_bytes_of_a_external_tool():
     made = Made(values={"read.bytes": 5.0, "read.bytes_per_s": 5.0})
-    assert ladder.asked_bytes(run_of(made).phases[0], observations_of(made), Direction.READ) == 5
+    assert ladder.requested_bytes(run_of(made).phases[0], observations_of(made), Direction.READ) == 5
     untold = but(made, values={"read.bytes_per_s": 5.0})
-    assert ladder.asked_bytes(run_of(untold).phases[0], observations_of(untold), Direction.READ) is None
+    assert ladder.requested_bytes(run_of(untold).phases[0], observations_of(untold), Direction.READ) is None
 
 
 def test_edges_of_gauges():

@@ -10,7 +10,7 @@ import assay
 from assay import catalogue
 from assay.hosts.local import Local
 from assay.records import Experiment, TargetSpec, Trial, WorkloadSpec
-from assay.trial.lab import Lab
+from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
 
 HOST = Local()
@@ -76,7 +76,7 @@ class Laboratory:
         self.ledger = Ledger(self.notes)
 
     def lab(self, *workloads, engine_path=None, observers=(), factors=()):
-        return Lab(
+        return TrialRunner(
             experiment=experiment(self.work, *workloads, factors=factors),
             host=HOST,
             ledger=self.ledger,

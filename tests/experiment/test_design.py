@@ -14,7 +14,7 @@ from assay.experiment import design, read, two_level
 from assay.experiment import plan as planning
 from assay.experiment.digest import digest
 from assay.records import DesignKind, Experiment, Factor, TargetSpec
-from assay.statistics import aliasing
+from assay.statistics import effects
 
 BASE = Experiment(
     title="T",
@@ -142,7 +142,7 @@ def test_a_factor_of_one_level_stays_where_it_is() -> None:
 
 
 def test_aliases_of_a_full_design_are_none() -> None:
-    assert all(len(group) == 1 for group in aliasing.groups(rows_of(asked(DesignKind.FULL, 2, 2, 2))))
+    assert all(len(group) == 1 for group in effects.groups(rows_of(asked(DesignKind.FULL, 2, 2, 2))))
 
 
 def test_experiments_without_a_design_keep_their_digest() -> None:

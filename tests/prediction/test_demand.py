@@ -8,7 +8,7 @@ from assay.analysis.resources import RESOURCES, watched
 from assay.prediction import demand_groups as groups_of
 from assay.prediction.demand import at_most, demand, samples
 from assay.records import Direction, EndpointKind, Limit, Outcome, Place, Rung, Span, WorkloadSpec
-from assay.statistics.service_demand import Unknown
+from assay.statistics.queueing import Unknown
 from mix_cases import BYTES, phase, results, rising, total
 
 

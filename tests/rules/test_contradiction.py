@@ -144,7 +144,7 @@ def test_bytes_and_time_that_the_rate_denies():
     assert judged(FIO).state is State.PASS
     finding = judged(but(FIO, values={**FIO.values, "read.bytes_per_s": 2560.0 * MIB / 9}))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert finding.statement == "The command says 268 MB in 9 s, but 298 MB/s."
+    assert finding.statement == "The command reports 268 MB in 9 s, but 298 MB/s."
 
 
 def test_a_time_in_which_the_device_delivered_less():
@@ -152,7 +152,7 @@ def test_a_time_in_which_the_device_delivered_less():
     assert over_time(FIO, range(10), evenly).state is State.PASS
     finding = over_time(faster(FIO, 1.5), range(10), evenly)
     assert finding.state is State.FAIL
-    assert "but that took at least" in finding.statement
+    assert "but the transfer took at least" in finding.statement
 
 
 def test_of_several_operations_each_has_its_own_bytes_and_time():
@@ -177,7 +177,7 @@ def test_a_time_is_held_to_no_more_digits_than_were_printed():
 def test_what_others_read_meanwhile_says_nothing_of_bytes_from_memory():
     evenly = [256 * second / 9 for second in range(10)]
     finding = over_time(but(faster(FIO, 1.5), storage_bytes=MIB), range(10), evenly)
-    assert "but that took at least" not in finding.statement
+    assert "but the transfer took at least" not in finding.statement
 
 
 def test_a_time_that_is_a_small_part_of_the_command_is_nobody_elses():
@@ -191,7 +191,7 @@ def test_a_rate_alone_is_held_against_the_bytes_of_the_calls():
     assert judged(bare).state is State.PASS
     finding = judged(but(bare, values={"read.bytes_per_s": 9.999e9}))
     assert finding.state is State.UNVERIFIED
-    assert finding.statement.startswith("The figure is of a part of the time that nobody saw: 10.00 GB/s is told")
+    assert finding.statement.startswith("The command reports 10.00 GB/s over a time that only it measured;")
 
 
 GONE = but(WRITE, storage_bytes=256 * MIB, lower_bytes=MIB, drain_bytes=0, claim=Claim(durability=Durability.STABLE_MEDIA))
@@ -233,11 +233,11 @@ BOAST = Made(
 def test_a_rate_of_which_storage_saw_nothing_is_proved_wrong():
     finding = judged(BOAST)
     assert (finding.state, finding.severity, finding.relabel) == (State.FAIL, Severity.INVALIDATES, "a rate of next to nothing")
-    assert finding.statement.startswith("The whole command made storage read no more than 0 B: at the 4 GB/s that it tells")
+    assert finding.statement.startswith("The whole command made storage read 0 B at most: at the reported 4 GB/s")
     written = judged(
         but(BOAST, operation="write", values={"write.bytes_per_s": 4e9}, claim=Claim(durability=Durability.STABLE_MEDIA))
     )
-    assert "made dirty" in written.statement
+    assert "dirtied" in written.statement
     assert judged(but(BOAST, storage_bytes=36_000)).bound.high == pytest.approx(36_000 / 0.3)
 
 

@@ -9,7 +9,7 @@ import pytest
 from assay.statistics.batch_means import LEAST, batch_means
 from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable
 from assay.statistics.correlation_time import correlation_time
-from assay.statistics.mser import mser5
+from assay.statistics.steadiness import mser5
 
 SETS = 150
 AR_SETS_ERROR = 3 * math.sqrt(FALSE_ALARM_SHARE * (1 - FALSE_ALARM_SHARE) / SETS)

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.contrast import Contrast, interval, p_value
-from assay.statistics.paired_ratio import paired_ratio
-from assay.statistics.welch_ratio import welch_ratio
+from assay.statistics.ratio import paired_ratio, welch_ratio
 
 positive = st.floats(1e-6, 1e9)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.dunnett import alike, dunnett, exceeded
+from assay.statistics.multiple_comparisons import alike, dunnett, exceeded
 from sizes import few_and_many
 
 BLOCKS = np.array([1.0, 1.3, 0.8, 1.1, 0.9])

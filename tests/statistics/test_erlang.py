@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from assay.statistics.erlang import slowdown, waiting_share
+from assay.statistics.queueing import slowdown, waiting_share
 
 
 def direct(servers, load):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.records import Conclusion
-from assay.statistics.four_way import four_way
+from assay.statistics.contrast import four_way
 
 M = math.log(1.05)
 

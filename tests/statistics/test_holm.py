@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.statistics.holm import holm
+from assay.statistics.multiple_comparisons import holm
 
 
 def test_a_worked_example():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.statistics.mean_interval import arithmetic_mean, geometric_mean
+from assay.statistics.intervals import arithmetic_mean, geometric_mean
 
 
 def test_known_values():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.statistics.mser import BATCH, Truncation, mser5
+from assay.statistics.steadiness import BATCH, Truncation, mser5
 
 
 def marginal(values, leave):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.statistics.contrast import interval
-from assay.statistics.neighbour_contrast import dip, weight_of
+from assay.statistics.ratio import dip, weight_of
 
 rows = st.lists(st.tuples(*[st.floats(1.0, 1e6)] * 3), min_size=3, max_size=12)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.fieller import fieller
 from assay.statistics.median_interval import median_interval, sign_test
+from assay.statistics.ratio import fieller
 from assay.statistics.resampled import resampled_ratio
 from sizes import few_and_many
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from assay.statistics.service_demand import Point, Unknown, amounts, demands, highest_rate, quantiles, used_by
+from assay.statistics.queueing import Point, Unknown, amounts, demands, highest_rate, quantiles, used_by
 from sizes import few_and_many
 
 TRUE = (0.05, 20e-6, 90e-6)

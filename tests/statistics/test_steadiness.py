@@ -5,9 +5,7 @@ import random
 
 import pytest
 
-from assay.statistics.mser import BATCH
-from assay.statistics.steadiness import steadiness
-from assay.statistics.steady import ROUNDS
+from assay.statistics.steadiness import BATCH, ROUNDS, steadiness
 
 
 def against(values):

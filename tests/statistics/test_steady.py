@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.audit import limits
-from assay.statistics.steady import EXCURSION_SHARE, RANGE_SHARE, ROUNDS, five_rounds
+from assay.statistics.steadiness import EXCURSION_SHARE, RANGE_SHARE, ROUNDS, five_rounds
 
 rates = st.floats(0.1, 1e9)
 

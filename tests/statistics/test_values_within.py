@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from assay.statistics.mean_interval import LEAST, values_within
+from assay.statistics.intervals import LEAST, values_within
 
 
 def half_width(number: int, spread: float) -> float:

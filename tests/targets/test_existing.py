@@ -10,7 +10,7 @@ from assay.errors import InputErrors, RefusedError, UsageError
 from assay.experiment import read
 from assay.hosts.local import Local
 from assay.records import Direction, EndpointKind, Experiment, Outcome, Rung, TargetSpec
-from assay.trial.lab import Lab
+from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB, setting
 from trial_stage import bulk, engine, trial
@@ -116,7 +116,7 @@ def lab(tree, tmp_path, workload):
     target = TargetSpec(name="there", kind="existing", knobs={"path": str(tree)})
     asked = Experiment(title="t", question="q", targets=(target,), workloads=(workload,), factors=(), measures=())
     ledger = Ledger(tmp_path / "ledger")
-    return Lab(experiment=asked, host=HOST, ledger=ledger, scratch=str(tmp_path), engine=engine(), observers=())
+    return TrialRunner(experiment=asked, host=HOST, ledger=ledger, scratch=str(tmp_path), engine=engine(), observers=())
 
 
 def test_a_file_of_others_is_read_where_it_is(tree, tmp_path):
@@ -132,7 +132,7 @@ def test_a_workload_that_writes_is_refused_before_anything_is_done(tree, tmp_pat
     before = seen(tree)
     run, _ = lab(tree, tmp_path, bulk(operations=("read",), flush="none")).run(trial(), 1)
     assert run.outcome is Outcome.FAILED
-    assert "found workload w, which writes, on target there, which is only read" in run.error
+    assert "workload w writes, and target there is read-only" in run.error
     assert seen(tree) == before
 
 

@@ -10,7 +10,7 @@ from assay.errors import RefusedError, UsageError
 from assay.machine import own_file
 from assay.machine.own_file import Ownership
 from assay.records import EndpointKind, Experiment, Outcome, TargetSpec
-from assay.trial.lab import Lab
+from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB, setting
 from trial_stage import bulk, engine, trial
@@ -189,7 +189,7 @@ def test_all_workers_of_all_clients_share_the_one_file(base, tmp_path):
     load = bulk(operations=("write", "read"), size=8 * MIB, workers=2)
     asked = Experiment(title="t", question="q", targets=(target,), workloads=(load,), factors=(), measures=())
     ledger = Ledger(tmp_path / "ledger")
-    lab = Lab(experiment=asked, host=HOST, ledger=ledger, scratch="", engine=engine(), observers=())
+    lab = TrialRunner(experiment=asked, host=HOST, ledger=ledger, scratch="", engine=engine(), observers=())
     run, _ = lab.run(trial(clients=2), 1)
     assert (run.outcome, run.error) == (Outcome.FINISHED, None)
     assert {path for phase in run.phases for path in phase.data_files} == {str(base / "F")}

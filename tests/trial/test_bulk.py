@@ -117,7 +117,7 @@ def test_a_planted_corruption_is_found(laboratory, operations):
 
 def test_errors_that_end_a_phase_say_what_they_are():
     result = {"stopped_by": "error", "errors": [{"operation": "read", "errno": 84, "what": "verify", "count": 9, "path": "/x"}]}
-    assert "read /x: not what was written there (9 times)" in outcome_of({0: result}, {}, frozenset())[1]
+    assert "read /x: a record differs from the written data (9 times)" in outcome_of({0: result}, {}, frozenset())[1]
 
 
 @pytest.mark.parametrize("layout", ["segments", "interleaved", "random"])

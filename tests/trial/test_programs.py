@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay import catalogue
 from assay.records import Endpoint, EndpointKind, FactClass
-from assay.trial.programs import fact_class, programs
+from assay.trial.trial_facts import fact_class, programs
 from trial_stage import HOST, Laboratory, bulk, command, trial
 
 

@@ -8,7 +8,7 @@ from assay import catalogue
 from assay.catalogue import Completed
 from assay.hosts.local import Local
 from assay.records import EndpointKind, FactClass, Place
-from assay.trial import target_facts
+from assay.trial import trial_facts
 
 HOSTS = Path(__file__).parent.parent / "fixtures" / "hosts"
 
@@ -18,7 +18,7 @@ def place(address, **more):
 
 
 def facts(host, target, where):
-    return {fact.key: fact for fact in target_facts.facts(host, catalogue.find("targets", target), where)}
+    return {fact.key: fact for fact in trial_facts.target_facts(host, catalogue.find("targets", target), where)}
 
 
 def test_a_directory_of_ours_is_tried_and_one_of_others_is_not(tmp_path):

@@ -15,7 +15,7 @@ from assay.records import CacheState, Endpoint, EndpointKind, FactClass, Measure
 from assay.records import Factor as Vary
 from assay.rules.fingerprint import RULE as FINGERPRINT
 from assay.settings import profiles
-from assay.trial.programs import inputs
+from assay.trial.trial_facts import inputs
 from assay.workloads.profile import WORKLOAD
 from noise_cases import comparison_case
 from trial_stage import HURRY, Laboratory, trial

@@ -31,12 +31,10 @@ from assay.records import (
     Plan,
     Summary,
 )
-from assay.statistics.contrast import Contrast, interval, p_value
-from assay.statistics.four_way import four_way
-from assay.statistics.mean_interval import LEAST
+from assay.statistics.contrast import Contrast, four_way, interval, p_value
+from assay.statistics.intervals import LEAST
 from assay.statistics.paired_power import LEVEL, POWER, noncentrality
-from assay.statistics.paired_ratio import paired_ratio
-from assay.statistics.welch_ratio import welch_ratio
+from assay.statistics.ratio import paired_ratio, welch_ratio
 
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
 Key = tuple[int, int]

@@ -16,7 +16,7 @@ from assay import measures
 from assay.analysis.counting import Load
 from assay.errors import AssayError
 from assay.records import Judged, Outcome
-from assay.statistics.mean_interval import LEAST, arithmetic_mean
+from assay.statistics.intervals import LEAST, arithmetic_mean
 
 GRID = 16
 """So many numbers of objects are compared on the way from the fewest to the most that both curves have."""

@@ -18,10 +18,10 @@ from assay.analysis.compare import WIDE, by_block
 from assay.analysis.counting import measure_of
 from assay.records import Cell, Dip, Estimate, Experiment, Factor, Judged, Method, Value
 from assay.statistics.contrast import interval
-from assay.statistics.holm import holm
-from assay.statistics.mean_interval import LEAST
-from assay.statistics.neighbour_contrast import NeighbourContrast, dip, weight_of
+from assay.statistics.intervals import LEAST
+from assay.statistics.multiple_comparisons import holm
 from assay.statistics.paired_power import LEVEL
+from assay.statistics.ratio import NeighbourContrast, dip, weight_of
 
 
 @dataclass(frozen=True, kw_only=True)

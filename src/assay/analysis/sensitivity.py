@@ -28,12 +28,11 @@ from assay.records import (
     Step,
 )
 from assay.statistics import effect_weights
-from assay.statistics.contrast import Contrast, interval, p_value
+from assay.statistics.contrast import Contrast, four_way, interval, p_value
 from assay.statistics.effect_weights import Effect, Steps
 from assay.statistics.effects import contrasts
-from assay.statistics.four_way import four_way
-from assay.statistics.holm import holm
-from assay.statistics.mean_interval import LEAST
+from assay.statistics.intervals import LEAST
+from assay.statistics.multiple_comparisons import holm
 from assay.statistics.paired_power import LEVEL, POWER, noncentrality
 
 LESS = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}

@@ -31,9 +31,8 @@ from assay.records import (
 )
 from assay.statistics.batch_means import BatchMeans, batch_means
 from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable, long_run_variance
-from assay.statistics.mser import BATCH, mser5
 from assay.statistics.segments import Segment
-from assay.statistics.steady import RANGE_SHARE
+from assay.statistics.steadiness import BATCH, RANGE_SHARE, mser5
 from assay.statistics.trend import line_squares, trend
 from assay.units import Unit
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 from assay.records import Adjustment, Change, Comparison, Conclusion, Factor, Summary
 from assay.statistics.contrast import Contrast
-from assay.statistics.dunnett import alike, dunnett
-from assay.statistics.holm import holm
+from assay.statistics.multiple_comparisons import alike, dunnett, holm
 from assay.statistics.paired_power import LEVEL
 
 LEAST_CANDIDATES = 2

@@ -19,7 +19,7 @@ def failed_share(phase: Phase, operation: str) -> float:
     return errors / (errors + count) if errors + count else 0.0
 
 
-def told_share(phase: Phase, operation: str) -> float | None:
+def reported_share(phase: Phase, operation: str) -> float | None:
     """Failed operations over all as an external tool tells them; None where it does not."""
     errors, count = (phase.values.get(f"{operation}.{figure}") for figure in ("errors", "count"))
     if errors is None or count is None:

@@ -8,7 +8,7 @@ FREE = "filesystem.free_share"
 """The fact: which share an ordinary user could still take before the trial, from statvfs(3)."""
 
 
-def taken(observations: Observations) -> float | None:
+def used_share(observations: Observations) -> float | None:
     """The share of the file system that was taken before the trial (0..1); None where it is not known."""
     free = observations.fact(FREE)
     try:

@@ -39,7 +39,7 @@ class Step:
         return ", ".join(subject.partition(":")[2] for subject in self.subjects)
 
 
-def told_bytes(phase: Phase, direction: Direction) -> float | None:
+def reported_bytes(phase: Phase, direction: Direction) -> float | None:
     """What the clients themselves say they moved in a direction; None where they do not say it."""
     own = sum(t.bytes for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
     told = [
@@ -50,12 +50,12 @@ def told_bytes(phase: Phase, direction: Direction) -> float | None:
     return float(own or sum(told)) or None
 
 
-def asked_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
+def requested_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
     """L0: what all clients say they moved; an external tool's own bytes, else what its system calls moved (L1).
 
     None where neither is known: a command that uses io_uring, libaio or mmap and does not report its bytes.
     """
-    if told := told_bytes(phase, direction):
+    if told := reported_bytes(phase, direction):
         return told
     calls = passed(phase, observations, Rung.SYSCALL, direction)
     return calls.bytes if calls and calls.bytes and phase.values else None
@@ -73,7 +73,7 @@ def written_bytes(phase: Phase, observations: Observations, least_bytes: float) 
     if dirtied is None:
         return 0.0
     sure = dirtied.bytes - dirtied.uncertainty_bytes
-    own = None if phase.values else asked_bytes(phase, observations, Direction.WRITE)
+    own = None if phase.values else requested_bytes(phase, observations, Direction.WRITE)
     if own is not None:
         return min(sure, own)
     return min(sure, calls.bytes) if calls is not None and calls.bytes >= least_bytes else sure
@@ -167,7 +167,7 @@ def lowest_device(phase: Phase, observations: Observations, direction: Direction
     return passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
 
 
-def taken(phase: Phase, observations: Observations) -> Step | None:
+def written_with_drain(phase: Phase, observations: Observations) -> Step | None:
     """What the lowest device wrote while the clock ran and in the drain; None where nobody counted it."""
     clock = lowest_device(phase, observations, Direction.WRITE)
     return clock and both(clock, lowest_device(phase, observations, Direction.WRITE, Span.DRAIN))

@@ -43,7 +43,7 @@ def joined(each: Iterable[Mapping[str, float]]) -> dict[str, float]:
 SOURCE = "command"
 
 
-def told_readings(phase: Phase, host: str) -> tuple[Reading, ...]:
+def reported_readings(phase: Phase, host: str) -> tuple[Reading, ...]:
     """L0 of an external command: the bytes that it reported itself, where it did."""
     return tuple(
         Reading(

@@ -53,7 +53,7 @@ def rungs(phase: Phase, observations: Observations, direction: Direction) -> Run
     """The rungs above the devices."""
     calls = ladder.passed(phase, observations, Rung.SYSCALL, direction)
     storage = ladder.passed(phase, observations, Rung.CLIENT_CACHE, direction)
-    asked = ladder.asked_bytes(phase, observations, direction)
+    asked = ladder.requested_bytes(phase, observations, direction)
     told = any(True for _ in observations.rung(phase.name, Rung.APPLICATION, direction))
     return Rungs(
         application=asked,

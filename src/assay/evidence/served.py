@@ -15,7 +15,7 @@ def server(run: Run) -> Server | None:
     return next((place.server for place in run.places if place.server is not None), None)
 
 
-def told_operations(phase: Phase, operation: str) -> float | None:
+def reported_operations(phase: Phase, operation: str) -> float | None:
     """How often the clients say they did an operation; None where they do not say it (a command counts as no operation)."""
     if phase.values:
         return phase.values.get(f"{operation}.count")
@@ -50,12 +50,12 @@ def below_client(run: Run, phase: Phase, observations: Observations) -> ladder.S
 
 def payload(phase: Phase, observations: Observations, direction: Direction) -> float | None:
     """Bytes that the clients got or gave: as they say, else what passed the server's interfaces."""
-    told = ladder.told_bytes(phase, direction)
+    told = ladder.reported_bytes(phase, direction)
     passed = over_network(phase, observations, direction)
     return told or (passed.raw_bytes if passed else None)
 
 
-def moved(phase: Phase, observations: Observations, direction: Direction) -> ladder.Step | None:
+def storage_io(phase: Phase, observations: Observations, direction: Direction) -> ladder.Step | None:
     """L6: what the server made its storage read, or made dirty in its host's page cache."""
     return ladder.passed(phase, observations, Rung.SERVER_CACHE, direction)
 

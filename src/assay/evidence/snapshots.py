@@ -85,8 +85,7 @@ def rise(before: int, after: int, counter: str) -> int:
     """By how much a counter rose. Raises EvidenceError where it fell: it was reset or it wrapped round (E02)."""
     if after < before:
         raise EvidenceError(
-            f"found counter {counter} falling from {before} to {after}; expected it only to rise: "
-            "it was reset or wrapped round, so nothing can be said of this span"
+            f"found counter {counter} falling from {before} to {after} (reset or wrapped around); expected it to rise"
         )
     return after - before
 

@@ -44,12 +44,12 @@ def named(phase: Phase, observations: Observations, keys: tuple[str, ...]) -> tu
     told: dict[str, dict[str, None]] = {}
     for key in keys:
         if ladder.has(phase, observations, key):
-            who = (one for one in tellers(phase, observations, key) if one.partition("(")[0] not in words(key))
+            who = (one for one in programs(phase, observations, key) if one.partition("(")[0] not in words(key))
             told.setdefault(words(key), {}).update(dict.fromkeys(who))
     return tuple(f"{word} ({', '.join(who)})" if who else word for word, who in told.items())
 
 
-def tellers(phase: Phase, observations: Observations, key: str) -> Iterator[str]:
+def programs(phase: Phase, observations: Observations, key: str) -> Iterator[str]:
     """Which file, call or program told it; where several count the same, the one that is used."""
     layer, _, metric = key.partition(".")
     if layer in set(Rung):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from assay.experiment import two_level
 from assay.experiment.two_level import LETTERS, Fraction
 from assay.records import DesignKind, Experiment, Factor, Value
-from assay.statistics import aliasing
+from assay.statistics import effects
 
 DEFAULT_RESOLUTION = 4
 """Every factor's own effect is free of those of pairs."""
@@ -104,7 +104,7 @@ def structure(experiment: Experiment) -> Structure | None:
         resolution=fraction.resolution if fraction else None,
         generators=generators(fraction) if fraction else (),
         aliases=aliases(lines) if chosen else (),
-        partly_mixed=aliasing.partly_mixed(lines) if chosen else 0.0,
+        partly_mixed=effects.partly_mixed(lines) if chosen else 0.0,
     )
 
 
@@ -120,6 +120,6 @@ def aliases(lines: Sequence[Sequence[int]]) -> tuple[str, ...]:
     """Return the groups of factors and pairs that have one column, in letters."""
     return tuple(
         " = ".join(("-" if sign < 0 else "") + "".join(LETTERS[place] for place in term) for term, sign in group)
-        for group in aliasing.groups(lines)
+        for group in effects.groups(lines)
         if len(group) > 1
     )

@@ -11,7 +11,7 @@ from assay import catalogue
 from assay.experiment import design
 from assay.experiment.schedule import combinations
 from assay.records import Change, DesignKind, Experiment, Plan, Precision, Value
-from assay.statistics import effect_weights, mean_interval, paired_power
+from assay.statistics import effect_weights, intervals, paired_power
 from assay.statistics.paired_power import LEVEL, POWER, Design, noncentrality
 
 LEAST_BLOCKS = 3
@@ -172,7 +172,7 @@ def _precise(experiment: Experiment, cv: float) -> int:
     if not isinstance(experiment.repeats, Precision):
         return sys.maxsize
     arms = 1 if experiment.compare is None else math.sqrt(2)
-    within = mean_interval.values_within(math.asinh(experiment.repeats.half_width_share), cv * arms)
+    within = intervals.values_within(math.asinh(experiment.repeats.half_width_share), cv * arms)
     return max(LEAST_PRECISE, within + 1)
 
 

@@ -17,7 +17,7 @@ from assay.laboratory.standing import standing
 from assay.machine import marks
 from assay.notebook.store import Store
 from assay.records import Experiment, Observations, Outcome, Plan, Precision, Run, Severity, State, Trial, Verdict, VerdictState
-from assay.trial.lab import Lab
+from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
 
 MOST_ATTEMPTS = 3
@@ -45,7 +45,7 @@ class Campaign:
 def conduct(campaign: Campaign) -> None:
     """Run what is left of the schedule. Everything that was set up is removed at the end, also after an interrupt."""
     with own_ledger() as ledger:
-        lab = Lab(
+        lab = TrialRunner(
             experiment=campaign.experiment,
             host=Local(),
             ledger=ledger,
@@ -92,7 +92,7 @@ def enough(campaign: Campaign, sitting: int, block: int) -> bool:
     return reason is not None
 
 
-def execute(campaign: Campaign, lab: Lab, trial: Trial) -> None:
+def execute(campaign: Campaign, lab: TrialRunner, trial: Trial) -> None:
     """One trial with its repetitions: a run that only noise spoiled is done again, all attempts are kept."""
     first = campaign.attempts.get(trial.id, 0) + 1
     for attempt in range(first, first + MOST_ATTEMPTS):

@@ -6,14 +6,14 @@ from assay.hosts.local import Local
 from assay.laboratory.session import engine_path, observers, own_ledger
 from assay.records import Experiment, Observations, Plan, Run
 from assay.terminal.progress import Progress, ProgressMode
-from assay.trial.lab import Lab
+from assay.trial.runner import TrialRunner
 
 
 def conduct(experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode) -> tuple[Run, Observations]:
     """Run the one trial; everything that was set up is removed at the end, also after an interrupt."""
     progress = Progress(mode, len(plan.trials))
     with own_ledger() as ledger:
-        lab = Lab(
+        lab = TrialRunner(
             experiment=experiment,
             host=host,
             ledger=ledger,

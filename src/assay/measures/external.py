@@ -23,7 +23,7 @@ MILLISECOND_S = 0.001
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Report:
     """A tool's rate in bytes/s with its bytes and its time in s; None where it does not tell them."""
 
     rate: float
@@ -50,13 +50,13 @@ class Told:
         return (apart if clients > 1 else abs(apart)) <= allowed
 
 
-def told(phase: Phase, operation: str) -> Told | None:
+def report(phase: Phase, operation: str) -> Report | None:
     """What the tool tells of one operation; None where it tells no rate of bytes."""
     rate = phase.values.get(f"{operation}.bytes_per_s")
     if not rate or rate <= 0:
         return None
     elapsed = phase.values.get(f"{operation}.elapsed_ns")
-    return Told(
+    return Report(
         rate=rate,
         bytes=phase.values.get(f"{operation}.bytes") or None,  # hdparm prints 0 MB of what was less
         seconds=elapsed / 1e9 if elapsed else None,
@@ -65,7 +65,7 @@ def told(phase: Phase, operation: str) -> Told | None:
     )
 
 
-def told_operations(phase: Phase, direction: Direction) -> float:
+def reported_operations(phase: Phase, direction: Direction) -> float:
     """How many operations of a direction an external tool says it did; 0 where it does not say."""
     counts = ((name.rpartition("."), count) for name, count in phase.values.items())
     return sum(count for (name, _, kind), count in counts if kind == "count" and phase.directions.get(name) is direction)
@@ -76,18 +76,18 @@ def denied(phase: Phase, observations: Observations, operation: str, share: floa
 
     Other operations of the same tool move bytes too: they can only make the time shorter in which so many moved.
     """
-    tool = told(phase, operation)
+    tool = report(phase, operation)
     if tool is None or tool.bytes is None:
         return
     if not tool.agrees(len(phase.clients), share):
-        yield f"The command says {_bytes(tool.bytes)} in {_time(tool.seconds or 0)}, but {_rate(tool.rate)}."
+        yield f"The command reports {_bytes(tool.bytes)} in {_time(tool.seconds or 0)}, but {_rate(tool.rate)}."
     least = shortest_s(phase, observations, phase.directions[operation], (1 - share) * tool.bytes)
     implied = tool.implied_s(tool.bytes) * (1 + tool.slack)
     together = len(phase.clients) > 1 and tool.seconds is not None  # their rate is of the time in which all ran
     timed = tool.seconds + tool.slack_s if tool.seconds else implied
     claimed = timed if together else min(implied, timed)
     if claimed < (1 - share) * least:
-        yield f"The command says it moved {_bytes(tool.bytes)} in {_time(claimed)}, but that took at least {_time(least)}."
+        yield f"The command reports {_bytes(tool.bytes)} in {_time(claimed)}, but the transfer took at least {_time(least)}."
 
 
 def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, float, float]) -> Iterator[tuple[str, float]]:
@@ -96,7 +96,7 @@ def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, floa
     `limits` are the least shares of that time for tools that tell a rate alone, and for those that tell their bytes too; and how
     near a ratio must be to that of a mistaken unit to be called one.
     """
-    tool = told(phase, operation)
+    tool = report(phase, operation)
     whole = seen_s(phase, operation)
     if tool is None or whole <= 0:
         return
@@ -104,7 +104,7 @@ def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, floa
     if known < limits[0 if tool.bytes is None else 1]:
         yield (
             (
-                f"The figure is of a part of the time that nobody saw: {_rate(tool.rate)} is told,"
+                f"The command reports {_rate(tool.rate)} over a time that only it measured;"
                 f" {_bytes(asked)} in the {_time(whole)} of the whole command are {_rate(tool.rate * known)}."
                 f"{mistaken(1 / known if known else 0.0, limits[2])}"
             ),
@@ -125,7 +125,7 @@ def boasted(run: Run, phase: Phase, observations: Observations, measure: Measure
     For claims of a device. What servers and file systems of user space moved nobody counts here; what passed a network while
     the command ran may have been its own.
     """
-    tool, direction = told(phase, measure.operation), phase.directions.get(measure.operation)
+    tool, direction = report(phase, measure.operation), phase.directions.get(measure.operation)
     media = direction is Direction.READ and measure.claim.tier is Tier.DEVICE
     if tool is None or tool.bytes is not None or direction is None or not (media or claims_media(measure.claim, direction)):
         return None
@@ -137,8 +137,8 @@ def boasted(run: Run, phase: Phase, observations: Observations, measure: Measure
     if max(most, _over_network(phase, observations, direction)) >= tool.rate * least_s:
         return None
     moved = "made storage read" if direction is Direction.READ else "made dirty or wrote past the cache"
-    lasts = f"at the {_rate(tool.rate)} that it tells, that lasts {_time(most / tool.rate)}"
-    return f"The whole command {moved} no more than {_bytes(most)}: {lasts}.", most * 1e9 / (phase.end_ns - phase.start_ns)
+    lasts = f"at the reported {_rate(tool.rate)} that lasts {_time(most / tool.rate)}"
+    return f"The whole command {moved} {_bytes(most)} at most: {lasts}.", most * 1e9 / (phase.end_ns - phase.start_ns)
 
 
 def _over_network(phase: Phase, observations: Observations, direction: Direction) -> float:

@@ -11,7 +11,7 @@ from assay.measures import cost, latency
 from assay.measures.text import with_unit
 from assay.measures.windows import Window, common_window, counted, steady_edges, totals, whole_window
 from assay.records import ABSOLUTE, Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
-from assay.statistics.steady import ROUNDS
+from assay.statistics.steadiness import ROUNDS
 from assay.units import Unit
 
 HOST_SIGN = "@"
@@ -176,7 +176,7 @@ def charged_report(phase: Phase, measure: Measure, reported: float) -> Figure:
     kind = FIGURES.get(measure.figure)
     unit = kind.unit if kind else Unit.NONE
     timed = measure.figure in ("ops_per_s", "bytes_per_s", "elapsed_ns")
-    own = told_seconds(phase, measure.operation)
+    own = reported_seconds(phase, measure.operation)
     seconds = own or (phase.end_ns - phase.start_ns) / 1e9
     if phase.drain_ns is None or not timed or seconds <= 0 or not charges_drain(phase, measure):
         return Figure(value=reported, unit=unit)
@@ -187,7 +187,7 @@ def charged_report(phase: Phase, measure: Measure, reported: float) -> Figure:
     return Figure(value=figure, unit=unit, raw=reported, treatment=treatment)
 
 
-def told_seconds(phase: Phase, operation: str) -> float | None:
+def reported_seconds(phase: Phase, operation: str) -> float | None:
     """How long an external tool says that it worked, in s: its elapsed time, else bytes over rate; None where it says neither."""
     elapsed, moved, speed = (phase.values.get(f"{operation}.{name}") for name in ("elapsed_ns", "bytes", "bytes_per_s"))
     if elapsed:

@@ -101,7 +101,7 @@ def common_window(phase: Phase, observations: Observations, operation: str) -> W
     if whole is None or (steady is None and (len(done) == 1 or scheduled(phase) is not None)):
         return whole
     if last <= first:
-        reason = f"no moment had all {len(done)} clients at work: counted from the first start to the last end"
+        reason = f"the {len(done)} clients never all worked at once: counted from the first start to the last end"
         return Window(from_ns=whole.from_ns, to_ns=whole.to_ns, count=whole.count, bytes=whole.bytes, reason=reason)
     edges = (first, last)
     return Window(

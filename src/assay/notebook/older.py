@@ -26,7 +26,7 @@ def read(kind: type[T], today: Callable[[Values], Values], values: Values) -> T:
     try:
         return plain.from_plain(kind, today(values))
     except (KeyError, TypeError, AttributeError) as error:
-        raise DamagedError(f"found a value that is no {kind.__name__} ({error}); expected what this version writes") from error
+        raise DamagedError(f"no valid {kind.__name__} ({error})") from error
 
 
 def run(values: Values) -> Values:

@@ -54,7 +54,7 @@ COLUMNS: Mapping[str, str] = {
     "dips": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
     "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE",
     "scaling": "experiment VARCHAR, measure VARCHAR, kind VARCHAR, factor VARCHAR, within JSON, at_count DOUBLE, low DOUBLE, "
-    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, shape VARCHAR",
+    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, shape VARCHAR, resource VARCHAR, device VARCHAR, capacity DOUBLE",
     "effects": "experiment VARCHAR, measure VARCHAR, design VARCHAR, factors JSON, baselines JSON, levels JSON, mixed_with JSON, "
     "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE",
     "percentiles": f"{OF_RUN}, phase VARCHAR, operation VARCHAR, share DOUBLE, latency_ns DOUBLE, slower BIGINT, count BIGINT",
@@ -232,9 +232,11 @@ def dip_rows(results: Results) -> Iterator[Row]:
 def scaling_rows(results: Results) -> Iterator[Row]:
     """Yield one row an answer about a measure over a count."""
     for one in results.scaling:
+        capacity = one.use and one.use.capacity
         yield (
             *(one.measure, one.kind.value, one.factor, to_text(one.within), *interval(one.at)),
             *(one.lowest, one.highest, one.shape.value),
+            *((capacity.resource, capacity.name or None, capacity.amount) if capacity else (None, None, None)),
         )
 
 

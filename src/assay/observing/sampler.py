@@ -158,7 +158,7 @@ class Sampler:
         if observer.beside is None:
             return {}
         if observer.name not in self._beside:
-            raise EvidenceError("what has to run beside the phase was not started")
+            raise EvidenceError("its program was not started")
         companion, spent = self._beside[observer.name], self._cpu.setdefault(f"observer:{observer.name}", [])
         spent.append((self._host.monotonic_ns(), companion.cpu_ns()))  # before and after: answering is no cost to the clock
         counted = companion.read()

@@ -14,7 +14,7 @@ from assay.analysis.resources import RESOURCES, watched
 from assay.analysis.scaling.capacities import amounts
 from assay.measures import levels
 from assay.records import Capacity, Estimate, Experiment, Judged, Method, Observations, Phase, Results, Value
-from assay.statistics.service_demand import CONFIDENCE, Demands, Point, Unknown, demands, highest_rate, quantiles
+from assay.statistics.queueing import CONFIDENCE, Demands, Point, Unknown, demands, highest_rate, quantiles
 
 STEP = 0.05
 """Rates whose ratio varies by no more than this share go together: the last flushes of a short phase may be missing."""

@@ -10,7 +10,7 @@ from assay.analysis.resources import PROCESSORS, RESOURCES, described
 from assay.prediction.demand import Demand, Sample, at_most, demand, rates, samples
 from assay.prediction.wording import each, interval, linear
 from assay.records import Estimate, Experiment, Results, Value
-from assay.statistics.service_demand import Demands
+from assay.statistics.queueing import Demands
 from assay.units import Unit, human
 
 SHARE = "read_share"

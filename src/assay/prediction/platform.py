@@ -13,7 +13,7 @@ from assay.prediction.predict import tested
 from assay.prediction.question import Capacity, Holdout, Platform
 from assay.prediction.values import Selection
 from assay.records import Estimate
-from assay.statistics.service_demand import Unknown
+from assay.statistics.queueing import Unknown
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal, Unit, attempt, counted, human
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from assay.analysis.resources import RESOURCES
 from assay.prediction.demand import Demand
 from assay.prediction.question import Capacity, Holdout, Platform, Question, Range
-from assay.statistics.erlang import slowdown
-from assay.statistics.service_demand import Demands, amounts, carried, quantiles, scaled, used_by
+from assay.statistics.queueing import Demands, amounts, carried, quantiles, scaled, slowdown, used_by
 from assay.units import digits
 
 BEYOND = 1.5

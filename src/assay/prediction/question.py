@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.analysis.resources import PROCESSORS
 from assay.prediction.demand import Demand
-from assay.statistics.service_demand import Demands
+from assay.statistics.queueing import Demands
 
 Range = tuple[float, float, float]
 """Low, middle and high of a 90 % interval."""

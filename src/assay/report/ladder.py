@@ -109,7 +109,7 @@ def of_run(experiment: Experiment, judged: Judged, observations: Observations) -
     made = []
     for phase in judged.run.phases:
         ways = list(dict.fromkeys(phase.directions.values())) if phase.measured else []
-        moved = any(evidence.asked_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
+        moved = any(evidence.requested_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
         for direction in (way for way in ways if not (moved and way is Direction.METADATA)):
             one = _ladder(experiment, judged, phase, direction, observations)
             if one is not None:
@@ -119,7 +119,7 @@ def of_run(experiment: Experiment, judged: Judged, observations: Observations) -
 
 def _ladder(experiment: Experiment, judged: Judged, phase: Phase, direction: Direction, seen: Observations) -> Ladder | None:
     metadata = direction is Direction.METADATA
-    total = evidence.done_operations(phase, direction) if metadata else evidence.asked_bytes(phase, seen, direction)
+    total = evidence.done_operations(phase, direction) if metadata else evidence.requested_bytes(phase, seen, direction)
     if not total:
         return None
     below = _below(seen, phase, direction, _rungs(judged, phase, direction))

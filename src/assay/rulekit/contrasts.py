@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from assay.records import Comparison, Conclusion, Method
-from assay.statistics import mean_interval, median_interval, resampled
+from assay.statistics import intervals, median_interval, resampled
 from assay.statistics.paired_power import LEVEL
 
 
@@ -36,4 +36,4 @@ def claims_difference(conclusion: Conclusion) -> bool:
 def least(method: Method) -> int:
     """Give the fewest pairs, or runs of an arm, that have an interval."""
     medians = {Method.PAIRED_MEDIANS: median_interval.LEAST, Method.UNPAIRED_MEDIANS: resampled.LEAST}
-    return medians.get(method, mean_interval.LEAST)
+    return medians.get(method, intervals.LEAST)

@@ -13,10 +13,8 @@ from collections.abc import Iterator, Mapping
 from assay.catalogue import ComparisonCase
 from assay.frozen import dataclass
 from assay.records import Bound, Change, Conclusion, Method, Run, Trial, Value
-from assay.statistics.contrast import Contrast, interval
-from assay.statistics.four_way import four_way
-from assay.statistics.paired_ratio import paired_ratio
-from assay.statistics.welch_ratio import welch_ratio
+from assay.statistics.contrast import Contrast, four_way, interval
+from assay.statistics.ratio import paired_ratio, welch_ratio
 
 Values = Mapping[int, float]
 """Trial -> value."""

@@ -73,7 +73,7 @@ def check(case: Case) -> Finding:
 
 def dirtied_at_once(case: TrialCase) -> float | None:
     """The most that can have been dirty at once: what was written, or all that the files hold where they were overwritten."""
-    written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     sizes = ladder.gauges(case.phase, case.observations, "page_cache", "file_bytes", "path")
     held = (ladder.at_stop(case.phase, sizes) or 0.0) * ladder.stands_for(case.phase, case.observations)
     return min(written, held) if written and held else written

@@ -133,7 +133,7 @@ def own_rate(case: TrialCase) -> float:
 
 def asked(phase: Phase, case: TrialCase, direction: Direction) -> float:
     """What the application asked for in one direction, 0 where it did not."""
-    return ladder.asked_bytes(phase, case.observations, direction) or 0.0
+    return ladder.requested_bytes(phase, case.observations, direction) or 0.0
 
 
 RULE = Rule(

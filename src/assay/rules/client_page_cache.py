@@ -42,7 +42,7 @@ BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
 def check(case: Case) -> Finding:
     """The share of the bytes that never left the client's memory, against what is claimed."""
     assert isinstance(case, TrialCase)
-    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     read = counted(case)
     if read is None and case.claim.regime in (Regime.COLD, Regime.WARM) and case.phase.cached_share_before is not None:
         return by_residence(case, case.phase.cached_share_before)
@@ -126,7 +126,7 @@ def words(asked: float, hits: float) -> str:
 
 def figures(case: TrialCase, hits: float, asked: float) -> dict[str, float | str | None]:
     """What was observed, for the finding."""
-    return {"hit_share": hits, "asked_bytes": asked, "resident_share_before": case.phase.cached_share_before}
+    return {"hit_share": hits, "requested_bytes": asked, "resident_share_before": case.phase.cached_share_before}
 
 
 def served_from_cache(case: TrialCase, hits: float, asked: float) -> Finding:

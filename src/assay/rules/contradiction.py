@@ -70,7 +70,7 @@ def contradictions(case: TrialCase) -> Iterator[str]:
     direction = case.phase.directions.get(case.measure.operation)
     if direction not in (Direction.READ, Direction.WRITE):
         return
-    asked = ladder.asked_bytes(case.phase, case.observations, direction)
+    asked = ladder.requested_bytes(case.phase, case.observations, direction)
     if asked is None or asked < case.thresholds["least_bytes"]:
         return
     yield from unasked_calls(case, direction, asked)
@@ -111,7 +111,7 @@ def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[
     """
     calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
     own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, direction)
-    told = external.told_operations(case.phase, direction)
+    told = external.reported_operations(case.phase, direction)
     if not case.phase.values or calls is None or calls.bytes < case.thresholds["least_bytes"] or 0 < calls.operations < told:
         return
     most = max(calls.bytes, own.bytes if own else 0.0)
@@ -155,7 +155,7 @@ def unproved(case: TrialCase) -> Iterator[tuple[str, float]]:
     """What can be neither confirmed nor denied, each with the share of the figure that is certain."""
     direction = case.phase.directions.get(case.measure.operation)
     if direction in (Direction.READ, Direction.WRITE):
-        asked = ladder.asked_bytes(case.phase, case.observations, direction) or 0.0
+        asked = ladder.requested_bytes(case.phase, case.observations, direction) or 0.0
         limits_of = case.thresholds
         least = (1 / (1 + limits_of["disagreement_share"]), limits_of["unseen_share"], limits_of["unit_share"])
         yield from external.unseen(case.phase, case.measure.operation, asked, least)
@@ -166,7 +166,7 @@ def vanished(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Bytes that were surely written and that the lowest device never took, under a claim that it did."""
     direction = case.phase.directions.get(case.measure.operation)
     media = direction is Direction.WRITE and figures.claims_media(case.claim, direction)
-    taken = ladder.taken(case.phase, case.observations)
+    taken = ladder.written_with_drain(case.phase, case.observations)
     written = ladder.written_bytes(case.phase, case.observations, case.thresholds["least_bytes"])
     if not media or taken is None or written < case.thresholds["least_bytes"] or compressed(case):
         return

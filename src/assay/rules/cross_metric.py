@@ -111,7 +111,7 @@ def from_memory(case: TrialCase, measure: Measure) -> bool:
     phase = measures.phase_of(case.run, measure)
     if phase is None or phase.directions.get(measure.operation) is not Direction.READ:
         return False
-    asked = ladder.asked_bytes(phase, case.observations, Direction.READ)
+    asked = ladder.requested_bytes(phase, case.observations, Direction.READ)
     read = ladder.passed(phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
     return asked is not None and read is not None and read.raw_bytes <= case.thresholds["memory_share"] * asked
 

@@ -32,7 +32,7 @@ def claimed(case: TrialCase) -> bool:
 def check(case: Case) -> Finding:
     """Dirty and under writeback at the stop, beyond what was so at the start, over what was written."""
     assert isinstance(case, TrialCase)
-    written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     dirty = dirty_rise(case)
     if dirty is None or not written:
         return unseen(case)

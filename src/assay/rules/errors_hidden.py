@@ -28,7 +28,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if case.measure.figure == "errors":
         return "failures are the figure itself"
-    if case.phase.values and failures.told_share(case.phase, case.measure.operation) is None:
+    if case.phase.values and failures.reported_share(case.phase, case.measure.operation) is None:
         return "an external tool without a count of failures: exit status 0 counts"
     return None
 
@@ -36,7 +36,7 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """The share of failed operations, and whether a flush failed that the claim rests on."""
     assert isinstance(case, TrialCase)
-    told = failures.told_share(case.phase, case.measure.operation)
+    told = failures.reported_share(case.phase, case.measure.operation)
     share = failures.failed_share(case.phase, case.measure.operation) if told is None else told
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}

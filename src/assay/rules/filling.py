@@ -23,7 +23,7 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """A note where the file system was emptier or fuller than one that is in use."""
     assert isinstance(case, TrialCase)
-    share = filling.taken(case.observations)
+    share = filling.used_share(case.observations)
     if share is None:
         return found(RULE, case, State.UNVERIFIED, "Used space before the trial unknown.")
     said = f"File system {measures.percent(share)} full when the trial began"

@@ -48,7 +48,7 @@ def check(case: Case) -> Finding:
 
 def taken(runs: Runs) -> float | None:
     """The median share in use before the trials of an arm; None if a run lacks it."""
-    told = [filling.taken(observations) for _, observations in runs]
+    told = [filling.used_share(observations) for _, observations in runs]
     shares = [share for share in told if share is not None]
     return statistics.median(shares) if shares and len(shares) == len(runs) else None
 

@@ -51,7 +51,7 @@ def unfit(case: TrialCase) -> str | None:
     """Why neither sign can be tested; None if one can."""
     if knob(case, "direct") is not True:
         return "only direct reads show it. Read with direct = true, twice (operations read, reread)"
-    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     device = ladder.lowest_device(case.phase, case.observations, Direction.READ)
     if asked and device is not None and device.raw_bytes < case.thresholds["device_share"] * asked:
         return "a cache above that device answered some reads (T01, T03)"

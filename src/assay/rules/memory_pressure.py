@@ -112,7 +112,7 @@ def swapped(case: TrialCase) -> float | None:
 def again(case: TrialCase) -> float | None:
     """What was read in again over what the load moved; None where either is not known."""
     pages = rise(case, "memory", "refaulted_file_pages")
-    moved = [ladder.asked_bytes(case.phase, case.observations, way) for way in (Direction.READ, Direction.WRITE)]
+    moved = [ladder.requested_bytes(case.phase, case.observations, way) for way in (Direction.READ, Direction.WRITE)]
     total = sum(one for one in moved if one)
     return pages * PAGE_BYTES / total if pages is not None and total else None
 

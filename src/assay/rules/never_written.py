@@ -65,7 +65,7 @@ def check(case: Case) -> Finding:
 
 def written_bytes(case: TrialCase) -> float | None:
     """What the load says it wrote; of operations that only make and remove objects, what the processes dirtied."""
-    asked = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    asked = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     dirtied = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.WRITE)
     return asked or (dirtied.bytes if dirtied else None)
 

@@ -68,7 +68,7 @@ def passed(case: TrialCase, interface: str, *, crosses: bool) -> float | None:
 
 def payload(case: TrialCase) -> float | None:
     """What the clients say they moved, all directions together; None where they say nothing."""
-    told = [ladder.told_bytes(case.phase, direction) for direction in (Direction.READ, Direction.WRITE)]
+    told = [ladder.reported_bytes(case.phase, direction) for direction in (Direction.READ, Direction.WRITE)]
     return sum(one for one in told if one) or None
 
 

@@ -30,9 +30,7 @@ from assay.measures import latency
 from assay.measures.figures import PERCENTILES
 from assay.records import Bound, Finding, Scope, Severity, State, SteadyState
 from assay.rulekit.findings import found, in_words
-from assay.statistics.mser import BATCH
-from assay.statistics.steadiness import Steadiness, steadiness
-from assay.statistics.steady import ROUNDS
+from assay.statistics.steadiness import BATCH, ROUNDS, Steadiness, steadiness
 from assay.units import Unit
 
 PARTS = 60

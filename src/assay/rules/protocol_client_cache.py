@@ -21,7 +21,7 @@ from assay.rulekit.findings import at_most, found, in_words, rate_text
 def check(case: Case) -> Finding:
     """Operations of the clients over requests at the server."""
     assert isinstance(case, TrialCase)
-    done = served.told_operations(case.phase, case.measure.operation)
+    done = served.reported_operations(case.phase, case.measure.operation)
     asked = served.rose(case.phase, case.observations, "requests")
     if done is None or asked is None:
         lacking = (

@@ -82,7 +82,7 @@ def written_by(case: TrialCase) -> Phase | None:
 
 def hit_share(case: TrialCase) -> float | None:
     """Share of requested bytes that storage did not read; None if unknown or mixed with other programs' reads."""
-    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     read = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
     return 1 - min(1.0, read.raw_bytes / asked) if asked and read is not None else None
 

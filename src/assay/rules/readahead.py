@@ -33,14 +33,14 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Bytes read from storage, or brought into memory, over bytes asked."""
     assert isinstance(case, TrialCase)
-    asked, read = ladder.asked_bytes(case.phase, case.observations, Direction.READ), read_bytes(case)
+    asked, read = ladder.requested_bytes(case.phase, case.observations, Direction.READ), read_bytes(case)
     if not asked or read is None:
         lacking = "Requested bytes" if not asked else "Bytes read from storage"
         return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown.")
     ahead = read_ahead(case)
     observed: dict[str, float | str | None] = {
         "ratio": read / asked,
-        "asked_bytes": asked,
+        "requested_bytes": asked,
         "read_bytes": read,
         "read_ahead_kb": ahead,
     }

@@ -42,10 +42,10 @@ def check(case: Case) -> Finding:
     share = min(1.0, encoded / held) if held else 0.0
     if share <= case.thresholds["encoded_share"]:
         return as_it_is(case, share)
-    asked, step = ladder.asked_bytes(case.phase, case.observations, direction), moved(case, direction)
+    asked, step = ladder.requested_bytes(case.phase, case.observations, direction), moved(case, direction)
     observed: dict[str, float | str | None] = {
         "encoded_share": share,
-        "asked_bytes": asked,
+        "requested_bytes": asked,
         "device_bytes": step.raw_bytes if step else None,
     }
     if not asked or step is None or asked < case.thresholds["least_bytes"]:

@@ -33,11 +33,11 @@ def check(case: Case) -> Finding:
     """The part of what was acknowledged that was on no storage when the clients had all their answers."""
     assert isinstance(case, TrialCase)
     dirty = dirty_bytes(case)
-    taken = served.moved(case.phase, case.observations, Direction.WRITE)
+    taken = served.storage_io(case.phase, case.observations, Direction.WRITE)
     if dirty is None or taken is None:
         lacking = "Dirty data of the server (server.data)" if taken else "Writes of the server to its kernel"
         return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so its answers cannot be compared with its storage.")
-    told = ladder.told_bytes(case.phase, Direction.WRITE)
+    told = ladder.reported_bytes(case.phase, Direction.WRITE)
     observed = {
         "acknowledged_bytes": told or taken.raw_bytes,
         "dirty_bytes": dirty,

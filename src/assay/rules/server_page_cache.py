@@ -31,7 +31,7 @@ def check(case: Case) -> Finding:
     """The share of what the clients got that the server's storage was not asked for."""
     assert isinstance(case, TrialCase)
     got = served.payload(case.phase, case.observations, Direction.READ)
-    read = served.moved(case.phase, case.observations, Direction.READ)
+    read = served.storage_io(case.phase, case.observations, Direction.READ)
     if not got or read is None:
         lacking = "storage reads of the server" if got else "bytes received by the clients"
         return found(RULE, case, State.UNVERIFIED, f"The server's cache is invisible: no count of {lacking}.")

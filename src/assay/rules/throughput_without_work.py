@@ -113,7 +113,7 @@ def traced(case: TrialCase) -> Finding:
         said = "I/O unknown: system calls of the command not counted."
         return found(RULE, case, State.UNVERIFIED, said)
     share, words = seen / bytes_told, measures.with_unit(bytes_told, Unit.BYTES)
-    observed = {"told_bytes": bytes_told, "seen_bytes": seen, "seen_share": share}
+    observed = {"reported_bytes": bytes_told, "seen_bytes": seen, "seen_share": share}
     if share >= limits["trace_share"]:
         said = f"The tool reports {words}; counters of this host saw {measures.with_unit(seen, Unit.BYTES)}."
         return found(RULE, case, State.PASS, said, observed=observed)
@@ -140,7 +140,7 @@ def untraced(case: TrialCase, words: str, observed: dict[str, float]) -> Finding
         return found(RULE, case, State.UNVERIFIED, said, observed={**observed})
     spent = sum(known)
     took = measures.with_unit(spent, Unit.NANOSECONDS)
-    if observed["told_bytes"] <= case.thresholds["bytes_per_cpu_ns"] * spent:
+    if observed["reported_bytes"] <= case.thresholds["bytes_per_cpu_ns"] * spent:
         said = f"No counter saw the {words}; {took} of CPU time suffice to copy them within memory."
         return found(RULE, case, State.PASS, said, observed={**observed, "cpu_ns": float(spent)})
     claimed = case.claim.tier is not Tier.AS_IS or case.claim.path is not None

@@ -63,7 +63,7 @@ def memory_bytes(case: TrialCase) -> float | None:
 
 def distinct_bytes(case: TrialCase) -> float | None:
     """The sum of the data files' sizes, at most what was asked; None where neither is known."""
-    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     sizes = ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "page_cache", "file_bytes", "path"))
     every = sizes and sizes * ladder.stands_for(case.phase, case.observations)
     known = [size for size in (asked, every) if size]

@@ -27,7 +27,7 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Bytes of the lowest device, then of the one that the file system is on, over bytes written."""
     assert isinstance(case, TrialCase)
-    written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     lowest, upper = took(case, Rung.LOWEST_DEVICE), took(case, Rung.UPPER_DEVICE)
     if not written or lowest is None:
         lacking = "Written bytes" if not written else "Writes of the lowest visible device"

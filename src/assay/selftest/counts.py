@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from assay.records import Finding, State
 from assay.selftest.control import Heard
-from assay.statistics.proportion import Proportion, proportion
+from assay.statistics.intervals import Proportion, proportion
 
 TRIES = 3
 """So often at most a control is run until both sides are judged."""

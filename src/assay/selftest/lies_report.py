@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.selftest.counts import Outcome, Subject, Tally, remarks, tally
-from assay.statistics.proportion import Proportion
+from assay.statistics.intervals import Proportion
 from assay.terminal.table import Row, table
 
 VERB = "selftest-audit"

@@ -13,7 +13,7 @@ from assay.plain import to_plain
 from assay.records import Comparison, Conclusion, Experiment, VerdictState
 from assay.rulekit.contrasts import differs
 from assay.selftest.lies_report import head, interval, of, percent
-from assay.statistics.proportion import Proportion, proportion
+from assay.statistics.intervals import Proportion, proportion
 from assay.terminal.table import Row, table
 
 VERB = "selftest-same"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.selftest.lies_report import head, interval, of, percent
-from assay.statistics.proportion import Proportion, proportion
+from assay.statistics.intervals import Proportion, proportion
 from assay.terminal.table import Row, table
 
 VERB = "selftest-sound"

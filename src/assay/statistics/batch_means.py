@@ -16,7 +16,7 @@ from statistics import fmean
 
 from assay.frozen import dataclass
 from assay.statistics.correlation_time import correlation_time
-from assay.statistics.mean_interval import Mean, arithmetic_mean
+from assay.statistics.intervals import Mean, arithmetic_mean
 from assay.statistics.serial import serial
 
 MOST = 20

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from assay.frozen import dataclass
+from assay.records import Conclusion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,3 +44,20 @@ def p_value(contrast: Contrast) -> float:
     if contrast.standard_error == 0:
         return 1.0 if contrast.difference == 0 else 0.0
     return float(2 * stdtr(contrast.degrees, -abs(contrast.difference / contrast.standard_error)))
+
+
+Interval = tuple[float, float]
+
+
+def four_way(wide: Interval, narrow: Interval, matters_share: float) -> Conclusion:
+    """The conclusion of a contrast; `wide` is its 95 % interval, `narrow` its 90 % interval. The first match wins.
+
+    Beyond the margin on one side: different and matters. The narrow one inside the margins: equivalent where the wide one
+    holds 0, else different but immaterial. Else undecided.
+    """
+    margin = math.log1p(matters_share)
+    if wide[0] > margin or wide[1] < -margin:
+        return Conclusion.MATTERS
+    if -margin < narrow[0] and narrow[1] < margin:
+        return Conclusion.EQUIVALENT if wide[0] <= 0 <= wide[1] else Conclusion.IMMATERIAL
+    return Conclusion.UNDECIDED

@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.frozen import dataclass
-from assay.statistics import aliasing
+from assay.statistics import effects
 
 Step = tuple[int, int]
 """Place of a factor, and of one of its levels but the first."""
@@ -69,7 +69,7 @@ def mixtures(rows: Sequence[Row]) -> Mapping[Steps, tuple[Steps, ...]]:
     """Effect -> the others that have its column; only designs of two levels leave combinations out."""
     if any(level > 1 for row in rows for level in row):
         return {}
-    groups = [[tuple((place, 1) for place in term) for term, _ in group] for group in aliasing.groups(rows)]
+    groups = [[tuple((place, 1) for place in term) for term, _ in group] for group in effects.groups(rows)]
     return {one: tuple(other for other in group if other != one) for group in groups for one in group}
 
 

@@ -22,11 +22,11 @@ from assay.records import (
     When,
     WorkloadSpec,
 )
-from assay.trial import levels, placement, programs, target_facts, trees
+from assay.trial import levels, placement, trees, trial_facts
 from assay.trial.clients import Crew
 from assay.trial.dialogue import Dialogue
 from assay.trial.interrupts import Interrupts
-from assay.trial.log import Log, told
+from assay.trial.log import Log, in_words
 from assay.trial.phase import Bench, Job, Tell, perform
 from assay.trial.rendezvous import Rendezvous, State
 
@@ -130,7 +130,7 @@ def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
         if target.endpoint not in load.workload.accepts
     ]
     mistakes += [
-        f"found workload {load.spec.name}, which writes, on target {setting.name}, which is only read; expected to only read"
+        f"workload {load.spec.name} writes, and target {setting.name} is read-only"
         for load in loads
         if target.read_only and not load.workload.only_reads(load.spec.knobs)
     ]
@@ -178,17 +178,17 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
         for key, value in pairs
     ]
     if when is When.BEFORE:
-        attempt.log.facts += target_facts.facts(host, site.target, site.place)
+        attempt.log.facts += trial_facts.target_facts(host, site.target, site.place)
         attempt.log.facts += _programs(attempt, site, loads)
 
 
 def _programs(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> Iterator[Fact]:
     """Which file each external command is, and what is in the files that knobs name, before they can have changed."""
     for load in loads:
-        matters = programs.fact_class(load.spec, attempt.trial.levels)
-        for key, value in programs.programs(attempt.host, load.workload, load.spec, site.endpoints[0]):
+        matters = trial_facts.fact_class(load.spec, attempt.trial.levels)
+        for key, value in trial_facts.programs(attempt.host, load.workload, load.spec, site.endpoints[0]):
             yield Fact(host=attempt.host.name, when=When.BEFORE, key=key, value=value, fact_class=matters)
-        for key, value, matters in programs.inputs(load.workload, load.spec, attempt.trial.levels):
+        for key, value, matters in trial_facts.inputs(load.workload, load.spec, attempt.trial.levels):
             yield Fact(host=attempt.host.name, when=When.BEFORE, key=key, value=value, fact_class=matters)
 
 
@@ -240,8 +240,8 @@ def _gather(attempt: Attempt, crew: Crew, count: int) -> Dialogue:
         attempt.log.versions["assay-engine"] = str(hello.get("version"))
         if hello.get("build") != "release":
             raise TrialError(
-                f"found a {hello.get('build')} build of the load engine at {attempt.engine}; "
-                "expected a release build, for its own cost would be measured: run `make build`"
+                f"the load engine at {attempt.engine} is a {hello.get('build')} build, whose own cost is too high. "
+                "Run `make build` for a release build."
             )
     return dialogue
 
@@ -260,4 +260,4 @@ def _tear_down(attempt: Attempt, site: _Site) -> None:
         try:
             step()
         except Exception as error:  # the other steps must still be done
-            attempt.log.errors.append(f"could not be undone: {told(error)}")
+            attempt.log.errors.append(f"could not be undone: {in_words(error)}")

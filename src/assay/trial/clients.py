@@ -24,7 +24,7 @@ FAREWELL_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Heard:
+class Received:
     """What came from a client: a message, or None with the reason why no more will come."""
 
     client: int
@@ -47,7 +47,7 @@ class Crew:
 
     host: Host
     undo: Undo
-    inbox: queue.SimpleQueue[Heard] = field(default_factory=queue.SimpleQueue)
+    inbox: queue.SimpleQueue[Received] = field(default_factory=queue.SimpleQueue)
     token: str = field(default_factory=lambda: secrets.token_hex(8))
     """In the environment of every engine and of all that it starts."""
     _members: list[_Member] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Crew:
             member.ended = True
             member.process.kill()
 
-    def hear(self, timeout_s: float) -> Heard | None:
+    def hear(self, timeout_s: float) -> Received | None:
         """The next thing that any client said; None where nothing came in time."""
         try:
             return self.inbox.get(timeout=timeout_s)
@@ -115,15 +115,15 @@ class Crew:
                 self._put(index, None, f"its output cannot be read ({error})")
                 return
             if line is None:
-                self._put(index, None, "its process has ended")
+                self._put(index, None, "its process ended")
                 return
             message = parse(line)
-            self._put(index, message, f"said what is no message: {line[:80]!r}")
+            self._put(index, message, f"sent no valid message: {line[:80]!r}")
             if message is None:
                 return
 
     def _put(self, index: int, message: Message | None, reason: str) -> None:
-        self.inbox.put(Heard(client=index, message=message, at_ns=self.host.monotonic_ns(), reason=reason))
+        self.inbox.put(Received(client=index, message=message, at_ns=self.host.monotonic_ns(), reason=reason))
 
 
 def parse(line: str) -> Message | None:

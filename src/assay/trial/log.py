@@ -24,7 +24,7 @@ from assay.records import (
     Trial,
     missing_on,
 )
-from assay.trial import programs
+from assay.trial import trial_facts
 from assay.trial.phase import Performed
 from assay.trial.protocol import ClientState, clock_of
 
@@ -54,7 +54,7 @@ class Log:
     facts: list[Fact] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
-    versions: dict[str, str] = field(default_factory=programs.versions)
+    versions: dict[str, str] = field(default_factory=trial_facts.versions)
     clocks: dict[str, HostClock] = field(default_factory=dict)
     """The best comparison of each host's clock with ours."""
 
@@ -87,7 +87,7 @@ class Log:
 
     def fail(self, error: Exception) -> None:
         """Note an error that ended the trial. One that is none of ours tells where it came from."""
-        self.end(Outcome.FAILED, told(error))
+        self.end(Outcome.FAILED, in_words(error))
 
     def interrupt(self) -> None:
         """Note that a person or the system ended the trial."""
@@ -129,7 +129,7 @@ class Log:
         )
 
 
-def told(error: Exception) -> str:
+def in_words(error: Exception) -> str:
     """An error in words; of one that Assay did not foresee also its kind and the place in the source."""
     if isinstance(error, AssayError):
         return str(error)

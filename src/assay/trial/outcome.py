@@ -9,7 +9,9 @@ from typing import Any
 from assay.catalogue import Workload
 from assay.errors import EvidenceError
 from assay.evidence import reports
-from assay.records import Outcome, Value
+from assay.records import Outcome, PhasePlan, StopRule, Value
+from assay.settings.load import scheduled_ns
+from assay.trial.levels import whole
 from assay.trial.protocol import Message
 
 STDERR_SHOWN = 500
@@ -26,7 +28,7 @@ def judge(results: Mapping[int, Message], failures: Mapping[int, str], lost: fro
     for client, result in sorted(results.items()):
         broken += _errors(client, result)
         if result.get("stopped_by") == "limit":
-            cut.append(f"client {client} was stopped at its hard end, before its work was done")
+            cut.append(f"client {client} reached its time limit before its work was done")
     if broken:
         return Outcome.FAILED, "; ".join([*broken, *cut])
     return (Outcome.PARTIAL, "; ".join(cut)) if cut else (Outcome.FINISHED, None)
@@ -37,7 +39,7 @@ def _errors(client: int, result: Mapping[str, Any]) -> Iterator[str]:
     command = result.get("command")
     if command is not None and (command["status"] != 0 or command["signal"] is not None):
         ended = f"status {command['status']}" if command["signal"] is None else f"signal {command['signal']}"
-        said = (command["stderr"].strip() or command["stdout"].strip() or "it said nothing")[-STDERR_SHOWN:]
+        said = (command["stderr"].strip() or command["stdout"].strip() or "no output")[-STDERR_SHOWN:]
         yield f"client {client}: the command ended with {ended}: {said}"
     elif result.get("stopped_by") == "error":
         found = [f"{one['operation']} {one['path']}: {_reason(one)} ({one['count']} times)" for one in result.get("errors", ())]
@@ -46,7 +48,7 @@ def _errors(client: int, result: Mapping[str, Any]) -> Iterator[str]:
 
 def _reason(error: Mapping[str, Any]) -> str:
     """A record that was read and is not what was written has an error number that says nothing to a person."""
-    return "not what was written there" if error.get("what") == "verify" else os.strerror(error["errno"])
+    return "a record differs from the written data" if error.get("what") == "verify" else os.strerror(error["errno"])
 
 
 def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[int, Mapping[str, Any]]) -> dict[str, float]:
@@ -67,3 +69,11 @@ def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[in
         except EvidenceError as error:
             raise EvidenceError(f"client {client}: {error}") from error
     return reports.joined(each)
+
+
+def schedule_end_ns(plan: PhasePlan, knobs: Mapping[str, Value], start_ns: int) -> int | None:
+    """When the schedules of all clients end; None where they have none, or do not begin together."""
+    planned = {scheduled_ns(settings) for settings in plan.settings}
+    apart = whole(knobs, "start_delay") or any("start_delay_ns" in settings for settings in plan.settings)
+    length = planned.pop() if len(planned) == 1 and plan.stop is StopRule.TIME and not apart else None
+    return None if length is None else start_ns + length

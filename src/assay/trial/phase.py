@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Evidence, Host, Observer, Target, Undo, Workload
 from assay.errors import TrialError
-from assay.evidence.reports import told_readings
+from assay.evidence.reports import reported_readings
 from assay.observing.sampler import Sampler, Seen, looking
 from assay.records import (
     Direction,
@@ -28,12 +28,10 @@ from assay.records import (
     missing_on,
 )
 from assay.trial import cache_state, outcome, quiesce
-from assay.trial.dialogue import Dialogue
-from assay.trial.due import due_ns
+from assay.trial.dialogue import Dialogue, Stopper, in_turn, progress_report
 from assay.trial.events import Events, commands_of, values_of
 from assay.trial.harvest import Answer, Harvest, harvest
 from assay.trial.levels import whole
-from assay.trial.progress import Stopper, in_turn, teller
 from assay.trial.protocol import clock_of
 from assay.trial.rendezvous import State
 from assay.trial.steady import CELLS, Watch
@@ -116,7 +114,7 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         start_ns = _start(bench, job)
         sampler.start()
         events.start(start_ns)
-        _tell(bench, job, "running")
+        _progress(bench, job, "running")
         steady = _run(bench, job, start_ns)
         sampler.edge(Edge.LAST)
         drain_ns = _drain(bench, job)
@@ -139,9 +137,9 @@ class _Done:
 
 def _prepare(bench: Bench, job: Job) -> _Prepared:
     """Caches as asked, then quiet; the proof is taken again at the end of the wait."""
-    _tell(bench, job, "preparing")
+    _progress(bench, job, "preparing")
     made = cache_state.establish(bench.host, bench.target, bench.place, job.plan)
-    _tell(bench, job, "waiting for quiet")
+    _progress(bench, job, "waiting for quiet")
     longest = whole(job.spec.knobs, "quiesce")
     patience = quiesce.Patience() if longest is None else quiesce.Patience(longest_ns=longest)
     quiet = quiesce.wait(bench.host, bench.place, job.plan, patience)
@@ -165,7 +163,7 @@ def _subject(bench: Bench, job: Job) -> Subject:
 def _arm(bench: Bench, job: Job, sampler: Sampler) -> None:
     """Look, arm every client within the idle baseline, look again. Raises TrialError where one cannot be armed."""
     host, dialogue = bench.host, bench.dialogue
-    _tell(bench, job, "arming")
+    _progress(bench, job, "arming")
     sampler.begin(bench.undo)
     sampler.edge(Edge.QUIET)
     opened_ns = host.monotonic_ns()
@@ -215,7 +213,7 @@ def _round_ns(job: Job) -> int | None:
 def _run(bench: Bench, job: Job, start_ns: int) -> Stopper | None:
     """Listen until every client has ended; what stops them, where that is a steady state."""
     dialogue, round_ns = bench.dialogue, _round_ns(job)
-    tell = teller(bench.host, dialogue, lambda news: _tell(bench, job, "running", **news))
+    tell = progress_report(bench.host, dialogue, lambda news: _progress(bench, job, "running", **news))
     if round_ns is None:
         dialogue.drive(State.ENDED, meanwhile=tell)
         return None
@@ -231,7 +229,7 @@ def _drain(bench: Bench, job: Job) -> int | None:
     calls = bench.host.syscalls
     if calls is None or not changes or bench.place.directory is None:
         return None
-    _tell(bench, job, "draining")
+    _progress(bench, job, "draining")
     return calls.syncfs(bench.place.directory)
 
 
@@ -246,7 +244,7 @@ def _conclude(bench: Bench, job: Job, parts: tuple[_Prepared, Sampler, Events], 
         state, error = Outcome.PARTIAL, "; ".join(events.failures)
     values = outcome.reported(job.workload, job.spec.knobs, rendezvous.results) if state is Outcome.FINISHED else {}
     phase = _phase(bench, job, (prepared, done), gathered, values)
-    told = told_readings(phase, bench.host.name)
+    told = reported_readings(phase, bench.host.name)
     refusal = prepared.proof.refusal
     return Performed(
         phase=phase,
@@ -304,9 +302,9 @@ def _phase(bench: Bench, job: Job, how: tuple[_Prepared, _Done], gathered: list[
         values=values,
         steady=done.steady,
         within=job.plan.within,
-        due_ns=due_ns(job.plan, job.spec.knobs, start_ns),
+        due_ns=outcome.schedule_end_ns(job.plan, job.spec.knobs, start_ns),
     )
 
 
-def _tell(bench: Bench, job: Job, event: str, **more: object) -> None:
+def _progress(bench: Bench, job: Job, event: str, **more: object) -> None:
     bench.tell({"workload": job.spec.name, "phase": job.plan.name, "event": event, **more})

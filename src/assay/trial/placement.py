@@ -29,7 +29,7 @@ def place(host: Host, undo: Undo, trial_id: str, memory_bytes: int | None, group
         return None if group is None else Cgroup(paths=(group,))
     where = cgroups.hierarchy(host, "memory")
     if where is None:
-        raise RefusedError("found no memory control group on this host; expected one for the knob `memory`: drop the knob")
+        raise RefusedError("no memory control group on this host. Remove the knob `memory`.")
     shared = group is not None and where.version == 2
     path = group if shared and group is not None else cgroups.make_group(host, undo, where, f"trial-{trial_id}")
     _limit(host, path, where.version, memory_bytes)
@@ -75,7 +75,7 @@ def cpus(host: Host, wanted: Value) -> tuple[int, ...] | None:
     strange = [number for number in numbers if number not in allowed]
     if strange or not numbers:
         raise UsageError(
-            f"found cpus = {_written(wanted)}; expected numbers among {_ranges(allowed)}, which {host.name} allows us"
+            f"found cpus = {_written(wanted)}; expected numbers among {_ranges(allowed)}, the CPUs allowed on {host.name}"
         )
     return numbers
 
@@ -106,7 +106,7 @@ def _written(wanted: Value) -> str:
 
 def _spread(host: Host, allowed: Sequence[int], count: int) -> tuple[int, ...]:
     if not 1 <= count <= len(allowed):
-        raise UsageError(f"found cpus = {count}; expected 1 to {len(allowed)}: {host.name} allows us {_ranges(allowed)}")
+        raise UsageError(f"found cpus = {count}; expected 1 to {len(allowed)}: {host.name} allows {_ranges(allowed)}")
     rank = {number: sorted(_threads(host, number)).index(number) for number in allowed}
     return tuple(sorted(sorted(allowed, key=lambda number: (rank[number], number))[:count]))
 
@@ -123,7 +123,7 @@ def _allowed(host: Host) -> tuple[int, ...]:
     for line in host.read("/proc/self/status").splitlines():
         if line.startswith("Cpus_allowed_list:"):
             return tuple(parse_ranges(line.partition(":")[2]))
-    raise RefusedError("found no Cpus_allowed_list in /proc/self/status; expected Linux: leave `cpus` out on this host")
+    raise RefusedError("no Cpus_allowed_list in /proc/self/status. Remove the knob `cpus`.")
 
 
 def parse_ranges(text: str) -> Iterator[int]:

@@ -50,7 +50,7 @@ class Pace:
 
 WAITED_FOR = {State.GATHERING: Step.STARTED, State.ARMING: Step.ARMING, State.RUNNING: Step.RUNNING}
 """A state lasts until no client is at this step."""
-IN_WORDS = {State.GATHERING: "hello", State.ARMING: "armed", State.PROBING: "its clock", State.RUNNING: "its result"}
+IN_WORDS = {State.GATHERING: "hello", State.ARMING: "armed", State.PROBING: "clock", State.RUNNING: "result"}
 
 
 @dataclass(kw_only=True)
@@ -143,7 +143,7 @@ class Rendezvous:
             return ()
         before = one.step
         if not take(one, self._phase.name, message, now_ns):
-            return self._abandon(client, f"said {message.get('type')!r} while {before} in phase {self._phase.name!r}", now_ns)
+            return self._abandon(client, f"sent {message.get('type')!r} while {before} in phase {self._phase.name!r}", now_ns)
         return (*self._reply(client, message.get("type"), now_ns), *self._advance(now_ns))
 
     def lose(self, client: int, reason: str, now_ns: int) -> tuple[Instruction, ...]:
@@ -161,7 +161,7 @@ class Rendezvous:
         if now_ns <= self._phase.deadline_ns:
             due = self.state is State.RUNNING and now_ns >= self._phase.lease_due_ns
             return self._leases(now_ns) if due else ()
-        reason = f"waited in vain for {IN_WORDS[self.state]}"
+        reason = f"no {IN_WORDS[self.state]} in time"
         given_up: list[Instruction] = []
         for index in self._awaited():
             given_up += self._abandon(index, reason, now_ns)

@@ -1,6 +1,6 @@
 """Says when a phase is steady: adds up what the clients tell of their progress on one grid of rounds. No I/O.
 
-A phase is steady when the last five rounds meet the five-round criterion (statistics/steady.py) and MSER-5, asked over the
+A phase is steady when the last five rounds meet the five-round criterion (statistics/steadiness.py) and MSER-5, asked over the
 tenths of these rounds, finds no warm-up that fills half of them. The five rounds are asked and not the whole phase: their
 steadiness is what is claimed, and a phase with a long warm-up should not have to run as long again for it. A false alarm of
 MSER-5 costs a round more; a false calm would cost the figure.
@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from assay.records import SteadyState
-from assay.statistics.mser import mser5
-from assay.statistics.steady import ROUNDS, five_rounds
+from assay.statistics.steadiness import ROUNDS, five_rounds, mser5
 from assay.trial.protocol import ClientState
 
 CELLS = 10

@@ -59,6 +59,6 @@ def _refuse_elsewhere(host: Host, place: Place, tree: str) -> None:
     seen = host.run(["stat", "-L", "-c", "%d", "--", tree, place.address]).stdout.split()
     if len(set(seen)) > 1:
         raise TrialError(
-            f"found the tree {tree} on another file system than the target's {place.address}, whose devices are watched; "
-            f"expected both on one: a target of kind existing with path = {tree}"
+            f"the tree {tree} is on another file system than the target's {place.address}. "
+            f"Use a target of kind existing with path = {tree}."
         )

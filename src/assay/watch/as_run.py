@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from assay.evidence.reports import told_readings
+from assay.evidence.reports import reported_readings
 from assay.frozen import dataclass
 from assay.records import (
     ABSOLUTE,
@@ -269,7 +269,7 @@ def cached_share(watched: Watched) -> float | None:
 def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Observations:
     """What was observed, with what the tool says at L0 and the files' dirty pages; without an account that is not whole."""
     seen, account = watched.observations, watched.account
-    readings, missing = (*seen.readings, *told_readings(phase, HOST)), {one.key: one.reason for one in seen.missing}
+    readings, missing = (*seen.readings, *reported_readings(phase, HOST)), {one.key: one.reason for one in seen.missing}
     if account is None or account.lost:
         reason = watched.account_missing if account is None else account.lost_reason
         said = reason or "not every process was counted"

@@ -36,8 +36,8 @@ from assay.records import (
 from assay.records import Use as Used
 from assay.statistics.contrast import interval
 from assay.statistics.crossing import Band, crossings
-from assay.statistics.mean_interval import arithmetic_mean, geometric_mean
-from assay.statistics.welch_ratio import welch_ratio
+from assay.statistics.intervals import arithmetic_mean, geometric_mean
+from assay.statistics.ratio import welch_ratio
 
 HELD = 0.9
 """A curve below this share of what the resources let through at the least is held back by something that is not among them."""

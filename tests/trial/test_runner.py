@@ -27,7 +27,7 @@ from assay.records import (
     TargetSpec,
     WorkloadSpec,
 )
-from assay.trial.lab import Lab, needed_bytes, used_targets
+from assay.trial.runner import TrialRunner, needed_bytes, used_targets
 from trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, gone, trial
 
 SIZE = 8 * MIB
@@ -275,10 +275,10 @@ def test_an_event_that_does_not_happen_makes_the_run_partial(laboratory, event, 
 @pytest.mark.parametrize(
     ("mode", "outcome", "words"),
     [
-        ("debug", Outcome.FAILED, "expected a release build"),
+        ("debug", Outcome.FAILED, "for a release build"),
         ("refuses", Outcome.FAILED, "open /x: Permission denied"),
         ("garbage", Outcome.FAILED, "Segmentation fault"),
-        ("dies", Outcome.PARTIAL, "its process has ended"),
+        ("dies", Outcome.PARTIAL, "its process ended"),
         ("half", Outcome.PARTIAL, "client 1 was lost"),
         ("full", Outcome.FAILED, "No space left on device"),
     ],
@@ -343,7 +343,7 @@ def test_wrong_knobs_are_all_told_before_anything_is_set_up(tmp_path):
     nowhere = TargetSpec(name="gone", kind="directory", knobs={"path": str(tmp_path / "gone")})
     asked_for = experiment(tmp_path / "also-gone", bulk(), factors=(Factor(path="target", levels=("here", "gone")),))
     both = type(asked_for)(**{**vars(asked_for), "targets": (*asked_for.targets, nowhere)})
-    lab = Lab(experiment=both, host=HOST, ledger=None, scratch=str(tmp_path), engine="x", observers=())
+    lab = TrialRunner(experiment=both, host=HOST, ledger=None, scratch=str(tmp_path), engine="x", observers=())
     with pytest.raises(UsageError) as caught:
         lab.install()
     assert "target here" in str(caught.value)
@@ -509,7 +509,7 @@ def test_cpus_that_this_host_has_not_are_told_before_anything_is_set_up(laborato
 def test_limits_of_devices_that_are_not_there_are_told_before_anything_is_set_up(tmp_path):
     limits = {"local.lo": "1GbE", "local.loop77": "1 GB/s", "filer.sda": "SATA-3", "local.nosuchdisk": "100 MB/s"}
     asked = replace(experiment(tmp_path, bulk()), limits=limits)
-    lab = Lab(experiment=asked, host=HOST, ledger=None, scratch=str(tmp_path), engine="x", observers=())
+    lab = TrialRunner(experiment=asked, host=HOST, ledger=None, scratch=str(tmp_path), engine="x", observers=())
     with pytest.raises(UsageError) as caught:
         lab.install()
     (line,) = str(caught.value).splitlines()

@@ -1,20 +1,22 @@
-"""What no file of a host tells of a prepared target: features of its file system, space, semantics, the cards on the way to it.
+"""What is so before a trial and no observer tells: the target's file system and network cards, the programs of the load, Assay.
 
-Asked once before each trial; what cannot have changed since the host started is asked once a boot.
+What cannot have changed since the host started is asked once a boot.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator, Sequence
+import platform
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Host, Target
+from assay.catalogue import Host, Order, Target, Workload
 from assay.errors import AssayError
 from assay.machine import host_facts
 from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.stack import mount_of
-from assay.records import EndpointKind, Fact, FactClass, Place, When
+from assay.records import Endpoint, EndpointKind, Fact, FactClass, Place, Value, When, WorkloadSpec
 
 FRESH = ("loop", "ram", "zram", "nbd", "dm-")
 """What lies on such devices may have been made a moment ago; what lies on others stays what it is until the next boot."""
@@ -26,7 +28,7 @@ SWITCHES = {"offload": "-k", "ring": "-g", "coalesce": "-c"}
 Pairs = Iterator[tuple[str, str]]
 
 
-def facts(host: Host, target: Target, place: Place) -> Iterator[Fact]:
+def target_facts(host: Host, target: Target, place: Place) -> Iterator[Fact]:
     """Everything that is asked, of the class performance but for the space that is free."""
     boot = _boot(host)
     performance = [*features(host, place, boot), *filesystem_semantics(host, target, place), *cards(host, place, boot)]
@@ -90,3 +92,62 @@ def _output(host: Host, argv: Sequence[str]) -> str:
 def _once(host: Host, _boot_id: str, argv: tuple[str, ...]) -> str:
     """The same, asked once a boot."""
     return _output(host, argv)
+
+
+DISTRIBUTION = "assay-lab"
+CHOOSES = ("argv", "env", "variables.")
+"""Knobs of an external command that decide which program it is."""
+
+
+def versions() -> dict[str, str]:
+    """What runs the lab: Assay and Python."""
+    from importlib import metadata  # not needed where nothing is run
+
+    try:
+        own = metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        own = "not installed"
+    return {"assay": own, "python": platform.python_version()}
+
+
+def programs(host: Host, workload: Workload, spec: WorkloadSpec, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
+    """`program.WORKLOAD` -> path and size of what an external command starts; nothing for an engine of our own.
+
+    The path is the one that its links lead to. The directory of the trial has another name in every trial and is left out.
+    """
+    if workload.parse is None:
+        return
+    order = Order(workload=spec.name, knobs=spec.knobs, endpoints=(endpoint,), seed=0)
+    for plan in workload.phases(order):
+        argv, env = plan.settings[0].get("argv"), plan.settings[0].get("env")
+        if isinstance(argv, Sequence) and argv:
+            path = _found(host, str(argv[0]), endpoint.address, env if isinstance(env, Mapping) else {})
+            yield f"program.{spec.name}", _path_and_size(host, path, endpoint.address) if path else f"{argv[0]}: not found"
+
+
+def inputs(workload: Workload, spec: WorkloadSpec, levels: Mapping[str, Value]) -> Iterator[tuple[str, str, FactClass]]:
+    """`KNOB.WORKLOAD`, content and class of each file that a knob names, so that another content of it shows."""
+    for knob, content in workload.inputs(spec.knobs).items():
+        yield f"{knob}.{spec.name}", content, fact_class(spec, levels, (knob,))
+
+
+def fact_class(spec: WorkloadSpec, levels: Mapping[str, Value], knobs: tuple[str, ...] = CHOOSES) -> FactClass:
+    """What a factor chooses by one of these knobs is the difference that was asked for; any other is one that counts."""
+    chosen = any(path.startswith(f"{spec.name}.{knob}") for path in levels for knob in knobs)
+    return FactClass.IDENTITY if chosen or "workload" in levels else FactClass.PERFORMANCE
+
+
+def _found(host: Host, name: str, directory: str, env: Mapping[str, str]) -> str | None:
+    """Where the command lies, as execvp looks for it from its directory; None where it is not there."""
+    folders = [""] if "/" in name else (env.get("PATH") or host.run(["printenv", "PATH"]).stdout.strip()).split(":")
+    paths = (posixpath.join(directory, folder, name) for folder in folders)
+    return next((path for path in paths if host.run(["test", "-f", path, "-a", "-x", path], check=False).status == 0), None)
+
+
+def _path_and_size(host: Host, path: str, directory: str) -> str:
+    try:
+        real = host.real_path(path)
+        size = host.run(["stat", "-L", "-c", "%s", "--", real]).stdout.strip()
+    except (AssayError, OSError) as error:
+        return f"{path}: unknown: {error}"
+    return f"{real.replace(host.real_path(directory), '{directory}')}, {size} bytes"

@@ -6,7 +6,7 @@ the trial after its teardown; the run then says `interrupted`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from assay import catalogue
@@ -14,14 +14,14 @@ from assay.catalogue import Host, Observer, Setting, Undo
 from assay.errors import TrialError, UsageError
 from assay.observing import sampler
 from assay.records import Experiment, Observations, Run, TargetSpec, Trial
-from assay.trial import nominal, placement
+from assay.trial import placement
 from assay.trial.attempt import Attempt, OnProgress, live
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log
 
 
 @dataclass(kw_only=True)
-class Lab:
+class TrialRunner:
     """What all trials of an experiment share. `install` once, `run` each trial, `remove` at the end, also after a failure."""
 
     experiment: Experiment
@@ -37,7 +37,7 @@ class Lab:
     def install(self) -> None:
         """Set up every target that a trial may ask for. Raises UsageError with all that is wrong, before anything is set up."""
         used = used_targets(self.experiment)
-        mistakes = [*placement.mistakes(self.host, self.experiment), *nominal.mistakes(self.host, self.experiment)]
+        mistakes = [*placement.mistakes(self.host, self.experiment), *unknown_limits(self.host, self.experiment)]
         mistakes += [
             f"target {spec.name}: {mistake}"
             for spec in used
@@ -125,3 +125,25 @@ def needed_bytes(experiment: Experiment) -> int:
         workload = catalogue.find("workloads", spec.kind)
         needed += workload.space({"clients": most, **catalogue.resolved(workload.knobs, spec.knobs)})
     return needed
+
+
+BLOCK, NETWORK = "/sys/class/block", "/sys/class/net"
+
+
+def unknown_limits(host: Host, experiment: Experiment) -> tuple[str, ...]:
+    """What is wrong with the names of `[limits]` on this host; those of other hosts are theirs to judge. Changes nothing.
+
+    A loop device need not be there yet: a target may make it.
+    """
+    return tuple(_unknown_limits(host, experiment))
+
+
+def _unknown_limits(host: Host, experiment: Experiment) -> Iterator[str]:
+    for limit in experiment.limits:
+        name = limit.removeprefix(f"{host.name}.")
+        if name == limit or name.startswith("loop"):
+            continue
+        if not any(name in host.list(place) for place in (BLOCK, NETWORK)):
+            disks = [disk for disk in host.list(BLOCK) if not disk.startswith(("loop", "ram"))]
+            there = ", ".join((*disks, *host.list(NETWORK))) or "none"
+            yield f'found limit "{limit}"; expected a block device or a network interface of {host.name}: {there}'

@@ -80,3 +80,13 @@ def _residual_square(arms: Sequence[Sequence[float]]) -> float:
         for arm, of_arm in zip(arms, of_arms, strict=True)
         for value, of_block in zip(arm, of_blocks, strict=True)
     )
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """The p-values adjusted by Holm's procedure, in the order given."""
+    adjusted = [1.0] * len(p_values)
+    highest = 0.0
+    for rank, position in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[position]))
+        adjusted[position] = highest
+    return tuple(adjusted)
