@@ -237,7 +237,7 @@ def test_a_rate_of_which_storage_saw_nothing_is_proved_wrong():
     written = judged(
         but(BOAST, operation="write", values={"write.bytes_per_s": 4e9}, claim=Claim(durability=Durability.STABLE_MEDIA))
     )
-    assert "dirtied" in written.statement
+    assert "made dirty" in written.statement
     assert judged(but(BOAST, storage_bytes=36_000)).bound.high == pytest.approx(36_000 / 0.3)
 
 
