@@ -52,7 +52,7 @@ def reasons(news):
 def test_a_block_starts_only_if_the_longest_so_far_fits_the_rest_of_the_budget(bench, asked):
     runs, news = conducted(bench, asked, sleep="1")
     (reason,) = reasons(news)
-    assert "left of the budget" in reason
+    assert "of the budget are left" in reason
     assert 2 <= len({run["trial"]["id"] for run in runs}) <= 7
 
 

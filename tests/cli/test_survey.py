@@ -206,7 +206,7 @@ def test_an_ordinary_user_is_told_what_could_not_be_read():
         (bench.home / "tree" / "closed").chmod(0o700)
         done = bench.run("survey", "tree")
         assert done.returncode == 0, done.stderr
-        assert "In all 1 file, 10 B" in done.stdout
+        assert "Total: 1 file, 10 B" in done.stdout
         assert "the figures are too low: 1 path (tree/closed: Permission denied)" in done.stdout
         assert "Access times of 1 directory" in done.stdout
         listed = bench.run("survey", "tree", "--list")

@@ -1,11 +1,13 @@
 """The whole page, in text and in a browser."""
 
+import functools
 import itertools
 import re
 
 import pytest
 
 from assay.errors import MissingError
+from assay.notebook.read import MOST_REMEMBERED
 from assay.report import bundle, page
 from assay.report.inputs import Pictures
 from report import fixture
@@ -111,11 +113,11 @@ def test_missing_bundle_is_named(tmp_path, monkeypatch):
         written(tmp_path, fixture.results(1))
 
 
-def test_load_is_asked_once_a_run(tmp_path):
+def test_the_evidence_of_a_run_is_read_once_by_what_the_notebook_remembers(tmp_path):
     results = fixture.results()
     asked = []
     load = fixture.loader(results)
-    page.render(results, lambda run: asked.append(run) or load(run), Pictures())
+    page.render(results, functools.lru_cache(MOST_REMEMBERED)(lambda run: asked.append(run) or load(run)), Pictures())
     assert len(asked) == len(set(asked)) > 0
 
 
