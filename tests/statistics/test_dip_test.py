@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.statistics.dip_test import CRITICAL, critical, dip, has_several_modes, modes
@@ -49,6 +49,7 @@ def distances(n, mode):
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 400), min_size=4, max_size=12, unique=True))
+@example([0, 26, 106, 131, 152, 193, 273])
 def test_it_is_the_distance_to_the_nearest_distribution_with_one_mode(values):
     assert dip([float(value) for value in values]) == pytest.approx(by_linear_programs(values), abs=1e-7)
 

@@ -61,8 +61,8 @@ def dip(values: Sequence[float]) -> float:
     while True:
         convex = hull([(places[i], before[i]) for i in range(low, high + 1)], upper=False)
         concave = hull([(places[i], after[i]) for i in range(low, high + 1)], upper=True)
-        inside = range(low, high + 1)
-        gaps = {i: along(concave, places[i]) - along(convex, places[i]) for i in inside}
+        corners = sorted({bisect.bisect_left(places, x) for x, _ in (*convex, *concave)})
+        gaps = {i: along(concave, places[i]) - along(convex, places[i]) for i in corners}
         widest = max(gaps, key=lambda i: gaps[i])
         if gaps[widest] <= largest:
             return largest / 2
@@ -76,7 +76,10 @@ def dip(values: Sequence[float]) -> float:
 
 
 def modal(places: Sequence[float], hulls: tuple[Sequence[Point], Sequence[Point]], widest: int) -> tuple[int, int]:
-    """The modal interval around the place where the hulls are widest apart: between their nearest corners."""
+    """The modal interval around the corner where the hulls are widest apart: from there to the nearest corner of the other hull.
+
+    Only a corner will do: where the hulls run parallel, rounding may make any place between two corners the widest.
+    """
     convex, concave = ([corner[0] for corner in one] for one in hulls)
     at = places[widest]
     if at in convex:
