@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.catalogue.fio_groups import OBJECTS, Manner, named_groups
+from assay.catalogue.printed import OBJECTS, Manner, named_groups
 
 MANNERS = st.builds(
     Manner,

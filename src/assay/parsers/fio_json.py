@@ -17,19 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.fio_groups import Manner, named_groups
-from assay.catalogue.printed import calls, file_option
+from assay.catalogue.printed import PERCENTILES, Manner, file_option, json_number, named_groups, prints
 from assay.errors import EvidenceError
 
-PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 LONGEST = 1 << 26
 """Characters of output that are parsed: a json+ report of hundreds of jobs is smaller."""
 Row = Mapping[str, Any]
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for JSON output of fio."""
-    return calls(argv, "fio") and '"fio version"' in output
 
 
 def parse(text: str) -> Mapping[str, float]:
@@ -146,9 +139,10 @@ def _at(bins: Mapping[int, int], percent: float) -> float:
 
 def _number(value: object) -> float:
     """Return a finite, non-negative number that is not a boolean."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    number = json_number(value)
+    if not math.isfinite(number) or number < 0:
         raise ValueError(f"{value!r} as a number")
-    return float(value)
+    return number
 
 
 def _whole(value: object) -> int:
@@ -163,7 +157,7 @@ def resolution(text: str) -> Mapping[str, float]:
 
 PARSER = Parser(
     name="fio_json",
-    recognises=recognises,
+    recognises=prints(("fio",), '"fio version"'),
     parse=parse,
     resolution=resolution,
     result_file=file_option("fio", "--output"),
