@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, overload
 
 from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, TrialCase
-from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls
+from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls, needs_assay, needs_file
 from assay.catalogue.knobs import FREE, PLACEMENT, TIMING, Knob, KnobKind, resolved
 from assay.catalogue.plugs import (
     Beside,

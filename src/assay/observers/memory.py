@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
 from assay.evidence.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
 
@@ -38,11 +38,6 @@ SOURCES = {
     "dentries": DENTRIES,
 }
 """Metric -> its file."""
-
-
-def available(host: Host) -> str | None:
-    """Return why the host's memory is invisible; None if it can be read."""
-    return None if host.exists(MEMINFO) else "/proc/meminfo does not exist: the host's memory is invisible"
 
 
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
@@ -104,7 +99,7 @@ OBSERVER = Observer(
     ),
     watch=Watch.ALWAYS,
     cost="35 µs CPU per look",
-    available=available,
+    available=needs_file(MEMINFO, "the host's memory is invisible"),
     read=read,
     parse=parse,
     every_s=1.0,
