@@ -130,15 +130,14 @@ def put_live(connection: sqlite3.Connection, row: Mapping[str, object]) -> None:
     connection.execute("DELETE FROM live WHERE id <= ?", ((cursor.lastrowid or 0) - LIVE_ROWS,))
 
 
+def read_only(folder: Path) -> closing[sqlite3.Connection]:
+    """Return the index for a reader, who hardly waits for the writer. Raises sqlite3.Error, also where there is no index."""
+    return closing(sqlite3.connect(f"{(folder / INDEX).resolve().as_uri()}?mode=ro", uri=True, timeout=1))
+
+
 def overview(folder: Path, ruleset: str) -> Overview | None:
     """Return what the index says of runs, and of verdicts by a ruleset (its folder name); None where it cannot be read."""
-    path = folder / INDEX
-    if not path.is_file():
-        return None
-    with (
-        suppress(sqlite3.Error),
-        closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)) as connection,
-    ):
+    with suppress(sqlite3.Error), read_only(folder) as connection:
         outcomes = dict(connection.execute("SELECT outcome, count(*) FROM runs GROUP BY outcome").fetchall())
         verdicts = connection.execute(
             "SELECT state, count(*) FROM verdicts WHERE ruleset = ? GROUP BY state", (ruleset,)
@@ -150,13 +149,7 @@ def overview(folder: Path, ruleset: str) -> Overview | None:
 
 def live(folder: Path, after: int = 0) -> tuple[tuple[int, str, object], ...]:
     """Live rows after a number: (number, time, row); empty where there are none or the index cannot be read."""
-    path = folder / INDEX
-    if not path.is_file():
-        return ()
-    with (
-        suppress(sqlite3.Error),
-        closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)) as connection,
-    ):
+    with suppress(sqlite3.Error), read_only(folder) as connection:
         rows = connection.execute("SELECT id, at_utc, row FROM live WHERE id > ? ORDER BY id", (after,)).fetchall()
         return tuple((number, at_utc, json.loads(row)) for number, at_utc, row in rows)
     return ()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError, UsageError
-from assay.notebook import columns, layout, read
+from assay.notebook import files, layout, read
 from assay.notebook.tables import COLUMNS, FOLDER_ROWS, OF_RUN, PARQUET, RESULT_ROWS, RUN_ROWS, Row
 from assay.records import Results
 
@@ -40,13 +40,13 @@ def query(lab: Path, text: str) -> QueryResult:
     """
     import duckdb
 
-    connection = columns.connect()
+    connection = files.connect()
     try:
         fill(connection, kept(lab), wanted(text))
         connection.execute("SET enable_external_access=false; SET lock_configuration=true")
-        others = {statement.type.name for statement in connection.extract_statements(text)} - READING
-        if others:
-            raise duckdb.PermissionException(f"{', '.join(sorted(others))}: the tables are read-only")
+        kinds = {statement.type.name for statement in connection.extract_statements(text)} - READING
+        if kinds:
+            raise duckdb.PermissionException(f"{', '.join(sorted(kinds))}: the tables are read-only")
         found = connection.execute(text if connection.extract_statements(text) else "an empty query")
         names = tuple(column[0] for column in found.description or ())
         return QueryResult(columns=names, rows=tuple(found.fetchall()))
@@ -116,7 +116,7 @@ def fill_parquet(connection: duckdb.DuckDBPyConnection, table: str, folder: Path
         path = layout.attempt_folder(folder, run) / file
         connection.execute(
             f"INSERT INTO {table} SELECT ?, ?, * FROM read_parquet(?)",  # noqa: S608 - a table of ours
-            [folder.name, run, columns.literal(path)],
+            [folder.name, run, files.literal(path)],
         )
 
 
