@@ -128,22 +128,22 @@ def test_a_precision_without_a_bound_keeps_the_digest_that_it_had() -> None:
 
 
 def test_a_fixed_number_of_blocks_ends() -> None:
-    assert planning.may_start_block(BASE, Standing(blocks_done=4, elapsed_ns=10**15, longest_block_ns=10**14))
+    assert planning.reason_to_stop(BASE, Standing(blocks_done=4, elapsed_ns=10**15, longest_block_ns=10**14)) is None
     assert planning.reason_to_stop(BASE, Standing(blocks_done=5, elapsed_ns=0, longest_block_ns=0)) == "all 5 blocks are done"
 
 
 def test_a_block_starts_only_if_the_longest_fits_the_rest() -> None:
     hour = replace(BASE, repeats=None, budget_ns=3600 * 10**9)
-    assert planning.may_start_block(hour, Standing(blocks_done=0, elapsed_ns=0, longest_block_ns=10**15))
-    assert planning.may_start_block(hour, Standing(blocks_done=5, elapsed_ns=3000 * 10**9, longest_block_ns=600 * 10**9))
+    assert planning.reason_to_stop(hour, Standing(blocks_done=0, elapsed_ns=0, longest_block_ns=10**15)) is None
+    assert planning.reason_to_stop(hour, Standing(blocks_done=5, elapsed_ns=3000 * 10**9, longest_block_ns=600 * 10**9)) is None
     reason = planning.reason_to_stop(hour, Standing(blocks_done=5, elapsed_ns=3001 * 10**9, longest_block_ns=600 * 10**9))
     assert reason == "the longest block took 600 s, 599 s of the budget are left"
 
 
 def test_sittings_share_a_budget() -> None:
     shared = replace(BY_HAND, repeats=None, budget_ns=300)
-    assert planning.may_start_block(shared, Standing(blocks_done=1, elapsed_ns=50, longest_block_ns=50))
-    assert not planning.may_start_block(shared, Standing(blocks_done=1, elapsed_ns=51, longest_block_ns=50))
+    assert planning.reason_to_stop(shared, Standing(blocks_done=1, elapsed_ns=50, longest_block_ns=50)) is None
+    assert planning.reason_to_stop(shared, Standing(blocks_done=1, elapsed_ns=51, longest_block_ns=50)) is not None
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_precision_ends_after_six_blocks_and_two_looks(done: int, width: float |
     standing = Standing(
         blocks_done=done, elapsed_ns=0, longest_block_ns=0, half_width_share=width, half_width_before_share=before
     )
-    assert planning.may_start_block(precise, standing) is more
+    assert (planning.reason_to_stop(precise, standing) is None) is more
 
 
 def test_what_is_known_is_named_as_what_it_is() -> None:

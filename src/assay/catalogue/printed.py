@@ -7,7 +7,6 @@ A parser only defines a function that yields `(OPERATION.FIGURE, Printed)` pairs
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -106,6 +105,8 @@ def both_sides(**figures: Printed) -> Iterator[tuple[str, Printed]]:
 
 def json_report(text: str) -> Mapping[str, Any]:
     """Return the JSON object in an output; the text around it is ignored. Raises ValueError."""
+    import json  # most tools print none, and `assay stat` starts without it
+
     report: Mapping[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
     return report
 

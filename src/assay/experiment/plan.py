@@ -109,11 +109,6 @@ def _precise(experiment: Experiment) -> str:
     return "every figure" if experiment.compare is None else "every contrast"
 
 
-def may_start_block(experiment: Experiment, standing: Standing) -> bool:
-    """Return whether one more block of this sitting may start; the first always may."""
-    return reason_to_stop(experiment, standing) is None
-
-
 def _open_ended(experiment: Experiment, trials_per_block: int) -> int:
     if experiment.repeats is None and experiment.budget_ns is None:
         return DEFAULT_REPEATS

@@ -87,12 +87,6 @@ def put_in_place(made: Path, target: Path) -> None:
         path.rename(target / path.name)
 
 
-def cannot_write_to(target: Path, error: Exception) -> RefusedError:
-    """Return what to tell when an export cannot be written."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-    return RefusedError(f"{target}: not writable ({reason}). Free space, check permissions, or name another --to.")
-
-
 SCHEMA = 2
 """Version of the exported tables: higher where a column or table is renamed, removed or means something else.
 
@@ -146,7 +140,7 @@ def export(experiments: Sequence[sql.Kept], form: Format, target: Path, names: S
             list_files(temporary, listing(experiments, form, counts))
             put_in_place(temporary, target)
     except (OSError, sqlite3.Error) as error:
-        raise cannot_write_to(target, error) from error
+        raise files.cannot_write(target, error, "--to") from error
     return Exported(folder=target, rows=counts)
 
 
@@ -169,7 +163,7 @@ def written(experiments: Sequence[sql.Kept], form: Format, folder: Path, names: 
         list_runs(connection, experiments)
         return dict(WRITERS[form](connection, folder, [(name, table_query(connection, name, experiments)) for name in names]))
     except duckdb.Error as error:
-        raise cannot_write_to(folder, error) from error
+        raise files.cannot_write(folder, error, "--to") from error
     finally:
         connection.close()
 

@@ -122,10 +122,10 @@ def beside(target: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def cannot_write(path: Path, error: Exception) -> RefusedError:
-    """Return what to tell when a notebook cannot be written."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return RefusedError(f"{path}: not writable ({reason}). Free space, check permissions, or name another --lab.")
+def cannot_write(path: Path, error: Exception, option: str = "--lab") -> RefusedError:
+    """Return what to tell when a notebook or an export cannot be written; `option` names the place."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]
+    return RefusedError(f"{path}: not writable ({reason}). Free space, check permissions, or name another {option}.")
 
 
 def manifest_of(folder: Path) -> Mapping[str, object]:

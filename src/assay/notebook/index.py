@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from assay.errors import EvidenceError
+from assay.machine.stack import parse_mounts
 from assay.notebook.files import cannot_write
 from assay.notebook.layout import INDEX, run_id
 from assay.records import Run, Verdict
@@ -28,31 +30,16 @@ def is_network(folder: Path, mountinfo: str | None = None) -> bool:
     """Return whether the innermost mount that holds the folder is of a network file system; False where that cannot be read."""
     try:
         text = Path("/proc/self/mountinfo").read_text(encoding="utf-8") if mountinfo is None else mountinfo
-    except OSError:
+        return kind_of(folder.resolve(), text) in NETWORK_FILESYSTEMS
+    except (OSError, EvidenceError):
         return False
-    return kind_of(folder.resolve(), text) in NETWORK_FILESYSTEMS
 
 
 def kind_of(folder: Path, mountinfo: str) -> str | None:
-    """Return the file system of the innermost, last mounted mount point above a folder (proc_pid_mountinfo(5))."""
-    best: tuple[int, str | None] = (-1, None)
-    for line in mountinfo.splitlines():
-        before, dash, after = line.partition(" - ")
-        words = before.split()
-        if not dash or len(words) < 5 or not after.split():
-            continue
-        point = Path(unescape(words[4]))
-        depth = len(point.parts)
-        if depth >= best[0] and folder.is_relative_to(point):
-            best = (depth, after.split()[0])
-    return best[1]
-
-
-def unescape(text: str) -> str:
-    """Return a path of mountinfo, in which blanks and backslashes stand as octal numbers."""
-    for code, letter in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        text = text.replace(code, letter)
-    return text
+    """Return the file system of the innermost, last mounted mount point above a folder. Raises EvidenceError."""
+    lines = (line for line in mountinfo.splitlines() if " - " in line)
+    above = [mount for mount in parse_mounts("\n".join(lines)) if folder.is_relative_to(mount.point)]
+    return max(reversed(above), key=lambda mount: len(Path(mount.point).parts)).filesystem if above else None
 
 
 TABLES = """

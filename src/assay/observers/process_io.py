@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source
+from assay.catalogue import Evidence, Host, Observer, Source, needs_file
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Counters, Origin, counter, named_numbers, process_ways, readings, text_of, texts, why_not
 from assay.evidence.sources import PROCESS
@@ -19,11 +19,6 @@ from assay.records import Rung, Series, Snapshot, Subject
 KEYS = ("L1.read", "L1.write", "L2.read", "L2.write")
 WAYS = process_ways(Rung.SYSCALL, Rung.CLIENT_CACHE)
 SERIES = ("read_bytes", "write_bytes", "cancelled_write_bytes")
-
-
-def available(host: Host) -> str | None:
-    """Return why I/O accounting is missing; None if it exists."""
-    return None if host.exists("/proc/self/io") else "/proc/PID/io does not exist. Use a kernel with CONFIG_TASK_IO_ACCOUNTING."
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -79,7 +74,7 @@ OBSERVER = Observer(
         Source(keys="process.*", words="process counters over time", way=PROCESS),
     ),
     cost="3.7 µs CPU per look (one process)",
-    available=available,
+    available=needs_file("/proc/self/io", "bytes of processes are invisible. Use a kernel with CONFIG_TASK_IO_ACCOUNTING."),
     read=read,
     parse=parse,
     every_s=1.0,

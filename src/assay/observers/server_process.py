@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
 from assay.evidence.snapshots import (
     Counters,
     Origin,
@@ -40,11 +40,6 @@ SUBJECT = "server"
 GONE = tuple(map(os.strerror, (errno.ENOENT, errno.ESRCH)))
 Account = tuple[int, Counters]
 """The parent of a process, and its counters."""
-
-
-def available(host: Host) -> str | None:
-    """Return why I/O accounting is missing; None if it exists."""
-    return None if host.exists("/proc/self/io") else "/proc/PID/io does not exist. Use a kernel with CONFIG_TASK_IO_ACCOUNTING."
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -188,7 +183,7 @@ OBSERVER = Observer(
     ),
     watch=Watch.SERVER,
     cost="28 µs CPU per look (one process of one thread)",
-    available=available,
+    available=needs_file("/proc/self/io", "bytes of processes are invisible. Use a kernel with CONFIG_TASK_IO_ACCOUNTING."),
     read=read,
     parse=parse,
     every_s=1.0,
