@@ -78,8 +78,8 @@ def find(kind: Kind, name: str) -> Plug:
 
 def rules_of(scope: Scope) -> tuple[Rule, ...]:
     """The rules of one scope, by id. What says in its text that it has another scope is not imported, for that costs time."""
-    others = tuple(f"scope=Scope.{one.name}," for one in Scope if one is not scope)
-    likely = (name for name in names("rules") if not any(word in _text("rules", name) for word in others))
+    words = tuple(f"scope=Scope.{one.name}," for one in Scope if one is not scope)
+    likely = (name for name in names("rules") if not any(word in _text("rules", name) for word in words))
     return tuple(sorted((rule for name in likely if (rule := find("rules", name)).scope is scope), key=lambda rule: rule.id))
 
 

@@ -2,7 +2,7 @@
 
 A parser only defines a function that yields `(OPERATION.FIGURE, Printed)` pairs in base units. `reads` turns it into
 `Parser.parse` and `Parser.resolution`, which return finite, non-negative figures or raise EvidenceError; `prints` makes
-`Parser.recognises` from what the tool prints.
+`Parser.recognises` from what the tool prints. At the end is what the two parsers of fio share: the names of job groups.
 """
 
 from __future__ import annotations
@@ -217,9 +217,9 @@ def file_option(tool: str, *names: str) -> Callable[[Sequence[str]], str | None]
     return lambda argv: option(argv, *names) if calls(argv, tool) else None
 
 
-PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
+FIO_PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 """The percentiles of fio that are figures."""
-OBJECTS: Mapping[str, str] = {
+FIO_OBJECTS: Mapping[str, str] = {
     "filecreate": "create",
     "filestat": "stat",
     "filedelete": "unlink",
@@ -244,10 +244,10 @@ class Manner:
 
     def has(self, figure: str) -> bool:
         """Return True if a figure is valid: engines that move no data have no bytes."""
-        return self.engine not in OBJECTS or figure not in OF_DATA
+        return self.engine not in FIO_OBJECTS or figure not in OF_DATA
 
 
-def named_groups(side: str, manners: Mapping[Group, Manner]) -> dict[Group, str]:
+def fio_groups(side: str, manners: Mapping[Group, Manner]) -> dict[Group, str]:
     """Return the operation of each of fio's job groups, in order: `read` for a single group, `create` for one that creates files.
 
     Several groups are `read` and `random_read` by their pattern; a second one of the same name is `read_2`.
@@ -255,7 +255,7 @@ def named_groups(side: str, manners: Mapping[Group, Manner]) -> dict[Group, str]
     names, used = {}, Counter[str]()
     for group, manner in manners.items():
         several = len(manners) > 1 and manner.pattern.startswith("rand")
-        name = OBJECTS.get(manner.engine, f"random_{side}" if several else side)
+        name = FIO_OBJECTS.get(manner.engine, f"random_{side}" if several else side)
         used[name] += 1
         names[group] = name if used[name] == 1 else f"{name}_{used[name]}"
     return names

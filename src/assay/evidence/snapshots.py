@@ -60,7 +60,7 @@ def texts(read: Callable[[str], str], paths: Iterable[str]) -> dict[str, object]
 
 
 def named_texts(read: Callable[[str], str], files: Mapping[str, str]) -> dict[str, object]:
-    """Name -> text of the files that can be read, from name -> path."""
+    """Return name -> text of the files that can be read, from name -> path."""
     found = texts(read, files.values())
     return {name: found[path] for name, path in files.items() if isinstance(found[path], str)}
 
@@ -100,7 +100,7 @@ def rise(before: int, after: int, counter: str) -> int:
 
 
 def readings(origin: Origin, subject: str, looks: Sequence[tuple[Snapshot, Counters]], ways: Sequence[Way]) -> Iterator[Reading]:
-    """The rise of counters in each span; a way whose counters the kernel does not have is left out. Raises EvidenceError."""
+    """Yield the rise of counters in each span, without ways that the kernel does not count. Raises EvidenceError if one falls."""
     at = {snapshot.edge: counters for snapshot, counters in looks}
     for span, first, last in edges([snapshot for snapshot, _ in looks]):
         before, after = at[first.edge], at[last.edge]
@@ -167,7 +167,7 @@ def named_numbers(text: str, where: str) -> dict[str, int]:
 
 
 def paired_numbers(text: str, head: str, names: Mapping[str, str], where: str) -> dict[str, int]:
-    """Metric -> number from two lines that begin with `head`, one of names and one of numbers. Raises EvidenceError."""
+    """Parse two lines that begin with `head`, one of names and one of numbers, as metric -> number. Raises EvidenceError."""
     rows = [line.split()[1:] for line in text.splitlines() if line.startswith(head)]
     found = dict(zip(*rows, strict=True)) if len(rows) == 2 else {}
     if not set(names.values()) <= set(found):
@@ -189,7 +189,7 @@ INTERFACE_COLUMNS = {
 
 
 def interfaces(text: str, where: str) -> dict[str, Counters]:
-    """The counters of each network interface, from the text of /proc/net/dev. Raises EvidenceError."""
+    """Parse the counters of each network interface, as /proc/net/dev has them. Raises EvidenceError."""
     found: dict[str, Counters] = {}
     for line in text.splitlines()[2:]:
         name, colon, rest = line.partition(":")
@@ -201,7 +201,7 @@ def interfaces(text: str, where: str) -> dict[str, Counters]:
 
 
 def interface_ways(rung: Rung) -> tuple[Way, ...]:
-    """Received bytes are read, sent bytes written."""
+    """Return the ways past a network interface: received bytes are read, sent bytes written."""
     return (
         Way(rung=rung, direction=Direction.READ, bytes="rx_bytes", operations="rx_packets"),
         Way(rung=rung, direction=Direction.WRITE, bytes="tx_bytes", operations="tx_packets"),
@@ -209,9 +209,9 @@ def interface_ways(rung: Rung) -> tuple[Way, ...]:
 
 
 def process_ways(above: Rung, below: Rung) -> tuple[Way, ...]:
-    """What /proc/PID/io counts above and below the page cache; storage I/O is counted in whole pages.
+    """Return the ways that /proc/PID/io counts above and below the page cache.
 
-    One byte at each end of a transfer may count as a page.
+    The kernel counts storage I/O in whole pages of 4,096 bytes: one byte at each end of a transfer may count as a page.
     """
     return (
         Way(rung=above, direction=Direction.READ, bytes="rchar", operations="syscr"),
@@ -227,7 +227,7 @@ def trial_facts(
     values: Callable[[Snapshot], Mapping[str, str]],
     class_of: Callable[[str], FactClass],
 ) -> tuple[Fact, ...]:
-    """The facts of each look before and after a trial, by key; `values` gives those of one look."""
+    """Return the facts before and after a trial, sorted by key; `values` gives those of one look."""
     return tuple(
         Fact(
             host=host,

@@ -99,8 +99,8 @@ def rise(pid: int, now: Process, before: Look, gone: Sequence[Process]) -> dict[
     was = before.get(pid)
     past = [was, *gone] if was and was.started == now.started else []
     cpu = max(0, now.cpu_ns - sum(one.cpu_ns for one in past))
-    moved = {way: max(0, (getattr(now, way) or 0) - sum(getattr(one, way) or 0 for one in past)) for way in NOTHING}
-    return {"cpu_ns": cpu, "sure_cpu_ns": max(0, cpu - UNCERTAIN_NS), **moved}
+    passed = {way: max(0, (getattr(now, way) or 0) - sum(getattr(one, way) or 0 for one in past)) for way in NOTHING}
+    return {"cpu_ns": cpu, "sure_cpu_ns": max(0, cpu - UNCERTAIN_NS), **passed}
 
 
 def count(totals: dict[str, int], risen: Mapping[str, int], kind: str) -> None:

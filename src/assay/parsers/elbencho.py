@@ -95,9 +95,9 @@ def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[
     if operation is None or time is None:
         return
     elapsed = {"elapsed_ns": truncated(time, 1e6)} if int(time) else {}
-    moved = dict(_data_figures(cells, " write" if "MiB/s write" in cells or "MB/s write" in cells else ""))
-    if moved or operation in ("write", "read"):
-        yield operation, {**elapsed, **moved}
+    data = dict(_data_figures(cells, " write" if "MiB/s write" in cells or "MB/s write" in cells else ""))
+    if data or operation in ("write", "read"):
+        yield operation, {**elapsed, **data}
     if phase.startswith("RWMIX"):
         yield "read", {**elapsed, **dict(_data_figures(cells, " read"))}
     entries = next((cells[name] for name in ("Files/s", "Dirs/s", "entries/s") if name in cells), None)

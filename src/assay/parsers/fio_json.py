@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import PERCENTILES, Manner, file_option, json_number, named_groups, prints
+from assay.catalogue.printed import FIO_PERCENTILES, Manner, file_option, fio_groups, json_number, prints
 from assay.errors import EvidenceError
 
 LONGEST = 1 << 26
@@ -72,7 +72,7 @@ def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, 
             options = {**report.get("global options", {}), **job.get("job options", {})}
             pattern = options.get("rw", options.get("readwrite", ""))
             manners.setdefault(group, Manner(pattern=str(pattern), engine=str(options.get("ioengine", ""))))
-    names = named_groups(side, manners)
+    names = fio_groups(side, manners)
     yield from ((names[group], rows, manners[group]) for group, rows in busy.items())
 
 
@@ -115,15 +115,15 @@ def _percentiles(latencies: Sequence[Row]) -> Iterator[tuple[str, float]]:
     if len(latencies) == 1:
         percentiles = latencies[0].get("percentile", {})
         for text, figure in percentiles.items():
-            if float(text) in PERCENTILES:
-                yield f"latency_{PERCENTILES[float(text)]}_ns", _number(figure)
+            if float(text) in FIO_PERCENTILES:
+                yield f"latency_{FIO_PERCENTILES[float(text)]}_ns", _number(figure)
         return
     if not all("bins" in latency for latency in latencies):
         return
     bins: Counter[int] = Counter()
     for latency in latencies:
         bins.update({int(value): _whole(count) for value, count in latency["bins"].items()})
-    for percent, name in PERCENTILES.items():
+    for percent, name in FIO_PERCENTILES.items():
         yield f"latency_{name}_ns", _at(bins, percent)
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 from assay.catalogue import Parser
 from assay.catalogue.printed import (
-    PERCENTILES,
+    FIO_PERCENTILES,
     Manner,
     Printed,
     exact,
     file_option,
+    fio_groups,
     lines,
-    named_groups,
     power,
     printed,
     prints,
@@ -59,7 +59,7 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     manners = {line[1]: Manner(pattern=line[2], engine=line[3]) for line in planned}
     for side in ("read", "write"):
         found = {group: figures for (group, name), figures in sums.items() if name == side}
-        names = named_groups(side, {group: manners.get(group, Manner()) for group in found})
+        names = fio_groups(side, {group: manners.get(group, Manner()) for group in found})
         for group, figures in found.items():
             named = {**_of_jobs([job for job in jobs if job.group == group], side, figures["elapsed_ns"]), **figures}
             valid = {name: figure for name, figure in named.items() if manners.get(group, Manner()).has(name)}
@@ -137,8 +137,8 @@ def _within(job: Job, side: str, unit: str, row: str) -> str:
         return head[1]
     elif unit and side and "th=[" in row:
         for percent, value in CENTILE.findall(row):
-            if float(percent) in PERCENTILES:
-                job.sides[side][f"latency_{PERCENTILES[float(percent)]}_ns"] = printed(value, NS[unit])
+            if float(percent) in FIO_PERCENTILES:
+                job.sides[side][f"latency_{FIO_PERCENTILES[float(percent)]}_ns"] = printed(value, NS[unit])
         return unit
     return ""
 
