@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import DamagedError, RefusedError, UsageError
-from assay.notebook import files, layout, sql, tables
+from assay.notebook import files, layout, sql, stored, tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -195,7 +195,9 @@ def points(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     if not places:
         none = ", ".join(f'NULL::{kind.removesuffix("[]")} AS "{column}"' for column, kind in kinds.items())
         return f"{head}, {none} FROM files"
-    chosen = ", ".join(f'unnest("{name}") AS "{name}"' if kind.endswith("[]") else f'"{name}"' for name, kind in kinds.items())
+    chosen = ", ".join(
+        f'unnest("{name}") AS "{name}"' if kind.endswith("[]") else stored.column(name) for name, kind in kinds.items()
+    )
     paths = ", ".join(quoted(files.literal(Path(place) / file)) for place in places)
     found = f"read_parquet([{paths}], filename = true) AS found"
     return f"{head}, {chosen} FROM {found} JOIN files ON found.filename = files.place || '/{file}'"

@@ -227,7 +227,7 @@ def read_readings(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Re
 
 def read_series(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Series, ...]:
     """Return the series in a file. Raises DamagedError."""
-    return tuple(Series(**stored.series(row)) for row in list_rows(connection, path, SERIES_COLUMNS))
+    return tuple(Series(**row) for row in list_rows(connection, path, SERIES_COLUMNS))
 
 
 def read_histograms(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Histogram, ...]:
@@ -250,7 +250,7 @@ def fetch(connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[st
     """Return the columns of a Parquet file. Raises DamagedError."""
     import duckdb
 
-    names = ", ".join(f'"{name}"' for name in columns)
+    names = ", ".join(map(stored.column, columns))
     try:
         return take(connection.execute(f"SELECT {names} FROM read_parquet(?)", [literal(path)]))  # noqa: S608 - our own names
     except duckdb.Error as error:

@@ -68,10 +68,12 @@ def plan(values: Values) -> Values:
     return {**values, "trials": [*map(_trial, values["trials"])]}
 
 
-def series(values: Values) -> Values:
-    """A series."""
-    layer, metric = LAYERS.get(values["layer"], values["layer"]), values["metric"].replace(".band_", ".bucket_")
-    return {**values, "layer": layer, "metric": metric}
+def column(name: str) -> str:
+    """Return the SQL of a column of a Parquet file, with the words of today."""
+    if name == "layer":
+        words = " ".join(f"WHEN '{old}' THEN '{new}'" for old, new in LAYERS.items())
+        return f'CASE layer {words} ELSE layer END AS "layer"'
+    return "replace(metric, '.band_', '.bucket_') AS \"metric\"" if name == "metric" else f'"{name}"'
 
 
 def _trial(values: Values) -> Values:
