@@ -14,9 +14,9 @@ from pathlib import Path
 
 from assay.errors import RefusedError, UsageError
 from assay.plain import to_plain
-from assay.report import drawn as picture
+from assay.report import picture
 from assay.report.charts.figure import Table
-from assay.report.charts.matrix import Matrix, Share
+from assay.report.charts.matrix import Matrix, Share, drawn
 from assay.survey import result, wording
 from assay.survey.filters import Clock, Filters, Words, keeper, printable, resolve
 from assay.survey.result import Counting, FileSum, Survey, reaching
@@ -169,8 +169,16 @@ def write_picture(found: Survey, path: Path) -> None:
         ("By size", wording.SIZE_HEAD, wording.size_rows(found)),
     )
     numbers = tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in texts)
-    page = picture.MatrixPage(total=wording.total(found), tables=numbers, remarks=wording.remarks(found))
-    picture.write(picture.of_matrix(matrix(found), page), path)
+    drawing = matrix(found)
+    sheet = picture.Sheet(
+        title=drawing.title,
+        sentence=drawing.sentence,
+        note=wording.total(found),
+        drawn=drawn(drawing),
+        tables=numbers,
+        remarks=wording.remarks(found),
+    )
+    picture.write_sheet(sheet, path)
 
 
 def matrix(found: Survey) -> Matrix:

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from assay import units
-from assay.published import digits, statement
-from assay.published.digits import Interval, PrintedNumber
+from assay.published import statement, vocabulary
 from assay.published.statement import LABEL_ROLES, ClaimComparison, Leftover, PrintedFigure, Statement, Wire
-from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, QuantityKind, Role, unit_size
+from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, Interval, PrintedNumber, QuantityKind, Role, unit_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +31,8 @@ class Token:
 
 
 UNKNOWN = "unknown word"
-_NUMBER = re.compile(digits.NUMBER, re.ASCII)
-_RANGE = re.compile(rf"({digits.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9_]))\s*({digits.NUMBER})", re.ASCII)
+_NUMBER = re.compile(vocabulary.NUMBER, re.ASCII)
+_RANGE = re.compile(rf"({vocabulary.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9_]))\s*({vocabulary.NUMBER})", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[0-9]+(?:[.,][0-9]+){1,99}", re.ASCII)
 _LETTERS = re.compile(r"\s*([A-Za-zµμ/%]+)")
 _REST = re.compile(r"[^\s,;:()]+|[,;:()]")
@@ -63,10 +62,10 @@ def _wire(text: str, start: int) -> Token | None:
 
 
 def _clock(text: str, start: int) -> Token | None:
-    match = digits.CLOCK.match(text, start)
+    match = vocabulary.CLOCK.match(text, start)
     if match is None or text[match.end() : match.end() + 1].isalnum():
         return None
-    printed = digits.clock(match[0])
+    printed = vocabulary.clock(match[0])
     return None if printed is None else _figure(text, (start, match.end()), QuantityKind.TIME, (printed, printed), Fraction(1))
 
 
@@ -79,10 +78,10 @@ def _quantity(text: str, start: int) -> Token | None:
     whole = _DECIMAL_COMMA.match(text, start)
     if between is None and whole is not None and whole.end() > match.end():
         return _refused(text, start, whole.end(), "a decimal point, and commas only between thousands, are expected")
-    printed = tuple(digits.number(part) for part in (match.groups() if between else (match[0], match[0])))
+    printed = tuple(vocabulary.number(part) for part in (match.groups() if between else (match[0], match[0])))
     low, high = printed
     if low is None or high is None:
-        return _refused(text, start, match.end(), f"more than {digits.MOST_DIGITS} digits")
+        return _refused(text, start, match.end(), f"more than {vocabulary.MOST_DIGITS} digits")
     if low.value > high.value:
         return _refused(text, start, match.end(), "the lower end of a range is expected first")
     return _with_unit(text, start, match.end(), (low, high))
@@ -233,9 +232,9 @@ def _limited(figure: PrintedFigure, role: Role, word: Token) -> PrintedFigure:
     if role is Role.UNDER:
         return replace(where, limit=Role.UNDER, interval=Interval(low=Fraction(0), high=figure.value))
     if role is Role.ABOUT:
-        number = digits.NUMBER_AT.match(figure.text)
+        number = vocabulary.NUMBER_AT.match(figure.text)
         step = PrintedNumber(value=figure.value, interval=figure.interval)
-        rough = digits.roughly(number[0], step) if number is not None and figure.ends is None else step
+        rough = vocabulary.roughly(number[0], step) if number is not None and figure.ends is None else step
         return replace(where, interval=rough.interval)
     return replace(where, limit=Role.ABOVE, interval=Interval(low=figure.value, high=None))
 

@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from assay import links
 from assay.links import Link
-from assay.published.digits import Interval, PrintedNumber
-from assay.published.vocabulary import BASES, UNIT_PATTERNS, QuantityKind, Role, unit_size
+from assay.published.vocabulary import BASES, UNIT_PATTERNS, Interval, PrintedNumber, QuantityKind, Role, unit_size
 
 COUNT_WORDS: Mapping[str, int] = {"one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "dual": 2, "quad": 4}
 FIBRE_CHANNEL, ETHERNET = "GFC", "GbE"

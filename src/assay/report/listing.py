@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 from assay.answer import doubts, marks
 from assay.answer.scales import show, show_range
-from assay.answer.wording import comparison
-from assay.answer.wording.instead import instead
-from assay.answer.wording.labels import label as label_text
-from assay.answer.wording.labels import of_several, usual
+from assay.answer.wording import comparison, labels
 from assay.records import Cell, Experiment, Finding, Measure, Results, State, Verdict, VerdictState, worst
 from assay.report.charts import cells
 from assay.report.charts.figure import Figure
@@ -92,7 +89,7 @@ def measures(results: Results) -> Iterable[Section]:
                 heading=marks.measure(measure),
                 claim=marks.claim(measure.claim),
                 counts=counts[measure.name],
-                label=of_several(verdicts),
+                label=labels.of_several(verdicts),
                 figure=cells.figure(results, measure),
             )
 
@@ -130,7 +127,7 @@ def _all(results: Results, measure: Measure, here: Sequence[Cell], each: Sequenc
         value=show_range(min(one.value for one in known), max(one.value for one in known), known[0].unit) if known else "-",
         interval="smallest to largest estimate" if known else "n = 0",
         state=worst(states),
-        label=f"{usual([one for cell in here for one in _verdicts(results, cell)])} ({counts})",
+        label=f"{labels.usual([one for cell in here for one in _verdicts(results, cell)])} ({counts})",
     )
 
 
@@ -144,9 +141,11 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
         levels=marks.levels(results.experiment, cell.levels),
         claim=marks.claim(measure.claim),
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
-        interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", instead(here)) if part),
+        interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", labels.instead(here)) if part),
         state=state,
-        label="; ".join(filter(None, (of_several([one for one in here if one.state is state]), comparison.left_out(cell)))),
+        label="; ".join(
+            filter(None, (labels.of_several([one for one in here if one.state is state]), comparison.left_out(cell)))
+        ),
     )
 
 
@@ -234,7 +233,7 @@ def _row(name: str, levels: str, verdict: Verdict) -> VerdictRow:
         corrected=show(verdict.corrected, verdict.unit) if verdict.corrected is not None else "",
         bound=show_range(bound.low, bound.high, bound.unit) if bound else "",
         state=verdict.state,
-        label=label_text(verdict),
+        label=labels.label(verdict),
         rules=", ".join(dict.fromkeys(doubtful)),
     )
 
@@ -258,9 +257,9 @@ def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
 
 def _spec(experiment: Experiment, name: str, kind: str, knobs: object) -> str:
     assert hasattr(knobs, "items")
-    said = ", ".join(
+    texts = ", ".join(
         f"{knob} = {text}"
         for knob, value in knobs.items()
         if value is not None and (text := marks.level(experiment, f"{name}.{knob}", value))
     )
-    return f"{name}: {kind}" + (f" ({said})" if said else "")
+    return f"{name}: {kind}" + (f" ({texts})" if texts else "")

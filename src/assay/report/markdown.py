@@ -1,4 +1,4 @@
-"""The report as short Markdown: the answer, requirements, figures, what to distrust."""
+"""The report as short Markdown: the answer, requirements, figures, doubts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from assay.answer import marks
 from assay.answer.answer import Answer, answer
 from assay.answer.headlines import Headline, Line
 from assay.answer.scales import show, show_range, times
-from assay.answer.wording import comparison, doubts, effects, first_line, headlines, scaling
+from assay.answer.wording import comparison, effects, scaling, summary
 from assay.records import CourseState, Experiment, Results, VerdictState
-from assay.report import listing, steady
+from assay.report import listing, runs
 from assay.report.charts import forest, tornado
 
 MEANS = re.compile(
@@ -62,8 +62,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _lead(found: Answer) -> str:
     if not found.leads:
         return ""
-    opening = f"{first_line.opening(found)} [{found.leads[0].state.value}]"
-    return "\n".join((f"**{escape(opening)}**", *(f"- {escape(one)}" for one in first_line.following(found))))
+    opening = f"{summary.opening(found)} [{found.leads[0].state.value}]"
+    return "\n".join((f"**{escape(opening)}**", *(f"- {escape(one)}" for one in summary.following(found))))
 
 
 def _headlines(results: Results, found: Answer) -> str:
@@ -74,16 +74,16 @@ def _headlines(results: Results, found: Answer) -> str:
 
 def _group(experiment: Experiment, group: Headline) -> Iterator[str]:
     """The first lines of a measure, and how many more there are."""
-    named = f"- **{escape(first_line.named(group.measure))}:** "
-    for line in group.lines[: group.told]:
-        yield f"{named}{escape(str(headlines.line(experiment, line)))} ({because(line)})"
-    if len(group.lines) > group.told:
-        yield f"{named}{len(group.lines) - group.told} more below"
+    named = f"- **{escape(summary.named(group.measure))}:** "
+    for line in group.lines[: group.shown]:
+        yield f"{named}{escape(str(summary.line(experiment, line)))} ({because(line)})"
+    if len(group.lines) > group.shown:
+        yield f"{named}{len(group.lines) - group.shown} more below"
 
 
 def because(line: Line) -> str:
     """The verdict with its causes."""
-    causes = "; ".join(map(headlines.reason, line.reasons))
+    causes = "; ".join(map(summary.reason, line.reasons))
     return line.state.value + (f": {escape(causes)}" if causes else "")
 
 
@@ -121,7 +121,7 @@ def _comparisons(results: Results) -> str:
 def _steady(results: Results) -> str:
     lines = [
         f"- {escape(f'{one.title}, run {row.run}: {row.statement}')}"
-        for one in steady.steady(results)
+        for one in runs.steady(results)
         for row in one.rows
         if row.state is CourseState.NOT_STEADY
     ]
@@ -146,11 +146,11 @@ def _effects(results: Results) -> Iterator[str]:
             for each in pictures
             if each.name in (tornado.NAME + one.measure, tornado.NAME + one.measure + tornado.PAIRS)
         ]
-        told = [
+        texts = [
             f"{escape(effects.statement(results.experiment, one))} [{one.verdict.value}]",
             *(table(each.head, each.rows) for each in mine),
         ]
-        yield _titled(f"Which factors matter to {one.measure}", "\n\n".join(told))
+        yield _titled(f"Which factors matter to {one.measure}", "\n\n".join(texts))
 
 
 def _verdicts(results: Results, found: Answer) -> str:
@@ -159,10 +159,10 @@ def _verdicts(results: Results, found: Answer) -> str:
 
 
 def _doubts(found: Answer) -> str:
-    said = [f"- {escape(one)}" for one in doubts.losses(found.losses)]
-    said += [f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in found.doubts]
-    said += [f"- {escape(one)}" for one in doubts.reservations(found)]
-    return _titled("What to distrust", "\n".join(said))
+    texts = [f"- {escape(one)}" for one in summary.losses(found.losses)]
+    texts += [f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in found.doubts]
+    texts += [f"- {escape(one)}" for one in summary.reservations(found)]
+    return _titled("Doubts", "\n".join(texts))
 
 
 def _again(results: Results) -> str:

@@ -12,7 +12,6 @@ from datetime import datetime
 
 from assay.answer import marks
 from assay.answer.scales import DASH, Scale, scale_for, show
-from assay.answer.wording.methods import exclusion
 from assay.records import Experiment, Judged, Results, VerdictState, worst
 from assay.report.charts.dots import EXCLUDED, named, shapes
 from assay.report.charts.figure import Figure, Panel, Table
@@ -308,7 +307,7 @@ def _excluded(results: Results) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for cell in results.cells:
         for run, why in cell.excluded.items():
-            found.setdefault(run, {})[cell.measure] = exclusion(why)
+            found.setdefault(run, {})[cell.measure] = marks.exclusion(why)
     return found
 
 

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
-from assay.answer.wording.methods import exclusion
-from assay.answer.wording.methods import method as words
-from assay.records import Cell, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, Value, VerdictState
+from assay.records import Cell, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, VerdictState
 from assay.report.charts import dots, heatmap
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, heading, in_order, laid, nearest, positions, roles
+from assay.report.charts.roles import Key, Roles, heading, in_order, laid, nearest, positions, roles
 from assay.report.charts.theme import Row
 
 
@@ -41,7 +39,7 @@ def runs_of(results: Results, cell: Cell) -> tuple[Dot, ...]:
             continue
         value = cell.values.get(judged.id, verdict.value)
         why = cell.excluded.get(judged.id)
-        excluded = exclusion(why) if why else None if judged.id in cell.values else "does not count"
+        excluded = marks.exclusion(why) if why else None if judged.id in cell.values else "does not count"
         if value is not None:
             found.append(Dot(run=judged.id, value=value, state=verdict.state, excluded=excluded))
     return tuple(found)
@@ -83,7 +81,7 @@ def _axis(results: Results, measure: Measure, cells: Sequence[Cell], values: Seq
 
 def _panels(axis: _Axis, shown: Group) -> tuple[Panel, ...]:
     """Dots and intervals, a panel for each combination of the factors that are neither series nor axis."""
-    groups: dict[tuple[tuple[str, Value], ...], list[tuple[Cell, tuple[Dot, ...]]]] = {}
+    groups: dict[Key, list[tuple[Cell, tuple[Dot, ...]]]] = {}
     for cell, here in shown:
         groups.setdefault(axis.roles.panel_levels(cell.levels), []).append((cell, here))
     draw = _upright if axis.roles.along else _lying
@@ -127,12 +125,14 @@ def _caption(measure: Measure, cells: Sequence[Cell], grid: heatmap.Grid | None)
         return better
     ends = " Thin line: smallest to largest run." if grid is None else ""
     if all(cell.estimate is None or cell.estimate.low is None for cell in cells):
-        return f"{better} {'Tick' if grid is None else 'Cell'}: {words(method.method)}; too few runs for an interval.{ends}"
+        return (
+            f"{better} {'Tick' if grid is None else 'Cell'}: {marks.method(method.method)}; too few runs for an interval.{ends}"
+        )
     bar = "Bar:" if grid is None else "±: half the"
     largest = max((cell.high or 0.0 for cell in cells), default=0.0)
     wide = any(cell.estimate and (cell.estimate.high or 0.0) > BEYOND * largest > 0 for cell in cells)
     ends += " An interval that reaches the edge goes on beyond it." if wide and grid is None else ""
-    return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {words(method.method)}.{ends}"
+    return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {marks.method(method.method)}.{ends}"
 
 
 def _rows(axis: _Axis, group: Group, place: Mapping[int, float], gap: float) -> tuple[list[Row], list[Row]]:
@@ -275,7 +275,7 @@ def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: R
                 in_scale(cell.low, scale),
                 in_scale(cell.high, scale),
                 runs,
-                "; ".join(f"{run}: {exclusion(why)}" for run, why in cell.excluded.items()),
+                "; ".join(f"{run}: {marks.exclusion(why)}" for run, why in cell.excluded.items()),
             )
         )
     return Table(head=head, rows=tuple(rows))

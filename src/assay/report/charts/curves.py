@@ -9,10 +9,9 @@ from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, in_scale, scale_for
 from assay.records import Outcome, Results, Value
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, along, heading, in_order, roles
+from assay.report.charts.latency import MERGED
+from assay.report.charts.roles import Key, Roles, along, heading, in_order, roles
 from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours
-from assay.report.inputs import Curve
-from assay.report.selection import MERGED
 
 HEIGHT = 200
 BELOW = 100
@@ -20,7 +19,22 @@ POINTS = 3000
 """Points of all curves of one figure together; above it every nth point of each curve is drawn."""
 TABLE_ROWS = 12
 
-Group = tuple[tuple[str, Value], ...]
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """Time per operation of one run over the number of objects that exist, with the clients active at each point.
+
+    The sequences have equal lengths. Points with fewer active than all clients are drawn hollow.
+    """
+
+    run: str
+    """`0007/1`."""
+    workload: str
+    operation: str
+    objects: tuple[float, ...]
+    time_per_operation_ns: tuple[float, ...]
+    active_clients: tuple[int, ...]
+    clients: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +72,7 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
         longest=max((parts.name(levels[curve.run]) for curve in curves), key=len),
         step=max(1, -(-sum(len(curve.objects) for curve in curves) // POINTS)),
     )
-    groups: dict[Group, list[Curve]] = {}
+    groups: dict[Key, list[Curve]] = {}
     for curve in curves:
         groups.setdefault(along(drawing.roles, levels[curve.run]), []).append(curve)
     first = curves[0]
@@ -76,7 +90,7 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
     )
 
 
-def _pair(drawing: _Drawing, key: Group, curves: Sequence[Curve]) -> tuple[Panel, ...]:
+def _pair(drawing: _Drawing, key: Key, curves: Sequence[Curve]) -> tuple[Panel, ...]:
     last = max(curve.objects[-1] for curve in curves)
     x: Spec = {
         "field": "x",

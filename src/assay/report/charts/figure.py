@@ -37,6 +37,29 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Style:
+    """How a text is set; `fill` is a CSS variable or a colour."""
+
+    anchor: str = "start"
+    fill: str = "--muted"
+    size: int = 12
+    weight: int = 400
+
+
+QUIET = Style()
+INK = Style(fill="--ink")
+BOLD = Style(fill="--ink", weight=600)
+PLAIN = Style(anchor="end", fill="--ink")
+
+
+def text(x: float, y: float, words: str, style: Style) -> str:
+    """A text of SVG."""
+    colour = f"var({style.fill})" if style.fill.startswith("--") else style.fill
+    how = f'text-anchor="{style.anchor}" font-size="{style.size}" font-weight="{style.weight}" fill="{colour}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {how}>{escape(words)}</text>'
+
+
+@dataclass(frozen=True, kw_only=True)
 class Drawn:
     """A drawing of our own: what stands inside an SVG element of this size (pixels), its colours CSS variables."""
 

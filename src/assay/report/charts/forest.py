@@ -8,21 +8,19 @@ from dataclasses import dataclass
 from html import escape
 
 from assay.answer import marks
-from assay.answer.reasons import why
+from assay.answer.doubts import why
 from assay.answer.scales import NARROW
 from assay.answer.wording import comparison as sentence
-from assay.answer.wording.headlines import reason
+from assay.answer.wording.summary import reason
 from assay.measures import digits
 from assay.records import Comparison, Conclusion, Experiment, Results, Value, VerdictState
-from assay.report.charts.figure import Drawn, Figure, Table
-from assay.report.charts.matrix import PLAIN, QUIET, Style, text
+from assay.report.charts.figure import BOLD, PLAIN, QUIET, Drawn, Figure, Style, Table, text
 
 NAMES, TRACK, FIGURES, SAID = 200, 330, 150, 230
 """Pixels: conditions, the field of the intervals, ratio with interval, conclusion with verdict."""
 ROW, HEAD, TOP = 24, 30, 22
 GAP = 14
 NAME = "comparisons"
-BOLD = Style(fill="--ink", weight=600)
 
 
 def figure(results: Results) -> Figure | None:
@@ -214,7 +212,7 @@ def caption(groups: Iterable[Ratios], matters: float) -> str:
     """How the rows are read; `matters` is a share."""
     beyond = any(row.before or row.after for group in groups for row in group.rows)
     said = f"Ratio with its interval on a logarithmic axis. Shaded: differences under {100 * matters:g} %, which do not matter."
-    return said + (" An arrow stands for what goes on beyond the axis." if beyond else "")
+    return said + (" An arrow: the interval goes on beyond the axis." if beyond else "")
 
 
 def ratios(results: Results) -> tuple[Ratios, ...]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from assay.answer import marks
 from assay.answer.scales import Scale, after, in_scale, show, show_range
 from assay.measures import digits
-from assay.records import Cell, Dip, Estimate, Experiment, Factor, Results, Value, VerdictState, worst
+from assay.records import Cell, Dip, Estimate, Experiment, Factor, Results, VerdictState, worst
 from assay.report.charts.figure import Panel
-from assay.report.charts.roles import Roles, heading, in_order, numeric
+from assay.report.charts.roles import Key, Roles, heading, in_order, numeric
 from assay.report.charts.theme import Row, Spec, frame, rows_of
 
 LEAST = 3
@@ -80,7 +80,7 @@ def largest(factor: Factor) -> float:
 def panels(results: Results, cells: Sequence[Cell], parts: Grid, scale: Scale) -> tuple[Panel, ...]:
     """One map for each combination of the other factors; all share the ramp and the scale."""
     ramp = ramp_of([cell.estimate.value for cell in cells if cell.estimate])
-    groups: dict[tuple[tuple[str, Value], ...], list[Cell]] = {}
+    groups: dict[Key, list[Cell]] = {}
     for cell in cells:
         groups.setdefault(tuple((factor.path, cell.levels.get(factor.path)) for factor in parts.panels), []).append(cell)
     keys = in_order(Roles(series=None, along=None, panels=parts.panels, experiment=results.experiment), groups)

@@ -12,7 +12,7 @@ from assay.measures.latency import percentiles
 from assay.records import Judged, Observations, Results, Value, VerdictState
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, along, heading, in_order, roles
+from assay.report.charts.roles import Key, Roles, along, heading, in_order, roles
 from assay.report.charts.theme import SERIES, Row, Spec, end_text, frame, room, rows_of, series_colours, ticks
 
 HEIGHT = 200
@@ -22,10 +22,10 @@ STEPS = 40
 MARKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 Load = Callable[[str], Observations]
-Key = tuple[str, str]
+Counted = tuple[str, str]
 """Phase and operation."""
-
-
+MERGED = 60
+"""Most runs whose histograms are read; evenly spaced in their order above it."""
 MOST = 8
 """Most lines of a panel; of more some are drawn."""
 
@@ -44,7 +44,7 @@ class Line:
 
 def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) -> tuple[Figure, ...]:
     """One figure for each operation that was counted often enough; the runs of a group share their levels and are merged."""
-    lines: dict[Key, list[Line]] = {}
+    lines: dict[Counted, list[Line]] = {}
     for group in groups:
         for key, merged in _merged(group, load).items():
             if sum(merged.values()) > 2 * BEYOND:
@@ -53,7 +53,7 @@ def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) ->
     return tuple(_figure(parts, key, found) for key, found in lines.items())
 
 
-def _invalid(group: Sequence[Judged], key: Key) -> int:
+def _invalid(group: Sequence[Judged], key: Counted) -> int:
     """How many of the runs are INVALID in a measure of this operation."""
     phase, operation = key
     names = f"{phase.partition('.')[0]}.{operation}."
@@ -63,9 +63,9 @@ def _invalid(group: Sequence[Judged], key: Key) -> int:
     )
 
 
-def _merged(group: Sequence[Judged], load: Load) -> dict[Key, dict[int, int]]:
+def _merged(group: Sequence[Judged], load: Load) -> dict[Counted, dict[int, int]]:
     """Counts by the buckets' highest values, over all clients and runs."""
-    merged: dict[Key, dict[int, int]] = {}
+    merged: dict[Counted, dict[int, int]] = {}
     for judged in group:
         measured = {phase.name for phase in judged.run.phases if phase.measured}
         for histogram in load(judged.id).histograms:
@@ -85,7 +85,7 @@ def _line(group: Sequence[Judged], buckets: Mapping[int, int]) -> Line:
     return Line(levels=group[0].run.trial.levels, runs=len(group), count=total, points=tuple(points))
 
 
-def _figure(parts: Roles, key: Key, lines: Sequence[Line]) -> Figure:
+def _figure(parts: Roles, key: Counted, lines: Sequence[Line]) -> Figure:
     phase, operation = key
     times = [value for line in lines for _, value in line.points] or [1.0]
     span = _Span(
@@ -94,12 +94,12 @@ def _figure(parts: Roles, key: Key, lines: Sequence[Line]) -> Figure:
         furthest=max((-math.log10(1 - line.points[-1][0]) for line in lines if line.points), default=1.0),
         longest=max((parts.name(line.levels) for line in lines), key=len),
     )
-    panels: dict[tuple[tuple[str, Value], ...], list[Line]] = {}
+    panels: dict[Key, list[Line]] = {}
     for line in lines:
         panels.setdefault(along(parts, line.levels), []).append(line)
     drawn = {where: spread(found) for where, found in panels.items()}
     left_out = sum(map(len, panels.values())) - sum(map(len, drawn.values()))
-    more = " Of many levels the first, the last and some between are drawn; the table has all." if left_out else ""
+    more = " The first level, the last and some between are drawn; the table has all." if left_out else ""
     return Figure(
         name=f"latency-{phase}-{operation}",
         title=words.operation(phase.partition(".")[0], operation),

@@ -11,6 +11,8 @@ from assay.answer import marks
 from assay.records import Experiment, Factor, Value
 from assay.report.charts.theme import SERIES
 
+Key = tuple[tuple[str, Value], ...]
+"""Paths of factors with their levels: what one small multiple is of."""
 CURVE = 3
 """Fewest compared numbers that are drawn as a curve."""
 
@@ -29,7 +31,7 @@ class Roles:
         """The level that decides the colour."""
         return levels.get(self.series.path) if self.series else None
 
-    def panel_levels(self, levels: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    def panel_levels(self, levels: Mapping[str, Value]) -> Key:
         """The levels that decide in which panel it stands."""
         return tuple((factor.path, levels.get(factor.path)) for factor in self.panels)
 
@@ -85,23 +87,23 @@ def nearest(places: Iterable[float]) -> float:
     return min((after - before for before, after in itertools.pairwise(ordered)), default=1.0) or 1.0
 
 
-def along(parts: Roles, levels: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+def along(parts: Roles, levels: Mapping[str, Value]) -> Key:
     """The level along x and those of the panels: what one small multiple stands for where x is something else."""
     first = ((parts.along.path, levels.get(parts.along.path)),) if parts.along else ()
     return (*first, *parts.panel_levels(levels))
 
 
-def in_order(parts: Roles, keys: Iterable[tuple[tuple[str, Value], ...]]) -> list[tuple[tuple[str, Value], ...]]:
+def in_order(parts: Roles, keys: Iterable[Key]) -> list[Key]:
     """Small multiples in the order of the factors' levels."""
     factors = {factor.path: factor.levels for factor in (parts.along, *parts.panels) if factor is not None}
 
-    def order(key: tuple[tuple[str, Value], ...]) -> list[int]:
+    def order(key: Key) -> list[int]:
         return [factors[path].index(level) if level in factors[path] else -1 for path, level in key]
 
     return sorted(keys, key=order)
 
 
-def heading(experiment: Experiment, key: tuple[tuple[str, Value], ...]) -> str:
+def heading(experiment: Experiment, key: Key) -> str:
     """The levels of a small multiple in words."""
     return ", ".join(f"{path} = {marks.level(experiment, path, level)}" for path, level in key)
 

@@ -9,9 +9,9 @@ from assay.analysis.resources import described
 from assay.answer import marks
 from assay.answer.scales import DASH, NARROW, Scale, axis_title, in_scale, scale_for, share
 from assay.answer.wording.scaling import fitted, statement
-from assay.records import Cell, Results, Scaled, Scaling, ScalingKind, Value
+from assay.records import Cell, Results, Scaled, Scaling, ScalingKind
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, heading, roles
+from assay.report.charts.roles import Key, Roles, heading, roles
 from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours, ticks
 
 HEIGHT = 300
@@ -34,7 +34,7 @@ def figures(results: Results, curves: Sequence[Scaled]) -> tuple[Figure, ...]:
 def _figure(results: Results, curves: tuple[Scaled, ...]) -> Figure:
     first, parts = curves[0], roles(results.experiment)
     measure = next(one for one in results.experiment.measures if one.name == first.measure)
-    groups: dict[tuple[tuple[str, Value], ...], list[Scaled]] = {}
+    groups: dict[Key, list[Scaled]] = {}
     for curve in curves:
         rest = [(path, level) for path, level in curve.within.items() if parts.series is None or path != parts.series.path]
         groups.setdefault(tuple(rest), []).append(curve)
@@ -74,7 +74,7 @@ def _caption(curves: Sequence[Scaled], top: float) -> str:
     return " ".join(said)
 
 
-def _panel(drawing: Drawing, key: tuple[tuple[str, Value], ...]) -> Panel:
+def _panel(drawing: Drawing, key: Key) -> Panel:
     experiment = drawing.results.experiment
     said = "; ".join(statement(experiment, one) for curve in drawing.curves for one in answers(drawing.results, curve))
     return Panel(heading=heading(experiment, key), spec=frame(HEIGHT, layers(drawing)), height=HEIGHT, description=said)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from assay.answer import marks as words
 from assay.answer.scales import NARROW
 from assay.answer.wording.effects import effect
-from assay.answer.wording.methods import DESIGNS
 from assay.measures import digits
 from assay.records import Conclusion, DesignKind, Experiment, FactorEffect, Results, Sensitivity
 from assay.report.charts.dots import named
@@ -75,8 +74,8 @@ def _figure(results: Results, one: Sensitivity, count: int) -> Figure | None:
     said = CAPTION.format(_percent(estimate.confidence), _percent(one.matters_share))
     return Figure(
         name=f"{NAME}{one.measure}{PAIRS if count > 1 else ''}",
-        title=f"{measure}: {'which factors change the effect of others' if count > 1 else 'which factors matter'}",
-        caption=f"{TOGETHER if count > 1 else OWN} {said} Bars: {DESIGNS[one.design]}.{_doubt(one, shown)}",
+        title=f"{measure}: {'which factors change the effect of another' if count > 1 else 'which factors matter'}",
+        caption=f"{TOGETHER if count > 1 else OWN} {said} Bars: {words.DESIGNS[one.design]}.{_doubt(one, shown)}",
         panels=(_panel(results.experiment, axis, shown),),
         table=_table(results.experiment, shown),
         wide=True,
