@@ -221,4 +221,4 @@ def test_of_many_lines_the_first_are_told_and_the_others_are_counted():
     text = page.render(told, lambda _: Observations(), Pictures())
     assert "<summary>51 lines more</summary>" in text
     (few,) = headlines.headlines(replace(told, comparisons=many[: headlines.MOST_LINES + 1]))
-    assert few.told == headlines.MOST_LINES + 1
+    assert few.shown == headlines.MOST_LINES + 1

@@ -210,7 +210,7 @@ def test_of_many_levels_as_many_latencies_are_drawn_as_there_are_colours():
         series=Factor(path="clients", levels=tuple(range(60))), along=None, panels=(), experiment=fixture.experiment()
     )
     made = latency._figure(parts, ("load.read", "read"), lines)
-    assert "the first, the last and some between" in made.caption
+    assert "The first level, the last and some between" in made.caption
     assert len(made.table.rows) == 60
     assert len({latency._colour(parts, drawn, one) for one in drawn}) == theme.SERIES
 

@@ -30,17 +30,17 @@ def table(spent):
 def test_a_row_for_each_measured_phase_and_columns_of_what_is_known():
     found = table(SPENT)
     (judged,) = fixture.one_run().runs
-    assert [row.phase for row in found["costs"]] == [phase.name for phase in judged.run.phases if phase.measured]
-    assert found["cost_columns"] == ("CPU time", "voluntary switches", "involuntary switches", "page faults")
-    assert found["cost_unknown"] == "user instructions, kernel instructions, user cycles, kernel cycles"
-    assert all(len(row.figures) == 4 for row in found["costs"])
-    assert {row.figures[2] for row in found["costs"]} == {"0"}
+    assert [phase for _, _, phase, _ in found["rows"]] == [phase.name for phase in judged.run.phases if phase.measured]
+    assert found["columns"] == ("CPU time", "voluntary switches", "involuntary switches", "page faults")
+    assert found["unknown"] == "user instructions, kernel instructions, user cycles, kernel cycles"
+    assert all(len(figures) == 4 for _, _, _, figures in found["rows"])
+    assert {figures[2] for _, _, _, figures in found["rows"]} == {"0"}
 
 
 def test_with_counters_nothing_is_unknown():
     counted = dict.fromkeys(("user_instructions", "kernel_instructions", "user_cycles", "kernel_cycles"), 10**9)
     found = table(replace(SPENT, **counted))
-    assert (len(found["cost_columns"]), found["cost_unknown"]) == (8, "")
+    assert (len(found["columns"]), found["unknown"]) == (8, "")
 
 
 def test_the_page_has_it_where_something_is_known():

@@ -106,6 +106,12 @@ def test_no_external_address_is_referred_to(whole):
     assert EXTERNAL.findall(own) == []
 
 
+def test_a_ladder_gives_the_words_of_its_verdict_and_no_record(whole):
+    text = whole.read_text()
+    assert "Label(" not in text
+    assert "cold reads served by the device<br>" in text
+
+
 def test_missing_bundle_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(picture, "BUNDLE", tmp_path / "vega.js")
     with pytest.raises(MissingError, match="make build"):

@@ -14,8 +14,8 @@ from assay.report.charts.matrix import Matrix, Share, drawn
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def share(part, files=None, said="x: 1 file"):
-    return Share(bytes=part, files=part if files is None else files, said=said)
+def share(part, files=None, words="x: 1 file"):
+    return Share(bytes=part, files=part if files is None else files, label=words)
 
 
 def matrix(**more):
@@ -38,8 +38,6 @@ def matrix(**more):
 
 def sheet(matrix):
     return picture.Sheet(
-        title=matrix.title,
-        sentence=matrix.sentence,
         note="In all 2 files.",
         drawn=drawn(matrix),
         tables=(("By age", Table(head=("age", "files"), rows=(("<1 day", "2"),))),),

@@ -114,7 +114,10 @@ def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
     if law and len(found) > 1:
         state = worst(line.state for line in found)
         return Lead(kind=LeadKind.GROWTH, measure=measure, state=state, growth=law, lines=tuple(found[-1:]))
-    decided = sorted((line for line in found if line.conclusion is not Conclusion.UNDECIDED), key=_weight)
+    weight = list(Conclusion)  # what matters comes first
+    decided = sorted(
+        (line for line in found if line.conclusion is not Conclusion.UNDECIDED), key=lambda line: weight.index(line.conclusion)
+    )
     first = decided or found
     return Lead(
         kind=LeadKind.COMPARED,
@@ -130,11 +133,6 @@ def _law(results: Results, measure: Measure) -> Scaling | None:
     """How the figure grows over the compared count, where that count is all that varies: one curve says more than its points."""
     laws = (one for one in results.scaling if one.kind is ScalingKind.LAW and one.measure == measure.name and not one.within)
     return next((one for one in laws if one.factor == results.experiment.compare), None)
-
-
-def _weight(line: Line) -> int:
-    """What matters comes first."""
-    return list(Conclusion).index(line.conclusion)
 
 
 def _figure(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.records import (
+    Cell,
     Comparison,
     Finding,
     Judged,
@@ -38,18 +39,15 @@ class Doubt:
 
 
 def counts(results: Results) -> tuple[tuple[VerdictState, int], ...]:
-    """How many figures of runs have each verdict, from best to worst."""
+    """Count the figures of runs that have each verdict, from best to worst."""
     states = [verdict.state for judged in results.runs for verdict in judged.verdicts.values()]
     return tuple((state, states.count(state)) for state in marks.MEANING)
 
 
-def by_measure(results: Results) -> Mapping[str, tuple[tuple[VerdictState, int], ...]]:
-    """For each measure, how many of its runs have each verdict; states that do not occur are left out."""
-    found: dict[str, tuple[tuple[VerdictState, int], ...]] = {}
-    for measure in results.experiment.measures:
-        states = [judged.verdicts[measure.name].state for judged in results.runs if measure.name in judged.verdicts]
-        found[measure.name] = tuple((state, states.count(state)) for state in marks.MEANING if state in states)
-    return found
+def verdicts_of(results: Results, cell: Cell) -> list[Verdict]:
+    """Give the verdicts on the runs of a cell that count, or where none does on those that are excluded."""
+    names = cell.values or cell.excluded
+    return [judged.verdicts[cell.measure] for judged in results.runs if judged.id in names and cell.measure in judged.verdicts]
 
 
 def _findings(results: Results) -> Iterator[tuple[str, str | None, Finding]]:

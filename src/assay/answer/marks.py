@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from assay import measures
 from assay.measures import percent, with_unit
 from assay.measures.levels import level, levels
 from assay.records import (
     Claim,
-    Conclusion,
     DesignKind,
     Exclusion,
     ExclusionReason,
@@ -55,12 +55,11 @@ REQUIREMENT_MARKS: Mapping[RequirementState, str] = {
     RequirementState.UNDECIDED: "?",
 }
 
-CONCLUSION_CLASS: Mapping[Conclusion, str] = {
-    Conclusion.MATTERS: "matters",
-    Conclusion.IMMATERIAL: "immaterial",
-    Conclusion.EQUIVALENT: "equivalent",
-    Conclusion.UNDECIDED: "undecided",
-}
+
+def tally(states: Iterable[VerdictState]) -> tuple[tuple[VerdictState, int], ...]:
+    """Count each state that occurs, from best to worst."""
+    found = Counter(states)
+    return tuple((state, found[state]) for state in MEANING if state in found)
 
 
 def lower_is_better(name: str) -> bool:

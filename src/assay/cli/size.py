@@ -121,17 +121,14 @@ def draw(sized: Sized, path: Path) -> None:
             speed=row[1],
             used=stage.used,
             is_first=stage.part.name == sized.first,
-            said=f"{stage.part.name}: {row[1]}, {row[-1]}",
+            label=f"{stage.part.name}: {row[1]}, {row[-1]}",
         )
         for stage, row in zip(sized.stages, wording.part_rows(sized), strict=True)
     )
-    drawing = Drawing(title=sized.chain.title, sentence=wording.answer(sized), bars=bars)
     price = wording.costs(sized)
     sheet = picture.Sheet(
-        title=drawing.title,
-        sentence=drawing.sentence,
+        drawn=drawn(Drawing(title=sized.chain.title, sentence=wording.answer(sized), bars=bars)),
         note=sized.chain.question,
-        drawn=drawn(drawing),
         tables=tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in tables(sized)),
         remarks=(*((price,) if price else ()), *wording.how(sized), *wording.remarks(sized)),
     )

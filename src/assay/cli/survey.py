@@ -169,16 +169,8 @@ def write_picture(found: Survey, path: Path) -> None:
         ("By size", wording.SIZE_HEAD, wording.size_rows(found)),
     )
     numbers = tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in texts)
-    drawing = matrix(found)
-    sheet = picture.Sheet(
-        title=drawing.title,
-        sentence=drawing.sentence,
-        note=wording.total(found),
-        drawn=drawn(drawing),
-        tables=numbers,
-        remarks=wording.remarks(found),
-    )
-    picture.write_sheet(sheet, path)
+    drawing, note = drawn(matrix(found)), wording.total(found)
+    picture.write_sheet(picture.Sheet(drawn=drawing, note=note, tables=numbers, remarks=wording.remarks(found)), path)
 
 
 def matrix(found: Survey) -> Matrix:
@@ -189,7 +181,7 @@ def matrix(found: Survey) -> Matrix:
 
     def share(group: FileSum, *labels: str) -> Share:
         parts = (group.bytes / (counts.kept.bytes or 1), group.files / (counts.kept.files or 1))
-        return Share(bytes=parts[0], files=parts[1], said=f"{', '.join(labels)}: {wording.held(group)}")
+        return Share(bytes=parts[0], files=parts[1], label=f"{', '.join(labels)}: {wording.held(group)}")
 
     return Matrix(
         title=f"Files of {', '.join(found.directories)}{kept} by age and size",

@@ -15,22 +15,13 @@ from assay.published.vocabulary import BASES, Interval, QuantityKind, Role
 from assay.records import Bound, Finding, Severity, State
 from assay.units import UNITS, Unit
 
-UNITS_OF = {
-    "bytes/s": Unit.BYTES_PER_S,
-    "bytes": Unit.BYTES,
-    "1/s": Unit.PER_S,
-    "count": Unit.COUNT,
-    "share": Unit.SHARE,
-    "": Unit.NONE,
-}
-
 
 def quantity(value: Fraction | float, kind: QuantityKind) -> str:
     """`853 MB/s`, `7,410/s`, `0.63 s`, `13.3 %`."""
     base = BASES[kind]
     if base == "s":
         return seconds(float(value))
-    return units.percent(float(value)) if base == "share" else units.human(float(value), UNITS_OF[base])
+    return units.percent(float(value)) if base == "share" else units.human(float(value), Unit(base))
 
 
 def seconds(value: float) -> str:
@@ -275,11 +266,11 @@ def duration(statement: Statement) -> Quantity | None:
     printed_times = times(statement)
     if printed_times or statement.of(QuantityKind.TIME):
         return printed_times[0] if len(printed_times) == 1 else None
-    moved = amounts(statement)
+    data = amounts(statement)
     stated = tuple(printed(figure) for figure in _alone(statement, QuantityKind.RATE))
-    if len(moved) != 1 or len(stated) != 1 or not stated[0].value:
+    if len(data) != 1 or len(stated) != 1 or not stated[0].value:
         return None
-    return ratio(moved[0], stated[0], QuantityKind.TIME, f"{moved[0].text} at {stated[0].text}")
+    return ratio(data[0], stated[0], QuantityKind.TIME, f"{data[0].text} at {stated[0].text}")
 
 
 def in_other_words(statement: Statement) -> Iterator[str]:

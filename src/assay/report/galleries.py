@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.records import Cell, Judged, Observations, Outcome, Results, Scaled, Value
+from assay.records import Judged, Observations, Outcome, Results, Scaled, Value
 from assay.report.charts import curves, latency, limits, scaling, spread, timeline, tornado
 from assay.report.charts.figure import Figure, Table
 from assay.report.charts.roles import Key, Roles, roles
@@ -109,13 +109,10 @@ def groups(results: Results) -> tuple[Group, ...]:
 def _nearest(results: Results, levels: Mapping[str, Value], runs: Sequence[Judged]) -> Judged:
     """Find the run whose first measure is nearest to that cell's estimate; the first run where there is none."""
     cell = next((cell for cell in results.cells if dict(cell.levels) == dict(levels) and cell.estimate and cell.values), None)
-    return min(runs, key=lambda judged: _distance(cell, judged)) if cell else runs[0]
-
-
-def _distance(cell: Cell, judged: Judged) -> float:
-    assert cell.estimate is not None
-    value = cell.values.get(judged.id)
-    return float("inf") if value is None else abs(value - cell.estimate.value)
+    if cell is None or cell.estimate is None:
+        return runs[0]
+    values, middle = cell.values, cell.estimate.value
+    return min(runs, key=lambda judged: abs(values.get(judged.id, float("inf")) - middle))
 
 
 def representatives(results: Results, found: Sequence[Group]) -> tuple[Judged, ...]:

@@ -247,10 +247,7 @@ def _foot(phase: Phase, readings: Iterable[Reading], *, metadata: bool) -> Itera
             pair[one.span is Span.DRAIN] += one.operations or 0
     writes = metadata or Direction.WRITE in phase.directions.values()
     if writes and flushes:
-        texts = (
-            f"{device} {pair[0]:,}" + (f" (+ {pair[1]:,} after the clock)" if pair[1] else "") for device, pair in flushes.items()
-        )
-        yield f"Flushes: {', '.join(texts)}"
+        yield f"Flushes: {', '.join(f'{device} {requests(*pair)}' for device, pair in flushes.items())}"
     if phase.cached_share_before is not None:
         yield f"In the page cache before the start: {share(phase.cached_share_before)}"
     if writes and phase.drain_ns is not None:
@@ -260,9 +257,8 @@ def _foot(phase: Phase, readings: Iterable[Reading], *, metadata: bool) -> Itera
 def _verdict(judged: Judged, phase: Phase, operations: Sequence[str]) -> Verdict | None:
     """The worst verdict on the measures of these operations."""
     names = tuple(f"{phase.workload}.{operation}." for operation in operations)
-    order = list(VerdictState)
     here = [verdict for measure, verdict in judged.verdicts.items() if measure.startswith(names)]
-    return min(here, key=lambda verdict: order.index(verdict.state), default=None)
+    return min(here, key=lambda verdict: list(VerdictState).index(verdict.state), default=None)
 
 
 TEXT = 25

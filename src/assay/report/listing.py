@@ -59,14 +59,6 @@ class VerdictRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FindingGroup:
-    """Findings of the same runs."""
-
-    runs: str
-    list: tuple[Finding, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class VerdictGroup:
     """All verdicts on one measure or on all comparisons."""
 
@@ -75,12 +67,12 @@ class VerdictGroup:
     rows: tuple[VerdictRow, ...]
     left_out: int
     """Sound verdicts that are not listed for their number; their values are in the measure's own table."""
-    findings: tuple[FindingGroup, ...]
+    findings: tuple[tuple[str, tuple[Finding, ...]], ...]
+    """Runs in words, and what was found of all of them."""
 
 
 def measures(results: Results) -> Iterable[Section]:
     """A section for each measure of the experiment."""
-    counts = doubts.by_measure(results)
     for measure in results.experiment.measures:
         verdicts = [judged.verdicts[measure.name] for judged in results.runs if measure.name in judged.verdicts]
         if verdicts:
@@ -88,7 +80,7 @@ def measures(results: Results) -> Iterable[Section]:
                 name=measure.name,
                 heading=marks.measure(measure),
                 claim=marks.claim(measure.claim),
-                counts=counts[measure.name],
+                counts=marks.tally(one.state for one in verdicts),
                 label=labels.of_several(verdicts),
                 figure=cells.figure(results, measure),
             )
@@ -118,23 +110,23 @@ def _all(results: Results, measure: Measure, here: Sequence[Cell], each: Sequenc
     """All combinations of a measure as one line."""
     known = [cell.estimate for cell in here if cell.estimate]
     varied = (name for name in here[0].levels if len({cell.levels.get(name) for cell in here}) > 1)
-    states = [row.state for row in each]
-    counts = ", ".join(f"{states.count(state)} {state.value}" for state in marks.MEANING if state in states)
+    verdicts = [one for cell in here for one in doubts.verdicts_of(results, cell)]
+    counts = ", ".join(f"{count} {state.value}" for state, count in marks.tally(row.state for row in each))
     return FigureRow(
         name=marks.measure(measure),
         levels=f"{len(here)} combinations of {' and '.join(varied)}",
         claim=marks.claim(measure.claim),
         value=show_range(min(one.value for one in known), max(one.value for one in known), known[0].unit) if known else "-",
         interval="smallest to largest estimate" if known else "n = 0",
-        state=worst(states),
-        label=f"{labels.usual([one for cell in here for one in _verdicts(results, cell)])} ({counts})",
+        state=worst(row.state for row in each),
+        label=f"{labels.usual(verdicts)} ({counts})",
     )
 
 
 def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     one = cell.estimate or cell.unfiltered
     assert one is not None
-    here = _verdicts(results, cell)
+    here = doubts.verdicts_of(results, cell)
     state = worst(verdict.state for verdict in here) if here else VerdictState.UNVERIFIED
     return FigureRow(
         name=marks.measure(measure),
@@ -149,12 +141,6 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     )
 
 
-def _verdicts(results: Results, cell: Cell) -> list[Verdict]:
-    """The verdicts on the runs that count, or where none does on those that are excluded."""
-    names = cell.values or cell.excluded
-    return [judged.verdicts[cell.measure] for judged in results.runs if judged.id in names and cell.measure in judged.verdicts]
-
-
 def _interval(cell: Cell) -> str:
     """The interval of the estimate; smallest and largest value where there are too few for one."""
     one = cell.estimate
@@ -164,12 +150,8 @@ def _interval(cell: Cell) -> str:
     return show_range(one.low, one.high, one.unit) or f"n = {one.n}"
 
 
-def verdicts(results: Results) -> dict[str, object]:
-    """The groups of verdicts."""
-    return {"verdict_groups": tuple(_groups(results))}
-
-
-def _groups(results: Results) -> Iterable[VerdictGroup]:
+def verdicts(results: Results) -> Iterable[VerdictGroup]:
+    """Group the verdicts by measure, those on comparisons last."""
     levels = functools.partial(marks.levels, results.experiment)
     for measure in results.experiment.measures:
         here = [(judged, judged.verdicts[measure.name]) for judged in results.runs if measure.name in judged.verdicts]
@@ -177,7 +159,7 @@ def _groups(results: Results) -> Iterable[VerdictGroup]:
         if rows:
             yield _group(marks.measure(measure), rows, [(judged.id, verdict) for judged, verdict in here])
     compared = [
-        (one, results.comparison_verdicts[name]) for one in results.comparisons if (name := one.id) in results.comparison_verdicts
+        (one, results.comparison_verdicts[one.id]) for one in results.comparisons if one.id in results.comparison_verdicts
     ]
     rows = tuple(_row(one.measure, levels({one.factor: one.candidate, **one.within}), verdict) for one, verdict in compared)
     if rows:
@@ -188,28 +170,24 @@ def _group(title: str, rows: Sequence[VerdictRow], here: Sequence[tuple[str, Ver
     states = [row.state for row in rows]
     return VerdictGroup(
         title=title,
-        counts=tuple((state, states.count(state)) for state in marks.MEANING if state in states),
+        counts=marks.tally(states),
         rows=tuple(row for row in rows if len(rows) <= LISTED or row.state is not VerdictState.SOUND),
         left_out=states.count(VerdictState.SOUND) if len(rows) > LISTED else 0,
         findings=_findings(here),
     )
 
 
-def _findings(here: Sequence[tuple[str, Verdict]]) -> tuple[FindingGroup, ...]:
+def _findings(here: Sequence[tuple[str, Verdict]]) -> tuple[tuple[str, tuple[Finding, ...]], ...]:
     """Each rule's result once, in the words of the first run that has it; those that failed first."""
     found: dict[tuple[str, State], tuple[Finding, list[str]]] = {}
     for name, verdict in here:
         for finding in verdict.findings:
-            same = found.get(key := (finding.rule, finding.state))
-            if same is None:
-                found[key] = (finding, [name])
-            else:
-                same[1].append(name)
+            found.setdefault((finding.rule, finding.state), (finding, []))[1].append(name)
     order = [State.FAIL, State.UNVERIFIED, State.PASS, State.NOT_APPLICABLE]
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for first, names in sorted(found.values(), key=lambda pair: (order.index(pair[0].state), pair[0].rule)):
         groups.setdefault(tuple(names), []).append(first)
-    return tuple(FindingGroup(runs=_named(names, len(here)), list=tuple(findings)) for names, findings in groups.items())
+    return tuple((_named(names, len(here)), tuple(findings)) for names, findings in groups.items())
 
 
 def _named(names: Sequence[str], total: int) -> str:

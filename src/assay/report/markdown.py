@@ -25,23 +25,29 @@ MEANS = re.compile(
 
 
 def render(results: Results) -> str:
-    """The text, with tables; everything that came from outside is escaped."""
-    found = answer(results)
+    """Give the text, with tables; everything that came from outside is escaped."""
+    experiment, found = results.experiment, answer(results)
+    unsteady = (
+        f"{one.title}, run {row.run}: {row.statement}"
+        for one in runs.steady(results)
+        for row in one.rows
+        if row.state is CourseState.NOT_STEADY
+    )
     parts = [
-        f"# {escape(results.experiment.title)}",
-        f"*{escape(results.experiment.question)}*" if results.experiment.question else "",
+        f"# {escape(experiment.title)}",
+        f"*{escape(experiment.question)}*" if experiment.question else "",
         _lead(found),
         _headlines(results, found),
         _requirements(found),
         _figures(results),
         _comparisons(results),
-        _dips(results),
-        _scaling(results),
+        _listed("Dips", (comparison.dip(experiment, one) for one in results.dips)),
+        _listed("How it scales", (scaling.statement(experiment, one) for one in results.scaling)),
         *_effects(results),
-        _steady(results),
+        _listed("Not steady within the trial", unsteady),
         _verdicts(results, found),
         _doubts(found),
-        _again(results),
+        _listed("Do it again", (f"{key}: {value}" for key, value in listing.again(results, None))),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -118,26 +124,6 @@ def _comparisons(results: Results) -> str:
     return _titled("Comparisons", table(("measure", "what", "ratio", "interval", "conclusion", "verdict"), rows))
 
 
-def _steady(results: Results) -> str:
-    lines = [
-        f"- {escape(f'{one.title}, run {row.run}: {row.statement}')}"
-        for one in runs.steady(results)
-        for row in one.rows
-        if row.state is CourseState.NOT_STEADY
-    ]
-    return _titled("Not steady within the trial", "\n".join(lines))
-
-
-def _dips(results: Results) -> str:
-    return _titled("Dips", "\n".join(f"- {escape(comparison.dip(results.experiment, one))}" for one in results.dips))
-
-
-def _scaling(results: Results) -> str:
-    return _titled(
-        "How it scales", "\n".join(f"- {escape(scaling.statement(results.experiment, one))}" for one in results.scaling)
-    )
-
-
 def _effects(results: Results) -> Iterator[str]:
     pictures = tornado.figures(results)
     for one in results.sensitivity:
@@ -165,8 +151,8 @@ def _doubts(found: Answer) -> str:
     return _titled("Doubts", "\n".join(texts))
 
 
-def _again(results: Results) -> str:
-    return _titled("Do it again", "\n".join(f"- {key}: {escape(value)}" for key, value in listing.again(results, None)))
+def _listed(title: str, texts: Iterable[str]) -> str:
+    return _titled(title, "\n".join(f"- {escape(text)}" for text in texts))
 
 
 def _titled(title: str, text: str) -> str:

@@ -58,11 +58,11 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "steady": runs.steady(results),
         "tables": pictures.tables,
         "schedule": ran,
-        **runs.facts(observed),
+        "facts": runs.facts(observed),
         "arms": runs.arms(results),
-        **runs.costs(results.experiment, observed),
+        "costs": runs.costs(results.experiment, observed),
         **opening(results),
-        **listing.verdicts(results),
+        "verdict_groups": tuple(listing.verdicts(results)),
         "again": listing.again(results, pictures.command),
     }
     context["sections"] = sections(context)
@@ -139,7 +139,6 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         "shapes": marks.SHAPES,
         "meaning": marks.MEANING,
         "ticks": marks.REQUIREMENT_MARKS,
-        "conclusion_class": marks.CONCLUSION_CLASS,
         "words": marks,
         "comparison": comparison,
         "summary": summary,

@@ -34,11 +34,8 @@ ENDINGS = (".html", ".svg", ".png")
 class Sheet:
     """A drawing with what its page shows besides."""
 
-    title: str
-    sentence: str
-    """The answer."""
-    note: str
     drawn: Drawn
+    note: str
     tables: tuple[tuple[str, Table], ...]
     """Heading and table."""
     remarks: Sequence[str]
@@ -58,7 +55,7 @@ def write_sheet(sheet: Sheet, path: Path) -> None:
     if path.suffix == ".html":
         path.write_text(render(sheet), encoding="utf-8")
     else:
-        _write_drawing(document(sheet.title, sheet.sentence, sheet.drawn), path)
+        _write_drawing(document(sheet.drawn.title, sheet.drawn.description, sheet.drawn), path)
 
 
 def render(sheet: Sheet) -> str:

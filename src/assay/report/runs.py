@@ -22,7 +22,6 @@ from assay.records import (
     Observations,
     Phase,
     Results,
-    Verdict,
     When,
 )
 
@@ -76,15 +75,17 @@ def group(title: str, name: str, results: Results) -> SteadyGroup:
     return SteadyGroup(
         title=title,
         counts=", ".join(f"{states.count(state)} {state.value}" for state in reversed(ORDER) if state in states),
-        rows=tuple(row(results.experiment, judged, course) for judged, course in shown),
+        rows=tuple(
+            SteadyRow(
+                run=judged.id,
+                levels=marks.levels(results.experiment, judged.run.trial.levels),
+                state=course.state,
+                statement=detail(course),
+            )
+            for judged, course in shown
+        ),
         left_out=len(here) - len(shown),
     )
-
-
-def row(experiment: Experiment, judged: Judged, course: Course) -> SteadyRow:
-    """A run's line; its state stands before the sentence."""
-    where = marks.levels(experiment, judged.run.trial.levels)
-    return SteadyRow(run=judged.id, levels=where, state=course.state, statement=detail(course))
 
 
 COLUMNS = {
@@ -101,36 +102,24 @@ COLUMNS = {
 UNKNOWN = "not known"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CostRow:
-    """One phase of one run, its figures in the order of COLUMNS."""
-
-    run: str
-    levels: str
-    phase: str
-    figures: tuple[str, ...]
-
-
 def costs(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
-    """The rows and heads of the table, without the columns of which nothing is known, and what those are called."""
+    """Give the rows (run, levels, phase, figures) and heads of the table, and the names of the columns left out as unknown."""
     phases = [(judged, phase) for judged, _ in observed for phase in judged.run.phases if phase.measured]
     known = [name for name in COLUMNS if any(measures.costs(phase)[name] is not None for _, phase in phases)]
     return {
-        "costs": tuple(_rows(experiment, phases, known)),
-        "cost_columns": tuple(COLUMNS[name] for name in known),
-        "cost_unknown": ", ".join(COLUMNS[name] for name in COLUMNS if name not in known),
+        "rows": tuple(_rows(experiment, phases, known)),
+        "columns": tuple(COLUMNS[name] for name in known),
+        "unknown": ", ".join(COLUMNS[name] for name in COLUMNS if name not in known),
     }
 
 
-def _rows(experiment: Experiment, phases: Sequence[tuple[Judged, Phase]], known: Sequence[str]) -> Iterator[CostRow]:
+def _rows(
+    experiment: Experiment, phases: Sequence[tuple[Judged, Phase]], known: Sequence[str]
+) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
     for judged, phase in phases if known else ():
         found = measures.costs(phase)
-        yield CostRow(
-            run=judged.id,
-            levels=marks.levels(experiment, judged.run.trial.levels),
-            phase=phase.name,
-            figures=tuple(UNKNOWN if (value := found[name]) is None else show(value, UNITS[name]) for name in known),
-        )
+        figures = tuple(UNKNOWN if (value := found[name]) is None else show(value, UNITS[name]) for name in known)
+        yield judged.id, marks.levels(experiment, judged.run.trial.levels), phase.name, figures
 
 
 FIRST = (
@@ -148,16 +137,6 @@ FIRST = (
     "0.queue.read_ahead_kb",
 )
 """Keys, or the ends of keys, of the facts that stand on top."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FactRow:
-    """One fact with its values over the runs."""
-
-    key: str
-    host: str
-    value: str
-    kind: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,16 +169,14 @@ CHANGED, IMPLIED = "changed during a run: ", "implied: "
 
 def arms(results: Results) -> tuple[Arms, ...]:
     """How the arms differ, once for all comparisons of the same arms of which the same was found."""
-    judged = ((one, results.comparison_verdicts.get(one.id)) for one in results.comparisons)
-    rows = (_arms(results.experiment, one, finding) for one, verdict in judged for finding in _fingerprint(verdict))
-    return tuple(dict.fromkeys(rows))
-
-
-def _fingerprint(verdict: Verdict | None) -> Sequence[Finding]:
-    """Give the findings of C01, if it could compare."""
-    return (
-        [one for one in verdict.findings if one.meaning is Meaning.DIFFERENCES and "differing" in one.observed] if verdict else []
+    judged = ((one, results.comparison_verdicts[one.id]) for one in results.comparisons if one.id in results.comparison_verdicts)
+    rows = (
+        _arms(results.experiment, one, finding)
+        for one, verdict in judged
+        for finding in verdict.findings
+        if finding.meaning is Meaning.DIFFERENCES and "differing" in finding.observed
     )
+    return tuple(dict.fromkeys(rows))
 
 
 def _arms(experiment: Experiment, one: Comparison, finding: Finding) -> Arms:
@@ -217,23 +194,20 @@ def _arms(experiment: Experiment, one: Comparison, finding: Finding) -> Arms:
 
 
 def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
-    """The rows, how many differ, whose they are, and the evidence that could not be had."""
+    """Give the rows (key, host, value, class), how many differ, whose they are, and the missing evidence."""
     values: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for judged, seen in observed:
         for fact in seen.facts:
             if fact.when is When.BEFORE:
                 here = values.setdefault((fact.key, fact.host, fact.fact_class.value), {})
                 here.setdefault(fact.value, []).append(judged.id)
-    rows = [
-        (len(found) > 1, FactRow(key=key, host=host, value=_value(found), kind=kind))
-        for (key, host, kind), found in sorted(values.items())
-    ]
+    rows = [(len(found) > 1, (key, host, _value(found), kind)) for (key, host, kind), found in sorted(values.items())]
     missing = {one.key: one.reason for _, seen in observed for one in seen.missing}
     return {
-        "facts": tuple(row for _, row in sorted(rows, key=lambda pair: (not pair[0], _rank(pair[1].key)))),
+        "rows": tuple(row for _, row in sorted(rows, key=lambda pair: (not pair[0], _rank(pair[1][0])))),
         "compared": len(observed),
         "differing": sum(differs for differs, _ in rows),
-        "facts_of": f"{marks.count(len(observed), 'run')} ({', '.join(judged.id for judged, _ in observed)})",
+        "runs": f"{marks.count(len(observed), 'run')} ({', '.join(judged.id for judged, _ in observed)})",
         "missing": tuple(sorted(missing.items())),
     }
 

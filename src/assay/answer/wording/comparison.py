@@ -29,10 +29,15 @@ class Sentence:
     """`95 % interval 0.54 to 0.68`; empty where there is none."""
     note: str
     """What could not be seen, or why nothing was decided; empty where all is said."""
+    where: str = ""
+    """`at clients = 4`, of a line that gives its conditions."""
+    unfiltered: str = ""
+    """The ratio that includes INVALID runs, where it is not part of the note."""
 
     def __str__(self) -> str:
+        size = " ".join(filter(None, (self.size, self.where)))
         interval = f" ({self.interval})" if self.interval else ""
-        return f"{self.claim}: {self.size}{interval}".rstrip(": ") + (f"; {self.note}" if self.note else "")
+        return "; ".join(filter(None, (f"{self.claim}: {size}{interval}".rstrip(": "), self.note, self.unfiltered)))
 
 
 def sentence(experiment: Experiment, one: Comparison) -> Sentence:
@@ -181,8 +186,8 @@ def missing(one: Comparison) -> str:
 
 def dip(experiment: Experiment, one: Dip) -> str:
     """Put a dip in one sentence: measure, conditions, the level and how its figure compares with its neighbours."""
-    others = levels(experiment, {path: value for path, value in one.levels.items() if path != one.factor})
-    where = ", ".join(part for part in (marks.measure(measure_of(experiment, one.measure)), others) if part)
+    rest = levels(experiment, {path: value for path, value in one.levels.items() if path != one.factor})
+    where = ", ".join(part for part in (marks.measure(measure_of(experiment, one.measure)), rest) if part)
     value, low, high = digits(one.depth)
     here, below, above = (level(experiment, one.factor, each) for each in (one.levels[one.factor], *one.neighbours))
     better = "" if one.depth.value < 1 else "; lower is better"

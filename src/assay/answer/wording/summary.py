@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay import measures
 from assay.answer import marks
@@ -147,32 +146,13 @@ def _whole(experiment: Experiment, one: Scaling) -> str:
     return f"{named(measure) if measure else one.measure}{scaling.predicate(experiment, one)}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class LineText:
-    """The parts of a line; `str()` joins them."""
-
-    claim: str
-    size: str
-    where: str
-    interval: str
-    note: str
-    unfiltered: str
-    """The ratio that includes INVALID runs, which the table has as well."""
-
-    def __str__(self) -> str:
-        size = " ".join(part for part in (self.size, self.where) if part)
-        interval = f" ({self.interval})" if self.interval else ""
-        notes = "; ".join(part for part in (self.note, self.unfiltered) if part)
-        return f"{self.claim}: {size}{interval}".rstrip(": ") + (f"; {notes}" if notes else "")
-
-
-def line(experiment: Experiment, one: Line) -> LineText:
+def line(experiment: Experiment, one: Line) -> comparison.Sentence:
     """Put comparisons that agree in one sentence."""
     same = one.comparisons
     first, alone = same[0], len(same) == 1
     hardest = max(same, key=lambda each: (each.detectable_share or 0.0, comparison.undecided_for(each)))
     notes = (comparison.undecided_for(hardest), _efficiency(same))
-    return LineText(
+    return comparison.Sentence(
         claim=comparison.claim(experiment, first),
         size=comparison.size(experiment, first) if alone else _sizes(experiment, same),
         where=conditions(experiment, [each.within for each in same]),

@@ -162,7 +162,7 @@ def _dot_row(axis: _Axis, cell: Cell, dot: Dot, place: Row) -> Row:
 def _mean_row(axis: _Axis, cell: Cell, one: Estimate, place: Row) -> Row:
     low, high = (one.low, one.high) if one.low is not None and one.high is not None else (one.value, one.value)
     interval = show_range(one.low, one.high, one.unit)
-    said = f"{marks.levels(axis.roles.experiment, cell.levels)}: {show(one.value, one.unit)}" + (
+    description = f"{marks.levels(axis.roles.experiment, cell.levels)}: {show(one.value, one.unit)}" + (
         f" ({interval})" if interval else ""
     )
     return {
@@ -172,7 +172,7 @@ def _mean_row(axis: _Axis, cell: Cell, one: Estimate, place: Row) -> Row:
         "h": axis.figure(min(high, axis.top)),
         "a": axis.figure(one.value if cell.low is None else cell.low),
         "z": axis.figure(one.value if cell.high is None else cell.high),
-        "t": f"{said}, n = {one.n}",
+        "t": f"{description}, n = {one.n}",
     }
 
 
@@ -233,7 +233,7 @@ def _row_name(parts: Roles, cell: Cell) -> str:
     """The level; a number alone says little: `clients = 2`."""
     if parts.series is None:
         return ""
-    level = parts.series_level(cell.levels)
+    level = cell.levels.get(parts.series.path)
     named = isinstance(level, int | float) and not isinstance(level, bool)
     return (f"{parts.series.path.rpartition('.')[2]} = " if named else "") + marks.level(
         parts.experiment, parts.series.path, level
@@ -242,14 +242,17 @@ def _row_name(parts: Roles, cell: Cell) -> str:
 
 def _described(experiment: Experiment, group: Group) -> str:
     """The picture in a sentence, for readers who do not see it."""
-    said = [
+    description = [
         f"{marks.levels(experiment, cell.levels) or 'all runs'}: {show(cell.estimate.value, cell.estimate.unit)}"
         for cell, _ in group
         if cell.estimate is not None
     ]
     values = [dot.value for _, here in group for dot in here]
     unit = next((one.unit for cell, _ in group if (one := cell.estimate or cell.unfiltered)), "")
-    return "; ".join(said) or f"no run counts; {marks.count(len(values), 'run')}: {show_range(min(values), max(values), unit)}"
+    return (
+        "; ".join(description)
+        or f"no run counts; {marks.count(len(values), 'run')}: {show_range(min(values), max(values), unit)}"
+    )
 
 
 def _said(dot: Dot, scale: Scale) -> str:

@@ -23,7 +23,7 @@ class Bar:
     speed: str
     used: float
     is_first: bool
-    said: str
+    label: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,7 @@ def drawn(chain: Drawing) -> Drawn:
         height=TOP + ROW * len(chain.bars) + BELOW,
         inside="".join(_parts(chain)),
         description=chain.sentence,
+        title=chain.title,
     )
 
 
@@ -49,7 +50,7 @@ def _parts(chain: Drawing) -> Iterator[str]:
     most = _most(chain)
     foot = TOP + ROW * len(chain.bars)
     for place, bar in enumerate(chain.bars):
-        yield f"<g><title>{escape(bar.said)}</title>{''.join(_bar(bar, TOP + ROW * place, most))}</g>"
+        yield f"<g><title>{escape(bar.label)}</title>{''.join(_bar(bar, TOP + ROW * place, most))}</g>"
         if place:
             y = TOP + ROW * place
             yield f'<line x1="{LEFT - 16}" y1="{y - 32}" x2="{LEFT - 16}" y2="{y + 8}" stroke="var(--axis)"/>'
@@ -70,7 +71,7 @@ def _bar(bar: Bar, y: int, most: float) -> Iterator[str]:
     yield f'<circle cx="{LEFT - 16}" cy="{y + 14}" r="4" fill="var({colour})"/>'
     yield f'<rect x="{LEFT}" y="{y + 3}" width="{WIDE}" height="{BAR}" fill="var(--grid)" fill-opacity="0.35"/>'
     yield f'<rect x="{LEFT}" y="{y + 3}" width="{long:.1f}" height="{BAR}" fill="var({colour})"/>'
-    yield text(LEFT + WIDE + 10, y + 19, bar.said.rsplit(", ", 1)[-1], INK if bar.is_first else QUIET)
+    yield text(LEFT + WIDE + 10, y + 19, bar.label.rsplit(", ", 1)[-1], INK if bar.is_first else QUIET)
 
 
 def _most(chain: Drawing) -> float:

@@ -11,7 +11,7 @@ from assay.records import Outcome, Results, Value
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.latency import MERGED
 from assay.report.charts.roles import Key, Roles, along, heading, in_order, roles
-from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours
+from assay.report.charts.theme import Row, Spec, axis_over, end_text, frame, room, rows_of, series_colours
 
 HEIGHT = 200
 BELOW = 100
@@ -92,21 +92,16 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
 
 def _pair(drawing: _Drawing, key: Key, curves: Sequence[Curve]) -> tuple[Panel, ...]:
     last = max(curve.objects[-1] for curve in curves)
-    x: Spec = {
-        "field": "x",
-        "type": "quantitative",
-        "scale": {"domain": [0, last], "nice": False},
-        "axis": {"title": None, "labels": False, "format": ",d", "tickCount": 4},
-    }
+    x: Spec = axis_over([0, last], "x", title=None, labels=False, format=",d", tickCount=4)
     where = heading(drawing.roles.experiment, key)
-    said = f"Time per operation over objects, {marks.count(len(curves), 'run')}. {where}"
+    description = f"Time per operation over objects, {marks.count(len(curves), 'run')}. {where}"
     above = _times(drawing, curves, x)
     if drawing.most == 1:
         alone = _times(drawing, curves, {**x, "axis": {"title": "objects", "format": ",d", "tickCount": 4}})
-        return (Panel(heading=where, spec=alone, height=HEIGHT, description=said),)
+        return (Panel(heading=where, spec=alone, height=HEIGHT, description=description),)
     below = _active(drawing, curves, {**x, "axis": {"title": "objects", "format": ",d", "tickCount": 4, "labelFlush": True}})
     return (
-        Panel(heading=where, spec=above, height=HEIGHT, description=said),
+        Panel(heading=where, spec=above, height=HEIGHT, description=description),
         Panel(heading="", spec=below, height=BELOW, description=f"Active clients over objects. {where}"),
     )
 
@@ -140,11 +135,7 @@ def _changes(drawing: _Drawing, curve: Curve) -> list[Row]:
 
 
 def _times(drawing: _Drawing, curves: Sequence[Curve], x: Spec) -> Spec:
-    y: Spec = {
-        "type": "quantitative",
-        "scale": {"domain": [0, drawing.top], "nice": False},
-        "axis": {"title": f"{drawing.scale.label} per operation", "format": ",~r", "minExtent": 42, "maxExtent": 42},
-    }
+    y: Spec = axis_over([0, drawing.top], title=f"{drawing.scale.label} per operation", format=",~r", minExtent=42, maxExtent=42)
     both: Spec = {"x": x, "y": {**y, "field": "y"}, "detail": {"field": "r", "type": "nominal"}}
     line: Spec = {
         "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.6},
@@ -182,12 +173,9 @@ def _labels(drawing: _Drawing, curves: Sequence[Curve]) -> list[Row]:
 
 
 def _active(drawing: _Drawing, curves: Sequence[Curve], x: Spec) -> Spec:
-    y: Spec = {
-        "field": "a",
-        "type": "quantitative",
-        "scale": {"domain": [0, drawing.most], "nice": False},
-        "axis": {"title": "active clients", "values": [0, drawing.most], "format": "d", "minExtent": 42, "maxExtent": 42},
-    }
+    y: Spec = axis_over(
+        [0, drawing.most], "a", title="active clients", values=[0, drawing.most], format="d", minExtent=42, maxExtent=42
+    )
     line: Spec = {
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.2, "opacity": 0.6},
         "encoding": {"x": x, "y": y, "color": series_colours(), "detail": {"field": "r", "type": "nominal"}},

@@ -67,6 +67,8 @@ class Drawn:
     height: int
     inside: str
     description: str
+    title: str = ""
+    """Of a drawing with a page of its own."""
 
     @property
     def element(self) -> str:
@@ -104,14 +106,14 @@ def document(title: str, caption: str, drawn: Drawn) -> str:
     """An SVG document of its own on light paper: title, caption, drawing."""
     lines = textwrap.wrap(caption, int((drawn.width - MARGIN) / LINE))
     top = TITLE + STEP * len(lines) + 22
-    said = "".join(f'<text x="{MARGIN}" y="{TITLE + 22 + STEP * at}">{escape(line)}</text>' for at, line in enumerate(lines))
+    subtitle = "".join(f'<text x="{MARGIN}" y="{TITLE + 22 + STEP * at}">{escape(line)}</text>' for at, line in enumerate(lines))
     width = drawn.width + 2 * MARGIN
     size = f'width="{width}" height="{drawn.height + top}" viewBox="0 0 {width} {drawn.height + top}"'
     return theme.without_variables(
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{theme.CONFIG["font"]}">'
         f'<rect width="100%" height="100%" fill="var(--paper)"/>'
         f'<text x="{MARGIN}" y="{TITLE}" font-size="17" font-weight="600" fill="var(--ink)">{escape(title)}</text>'
-        f'<g font-size="13" fill="var(--muted)">{said}</g><g transform="translate({MARGIN} {top})">{drawn.inside}</g></svg>\n'
+        f'<g font-size="13" fill="var(--muted)">{subtitle}</g><g transform="translate({MARGIN} {top})">{drawn.inside}</g></svg>\n'
     )
 
 

@@ -13,7 +13,19 @@ from assay.records import Judged, Observations, Results, Value, VerdictState
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Key, Roles, along, heading, in_order, roles
-from assay.report.charts.theme import SERIES, Row, Spec, end_text, frame, room, rows_of, series_colours, ticks
+from assay.report.charts.theme import (
+    SERIES,
+    Row,
+    Spec,
+    axis_over,
+    end_text,
+    frame,
+    room,
+    round_times,
+    rows_of,
+    series_colours,
+    ticks,
+)
 
 HEIGHT = 200
 BEYOND = 10
@@ -26,6 +38,8 @@ Counted = tuple[str, str]
 """Phase and operation."""
 MERGED = 60
 """Most runs whose histograms are read; evenly spaced in their order above it."""
+MANY = 10**2.2
+"""Latencies that span a larger factor have marks at powers of ten only."""
 MOST = 8
 """Most lines of a panel; of more some are drawn."""
 
@@ -131,13 +145,6 @@ class _Span:
     furthest: float
     longest: str
 
-    @property
-    def ticks(self) -> list[float]:
-        """Round times inside the axis: one, two and five of each power of ten, only ones where these would be too many."""
-        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        steps = (1, 2, 5) if math.log10(self.high / self.low) < 2.2 else (1,)
-        return [step * 10.0**power for power in powers for step in steps if self.low <= step * 10.0**power <= self.high]
-
 
 def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Panel:
     rows: list[Row] = [
@@ -151,32 +158,29 @@ def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Pane
         for share, value in line.points
     ]
     marks = {f"{mark * 100:g}": round(-math.log10(1 - mark), 4) for mark in MARKS}
-    x: Spec = {
-        "field": "x",
-        "type": "quantitative",
-        "scale": {"domain": [0, span.furthest], "nice": False},
-        "axis": {
-            **ticks([at for at in marks.values() if at <= span.furthest + 0.01]),
-            "labelExpr": named(marks),
-            "title": "percentile",
-            "grid": True,
-            "labelOverlap": False,
-        },
-    }
+    x: Spec = axis_over(
+        [0, span.furthest],
+        "x",
+        **ticks([at for at in marks.values() if at <= span.furthest + 0.01]),
+        labelExpr=named(marks),
+        title="percentile",
+        grid=True,
+        labelOverlap=False,
+    )
     y: Spec = {
         "type": "quantitative",
         "scale": {"type": "log", "domain": [span.low, span.high], "nice": False},
-        "axis": {"title": None, "labelExpr": TIME, **ticks(span.ticks)},
+        "axis": {"title": None, "labelExpr": TIME, **ticks(round_times(span.low, span.high, MANY))},
     }
     line: Spec = {
         "mark": {"type": "line", "strokeWidth": 1.8},
         "encoding": {"x": x, "y": {**y, "field": "y"}, "color": series_colours(), "detail": {"field": "l", "type": "nominal"}},
     }
     spec = frame(HEIGHT, [line, end_text(_labels(parts, lines, span), y), room(span.longest)])
-    said = "; ".join(
+    description = "; ".join(
         f"{words.levels(parts.experiment, one.levels) or 'all runs'}: half within {show(_at(one, 0.5), 'ns')}" for one in lines
     )
-    return Panel(heading=title, spec={**spec, "data": rows_of(rows)}, height=HEIGHT, description=said)
+    return Panel(heading=title, spec={**spec, "data": rows_of(rows)}, height=HEIGHT, description=description)
 
 
 def _colour(parts: Roles, lines: Sequence[Line], line: Line) -> str:

@@ -31,7 +31,7 @@ class Share:
 
     bytes: float
     files: float
-    said: str
+    label: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +60,7 @@ def drawn(matrix: Matrix) -> Drawn:
         height=ABOVE + GAP + ROW * len(matrix.rows) + BELOW,
         inside="".join(_parts(matrix)),
         description=matrix.sentence,
+        title=matrix.title,
     )
 
 
@@ -84,7 +85,7 @@ def _field(matrix: Matrix) -> Iterator[str]:
     for down, row in enumerate(matrix.cells):
         for right, cell in enumerate(row):
             x, y = LEFT + COLUMN * right, ABOVE + GAP + ROW * down
-            yield f"<g><title>{escape(cell.said)}</title>{_cell(x, y, cell, most)}</g>"
+            yield f"<g><title>{escape(cell.label)}</title>{_cell(x, y, cell, most)}</g>"
 
 
 def _cell(x: int, y: int, cell: Share, most: float) -> str:
@@ -107,7 +108,7 @@ def _upright_bars(matrix: Matrix) -> Iterator[str]:
         x, high, slim = LEFT + COLUMN * right, room * one.bytes / top, room * one.files / top
         wide = COLUMN * BAR
         start = x + (COLUMN - wide - COLUMN * SLIM - 2) / 2
-        yield f"<g><title>{escape(one.said)}</title>"
+        yield f"<g><title>{escape(one.label)}</title>"
         yield _bar(start, base - high, wide, high, "--gold")
         yield _bar(start + wide + 2, base - slim, COLUMN * SLIM, slim, "--muted")
         if one.files:
@@ -124,7 +125,7 @@ def _lying_bars(matrix: Matrix) -> Iterator[str]:
         y, long, slim = ABOVE + GAP + ROW * down, room * one.bytes / top, room * one.files / top
         wide = ROW * BAR
         start = y + (ROW - wide - ROW * SLIM - 2) / 2
-        yield f"<g><title>{escape(one.said)}</title>"
+        yield f"<g><title>{escape(one.label)}</title>"
         yield _bar(base, start, long, wide, "--gold")
         yield _bar(base, start + wide + 2, slim, ROW * SLIM, "--muted")
         if one.files:

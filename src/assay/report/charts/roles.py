@@ -27,10 +27,6 @@ class Roles:
     panels: tuple[Factor, ...]
     experiment: Experiment
 
-    def series_level(self, levels: Mapping[str, Value]) -> Value:
-        """The level that decides the colour."""
-        return levels.get(self.series.path) if self.series else None
-
     def panel_levels(self, levels: Mapping[str, Value]) -> Key:
         """The levels that decide in which panel it stands."""
         return tuple((factor.path, levels.get(factor.path)) for factor in self.panels)
@@ -54,12 +50,12 @@ def roles(experiment: Experiment) -> Roles:
     """The compared factor is told apart by colour; of the others the one with most numeric levels lies along x."""
     varying = [factor for factor in experiment.factors if len(factor.levels) > 1]
     series = next((factor for factor in varying if factor.path == experiment.compare), None)
-    others = [factor for factor in varying if factor is not series]
-    along = max((factor for factor in others if numeric(factor)), key=lambda factor: len(factor.levels), default=None)
-    others = [factor for factor in others if factor is not along]
-    if series is None and others:
-        series = others.pop(0)
-    return Roles(series=series, along=along, panels=tuple(others), experiment=experiment)
+    rest = [factor for factor in varying if factor is not series]
+    along = max((factor for factor in rest if numeric(factor)), key=lambda factor: len(factor.levels), default=None)
+    rest = [factor for factor in rest if factor is not along]
+    if series is None and rest:
+        series = rest.pop(0)
+    return Roles(series=series, along=along, panels=tuple(rest), experiment=experiment)
 
 
 def laid(parts: Roles) -> Roles:
