@@ -7,7 +7,7 @@ from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.experiment.plan import History
 from assay.records import Experiment, Measure, Precision
-from assay.statistics.paired_power import Design, log_effect
+from assay.statistics.significance import Design, log_effect
 
 MEASURES = tuple(Measure(workload="w", operation="random_read", figure=f"latency_{p}_ns") for p in ("p50", "p90", "p99"))
 TEXT = """

@@ -8,8 +8,7 @@ from statistics import median
 from assay.analysis.counting import Load, at_levels, count, unit_of
 from assay.analysis.summaries import summary_of
 from assay.records import Cell, Estimate, Experiment, Judged, Measure, Method, Plan, Summary, Value
-from assay.statistics.intervals import Mean, arithmetic_mean, geometric_mean
-from assay.statistics.median_interval import median_interval
+from assay.statistics.intervals import Mean, arithmetic_mean, geometric_mean, median_interval
 
 CONFIDENCE = 0.95
 Levels = dict[str, Value]

@@ -31,10 +31,9 @@ from assay.records import (
     Plan,
     Summary,
 )
-from assay.statistics.contrast import Contrast, four_way, interval, p_value
+from assay.statistics.contrast import Contrast, four_way, interval, p_value, paired_ratio, welch_ratio
 from assay.statistics.intervals import LEAST
-from assay.statistics.paired_power import LEVEL, POWER, noncentrality
-from assay.statistics.ratio import paired_ratio, welch_ratio
+from assay.statistics.significance import LEVEL, POWER, noncentrality
 
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
 Key = tuple[int, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.records import Judged
-from assay.statistics.trend import correlation
+from assay.statistics.least_squares import correlation
 
 SEPARATION = 0.6
 """Correlation of arm with place in time above which the arms stood apart. Whole blocks of two arms reach 0.45 at most

@@ -27,13 +27,10 @@ from assay.records import (
     Sensitivity,
     Step,
 )
-from assay.statistics import effect_weights
 from assay.statistics.contrast import Contrast, four_way, interval, p_value
-from assay.statistics.effect_weights import Effect, Steps
-from assay.statistics.effects import contrasts
+from assay.statistics.effects import Effect, Steps, alone, conditional, contrasts, crossed
 from assay.statistics.intervals import LEAST
-from assay.statistics.multiple_comparisons import holm
-from assay.statistics.paired_power import LEVEL, POWER, noncentrality
+from assay.statistics.significance import LEVEL, POWER, holm, noncentrality
 
 LESS = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
 """What is left of a conclusion that does not hold among all effects."""
@@ -86,10 +83,10 @@ def effects_on(
 ) -> Estimated:
     """Estimate the effects on one measure; none is found where a value is 0, for then it has no logarithm."""
     rows = [row(factors, cell) for cell in cells]
-    alone = kind is DesignKind.ONE_AT_A_TIME
-    effects = effect_weights.alone(rows) if alone else effect_weights.crossed(rows, pairs=kind is not DesignKind.SCREENING)
+    single = kind is DesignKind.ONE_AT_A_TIME
+    effects = alone(rows) if single else crossed(rows, pairs=kind is not DesignKind.SCREENING)
     pairs = [one.steps for one in effects if len(one.steps) > 1 and not one.mixed_with]
-    corners = [weights for pair in pairs for weights in effect_weights.conditional(rows, pair)]
+    corners = [weights for pair in pairs for weights in conditional(rows, pair)]
     found = estimated(cells, runs, [*(one.weights for one in effects), *corners])
     ends = [None if one is None else math.exp(one.difference) for one in found[len(effects) :]]
     both = dict(zip(pairs, zip(ends[::2], ends[1::2], strict=True), strict=True))

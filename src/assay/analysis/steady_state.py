@@ -29,11 +29,19 @@ from assay.records import (
     Run,
     UnknownReason,
 )
-from assay.statistics.batch_means import BatchMeans, batch_means
-from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable, long_run_variance
-from assay.statistics.segments import Segment
-from assay.statistics.steadiness import BATCH, RANGE_SHARE, mser5
-from assay.statistics.trend import line_squares, trend
+from assay.statistics.intervals import BatchMeans, batch_means
+from assay.statistics.least_squares import line_squares, trend
+from assay.statistics.steadiness import (
+    BATCH,
+    FALSE_ALARM_SHARE,
+    LEAST_VALUES,
+    RANGE_SHARE,
+    Segment,
+    change_points,
+    detectable,
+    long_run_variance,
+    mser5,
+)
 from assay.units import Unit
 
 PARTS = (120, 60, 30, LEAST_VALUES)

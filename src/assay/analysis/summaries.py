@@ -14,10 +14,8 @@ from statistics import fmean, median
 
 from assay.analysis.counting import additive
 from assay.records import Measure, Method, Summary
-from assay.statistics.contrast import p_value
-from assay.statistics.median_interval import median_interval, sign_test
-from assay.statistics.ratio import fieller, p_of_one, welch_ratio
-from assay.statistics.resampled import resampled_p, resampled_ratio
+from assay.statistics.contrast import fieller, p_of_one, p_value, resampled_p, resampled_ratio, welch_ratio
+from assay.statistics.intervals import median_interval, sign_test
 
 Edges = tuple[float, float]
 METHODS = {

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 from assay.records import Adjustment, Change, Comparison, Conclusion, Factor, Summary
 from assay.statistics.contrast import Contrast
-from assay.statistics.multiple_comparisons import alike, dunnett, holm
-from assay.statistics.paired_power import LEVEL
+from assay.statistics.significance import LEVEL, alike, dunnett, holm
 
 LEAST_CANDIDATES = 2
 Key = tuple[int, int]

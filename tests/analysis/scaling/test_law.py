@@ -17,7 +17,7 @@ from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
 from assay.records import Factor, Method, Observations, Order, Results, Scaling, ScalingKind, Shape, Use
-from assay.statistics.crossing import Band, Crossing
+from assay.statistics.scaling_law import Band, Crossing
 
 NUMBERS = (1, 2, 4, 8, 16)
 SHARE = "spool.create.@local.cpu_share"

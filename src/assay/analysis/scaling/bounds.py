@@ -34,10 +34,9 @@ from assay.records import (
     Shape,
 )
 from assay.records import Use as Used
-from assay.statistics.contrast import interval
-from assay.statistics.crossing import Band, crossings
+from assay.statistics.contrast import interval, welch_ratio
 from assay.statistics.intervals import arithmetic_mean, geometric_mean
-from assay.statistics.ratio import welch_ratio
+from assay.statistics.scaling_law import Band, crossings
 
 HELD = 0.9
 """A curve below this share of what the resources let through at the least is held back by something that is not among them."""

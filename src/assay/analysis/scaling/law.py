@@ -32,10 +32,8 @@ from assay.records import (
     Use,
     Value,
 )
-from assay.statistics.contrast import interval
-from assay.statistics.crossing import Band, Crossing, crossings
-from assay.statistics.ratio import welch_ratio
-from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, laws, misfit, peak_interval
+from assay.statistics.contrast import interval, welch_ratio
+from assay.statistics.scaling_law import LEAST_LEVELS, Band, Crossing, Law, Point, crossings, laws, misfit, peak_interval
 from assay.units import Unit
 
 LEAST_PLACES = 2

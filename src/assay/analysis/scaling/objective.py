@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.analysis.scaling.law import LEAST_PLACES, counts, curves, is_sure, passage
 from assay.records import Cell, Estimate, Experiment, Factor, Method, Requirement, RequirementKind, Scaling, ScalingKind, Shape
-from assay.statistics.crossing import Band, Crossing, crossings
+from assay.statistics.scaling_law import Band, Crossing, crossings
 
 
 def kept(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[Scaling]:
