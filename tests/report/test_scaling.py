@@ -11,9 +11,8 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.analysis.scaling.bounds import bounded
+from assay.analysis.scaling.bounds import bounded, pictured
 from assay.analysis.scaling.law import scaling
-from assay.analysis.scaling.picture import pictured
 from assay.records import Capacity, CapacitySource, Ceiling, Factor, Requirement, RequirementKind, Results
 from assay.report import picture
 from assay.report.charts import theme

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from assay.analysis import summaries
-from assay.analysis.order import is_interleaved
-from assay.analysis.summaries import summary_of
+from assay.analysis.cells import summary_of
 from assay.analysis.together import Tested, corrected
 from assay.records import (
     Cell,
@@ -33,11 +32,15 @@ from assay.records import (
 )
 from assay.statistics.contrast import Contrast, four_way, interval, p_value, paired_ratio, welch_ratio
 from assay.statistics.intervals import LEAST
+from assay.statistics.least_squares import correlation
 from assay.statistics.significance import LEVEL, POWER, noncentrality
 
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
 Key = tuple[int, int]
 """Sitting and block."""
+SEPARATION = 0.6
+"""Correlation of arm with place in time above which the arms stood apart. Whole blocks of two arms reach 0.45 at most
+(two blocks in the same order), A A A B B B reaches 0.88."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +76,7 @@ def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs:
 def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Arms]:
     """Each cell at a later level of the compared factor with the cell at its first level, other levels being equal."""
     factor = next((factor for factor in experiment.factors if factor.path == experiment.compare), None)
-    asked = {measure.name: summary_of(measure) for measure in experiment.measures}
+    summaries_of = {measure.name: summary_of(measure) for measure in experiment.measures}
     for cell in cells if factor else ():
         assert factor is not None
         if cell.levels.get(factor.path) == factor.levels[0]:
@@ -81,7 +84,7 @@ def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[
         levels = {**cell.levels, factor.path: factor.levels[0]}
         base = next((one for one in cells if one.measure == cell.measure and dict(one.levels) == levels), None)
         if base is not None:
-            yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs, summary=asked[cell.measure])
+            yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs, summary=summaries_of[cell.measure])
 
 
 def tested(arms: Arms, matters_share: float) -> Tested:
@@ -148,6 +151,15 @@ def counted_runs(arms: Arms) -> tuple[list[Judged], list[Judged]]:
     return [arms.runs[run] for run in arms.baseline.values], [arms.runs[run] for run in arms.candidate.values]
 
 
+def is_interleaved(baseline: Sequence[Judged], candidate: Sequence[Judged]) -> bool:
+    """Whether the runs of two arms were mixed in the order in which they were started; two runs or fewer always are."""
+    started = sorted([(one.run.started_utc, arm) for arm, runs in enumerate((baseline, candidate)) for one in runs])
+    if len(started) < 3 or not baseline or not candidate:
+        return True
+    places = [float(place) for place in range(len(started))]
+    return abs(correlation(places, [float(arm) for _, arm in started])) <= SEPARATION
+
+
 def contrast(arms: Arms) -> Outcome:
     """The contrast of two arms: paired by block, or unpaired where a person changed the level by hand."""
     baseline, candidate = arms.baseline.values, arms.candidate.values
@@ -195,7 +207,7 @@ def conclude(contrasts: Sequence[Contrast], method: Method, matters_share: float
         return None, Conclusion.UNDECIDED
     n = min(found.n for found in contrasts)
     value = math.exp(sum(found.difference for found in contrasts) / len(contrasts))
-    if n < LEAST:
+    if n < LEAST or min(found.degrees for found in contrasts) <= 0:
         return Estimate(value=value, low=None, high=None, confidence=WIDE, unit="ratio", n=n, method=method), Conclusion.UNDECIDED
     wide, narrow = hull(contrasts, WIDE), hull(contrasts, NARROW)
     estimate = Estimate(

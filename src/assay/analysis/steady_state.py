@@ -49,7 +49,6 @@ PARTS = (120, 60, 30, LEAST_VALUES)
 DEVIATIONS = 4.0
 """By so many standard deviations a beginning differs that is no noise; MSER-5 has no level of its own, it cuts noise too."""
 DRIFT_P = 0.01
-RATES = {"ops_per_s": "count", "bytes_per_s": "bytes"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +111,7 @@ def courses(experiment: Experiment, run: Run, observations: Observations) -> dic
 
 def kind_of(measure: Measure) -> tuple[CourseKind, Unit] | None:
     """What is looked at over time; None where a figure has no course of its own."""
-    if measure.figure in RATES:
+    if measure.figure in measures.AMOUNTS:
         known = measures.figure_kind(measure.figure)
         return (CourseKind.RATE, known.unit) if known else None
     return (CourseKind.LATENCY, Unit.NANOSECONDS) if measure.figure.startswith("latency_") else None
@@ -157,7 +156,7 @@ def values(asked: Asked, edges: tuple[int, int], known: int) -> Sequence[float]:
     if asked.kind is CourseKind.RATE:
         parts = min(PARTS[0], known)
         seconds = (edges[1] - edges[0]) / 1e9 / max(1, parts)
-        return [done / seconds for done in asked.amounts(RATES[asked.measure.figure], edges, parts)] if parts else ()
+        return [done / seconds for done in asked.amounts(measures.AMOUNTS[asked.measure.figure], edges, parts)] if parts else ()
     for parts in (min(known, most) for most in PARTS):
         counts = asked.amounts("count", edges, parts) if parts >= LEAST_VALUES else (0.0,)
         if all(counts):

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from assay.analysis.counting import additive
-from assay.records import Measure, Method, Summary
+from assay.records import Method, Summary
 from assay.statistics.contrast import fieller, p_of_one, p_value, resampled_p, resampled_ratio, welch_ratio
 from assay.statistics.intervals import median_interval, sign_test
 
@@ -40,25 +39,15 @@ class Ratio:
     p_value: float | None
 
 
-def summary_of(measure: Measure) -> Summary:
-    """What the file asks for, else what the unit asks for."""
-    return measure.summary or (Summary.TOTAL if additive(measure) else Summary.GEOMETRIC)
-
-
 def ratio(summary: Summary, baseline: Sequence[float], candidate: Sequence[float], *, paired: bool) -> Ratio:
     """The ratio of two arms of positive values; pairs come in the same order. One run alone has a ratio and no interval."""
-    value = (total if summary is Summary.TOTAL else middle)(baseline, candidate, paired=paired)
+    totals = summary is Summary.TOTAL
+    value = fmean(candidate) / fmean(baseline) if totals else middle(baseline, candidate, paired=paired)
     if min(len(baseline), len(candidate)) < 2:
         return Ratio(value=value, wide=None, narrow=None, p_value=None)
     found = [edges(summary, baseline, candidate, (level, paired)) for level in LEVELS]
     wide, narrow = (logs(one) for one in found)
     return Ratio(value=value, wide=wide, narrow=narrow, p_value=probability(summary, baseline, candidate, paired=paired))
-
-
-def total(baseline: Sequence[float], candidate: Sequence[float], *, paired: bool) -> float:
-    """The ratio of the arithmetic means."""
-    del paired
-    return fmean(candidate) / fmean(baseline)
 
 
 def middle(baseline: Sequence[float], candidate: Sequence[float], *, paired: bool) -> float:

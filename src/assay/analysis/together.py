@@ -39,13 +39,12 @@ def corrected(found: Sequence[Tested]) -> tuple[Comparison, ...]:
     by_dunnett = bool(families) and all(map(fits, families))
     adjusted = of_families(families) if by_dunnett else of_all(tested)
     return tuple(
-        demoted(
-            replace(
-                one.comparison,
-                adjusted_p_value=adjusted.get(id(one)),
-                adjusted_by=Adjustment.DUNNETT if by_dunnett else Adjustment.HOLM,
-                tested=len(tested),
-            )
+        replace(
+            one.comparison,
+            conclusion=demoted(one.comparison.conclusion, adjusted.get(id(one))),
+            adjusted_p_value=adjusted.get(id(one)),
+            adjusted_by=Adjustment.DUNNETT if by_dunnett else Adjustment.HOLM,
+            tested=len(tested),
         )
         for one in found
     )
@@ -91,10 +90,7 @@ def of_all(tested: Sequence[Tested]) -> Mapping[int, float]:
     return dict(zip(map(id, tested), holm([one.comparison.p_value or 0.0 for one in tested]), strict=True))
 
 
-def demoted(comparison: Comparison) -> Comparison:
-    """A comparison that does not claim a difference its adjusted p-value does not support."""
+def demoted(conclusion: Conclusion, adjusted: float | None) -> Conclusion:
+    """What is left of a conclusion: no difference is claimed that its adjusted p-value does not support."""
     less = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
-    p = comparison.adjusted_p_value
-    if p is None or p <= LEVEL or comparison.conclusion not in less:
-        return comparison
-    return replace(comparison, conclusion=less[comparison.conclusion])
+    return conclusion if adjusted is None or adjusted <= LEVEL else less.get(conclusion, conclusion)

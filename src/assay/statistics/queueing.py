@@ -252,8 +252,8 @@ def _off(points: Sequence[Point], fitted: Array) -> Array:
     import numpy as np
 
     used = np.array([point.used for point in points])
-    said = np.array([[1.0, *point.rates] for point in points]) @ fitted
-    shares: Array = (used - said) / np.maximum(said, FLOOR * used.max())
+    line = np.array([[1.0, *point.rates] for point in points]) @ fitted
+    shares: Array = (used - line) / np.maximum(line, FLOOR * used.max())
     return shares
 
 

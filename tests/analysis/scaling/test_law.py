@@ -10,8 +10,7 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.analysis.scaling.law import filling, ordered, passage, scaling
-from assay.analysis.scaling.objective import keeping
+from assay.analysis.scaling.law import filling, keeping, ordered, passage, scaling
 from assay.answer.wording.scaling import statement
 from assay.notebook import read as notebook
 from assay.notebook.store import Store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay import measures
-from assay.analysis.counting import measure_of
+from assay.analysis.cells import measure_of
 from assay.answer.headlines import is_above, is_better
 from assay.answer.wording import methods, names
 from assay.frozen import dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from assay import measures
-from assay.analysis.counting import measure_of
+from assay.analysis.cells import measure_of
 from assay.answer.wording.comparison import unseen
 from assay.measures.levels import level, levels
 from assay.records import Conclusion, DesignKind, Estimate, Experiment, FactorEffect, Sensitivity
