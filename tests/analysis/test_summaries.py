@@ -25,7 +25,7 @@ def answer(value, summary=None, blocks=6, measure=None, **changes):
     plan = made.plan(asked, blocks)
     runs = [made.judged(made.run(trial), {measure.name: value(trial)}) for trial in plan.trials]
     table = cells(asked, plan, runs, no_evidence)
-    (found,) = comparisons(asked, plan, table, runs)
+    (found,) = comparisons(asked, table, runs)
     return found, table
 
 

@@ -27,7 +27,6 @@ from assay.records import (
     Factor,
     Judged,
     Method,
-    Plan,
     Summary,
 )
 from assay.statistics.contrast import Contrast, four_way, interval, p_value, paired_ratio, welch_ratio
@@ -65,9 +64,11 @@ class Outcome:
     excluded: Mapping[str, Exclusion] = field(default_factory=dict)
 
 
-def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs: Sequence[Judged]) -> tuple[Comparison, ...]:
-    """All comparisons of the factor that the experiment compares; none where it compares nothing."""
-    del plan  # the order that counts is the one in which the runs were made, and they carry their trials
+def comparisons(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Judged]) -> tuple[Comparison, ...]:
+    """All comparisons of the factor that the experiment compares; none where it compares nothing.
+
+    The order that counts is the one in which the runs were made, and they carry their trials.
+    """
     by_id = {judged.id: judged for judged in runs}
     tests = [tested(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)]
     return tuple(with_effects(one, own.contrasts) for one, own in zip(corrected(tests), tests, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from assay import measures
 from assay.answer.wording.names import figure, measure, operation
-from assay.measures.levels import level, levels
+from assay.measures.text import level, levels
 from assay.records import Claim, Conclusion, RequirementState, Tier, VerdictState
 
 __all__ = [

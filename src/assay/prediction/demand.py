@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from assay.analysis.cells import Load, early, last_attempts, why_invalid, why_not_run
 from assay.analysis.resources import PROCESSORS, RESOURCES, amounts, described, watched
-from assay.measures import levels
+from assay.measures.text import word as typed
 from assay.records import Capacity, Estimate, Experiment, Judged, Method, Observations, Phase, Results, Value
 from assay.statistics.queueing import CONFIDENCE, Demands, Point, Unknown, demands, highest_rate, quantiles
 
@@ -99,7 +99,7 @@ def is_invalid(judged: Judged) -> bool:
 def of_run(experiment: Experiment, judged: Judged, seen: Observations) -> Iterator[Sample]:
     """Yield the samples of one run of an experiment."""
     trial = judged.run.trial.levels
-    words = {path: levels.word(experiment, path, level) for path, level in trial.items()}
+    words = {path: typed(experiment, path, level) for path, level in trial.items()}
     evidence = watched(judged.run, seen)
     for phase in judged.run.phases:
         done = rates(phase)

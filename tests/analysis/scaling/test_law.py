@@ -41,7 +41,7 @@ def answered(value, *, factors=None, compare=None, measure=made.RATE, blocks=5, 
         for trial in plan.trials
     ]
     table = cells(asked, plan, runs, no_evidence)
-    found = comparisons(asked, plan, table, runs)
+    found = comparisons(asked, table, runs)
     return Results(
         experiment=asked,
         plan=plan,

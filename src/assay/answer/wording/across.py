@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.analysis.across import Names, Unlike, UnlikeKind
-from assay.measures.levels import levels
+from assay.measures.text import levels
 from assay.records import Experiment
 
 

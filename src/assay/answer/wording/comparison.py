@@ -9,7 +9,7 @@ from assay.answer.wording import methods, names
 from assay.frozen import dataclass
 from assay.measures import difference, digits, percent
 from assay.measures.figures import figure_kind
-from assay.measures.levels import level, levels
+from assay.measures.text import level, levels
 from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment
 from assay.rulekit.contrasts import differs, least, lost_by_adjustment, reaches_beyond
 from assay.rulekit.pairs import NOTEBOOK

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from assay import measures
 from assay.analysis.cells import measure_of
 from assay.answer.wording.comparison import unseen
-from assay.measures.levels import level, levels
+from assay.measures.text import level, levels
 from assay.records import Conclusion, DesignKind, Estimate, Experiment, FactorEffect, Sensitivity
 from assay.statistics.significance import LEVEL
 

@@ -10,7 +10,7 @@ from assay.answer.wording import comparison as sentence
 from assay.answer.wording.headlines import reason
 from assay.answer.wording.instead import instead
 from assay.answer.wording.labels import of_several
-from assay.measures.levels import word
+from assay.measures.text import word
 from assay.records import (
     Cell,
     Comparison,
