@@ -179,7 +179,7 @@ def test_an_experiment_that_compares_nothing_has_no_comparisons():
 
 @pytest.mark.parametrize(("n", "share"), [(3, 0.149), (5, 0.074), (10, 0.043)])
 def test_the_detectable_effect_at_a_spread_of_three_percent(n, share):
-    from assay.analysis.compare import shown_in_errors
+    from assay.analysis.together import shown_in_errors
 
     assert math.expm1(0.03 * math.sqrt(2 / n) * shown_in_errors(n - 1, 0.05)) == pytest.approx(share, abs=0.0006)
 

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.analysis.compare import by_block, conclude, shown_in_errors
+from assay.analysis.compare import by_block, conclude
 from assay.analysis.require import trust
-from assay.analysis.together import demoted
+from assay.analysis.together import demoted, shown_in_errors
 from assay.records import (
     Cell,
     Conclusion,

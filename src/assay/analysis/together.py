@@ -8,12 +8,14 @@ spreads. Which of the two does not depend on who is ahead. No adjusted p-value i
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.records import Adjustment, Change, Comparison, Conclusion, Factor, Summary
 from assay.statistics.contrast import Contrast
-from assay.statistics.significance import LEVEL, alike, dunnett, holm
+from assay.statistics.significance import LEVEL, POWER, alike, dunnett, holm, noncentrality
 
 LEAST_CANDIDATES = 2
 Key = tuple[int, int]
@@ -94,3 +96,28 @@ def demoted(conclusion: Conclusion, adjusted: float | None) -> Conclusion:
     """What is left of a conclusion: no difference is claimed that its adjusted p-value does not support."""
     less = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
     return conclusion if adjusted is None or adjusted <= LEVEL else less.get(conclusion, conclusion)
+
+
+def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Comparison:
+    """The comparison with the effect it could detect and the one it could prove to matter (80 % power).
+
+    Among several that are tested a difference is detected by the strictest of Holm's levels, where no other one differs.
+    """
+    if comparison.ratio is None or comparison.ratio.low is None:
+        return comparison
+    widest = max(contrasts, key=lambda found: found.standard_error)
+    freedom = max(1, round(widest.degrees))
+    alone, among = (
+        shown_in_errors(freedom, level) * widest.standard_error for level in (LEVEL, LEVEL / max(1, comparison.tested or 1))
+    )
+    return replace(
+        comparison,
+        detectable_share=math.expm1(among),
+        provable_share=math.expm1(max(among, math.log1p(comparison.matters_share) + alone)),
+    )
+
+
+@functools.cache
+def shown_in_errors(freedom: int, level: float) -> float:
+    """How many standard errors a difference must have to be shown at a level with 80 % power, by so many degrees of freedom."""
+    return noncentrality(freedom, level=level, power=POWER)

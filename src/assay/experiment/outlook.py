@@ -60,7 +60,7 @@ class Outlook:
     """Candidates times conditions: how often each measure is compared; with a design the effects that it estimates."""
     design: Design
     effects: tuple[PlannedEffect, ...]
-    looked_at: int = 1
+    family_size: int = 1
     """Contrasts of all measures, which are held together: a difference must stand among them."""
 
 
@@ -81,7 +81,7 @@ def outlook(experiment: Experiment, plan: Plan, history: History | None = None) 
         contrasts=_contrasts(experiment),
         design=_design(experiment),
         effects=_effects(experiment, blocks, told),
-        looked_at=_family_size(experiment),
+        family_size=_family_size(experiment),
     )
 
 

@@ -75,7 +75,7 @@ def mean(one: Course) -> str:
     what = "mean" if one.kind is CourseKind.RATE else one.kind.value
     value = f"{what} {measures.with_unit(known.value, known.unit)}"
     if known.low is None or known.high is None:
-        so_long = measures.with_unit(one.memory_ns or 0, Unit.NANOSECONDS)
+        so_long = measures.with_unit(one.correlation_time_ns or 0, Unit.NANOSECONDS)
         few = f"fewer than {LEAST_BATCHES} independent batches"
         return f"{value}, no confidence interval: autocorrelation time {so_long} leaves {few}"
     half = (known.high - known.low) / 2
