@@ -47,7 +47,7 @@ COLUMNS: Mapping[str, str] = {
     "better VARCHAR, tier VARCHAR, durability VARCHAR, load VARCHAR, regime VARCHAR, path VARCHAR",
     "courses": f"{OF_RUN}, measure VARCHAR, kind VARCHAR, state VARCHAR, "
     "from_ns BIGINT, to_ns BIGINT, clients INTEGER, parts INTEGER, steady_from_ns BIGINT, before DOUBLE, mean DOUBLE, "
-    "low DOUBLE, high DOUBLE, unit VARCHAR, batches INTEGER, correlation_time_ns BIGINT, drift_share DOUBLE, "
+    "low DOUBLE, high DOUBLE, unit VARCHAR, batches INTEGER, memory_ns BIGINT, drift_share DOUBLE, "
     "changes JSON, unknown VARCHAR",
     "requirements": "experiment VARCHAR, measure VARCHAR, requirement VARCHAR, levels JSON, value DOUBLE, low DOUBLE, "
     "high DOUBLE, unit VARCHAR, n INTEGER, state VARCHAR, verdict VARCHAR",
