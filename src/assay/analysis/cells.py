@@ -190,29 +190,17 @@ def cell(measure: Measure, levels: Levels, runs: Sequence[Judged], load: Load) -
 
 
 def estimate(measure: Measure, values: Sequence[float]) -> Estimate | None:
-    """The mean of the values with its 95 % interval; None where there are no values."""
+    """The mean of the values, or their median, with its 95 % interval (a median needs six values); None where there are none."""
     if not values:
         return None
     summary = summary_of(measure)
     if summary is Summary.MEDIAN:
-        return of_median(measure, values)
-    plainly = summary is Summary.TOTAL
-    mean: Mean = arithmetic_mean(values, CONFIDENCE) if plainly else geometric_mean(values, CONFIDENCE)
-    method = Method.MEAN if plainly else Method.GEOMETRIC_MEAN
+        low, high = median_interval(values, CONFIDENCE) or (None, None)
+        mean, method = Mean(value=median(values), low=low, high=high, n=len(values)), Method.MEDIAN
+    elif summary is Summary.TOTAL:
+        mean, method = arithmetic_mean(values, CONFIDENCE), Method.MEAN
+    else:
+        mean, method = geometric_mean(values, CONFIDENCE), Method.GEOMETRIC_MEAN
     return Estimate(
         value=mean.value, low=mean.low, high=mean.high, confidence=CONFIDENCE, unit=unit_of(measure), n=mean.n, method=method
-    )
-
-
-def of_median(measure: Measure, values: Sequence[float]) -> Estimate:
-    """The median with its order-statistic interval, which needs six values."""
-    low, high = median_interval(values, CONFIDENCE) or (None, None)
-    return Estimate(
-        value=median(values),
-        low=low,
-        high=high,
-        confidence=CONFIDENCE,
-        unit=unit_of(measure),
-        n=len(values),
-        method=Method.MEDIAN,
     )

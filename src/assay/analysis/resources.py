@@ -151,11 +151,6 @@ def _requests(name: str, words: str, used: Used, *, shown: bool = True) -> Resou
     return Resource(name=name, words=words, unit="requests", used=used, rate=Unit.PER_S, shown=shown)
 
 
-def _late(resource: Resource, clocked: Used) -> Resource:
-    """A resource of which some is used after the clock, too."""
-    return replace(resource, clocked=clocked)
-
-
 RESOURCES: Mapping[str, Resource] = {
     one.name: one
     for one in (
@@ -163,10 +158,10 @@ RESOURCES: Mapping[str, Resource] = {
         _processors("load_cpu", "CPUs, of the load itself", load_processor),
         _processors("server_cpu", "CPUs, of the server", server_processor, idles=True),
         _bytes("device_read", "read from the device", _READ),
-        _late(_bytes("device_write", "written to the device", _WRITTEN), _WRITTEN_CLOCKED),
+        replace(_bytes("device_write", "written to the device", _WRITTEN), clocked=_WRITTEN_CLOCKED),
         _bytes("device_bytes", "read from and written to the device", _all(_READ, _WRITTEN), shown=False),
         _requests("device_reads", "reads of the device", _READS, shown=False),
-        _late(_requests("device_writes", "writes of the device", _WRITES, shown=False), _WRITES_CLOCKED),
+        replace(_requests("device_writes", "writes of the device", _WRITES, shown=False), clocked=_WRITES_CLOCKED),
         _requests("device_operations", "requests to the device", _all(_READS, _WRITES)),
         Resource(name="device_busy", words="time of the device", unit="seconds", used=device_busy),
         _bytes("network_in", "over the network into the server", _IN, idles=True),
