@@ -144,7 +144,7 @@ def test_the_power_among_many_contrasts_is_what_the_plan_promised_at_least(sets)
             for run, log, levels in zip(runs, logs, at, strict=True)
         ]
         first = comparisons(asked, cells(asked, plan, judged, no_evidence), judged)[0]
-        assert (first.candidate, first.within, first.tested) == ("b", {"clients": 1}, outlook.looked_at)
+        assert (first.candidate, first.within, first.tested) == ("b", {"clients": 1}, outlook.family_size)
         seen += first.adjusted_p_value <= 0.05
     assert seen / sets >= 0.80 - error(0.80, sets)
 
