@@ -1,6 +1,6 @@
-"""Which cases rules are for, as far as several of them say it alike: None where a rule applies, else why it does not.
+"""The cases that several rules are for: None where a rule applies, else why it does not.
 
-Each of these may be the `applies` of a rule, or the first word of one that asks for more.
+Each of these may be the `applies` of a rule, or its first line.
 """
 
 from __future__ import annotations
@@ -28,36 +28,33 @@ def comparisons_only(case: Case) -> str | None:
     return None if isinstance(case, ComparisonCase) else "it judges comparisons"
 
 
-def reads_only(case: Case) -> str | None:
+def reads_only(case: TrialCase) -> str | None:
     """Reads of data."""
     return None if _direction(case) is Direction.READ else "not a read"
 
 
-def data_only(case: Case) -> str | None:
+def data_only(case: TrialCase) -> str | None:
     """Reads and writes of data."""
     return None if _direction(case) in (Direction.READ, Direction.WRITE) else "neither a read nor a write of data"
 
 
-def changes_only(case: Case) -> str | None:
+def changes_only(case: TrialCase) -> str | None:
     """Everything that writes data, or makes, changes or removes objects."""
-    assert isinstance(case, TrialCase)
     direction = _direction(case)
     reads = direction is Direction.READ or (direction is not Direction.WRITE and case.measure.operation in lookups(case))
     return "not a write" if reads else None
 
 
-def kept_only(case: Case) -> str | None:
+def kept_only(case: TrialCase) -> str | None:
     """Writes of data; what makes, changes or removes objects where stable media are claimed."""
-    assert isinstance(case, TrialCase)
     if why := changes_only(case):
         return why
     unclaimed = _direction(case) is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA
     return "no claim that these objects are on stable media" if unclaimed else None
 
 
-def servers_only(case: Case) -> str | None:
+def servers_only(case: TrialCase) -> str | None:
     """Whatever is asked of a server that the target names."""
-    assert isinstance(case, TrialCase)
     return None if served.server(case.run) else "the target names no server"
 
 
@@ -67,6 +64,5 @@ def is_own_setting(case: ComparisonCase) -> bool:
     return bool(knob) and owner in {target.name for target in case.experiment.targets}
 
 
-def _direction(case: Case) -> Direction | None:
-    assert isinstance(case, TrialCase)
+def _direction(case: TrialCase) -> Direction | None:
     return case.phase.directions.get(case.measure.operation)

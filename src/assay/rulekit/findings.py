@@ -26,6 +26,7 @@ class Details(TypedDict, total=False):
     part: str
     observed: Figures
     threshold: Figures
+    """Where the limit is another than those of the rule in limits.toml, which a finding names by itself."""
     bound: Bound | None
     relabel: str | None
     detail: str | None
@@ -56,7 +57,7 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         part=details.get("part", rule.part),
         statement=statement,
         observed=details.get("observed", {}),
-        threshold=details.get("threshold", {}),
+        threshold=details.get("threshold", {} if state is State.NOT_APPLICABLE else case.thresholds),
         bound=details.get("bound"),
         relabel=details.get("relabel"),
         detail=details.get("detail"),

@@ -13,16 +13,14 @@ If the interval keeps its 95 %, a false requirement is called shown in at most 2
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Bound, Conclusion, Estimate, Finding, Requirement, RequirementKind, Scope, Severity, State
 from assay.rulekit import contrasts
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where neither a difference nor its absence was shown; it counts where the experiment asks that nothing be lost."""
-    assert isinstance(case, ComparisonCase)
     ratio, asked = case.comparison.ratio, required(case)
     if ratio is None or ratio.low is None or ratio.high is None:
         return unshown(case, "Too few pairs of runs for an interval", asked)
@@ -103,8 +101,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="equivalence not shown",
-    needs=(),
-    applies=comparisons_only,
     check=check,
     wrong='Two systems are measured four times each, the test gives p = 0.4, and the report says "no difference". With that '
     "spread a difference of 15 % would have been missed as well. The experiment was too weak to answer. The smaller and "

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Bound, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, in_words
 from assay.units import Unit
@@ -40,9 +40,8 @@ class Sum:
     seconds: float
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Rates that external programs report."""
-    assert isinstance(case, TrialCase)
     if case.measure.figure not in measures.AMOUNTS:
         return "no rate"
     if f"{case.measure.operation}.{case.measure.figure}" not in case.phase.values:
@@ -54,9 +53,8 @@ def applies(case: Case) -> str | None:
     return None if sum_of(case) is not None else "one program reports a rate alone: nothing was added"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Compare the reported rate with the reported work over the time."""
-    assert isinstance(case, TrialCase)
     told = sum_of(case)
     if told is None:
         said = "The programs report a rate alone, so it cannot be recomputed. Let them print bytes or operations, and the time."
@@ -148,7 +146,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="statistics",
     short="rates added wrongly",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

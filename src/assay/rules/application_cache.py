@@ -25,7 +25,7 @@ A cache that holds all keys makes both runs alike. T02 measures the server's pag
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import served
 from assay.measures import Better
 from assay.records import Direction, Finding, Measure, Scope, Severity, State, Tier
@@ -34,9 +34,8 @@ from assay.rulekit.findings import found, knob, rate_text
 KNOB = "variables.same_key_of"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads and searches that are repeated with one key, or that claim a server's storage."""
-    assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) not in (Direction.READ, Direction.METADATA):
         return "neither a read nor a search"
     if knob(case, KNOB) is not None:
@@ -51,9 +50,8 @@ def repetition(case: TrialCase) -> str | None:
     return next((name for name in names if knob(case, KNOB, name) == case.measure.workload), None)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """How many times as fast one key was answered."""
-    assert isinstance(case, TrialCase)
     other = repetition(case)
     times = None if other is None else faster(case, other)
     if times is None:
@@ -107,7 +105,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="tier",
-    needs=(),
     applies=applies,
     check=check,
     reads=("L0.read",),

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
@@ -27,19 +27,16 @@ LEAST_DEGREES = 2.0
 """Of freedom, as three pairs have, the fewest for which Assay gives an interval."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons with enough pairs to correlate neighbours."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     least = int(case.thresholds["least_values"])
     if all(len(one) < least for one in in_order(case)):
         return f"fewer than {least} pairs of runs cannot show a correlation"
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where neighbours are alike by more than chance, with the interval that so many values are worth."""
-    assert isinstance(case, ComparisonCase)
     tested = [known for one in in_order(case) if (known := serial(one)) is not None]
     if not tested:
         return found(RULE, case, State.PASS, "No correlation: the runs do not differ.")
@@ -101,7 +98,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="runs autocorrelated",
-    needs=(),
     applies=applies,
     check=check,
     wrong="Sixty samples of one run are taken for sixty repetitions, or thirty trials begin in the state in which the last one "

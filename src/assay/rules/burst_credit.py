@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import Window
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -45,9 +45,8 @@ class Fall:
         return self.before / self.after
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Rates of closed loads of Assay's engines, without a burst claim."""
-    assert isinstance(case, TrialCase)
     if case.phase.values:
         return "an external tool: how its rate went over time is not known"
     if case.measure.figure not in METRICS:
@@ -58,9 +57,8 @@ def applies(case: Case) -> str | None:
     return "an open load: its rate follows the schedule" if is_open else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """One clean fall, and how deep it is."""
-    assert isinstance(case, TrialCase)
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     values = course(case, window) if window is not None and window.seconds > 0 else ()
     if window is None or len(values) < LEAST_PARTS:
@@ -133,7 +131,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="regime",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Change, Finding, Observations, Run, Scope, Severity, State
 from assay.rulekit.findings import found
 
@@ -45,17 +45,14 @@ class Test:
     shared: tuple[str, ...]
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons in which at least one run says what it was fitted on."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     said = any(seen.fact(FITTED) is not None for _, seen in (*case.baseline, *case.candidate))
     return None if said else "no run of a model: no target has a fact `fitted_on`"
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where a model is held against data that it was fitted on."""
-    assert isinstance(case, ComparisonCase)
     every = tuple(tests(case))
     if not every:
         return found(RULE, case, State.UNVERIFIED, "A model names its fitted data, and no run is compared with it.")
@@ -120,7 +117,6 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="statistics",
-    needs=(),
     applies=applies,
     check=check,
     wrong="A model (a regression, a queueing network, a simulator with parameters) is fitted to some trials. Beside the "

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import CacheState, Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, Span, State
 from assay.rulekit.findings import found
@@ -36,17 +36,15 @@ class Left:
     unknown: str | None = None
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Every measured phase that moves something; what an external command moves is not known."""
-    assert isinstance(case, TrialCase)
     if not case.phase.directions and not case.phase.values:
         return "no storage in this phase"
     return None if case.phase.measured else "not a measured phase"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Dirt, writing by other processes and cache state at the start of the clock."""
-    assert isinstance(case, TrialCase)
     looks = (dirt(case), writing(case), caches(case))
     observed: dict[str, float | str | None] = {"waited_s": case.phase.quiesce_ns / 1e9}
     for look in looks:

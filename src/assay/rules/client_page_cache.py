@@ -28,7 +28,7 @@ The rule does not see caches below the client: a loop device's image (T03), a se
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, served, traced
 from assay.records import Direction, Finding, Meaning, Regime, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
@@ -39,9 +39,8 @@ MOSTLY = 0.5  # below this share of hits a read is not one of memory: its label 
 BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The share of the bytes that never left the client's memory, against what is claimed."""
-    assert isinstance(case, TrialCase)
     asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     read = counted(case)
     if read is None and case.claim.regime in (Regime.COLD, Regime.WARM) and case.phase.cached_share_before is not None:
@@ -200,7 +199,6 @@ RULE = Rule(
     part="tier",
     short="answered from memory",
     meaning=Meaning.PAGE_CACHE,
-    needs=(),
     applies=reads_only,
     check=check,
     reads=("L0.read", "L4.write", "L2.read", "tracepoints.added_bytes", "L8.read", "L9.read", "page_cache.cached_bytes"),

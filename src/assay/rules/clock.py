@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Finding, Scope, Severity, State, When
 from assay.rulekit.findings import found
 from assay.units import Unit
@@ -35,16 +35,14 @@ class Fault:
     label: str | None = None
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Rates and times."""
-    assert isinstance(case, TrialCase)
     kind = measures.figure_kind(case.measure.figure)
     return None if kind is not None and kind.unit in TIMED else "a figure without time"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Each fault that shows, the worst of them deciding."""
-    assert isinstance(case, TrialCase)
     before, booted = case.observations.fact(SOURCE), steps(case)
     faults = [*changed(case), *stepped(case, booted), *skewed(case), *slow(before)]
     observed = {
@@ -145,7 +143,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="window",
     short="clock changed or set",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

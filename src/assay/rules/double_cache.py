@@ -14,7 +14,7 @@ RAID, thin volumes and deduplication change the ratio by design.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Meaning, Place, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import data_only
@@ -22,9 +22,8 @@ from assay.rulekit.findings import at_most, found, in_words, rate_text
 from assay.units import Unit
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Only where there is something between the file system and the lowest device."""
-    assert isinstance(case, TrialCase)
     if why := data_only(case):
         return why
     if not any(stacked(place) for place in case.run.places):
@@ -37,9 +36,8 @@ def stacked(place: Place) -> bool:
     return len(place.devices) > 1 or bool(place.backing_files)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Upper against lower device bytes for reads; for writes, whether the stack passes them on."""
-    assert isinstance(case, TrialCase)
     if case.phase.directions[case.measure.operation] is Direction.WRITE:
         return check_writes(case)
     upper = ladder.passed(case.phase, case.observations, Rung.UPPER_DEVICE, Direction.READ)
@@ -172,7 +170,6 @@ RULE = Rule(
     part="tier",
     short="cached below",
     meaning=Meaning.LOWER_CACHE,
-    needs=(),
     applies=applies,
     check=check,
     reads=(

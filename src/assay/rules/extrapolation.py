@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from assay.catalogue import Case, ExperimentCase, Rule
+from assay.catalogue import ExperimentCase, Rule
 from assay.measures import AMOUNTS, CONCURRENCY
 from assay.records import Bound, Factor, Finding, Scope, Severity, State, Value
 from assay.rulekit.findings import found
@@ -45,10 +45,8 @@ def counted(case: ExperimentCase) -> tuple[Factor, ...]:
     )
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ExperimentCase) -> str | None:
     """Experiments that vary such a number and measure a rate of all together."""
-    if not isinstance(case, ExperimentCase):
-        return "it judges the whole experiment"
     if not counted(case):
         return "no factor counts clients, workers or requests"
     rates = any(measure.figure in AMOUNTS for measure in case.experiment.measures)
@@ -84,9 +82,8 @@ def curves(case: ExperimentCase, factor: Factor, measure: str) -> dict[Levels, d
     return {where: {number: fmean(logs) for number, logs in at.items()} for where, at in known.items()}
 
 
-def check(case: Case) -> Finding:
+def check(case: ExperimentCase) -> Finding:
     """A note where a curve still grows at the largest number."""
-    assert isinstance(case, ExperimentCase)
     every = list(ends(case))
     if not every:
         return found(RULE, case, State.UNVERIFIED, "No curve with figures at two numbers.")
@@ -118,7 +115,6 @@ RULE = Rule(
     scope=Scope.EXPERIMENT,
     severity=Severity.NOTES,
     part="statistics",
-    needs=(),
     applies=applies,
     check=check,
     wrong="Eight clients were measured and the purchase is for thirty. The curve rose all the way, so it is extended by eye or "

@@ -7,22 +7,20 @@ Below `least_share` or above `most_share` it is a note, which changes no verdict
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import filling
 from assay.records import EndpointKind, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """None where the load works in a directory."""
-    assert isinstance(case, TrialCase)
     in_directory = any(place.kind is EndpointKind.DIRECTORY for place in case.run.places)
     return None if in_directory else "no directory"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """A note where the file system was emptier or fuller than one that is in use."""
-    assert isinstance(case, TrialCase)
     share = filling.used_share(case.observations)
     if share is None:
         return found(RULE, case, State.UNVERIFIED, "Used space before the trial unknown.")
@@ -47,7 +45,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="regime",
-    needs=(),
     reads=(f"fact:{filling.FREE}",),
     applies=applies,
     check=check,

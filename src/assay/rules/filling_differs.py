@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.evidence import filling
 from assay.records import Finding, Observations, Run, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -17,16 +17,13 @@ from assay.rulekit.findings import found
 Runs = Sequence[tuple[Run, Observations]]
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for every comparison, unless the file declares that the filling follows from the factor."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     return f"{filling.FREE} is declared to follow from the factor" if case.experiment.implies(filling.FREE) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the arms differ by more than so many points."""
-    assert isinstance(case, ComparisonCase)
     shares = [taken(runs) for runs in (case.baseline, case.candidate)]
     one, two = shares
     if one is None or two is None:
@@ -59,7 +56,6 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="comparability",
-    needs=(),
     applies=applies,
     check=check,
     wrong="The new system is measured on an empty disk and the old one in its current state. The comparison is one of a fresh "

@@ -21,10 +21,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import ABSOLUTE, Direction, Durability, Finding, Rung, Scope, Severity, State, Tier
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -43,9 +42,8 @@ class Use:
     severity: Severity | None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """CPU time and bytes of other programs; the worse decides."""
-    assert isinstance(case, TrialCase)
     uses = {"cpu_share": processors(case), "bytes_share": device(case)}
     observed = {name: use.share if use else None for name, use in uses.items()}
     observed["unseen_share"] = unseen(case)
@@ -189,7 +187,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="noise",
     needs=("other_processes.cpu_ns",),
-    applies=runs_only,
     check=check,
     wrong="A backup, a build or a neighbour's benchmark takes CPU, memory bandwidth and disk time from the trial, perhaps in "
     "one arm of a comparison only.",

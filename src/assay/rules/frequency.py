@@ -21,10 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.measures import cost
 from assay.records import Finding, Scope, Severity, State, When
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -50,9 +49,8 @@ class Change:
         return self.share * self.on_cpu
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Throttling that was counted, then a change of speed that the load must have felt; a governor is worth knowing."""
-    assert isinstance(case, TrialCase)
     change, hot = change_of(case), [*throttled(case)]
     observed: dict[str, float | str | None] = {"throttled": float(len(hot))}
     if change is not None:
@@ -124,8 +122,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
-    needs=(),
-    applies=runs_only,
     check=check,
     wrong="Heat, the governor and busy neighbours change the CPU speed. The first run had a cool CPU. A load that waits much "
     "runs on a CPU that was clocked down. In a cloud another tenant uses half of the core. The difference between A and B then "

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.measures import Better, cost
 from assay.records import Bound, Finding, Observations, Phase, Run, Scope, Severity, State, When
 from assay.rulekit import pairs
@@ -46,16 +46,13 @@ class Speeds:
         return self.on_cpu * abs(math.expm1(self.contrast.difference))
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for every comparison, unless the file declares that the speed follows from the factor."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     return "speed.* is declared to follow from the factor" if case.experiment.implies(PIECE) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the speeds differ beyond chance, and by so much that the figure must have felt it."""
-    assert isinstance(case, ComparisonCase)
     phases = {run.trial.id: measures.phase_of(run, case.measure) for run, _ in (*case.baseline, *case.candidate)}
     known = {trial: phase for trial, phase in phases.items() if phase is not None}
     speeds = seen(case, known, counted, "cycles of the load over its CPU time") or seen(case, known, timed, "a piece of work")
@@ -133,7 +130,6 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="comparability",
-    needs=(),
     applies=applies,
     check=check,
     wrong="The second arm runs on CPUs that the first one heated, or under another governor. Or it runs on a second machine, "

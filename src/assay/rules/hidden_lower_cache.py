@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import groups, latency
 from assay.records import Bound, Direction, Finding, Measure, Phase, Rung, Scope, Severity, State
@@ -31,9 +31,8 @@ OPEN = "caches below are not excluded"
 Buckets = Sequence[tuple[int, int]]
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Both signs, where the trial has what they need."""
-    assert isinstance(case, TrialCase)
     reason = unfit(case)
     if reason is not None:
         said = f"Caches below {lowest(case)} have no counter, and no sign is possible: {reason}."
@@ -169,7 +168,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="tier",
-    needs=(),
     reads=("L0.read", "L2.read", "L9.read"),
     applies=reads_only,
     check=check,

@@ -10,7 +10,7 @@ Files that the phase itself makes pass for writes; for reads their first reading
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
@@ -18,9 +18,8 @@ from assay.rulekit.findings import found
 from assay.units import Unit
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Holes and unwritten bytes over the size of the data files before the clock."""
-    assert isinstance(case, TrialCase)
     holes, unwritten, size = (before(case, metric) for metric in ("hole_bytes", "unwritten_bytes", "file_bytes"))
     if size is None and known_later(case):
         return found(RULE, case, State.PASS, "No data files before the clock: this phase makes the files.")

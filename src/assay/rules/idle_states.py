@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -29,15 +29,13 @@ class Sleep:
     wake_ns: float
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Latencies."""
-    assert isinstance(case, TrialCase)
     return None if case.measure.figure.startswith("latency_") and case.value else "the figure is no latency"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The slowest wake of a state that was entered often, over the latency."""
-    assert isinstance(case, TrialCase)
     slept, limits = sleeps(case), case.thresholds
     entries = sum(sleep.entries for sleep in slept)
     often = [sleep for sleep in slept if sleep.entries and sleep.entries >= limits["entered_share"] * entries]

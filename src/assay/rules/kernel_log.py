@@ -18,10 +18,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Claim, Durability, Finding, Path, Scope, Severity, State, Tier
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found
 
 FACTS = "kernel.log."
@@ -58,9 +57,8 @@ class Message:
     text: str
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The gravest of what the kernel said decides."""
-    assert isinstance(case, TrialCase)
     told = sorted(messages(case), key=lambda one: list(Severity).index(one.severity))
     lost = counted(case, "lost")
     observed: dict[str, float | str | None] = {"messages": counted(case, "messages"), "lost": lost}
@@ -147,7 +145,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="noise",
     needs=("kernel.messages",),
-    applies=runs_only,
     check=check,
     wrong="A disk was reset and answered after thirty seconds, a hot CPU was throttled, a file system met a broken block. The "
     "calling program sees only a longer time, or nothing. The kernel logs it, and no benchmark reads the log.",

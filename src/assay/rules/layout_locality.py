@@ -12,7 +12,7 @@ import posixpath
 from collections import Counter
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.applicability import data_only
@@ -23,9 +23,8 @@ SECTOR_BYTES = 512
 """The unit of /sys/block/DEVICE/size, whatever the device's own sectors are."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads and writes of data files on a device that says that it rotates."""
-    assert isinstance(case, TrialCase)
     if why := data_only(case):
         return why
     if rotates(case) == "0":
@@ -39,9 +38,8 @@ def rotates(case: TrialCase) -> str | None:
     return ladder.device_fact(case.observations, first, "queue.rotational") if first else "0"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The part of the device between the first and the last byte of the data."""
-    assert isinstance(case, TrialCase)
     low, high = (at_end(case, metric) for metric in ("lowest_byte", "highest_byte"))
     device = next(place.devices[0] for place in case.run.places if place.devices)
     sectors = ladder.device_fact(case.observations, device, "size")
@@ -80,7 +78,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="tier",
-    needs=(),
     reads=("layout.lowest_byte", "layout.highest_byte", "fact:device.0.size", "fact:device.0.queue.rotational"),
     applies=applies,
     check=check,

@@ -17,10 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Scope, Severity, State
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found, knob
 
 PAGE_BYTES = 4096
@@ -40,9 +39,8 @@ class Pressure:
     """Bytes of files that had been given up and were read in again, over the bytes that the load moved."""
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Fail if a host was short of memory; kills together with stalls of all tasks invalidate."""
-    assert isinstance(case, TrialCase)
     seen = Pressure(
         waited=waited(case), swapped=swapped(case), killed=rise(case, "memory", "out_of_memory_kills"), again=again(case)
     )
@@ -129,8 +127,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="noise",
     short="memory pressure",
-    needs=(),
-    applies=runs_only,
     check=check,
     wrong="A host that searches for free pages takes them from the page cache of the trial, and every allocation waits. The "
     "figure describes that search, and changes from day to day.",

@@ -22,7 +22,7 @@ import itertools
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Regime, Rung, Scope, Series, Severity, State, Tier, Value
 from assay.rulekit.applicability import lookups
@@ -38,9 +38,8 @@ class Inodes:
     dropped: float
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Metadata operations; those that make, change or remove objects have no tier to verify."""
-    assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) is not Direction.METADATA:
         return "not a metadata operation"
     if case.measure.operation not in lookups(case) and case.claim.tier is not Tier.DEVICE:
@@ -48,9 +47,8 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Inodes loaded for each object touched, against a claim about the device or about cold caches."""
-    assert isinstance(case, TrialCase)
     if case.measure.operation not in lookups(case):
         advice = "Claim durability = stable-media, or leave the tier as-is."
         return found(RULE, case, State.UNVERIFIED, f"No counter shows the tier of {case.measure.operation}. {advice}")
@@ -138,7 +136,6 @@ RULE = Rule(
     part="tier",
     short="metadata tier unknown",
     meaning=Meaning.METADATA_CACHE,
-    needs=(),
     applies=applies,
     check=check,
     reads=("memory.inode_cache_objects", "L2.read"),

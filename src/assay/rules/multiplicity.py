@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Bound, Finding, Scope, Severity, State
 from assay.rulekit import contrasts as answers
 from assay.rulekit import pairs
@@ -24,10 +24,8 @@ from assay.statistics.contrast import interval
 from assay.statistics.paired_power import LEVEL
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons with a test."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     return "too few pairs for a test" if case.comparison.p_value is None or not tested(case) else None
 
 
@@ -36,9 +34,8 @@ def tested(case: ComparisonCase) -> bool:
     return pairs.answer(case, pairs.values(case)) is not None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail if the schedule ended early, or if the difference does not hold among all contrasts tested."""
-    assert isinstance(case, ComparisonCase)
     p, adjusted, count = case.comparison.p_value, case.comparison.adjusted_p_value, contrasts(case)
     begun, planned = blocks_begun(case), case.plan.blocks
     observed = {"p": p, "adjusted_p": adjusted, "contrasts": float(count), "blocks": float(begun), "planned": float(planned)}
@@ -119,7 +116,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="not significant after adjustment",
-    needs=(),
     applies=applies,
     check=check,
     wrong='One of twenty comparisons of equal systems is "significant" at 5 %, and that one is in the report. Or an experiment '

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.measures.levels import level as level_text
 from assay.records import Bound, Finding, Observations, Run, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -39,18 +39,15 @@ class Level:
         return f"{self.name} {self.baseline} and {self.candidate}"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons whose runs record at least one level."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     if not case.baseline or not case.candidate:
         return "one arm has no valid run"
     return None if levels(case) else "boots and set-ups unknown"
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the arms have a level of their own, and too few of it."""
-    assert isinstance(case, ComparisonCase)
     least, known = int(case.thresholds["least_of_a_level"]), levels(case)
     runs = min(len(case.baseline), len(case.candidate))
     once = [level for level in known if not level.common and min(level.baseline, level.candidate) < min(least, runs)]
@@ -112,7 +109,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="too few set-ups",
-    needs=(),
     applies=applies,
     check=check,
     wrong="Each system is installed once and measured thirty times. The interval is narrow, and the next installation is 8 % "

@@ -18,9 +18,8 @@ from datetime import UTC, datetime
 from statistics import fmean
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Bound, Change, Conclusion, Finding, Run, Scope, Severity, State
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 from assay.rulekit.pairs import NOTEBOOK
 from assay.statistics.contrast import Contrast, four_way
@@ -52,9 +51,8 @@ class Point:
     residual: float
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail if the arms were apart in time, or if the residuals have a trend."""
-    assert isinstance(case, ComparisonCase)
     points = [*arm(case, 0, case.baseline), *arm(case, 1, case.candidate)]
     if len({point.arm for point in points}) < 2:
         return found(RULE, case, State.UNVERIFIED, "The order cannot be judged: no run of one arm counts.", short=NOT_MIXED)
@@ -183,8 +181,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="statistics",
     short="drift over the experiment",
-    needs=(),
-    applies=comparisons_only,
     check=check,
     wrong="All runs of A come first, then all runs of B. Any change on the way (temperature, fill, a neighbour's load) counts "
     "as the difference between A and B. Randomised blocks that are compared in pairs are immune to a slow drift.",

@@ -17,10 +17,9 @@ import math
 from collections.abc import Iterator, Mapping
 from statistics import median
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Bound, Finding, Judged, Outcome, Scope, Severity, State, Value, Verdict
 from assay.rulekit import pairs
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 
 NORMAL = 1.4826
@@ -32,9 +31,8 @@ NOISE = ("N", "L10", "E02")
 MOST_NAMED = 4
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where trials that were due have no figure, or where those that noise set aside would change the answer."""
-    assert isinstance(case, ComparisonCase)
     counted, due = pairs.values(case), trials_due(case)
     gone = {number: why for number in due if number not in counted and (why := lost(case, number)) is not None}
     told = f"{len(counted)} of {len(due)} due trials count"
@@ -147,8 +145,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="runs left out",
-    needs=(),
-    applies=comparisons_only,
     check=check,
     wrong='Ten runs were made and eight are in the mean: two "did not come out". They hit a time limit, which only slow runs '
     "do, or were deleted, or were repeated until they looked right. The rest is a mean of the runs that were fast enough to "

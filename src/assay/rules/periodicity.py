@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.statistics.cycles import LEAST, Cycle, cycle
@@ -24,9 +24,8 @@ MOST_PARTS = 300
 METRICS = {**measures.AMOUNTS, "busy_ops_per_s": "count"}
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Rates and latencies of our own engines; the rate of an open load is that of its schedule."""
-    assert isinstance(case, TrialCase)
     if case.phase.values:
         return "an external tool: how its rate went over time is not known"
     if case.measure.figure.startswith("latency_"):
@@ -41,9 +40,8 @@ def is_open(case: TrialCase) -> bool:
     return any(client.load is not None for client in case.phase.clients)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The strongest period of the figure over time, and how many of it fit."""
-    assert isinstance(case, TrialCase)
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     values = course(case, (window.from_ns, window.to_ns)) if window is not None and window.seconds > 0 else ()
     if window is None or len(values) < LEAST:
@@ -119,7 +117,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="window",
     short="too few periods",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

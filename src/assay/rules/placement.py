@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Finding, Path, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -24,9 +24,8 @@ NETWORK = ("nfs", "cifs", "smb", "9p", "ceph", "lustre")
 WORDS = {"block": "the disk's completions", "net_rx": "the received packets"}
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Machines on which work can be here or there."""
-    assert isinstance(case, TrialCase)
     nodes, queues, cpus = largest(case, "nodes"), largest(case, "queues"), processors(case)
     if nodes is None:
         return None
@@ -37,9 +36,8 @@ def applies(case: Case) -> str | None:
     return f"one memory node and {cpus:.0f} CPUs" if nodes <= 1 and few else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """What was far away, and what piled up."""
-    assert isinstance(case, TrialCase)
     observed: dict[str, float | str | None] = {"nodes": largest(case, "nodes"), "remote_share": remote(case)}
     wrong = [*far(case), *piled(case, observed)]
     if not wrong:

@@ -11,16 +11,15 @@ T01 does the same by bytes if requests are unknown. C02s compares the caching of
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import at_most, found, in_words, rate_text
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Operations of the clients over requests at the server."""
-    assert isinstance(case, TrialCase)
     done = served.reported_operations(case.phase, case.measure.operation)
     asked = served.rose(case.phase, case.observations, "requests")
     if done is None or asked is None:
@@ -63,7 +62,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     meaning=Meaning.CLIENT_CACHE,
-    needs=(),
     reads=("server.requests",),
     applies=servers_only,
     check=check,

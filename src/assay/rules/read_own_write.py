@@ -15,16 +15,15 @@ visible.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import at_most, found, knob, rate_text
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads under a claim of a layer below the client's cache, or of cold."""
-    assert isinstance(case, TrialCase)
     if why := reads_only(case):
         return why
     below = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
@@ -33,9 +32,8 @@ def applies(case: Case) -> str | None:
     return "direct reads bypass the client's page cache" if knob(case, "direct") is True else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The writer of the files, and how much of them was in memory when the clock started."""
-    assert isinstance(case, TrialCase)
     writer, mixed = written_by(case), writes(case.phase)
     who = f"phase {writer.name}" if writer else "the same phase"
     resident, hits = case.phase.cached_share_before, hit_share(case)
@@ -115,7 +113,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     meaning=Meaning.OWN_WRITES,
-    needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "L2.read", "page_cache.cached_bytes"),

@@ -10,7 +10,7 @@ Read-ahead inside an array or a disk is not visible.
 
 from __future__ import annotations
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
@@ -20,9 +20,8 @@ from assay.rulekit.findings import found, knob
 RANDOM = "random"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Buffered random reads."""
-    assert isinstance(case, TrialCase)
     if why := reads_only(case):
         return why
     if not case.measure.operation.startswith(RANDOM):
@@ -30,9 +29,8 @@ def applies(case: Case) -> str | None:
     return "direct reads have no read-ahead" if knob(case, "direct") is True else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Bytes read from storage, or brought into memory, over bytes asked."""
-    assert isinstance(case, TrialCase)
     asked, read = ladder.requested_bytes(case.phase, case.observations, Direction.READ), read_bytes(case)
     if not asked or read is None:
         lacking = "Requested bytes" if not asked else "Bytes read from storage"
@@ -92,7 +90,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="tier",
-    needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "tracepoints.added_bytes", "L2.read", "page_cache.cached_bytes"),

@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Meaning, Scope, Series, Severity, Span, State
@@ -30,9 +30,8 @@ FIO_OPTION = re.compile(
 )
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """How many bytes the application moved for each byte of the device, where the file system stores encoded data."""
-    assert isinstance(case, TrialCase)
     direction = case.phase.directions[case.measure.operation]
     if not any(item.value for item in extents(case, "encoded_bytes")):
         said = "Encoding of the stored data unknown (FIEMAP of the data files)."
@@ -170,7 +169,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     meaning=Meaning.REDUCED,
-    needs=(),
     applies=data_only,
     check=check,
     about=About.TARGET_HOST,

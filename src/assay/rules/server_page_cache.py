@@ -13,7 +13,7 @@ io_uring, so it is not used.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only, servers_only
@@ -21,15 +21,13 @@ from assay.rulekit.findings import at_most, found, in_words, rate_text
 from assay.units import Unit
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads from a server."""
-    assert isinstance(case, TrialCase)
     return reads_only(case) or servers_only(case)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The share of what the clients got that the server's storage was not asked for."""
-    assert isinstance(case, TrialCase)
     got = served.payload(case.phase, case.observations, Direction.READ)
     read = served.storage_io(case.phase, case.observations, Direction.READ)
     if not got or read is None:
@@ -101,7 +99,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     meaning=Meaning.SERVER_CACHE,
-    needs=(),
     reads=("L0.read", "L4.write", "L6.read", "server.cached_bytes"),
     applies=applies,
     check=check,

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import latency
 from assay.measures.figures import PERCENTILES, charges_drain
 from assay.measures.windows import Window, scheduled
@@ -26,17 +26,15 @@ from assay.rulekit.findings import found, in_words, rate_of
 from assay.units import Unit
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Operations of more than one client."""
-    assert isinstance(case, TrialCase)
     if scheduled(case.phase) is not None:
         return "an open load: every client works from T to the end of its schedule"
     return None if len(case.phase.clients) > 1 else "a single client"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The overlap of the clients' intervals of this operation."""
-    assert isinstance(case, TrialCase)
     clients = measures.client_operations(case.phase, case.measure.operation)
     asked = sum(concerns(case, client) for client in case.phase.clients)
     idle = asked - len(clients)
@@ -147,7 +145,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="window",
     short="clients not together",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.measures import CurvePoint
 from assay.records import Bound, Finding, Observations, Run, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -26,9 +26,8 @@ MOST_STEPS = 32
 Counts = Callable[[CurvePoint], bool]
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons of operations over a growing number of objects, with more than one client."""
-    assert isinstance(case, ComparisonCase)
     if all(len(phase.clients) < 2 for run, _ in case.baseline if (phase := measures.phase_of(run, case.measure)) is not None):
         return "a single client"
     least = case.thresholds["points"]
@@ -37,9 +36,8 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Crossovers of all points that vanish when only points with every client at work count."""
-    assert isinstance(case, ComparisonCase)
     every = ratios(case, lambda _point: True)
     full = ratios(case, lambda point: point.all_active)
     margin = case.thresholds["margin_share"]
@@ -125,7 +123,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="window",
     short="clients not together",
-    needs=(),
     applies=applies,
     check=check,
     wrong="In a campus study of 2006 early starters needed 3 to 5 ms for a create, late ones 10 to 13 ms. Fast clients "

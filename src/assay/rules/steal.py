@@ -16,9 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.records import ABSOLUTE, Finding, Phase, Scope, Series, Severity, State
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found
 
 SECOND_NS = 1_000_000_000
@@ -36,9 +35,8 @@ class Losses:
     waiting: float | None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Fail where a host lost more than the thresholds allow; above `steal_share_invalid` it invalidates."""
-    assert isinstance(case, TrialCase)
     losses = [one for host in hosts_of(case) if (one := losses_of(case, host)) is not None]
     if not losses:
         return unseen(case)
@@ -172,7 +170,6 @@ RULE = Rule(
     part="noise",
     short="CPU contention",
     needs=("cpu.steal_ns",),
-    applies=runs_only,
     check=check,
     wrong="CPU time that the hypervisor or a neighbour took is missing from the figure, and not equally from A and B. An "
     "experiment that runs B in the bad hour finds A faster.",

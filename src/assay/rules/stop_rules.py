@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Finding, Observations, Phase, Run, Scope, Severity, State, StopRule
 from assay.rulekit.findings import found
 
@@ -28,18 +28,15 @@ ORDER = (StopRule.WORK, StopRule.TIME, StopRule.STEADY)
 Runs = Sequence[tuple[Run, Observations]]
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for comparisons in which the end of the work is not the factor."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     if case.comparison.factor.rpartition(".")[2] in ENDS:
         return f"the end of the work is the factor ({case.comparison.factor})"
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where not all clients of all runs that count were ended in the same way."""
-    assert isinstance(case, ComparisonCase)
     arms = [phases(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms):
         return found(RULE, case, State.UNVERIFIED, "End of the runs unknown: one arm has no valid run.")
@@ -116,7 +113,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="window",
     short="fixed time against fixed work",
-    needs=(),
     applies=applies,
     check=check,
     wrong="A run of fixed work includes the tail of its slowest client and files; a run of fixed time is cut off before. A "

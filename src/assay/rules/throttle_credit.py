@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import limits
 from assay.measures.limits import LimitUse, Traffic
 from assay.records import Bound, Finding, Scope, Severity, State
@@ -23,15 +23,13 @@ from assay.units import Unit
 RATES = ("ops_per_s", "bytes_per_s")
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Trials on a device with a declared throttle."""
-    assert isinstance(case, TrialCase)
     return None if any(place.limits for place in case.run.places) else "no disk of this trial has a declared limit"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The direction and kind of which most was used."""
-    assert isinstance(case, TrialCase)
     most = max(used(case), key=lambda one: one.share, default=None)
     if most is None:
         return found(RULE, case, State.UNVERIFIED, "I/O of the limited device during the clock unknown.")
@@ -81,7 +79,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="regime",
     short="burst credit",
-    needs=(),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,

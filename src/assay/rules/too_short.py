@@ -9,7 +9,7 @@ A phase with `until_steady` counts its steady rounds: five rounds of 12 s are a 
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
@@ -17,14 +17,8 @@ TAILS = {"latency_p90_ns": 0.10, "latency_p95_ns": 0.05, "latency_p99_ns": 0.01,
 """Percentile -> share of the operations beyond it."""
 
 
-def applies(_case: Case) -> str | None:
-    """The claim decides (limits.toml: regime = steady)."""
-    return None
-
-
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Length, number of operations, and samples beyond the percentile."""
-    assert isinstance(case, TrialCase)
     whole = measures.whole_window(case.phase, case.measure.operation)
     window = measures.common_window(case.phase, case.observations, case.measure.operation) if is_steady(case) else whole
     if window is None or whole is None:
@@ -67,8 +61,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="regime",
     short="too short",
-    needs=(),
-    applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="A run of three seconds ends before the journal has committed, memory is full or the device is warm. Its p99.9 "

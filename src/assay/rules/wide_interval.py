@@ -12,16 +12,14 @@ from __future__ import annotations
 import math
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Bound, Conclusion, Estimate, Finding, Scope, Severity, State
 from assay.rulekit import contrasts
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the interval is too wide, stands on too few runs, or is not there."""
-    assert isinstance(case, ComparisonCase)
     ratio, least = case.comparison.ratio, int(case.thresholds["least_runs"])
     allowed = case.comparison.matters_share * case.thresholds["half_width_of_matters"]
     threshold = {"runs": least, "half_width_share": allowed}
@@ -75,8 +73,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="interval too wide",
-    needs=(),
-    applies=comparisons_only,
     check=check,
     wrong="Three runs of each system differ by 4 %, and a decision follows, although three other runs would have given -2 %. A "
     "mean without its interval hides this. So does an interval that is not compared with the effect that matters.",

@@ -8,7 +8,7 @@ Less than `memory_multiple` qualifies. With the process's `read_bytes` the rule 
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
 from assay.rulekit.applicability import reads_only
@@ -16,9 +16,8 @@ from assay.rulekit.findings import found, knob
 from assay.units import Unit
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads without a count of their path through the cache."""
-    assert isinstance(case, TrialCase)
     if why := reads_only(case):
         return why
     if ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ) is not None:
@@ -26,9 +25,8 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Distinct bytes touched over the memory available when the clock started."""
-    assert isinstance(case, TrialCase)
     memory = memory_bytes(case)
     touched = distinct_bytes(case)
     if memory is None or touched is None:
@@ -77,7 +75,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="tier",
     short="fits in memory",
-    needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "L2.read", "memory.available_bytes", "page_cache.file_bytes"),
