@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from assay.records import Comparison, Conclusion, Method
+from assay.records import Bound, Comparison, Conclusion, Method
 from assay.statistics import intervals, median_interval, resampled
 from assay.statistics.paired_power import LEVEL
 
@@ -26,6 +26,12 @@ def reaches_beyond(one: Comparison) -> bool:
     """Tell whether the 95 % interval holds differences that matter: two one-sided tests at 5 % take the 90 % interval."""
     ratio, margin = one.ratio, 1 + one.matters_share
     return ratio is not None and ((ratio.low or 0.0) < 1 / margin or (ratio.high or math.inf) > margin)
+
+
+def interval_of(one: Comparison) -> Bound | None:
+    """Give the 95 % interval of the ratio as a bound; None where there is none."""
+    ratio = one.ratio
+    return Bound(low=ratio.low, high=ratio.high, unit="ratio") if ratio is not None and ratio.low is not None else None
 
 
 def claims_difference(conclusion: Conclusion) -> bool:

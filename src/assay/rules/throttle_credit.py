@@ -33,22 +33,21 @@ def check(case: TrialCase) -> Finding:
     most = max(used(case), key=lambda one: one.share, default=None)
     if most is None:
         return found(RULE, case, State.UNVERIFIED, "I/O of the limited device during the clock unknown.")
-    told = f"its {measures.with_unit(most.per_s, most.unit)} limit in the {lasted(most)} measured"
+    limit = f"its {measures.with_unit(most.per_s, most.unit)} limit in the {lasted(most)} measured"
     observed = {"share": most.share, "seconds": most.seconds, "passed": most.amount}
     if most.share <= case.thresholds["share"]:
-        said = f"{most.name} served {measures.percent(most.share)} of {told}."
-        return found(RULE, case, State.PASS, said, observed=observed)
+        text = f"{most.name} served {measures.percent(most.share)} of {limit}."
+        return found(RULE, case, State.PASS, text, observed=observed)
     times = f"{measures.percent(most.share)} of" if most.share < 2 else f"{most.share:.2g} times"
-    said = f"{most.name} served {times} {told}: burst credit, not the limit. Run for 2 s or longer."
     return found(
         RULE,
         case,
         State.FAIL,
-        said,
+        f"{most.name} served {times} {limit}: burst credit, not the limit. Run for 2 s or longer.",
         observed=observed,
-        threshold={"share": case.thresholds["share"]},
         bound=bound(case, most),
-        relabel=f"burst credit: {times} the limit of {most.name} in {lasted(most)}",
+        relabel="burst credit",
+        detail=f"{times} the limit of {most.name} in {lasted(most)}",
         evidence=(f"device:{most.name}", "declared limit"),
     )
 
