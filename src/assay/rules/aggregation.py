@@ -10,8 +10,8 @@ The digits of rate, work and time, and the time of a program outside its own mea
 A rate below work over time passes: it overstates nothing.
 Assay's own engines count operations in one window, so the rule covers external programs only.
 E05 checks bytes, time and rate of a single program.
-Of 20 tools with recorded output one fails, rightly: smallfile adds the rates of its threads (105,074/s reported, 62,000/s by
-work over time).
+Among 20 tools with recorded output one fails, rightly: smallfile adds the rates of its threads. It reports 105,074/s instead of
+62,000/s by work over time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Finds rates that began on credit and then fell: a token bucket, a fast cache inside a disk, a fresh disk.
 
-The rule divides the window into up to 60 equal parts, as far as the engine's checkpoints allow, and looks for one lasting fall
-of the rate.
+The rule divides the window into up to 60 equal parts and looks for one lasting fall of the rate. Fewer checkpoints of the engine
+give fewer parts.
 The first level must be `ratio` times the last. A share of `kept_share` of the parts must lie on the right side of the middle,
 so drifts and rates that come and go pass.
 Each level must hold for at least five parts (none of 6,000 series of plain noise failed).

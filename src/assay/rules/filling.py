@@ -55,6 +55,6 @@ RULE = Rule(
     sources=(
         "Smith, Seltzer: File system aging, SIGMETRICS 1997",
         "Kadekodi, Nagarajan, Ganger: Geriatrix: aging what you see and what you don't see, ATC 2018",
-        "Conway and others: File systems fated for senescence? Nonsense, says science!, FAST 2017",
+        "Conway et al.: File systems fated for senescence? Nonsense, says science!, FAST 2017",
     ),
 )

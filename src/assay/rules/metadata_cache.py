@@ -2,7 +2,7 @@
 
 The rule divides the growth of inodes in memory (/proc/sys/fs/inode-nr) by the number of objects read: a cached inode adds
 nothing.
-It covers stat, open, readdir_plus, list, readdir, and the files and directories of a tree walk (`file`, `walk`).
+It covers stat, open, readdir_plus, list, readdir and tree walks (`file`, `walk`).
 readdir_plus reads every object of its directory, whose number follows from the knobs.
 Growth below `loads_share` of the objects invalidates a device, server-cache or cold claim, else it is a note.
 

@@ -111,7 +111,7 @@ RULE = Rule(
         "The level does not contribute to the spread. Make it anew several times and show that the figure does not change.",
         "The measured instance is the subject (this volume, that server). Then one of each is all there is.",
     ),
-    advice="Repeat at the highest level that may differ, at least three times per arm: boot, make the file system or the "
+    advice="Repeat at the highest level that may differ, at least three times per arm. Boot, make the file system or the "
     "layout, or restart the server for every block. If that level is expensive, use the budget there with one run each.",
     sources=(
         "Kalibera and Jones, ISMM 2013: Rigorous benchmarking in reasonable time, on the levels of an experiment",

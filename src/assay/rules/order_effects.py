@@ -164,8 +164,8 @@ RULE = Rule(
     part="statistics",
     short="drift over the experiment",
     check=check,
-    wrong="All runs of A come first, then all runs of B. Any change between them (temperature, fill, a neighbour's load) counts "
-    "as the difference between A and B. Randomised blocks that are compared in pairs are immune to a slow drift.",
+    wrong="All runs of one system come first, then all runs of the other. Any change between them (temperature, fill, a "
+    "neighbour's load) counts as their difference. Randomised blocks that are compared in pairs are immune to a slow drift.",
     alternatives=(
         "One arm changes the system for all later runs (it fills, it ages). S05 tests the preceding run.",
         "A neighbour's load rose during the experiment. Check N02.",

@@ -5,7 +5,7 @@ The peak must exceed `correlation`, and chance at p below `p` (Bartlett's varian
 Fewer than `periods` periods fail if a partial period can change the mean by more than `off_share`.
 A steady rate or mean latency is bounded, a steady percentile qualified; other claims get a note. The rate of an open load is
 n/a.
-Of 400 simulated series each without a period, 0 to 0.5 % fail.
+Simulated series without a period (400 of each kind) fail in 0 to 0.5 %.
 """
 
 from __future__ import annotations

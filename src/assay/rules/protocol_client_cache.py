@@ -1,8 +1,8 @@
 """Finds answers from the client's own cache: more operations than requests at the server.
 
 Protocols let clients cache: leases and oplocks of SMB, delegations and attributes of NFS, FUSE, SSSD, caching proxies.
-The target gives a command that prints the server's requests (`server.requests`: `smbstatus`, a search of `cn=monitor`, the
-lines of a log), run at the edges of each phase.
+The target gives a command that prints the server's requests (`server.requests`), run at the edges of each phase. Examples are
+`smbstatus`, a search of `cn=monitor`, or the lines of a log.
 More than `ratio` operations per request invalidate a server-cache or device claim, with the server's rate as the bound; other
 claims get a note.
 T01 does the same by bytes if requests are unknown. C02s compares the caching of two arms.

@@ -1,7 +1,7 @@
 """Finds reads of data that the same client had just written, without a drop in between.
 
-The writer's pages remain in the client's page cache. The rule needs three readings: an earlier phase of the run that wrote the
-files, the resident share before the clock (cachestat), and the bytes read from storage.
+The writer's pages remain in the client's page cache. The rule needs three readings: the earlier phase that wrote the files, the
+resident share before the clock (cachestat), and the bytes read from storage.
 - The writer is this run, more than `resident_share` was resident, and storage was not asked for all: a device, server-cache or
   cold claim is invalid.
 - No phase of this run wrote the files, they were dropped, or all bytes came from storage: pass.

@@ -1,7 +1,7 @@
 """Gives the bytes that storage read for each byte of a random read: read-ahead, whole pages for small records.
 
-The rule takes the bytes that the processes read from storage (read-ahead included) over the bytes requested; without process
-counters, the growth of the cached pages.
+The rule divides the bytes that the processes read from storage (read-ahead included) by the bytes requested. Without process
+counters it takes the growth of the cached pages.
 With tracepoints (`observers = ["*", "tracepoints"]`) the pages of the data files that came into memory are used first.
 More than `ratio` bytes per byte is a note under every claim: the operations were done, the device had other work.
 Fewer than `least_bytes` are unverified. Writes, direct reads and sequential reads are n/a.

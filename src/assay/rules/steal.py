@@ -165,8 +165,8 @@ RULE = Rule(
     short="CPU contention",
     needs=("cpu.steal_ns",),
     check=check,
-    wrong="CPU time that the hypervisor or a neighbour took is missing from the figure, and not equally from A and B. An "
-    "experiment that runs B in the bad hour finds A faster.",
+    wrong="CPU time that the hypervisor or a neighbour took is missing from the figure, and not equally from both arms. An "
+    "experiment that runs one arm in the bad hour finds the other one faster.",
     alternatives=(
         "More threads of the load than CPUs also make threads wait. That waiting is the load's own and is not judged.",
         "A CPU quota of a control group makes threads wait without any steal (L06).",

@@ -1,8 +1,8 @@
 """Finds figures of a throttled disk that used burst credit: the run ended before the limit was in force.
 
 A block throttle grants slices of 100 ms, and the first slices pass at the speed of the disk below.
-The rule divides the requests and bytes of the limited device during the clock by the amount that the limit allows in that time;
-above `share` fails.
+The rule divides the requests and bytes of the limited device during the clock by the amount that the limit allows. A result above
+`share` fails.
 The journal's I/O counts too. Counters are read up to some ten ms around the clock.
 A rate is at most the measured value, and at least the value without credit. Latencies have no bound.
 Measured: 110 requests in 6 ms, 9.1 times the declared 2,000 per second; the same load for 3 s stayed at 0.98 times.
