@@ -5,7 +5,7 @@ upper-case constant named TARGET, WORKLOAD, OBSERVER, RULE or PARSER. `names` li
 `find` imports exactly one. Nothing else imports a plug.
 """
 
-from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, TrialCase
+from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, Runs, TrialCase
 from assay.catalogue.find import (
     CONSTANTS,
     USUAL,
@@ -66,6 +66,7 @@ __all__ = [
     "Plug",
     "Process",
     "Rule",
+    "Runs",
     "Setting",
     "Source",
     "Syscalls",

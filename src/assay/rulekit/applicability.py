@@ -14,8 +14,13 @@ from assay.records import Claim, Direction, Durability, Tier
 
 def lookups(case: TrialCase) -> Mapping[str, tuple[str, ...]]:
     """The operations of the case's workload that only read metadata, as the workload declares them."""
-    kind = next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
+    kind = workload_kind(case)
     return find("workloads", kind).lookups if kind in names("workloads") else {}
+
+
+def workload_kind(case: TrialCase | ComparisonCase) -> str:
+    """The kind of workload that is measured; empty where the experiment has none of this name."""
+    return next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
 
 
 def runs_only(case: Case) -> str | None:
@@ -30,17 +35,17 @@ def comparisons_only(case: Case) -> str | None:
 
 def reads_only(case: TrialCase) -> str | None:
     """Reads of data."""
-    return None if _direction(case) is Direction.READ else "not a read"
+    return None if case.direction is Direction.READ else "not a read"
 
 
 def data_only(case: TrialCase) -> str | None:
     """Reads and writes of data."""
-    return None if _direction(case) in (Direction.READ, Direction.WRITE) else "neither a read nor a write of data"
+    return None if case.direction in (Direction.READ, Direction.WRITE) else "neither a read nor a write of data"
 
 
 def changes_only(case: TrialCase) -> str | None:
     """Everything that writes data, or makes, changes or removes objects."""
-    direction = _direction(case)
+    direction = case.direction
     reads = direction is Direction.READ or (direction is not Direction.WRITE and case.measure.operation in lookups(case))
     return "not a write" if reads else None
 
@@ -49,7 +54,7 @@ def kept_only(case: TrialCase) -> str | None:
     """Writes of data; what makes, changes or removes objects where stable media are claimed."""
     if why := changes_only(case):
         return why
-    unclaimed = _direction(case) is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA
+    unclaimed = case.direction is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA
     return "no claim that these objects are on stable media" if unclaimed else None
 
 
@@ -67,7 +72,3 @@ def is_own_setting(case: ComparisonCase) -> bool:
     """Whether the compared factor is a setting of one target: then what follows from it is what is compared."""
     owner, _, knob = case.comparison.factor.partition(".")
     return bool(knob) and owner in {target.name for target in case.experiment.targets}
-
-
-def _direction(case: TrialCase) -> Direction | None:
-    return case.phase.directions.get(case.measure.operation)

@@ -87,6 +87,15 @@ def held_back(case: TrialCase, own_share: float | None = None) -> Bound | None:
     return Bound(low=None if own_share is None else case.value * own_share, high=case.value, unit=kind.unit)
 
 
+def flattered(case: TrialCase, value: float | None = None) -> Bound | None:
+    """The bound of a figure that leaves work out: a rate is at most, a time at least the measured value, or this one."""
+    kind, value = measures.figure_kind(case.measure.figure), case.value if value is None else value
+    if value is None or kind is None:
+        return None
+    higher = kind.better is measures.Better.HIGHER
+    return Bound(low=None if higher else value, high=value if higher else None, unit=kind.unit)
+
+
 def witnesses(rule: Rule, case: Case, state: State) -> tuple[str, ...]:
     """The sources of the evidence that a rule used, each in words."""
     if state is State.NOT_APPLICABLE or not isinstance(case, TrialCase):

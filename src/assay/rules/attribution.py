@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.findings import found, knob
@@ -37,28 +37,26 @@ class Account:
     source: str
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Claims that rest on what a device counted."""
-    assert isinstance(case, TrialCase)
     if case.claim.tier is not Tier.DEVICE and case.claim.durability is not Durability.STABLE_MEDIA:
         return "no claim about a device"
     return None if any(place.devices for place in case.run.places) else "no block device below"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Other programs' share of the lowest device's count, and the count that is trusted."""
-    assert isinstance(case, TrialCase)
     steps = [step for way in ways(case) if (step := ladder.lowest_device(case.phase, case.observations, way)) is not None]
     if not steps or not any(baselines(case)):
         said = "Other processes' I/O is unknown: the device has no idle baseline."
-        return found(RULE, case, State.UNVERIFIED, said, threshold={**case.thresholds})
+        return found(RULE, case, State.UNVERIFIED, said)
     own, others = sum(step.bytes for step in steps), sum(step.other_processes_bytes for step in steps)
     share = others / max(own, 1.0)
     observed: dict[str, float | str | None] = {"own_bytes": own, "other_processes_bytes": others, "baseline_share": share}
     device, theirs = steps[0].device, measures.with_unit(others, Unit.BYTES)
     if others <= case.thresholds["least_bytes"] or share <= case.thresholds["baseline_share"]:
         said = f"Other processes' I/O on {device}: {theirs} by the idle baseline ({measures.percent(share)}), subtracted."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
+        return found(RULE, case, State.PASS, said, observed=observed)
     account = by_group(case) or by_process(case)
     drowned = (
         f"Up to {theirs} of {device}'s {measures.with_unit(sum(step.raw_bytes for step in steps), Unit.BYTES)} may be"
@@ -66,7 +64,7 @@ def check(case: Case) -> Finding:
     )
     if account is None:
         said = f"{drowned} The load has no account of its own."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds})
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     believed = measures.with_unit(account.bytes, Unit.BYTES)
     return found(
         RULE,
@@ -74,7 +72,6 @@ def check(case: Case) -> Finding:
         State.FAIL,
         f"{drowned} The load's own bytes come from {account.source}: {believed}.",
         observed={**observed, "account_bytes": account.bytes, "account": account.source},
-        threshold={**case.thresholds},
         evidence=(f"{steps[0].source}, spans before and clock", account.source),
     )
 
@@ -117,7 +114,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="evidence",
-    needs=(),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,

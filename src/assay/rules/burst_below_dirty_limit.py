@@ -17,7 +17,7 @@ The rule does not see the device's own memory (W02 shows its end in long runs) o
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
 from assay.records import Bound, Direction, Finding, Scope, Severity, Span, State
@@ -26,9 +26,8 @@ from assay.rulekit.findings import found, knob, rate_text
 SYSCTL = "sysctl.vm."
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Buffered writes of data that are not flushed inside the clock."""
-    assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) is not Direction.WRITE:
         return "not a write of data"
     if case.phase.flush_in_clock or knob(case, "sync") == "dsync":
@@ -36,9 +35,8 @@ def applies(case: Case) -> str | None:
     return "direct writes are not held in memory" if knob(case, "direct") is True else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """What could be dirty at once against the threshold, and what the device took while the clock ran."""
-    assert isinstance(case, TrialCase)
     dirtied, threshold = dirtied_at_once(case), background_bytes(case)
     if not dirtied or threshold is None:
         lacking = "Written bytes" if not dirtied else "The kernel's write-back threshold"
@@ -119,7 +117,6 @@ def absorbed(case: TrialCase, step: ladder.Step, observed: dict[str, float | Non
         f"{in_bytes(dirtied)} dirtied in {ran:.3g} s; write-back starts at {in_bytes(threshold)}{soon}."
         f" {step.device} took {measures.percent(step.raw_bytes / dirtied)} during the clock: memory absorbed the burst.",
         observed={**observed},
-        threshold={**case.thresholds},
         bound=bound(case),
         relabel=f"write{rate_text(case)} absorbed by memory: a burst below the dirty limit, not a steady rate",
     )
@@ -142,7 +139,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="regime",
-    needs=(),
     applies=applies,
     check=check,
     reads=(

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import cost, figures
 from assay.records import Client, Finding, Scope, Severity, State, Tier
@@ -46,18 +46,16 @@ class Use:
     """Whether there were more workers than CPUs."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Figures of closed loops of which something below the client is claimed, or nothing."""
-    assert isinstance(case, TrialCase)
     if case.claim.tier is Tier.CLIENT_CACHE:
         return "reads from memory are CPU work, as claimed"
     paced = any(client.load is not None for client in case.phase.clients) or knob(case, "think")
     return "a paced load: workers wait by the clock (G02 judges that)" if paced else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Compare busiest thread, host and CPU pressure with their limits."""
-    assert isinstance(case, TrialCase)
     use, limits = used(case), case.thresholds
     observed = {
         "thread_share": use.thread,
@@ -71,13 +69,13 @@ def check(case: Case) -> Finding:
         return limited(case, over, observed)
     if use.thread is None:
         said = "CPU time of the load's threads unknown: phase too short, or no counter."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**limits})
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     if case.phase.values and use.thread >= limits["thread_share"]:
         said = f"The command used {use.thread:.3g} CPUs; its number of threads is unknown."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**limits})
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     limit = measures.percent(limits["thread_share"])
     said = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a CPU (limit {limit})."
-    return found(RULE, case, State.PASS, said, observed=observed, threshold={**limits})
+    return found(RULE, case, State.PASS, said, observed=observed)
 
 
 def reached(use: Use, case: TrialCase) -> list[str]:
@@ -107,7 +105,6 @@ def limited(case: TrialCase, over: list[str], observed: dict[str, float | None])
         f"Client CPU at its limit: {'; '.join(over)}. The target may be faster.",
         severity=Severity.QUALIFIES if claimed and timed else Severity.NOTES,
         observed={**observed},
-        threshold={**case.thresholds},
         bound=held_back(case) if claimed and timed else None,
         relabel="limited by the client's CPUs" if claimed else None,
         evidence=(
@@ -173,7 +170,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="load",
     short="client CPU at its limit",
-    needs=(),
     applies=applies,
     check=check,
     wrong="A thread that is never idle does not wait for its target. Two disks, one twice as fast as the other, then look "

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.evidence import ladder
 from assay.records import Finding, Observations, Phase, Run, Scope, Series, Severity, State
 from assay.rulekit.findings import found
@@ -42,10 +42,8 @@ class Opened:
         return self.connections / self.operations
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons of commands, and of what a server did, whose connections were counted in every run."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     runs = counting(case, (*case.baseline, *case.candidate))
     if is_command(case) or any(any(seen.over_time(phase.name, *SERVER)) for run, seen in runs for phase in run.phases):
         counted = runs and all(opened(run, seen, case) for run, seen in runs)
@@ -58,9 +56,8 @@ def is_command(case: ComparisonCase) -> bool:
     return {spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload} == {KIND}
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Connections for an operation in both arms."""
-    assert isinstance(case, ComparisonCase)
     arms = [opened_in(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms):
         return found(RULE, case, State.UNVERIFIED, "Use of connections unknown: one arm has no valid run.")
@@ -85,7 +82,6 @@ def check(case: Case) -> Finding:
         f"Different use of connections: {said}. Only one arm's clock includes them.",
         severity=Severity.NOTES if mine else Severity.INVALIDATES,
         observed=observed,
-        threshold={**limits},
         relabel="comparison with different use of connections",
         evidence=("server.accepted_connections: /proc/PID/net/snmp", "network.tcp_active_opens: /proc/net/snmp"),
     )
@@ -148,7 +144,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="comparability",
     short="different use of connections",
-    needs=(),
     applies=applies,
     check=check,
     reads=("server.accepted_connections", "network.tcp_active_opens"),

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import failures, ladder
 from assay.measures import external, figures, latency
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
@@ -34,14 +34,8 @@ from assay.rulekit.findings import at_least, found, knob
 from assay.units import Unit
 
 
-def applies(_case: Case) -> str | None:
-    """Always."""
-    return None
-
-
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Every pair of neighbouring rungs that was counted, and the load's own books."""
-    assert isinstance(case, TrialCase)
     boast = external.boasted(case.run, case.phase, case.observations, case.measure, case.thresholds["least_s"])
     if boast:
         most = Bound(low=None, high=boast[1], unit=Unit.BYTES_PER_S)
@@ -204,8 +198,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="evidence",
     short="contradictory evidence",
-    needs=(),
-    applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="A tool reports 4 GB/s, and its own bytes over its own time are 400 MB/s. Or a command reports a rate at which the "

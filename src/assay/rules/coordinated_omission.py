@@ -22,7 +22,7 @@ import posixpath
 from collections.abc import Mapping
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import figures, latency
 from assay.records import Bound, Finding, Load, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
@@ -34,16 +34,14 @@ CLOSED = ("bonnie++", "dd", "fio", "fs_mark", "hdparm", "ior", "iozone", "mdtest
 """Tools with a closed loop only; fio can pace its loop."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Claims of an open load, and latencies of a tool with a given rate."""
-    assert isinstance(case, TrialCase)
     paced = is_latency(case) and interval_ns(case) is not None and case.claim.load is None
     return None if case.claim.load is Load.OPEN or paced else "load = open is not claimed"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Whether the load was open, or its operations all ended before the next was due."""
-    assert isinstance(case, TrialCase)
     clients = case.phase.clients
     if clients and all(client.load is not None for client in clients):
         return found(RULE, case, State.PASS, "Latencies count from the due time; none omitted.")
@@ -152,7 +150,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="load",
     short="closed loop claimed as open",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Direction, Finding, Measure, Rung, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
@@ -26,17 +26,15 @@ ALIKE = ("direct", "cpus", "workers", "size", "ioengine", "depth", "think", "rat
 FLUSHED = ("each", "dsync")
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Rates with a sibling that they cannot exceed."""
-    assert isinstance(case, TrialCase)
     if rate_of(case) is None:
         return "not a rate"
     return None if any(True for _ in ceilings(case)) else "no other measure of this run limits it"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The figure over the lowest of its ceilings."""
-    assert isinstance(case, TrialCase)
     rate = rate_of(case)
     assert rate is not None
     name, ceiling, why = min(ceilings(case), key=lambda found: found[1])
@@ -133,7 +131,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     short="measures contradict each other",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

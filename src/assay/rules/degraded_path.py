@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import cost
 from assay.records import Bound, Claim, Durability, Finding, Path, Scope, Severity, State, Tier, When
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found
 
 HEALTH, ERRORS = "health.", "health.errors."
@@ -29,9 +28,8 @@ RESTING = ("idle", "frozen", "none")
 NETWORK = ("rx_errors", "tx_errors")
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Errors that were counted, then what was not whole, then what could be faster."""
-    assert isinstance(case, TrialCase)
     errors, states, slow = [*counted_errors(case)], [*degraded(case)], [*slow_links(case)]
     if errors or states:
         return failed(case, errors, states)
@@ -145,8 +143,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="noise",
     short="I/O errors on the path",
-    needs=(),
-    applies=runs_only,
     check=check,
     wrong="A disk reads a sector at the fifth attempt. An array computes the data of a missing member. A cable loses every "
     "hundredth packet. All of them answer correctly, and late. The figure describes the fault.",

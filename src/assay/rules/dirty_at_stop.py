@@ -15,7 +15,7 @@ The rule does not see memory below the lowest visible device.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Direction, Durability, Finding, Meaning, Phase, Scope, Severity, State, Tier
 from assay.rulekit.applicability import kept_only
@@ -29,9 +29,8 @@ def claimed(case: TrialCase) -> bool:
     return case.claim.durability is Durability.STABLE_MEDIA or (case.claim.tier is Tier.DEVICE and write)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Dirty and under writeback at the stop, beyond what was so at the start, over what was written."""
-    assert isinstance(case, TrialCase)
     written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     dirty = dirty_rise(case)
     if dirty is None or not written:
@@ -139,7 +138,6 @@ RULE = Rule(
     part="durability",
     short="dirty when the clock stopped",
     meaning=Meaning.DIRTY,
-    needs=(),
     applies=kept_only,
     check=check,
     reads=("L0.write", "page_cache.dirty_bytes", "page_cache.writeback_bytes"),

@@ -13,7 +13,7 @@ A record with wrong data is a contradiction (E05), not a failure.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import failures
 from assay.measures import figures
 from assay.records import Direction, EngineError, Finding, Scope, Severity, State
@@ -23,9 +23,8 @@ SHOWN = 3
 """Kinds of failure that the finding names."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Figures of operations; an external tool must report failures."""
-    assert isinstance(case, TrialCase)
     if case.measure.figure == "errors":
         return "failures are the figure itself"
     if case.phase.values and failures.reported_share(case.phase, case.measure.operation) is None:
@@ -33,16 +32,15 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The share of failed operations, and whether a flush failed that the claim rests on."""
-    assert isinstance(case, TrialCase)
     told = failures.reported_share(case.phase, case.measure.operation)
     share = failures.failed_share(case.phase, case.measure.operation) if told is None else told
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
     if share <= limits["noted_error_share"] and not lost:
         few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
-        return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed, threshold={**limits})
+        return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed)
     many = share > limits["error_share"]
     limit = measures.percent(limits["error_share" if many else "noted_error_share"])
     said = [f"{measures.percent(share)} of the operations failed (limit {limit}){kinds(case)}."]
@@ -54,7 +52,6 @@ def check(case: Case) -> Finding:
         " ".join([*(said if share else ()), *([f"{flushes} failed: earlier writes may never arrive."] if lost else ())]),
         severity=Severity.INVALIDATES if many or lost else Severity.QUALIFIES,
         observed=observed,
-        threshold={**limits},
         relabel=relabel(share, lost, many=many),
         evidence=("L0 engine: failed operations by error number" if told is None else "the tool's report of failed operations",),
     )
@@ -99,7 +96,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="load",
     short="operations failed",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -27,9 +27,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Change, FactClass, Finding, Meaning, Observations, Run, Scope, Severity, State, When
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import change, found, shortened
 from assay.rulekit.pairs import NOTEBOOK
 
@@ -72,9 +71,8 @@ def shown(values: tuple[str, ...]) -> str:
     return " or ".join(shortened(value) for value in values)
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where facts of the class performance differ and do not follow from the factor."""
-    assert isinstance(case, ComparisonCase)
     every = (*case.baseline, *case.candidate)
     if not (case.baseline and case.candidate and all(observations.facts for _, observations in every)):
         statement = "Environment of the arms unknown: not every run has facts."
@@ -195,7 +193,6 @@ RULE = Rule(
     part="comparability",
     meaning=Meaning.DIFFERENCES,
     needs=("fact:*",),
-    applies=comparisons_only,
     check=check,
     wrong="A and B were measured in different environments: another kernel, another `dirty_ratio`, another read-ahead. The "
     "difference may be right, and its cause is unknown.",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
 from assay.rulekit.findings import found
 
@@ -24,16 +24,13 @@ Machine = tuple[str, ...]
 """All machines of one run: where the load ran, and where the target is if it is elsewhere."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for comparisons of anything but the machines themselves."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     return "the machines are the factor" if case.comparison.factor == "hosts" else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the two arms have no machine, or not all machines, in common."""
-    assert isinstance(case, ComparisonCase)
     every = (*case.baseline, *case.candidate)
     key = SERIAL if every and all(known(seen, SERIAL) for _, seen in every) else NAME
     if not case.baseline or not case.candidate or not all(known(seen, key) for _, seen in every):

@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.measures import percent
 from assay.records import Direction, Finding, Limiter, LimiterKind, Meaning, Rung, Scope, Series, Severity, State
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found, held_back
 from assay.units import Unit
 
@@ -43,9 +42,8 @@ class Throttle:
     limiter: Limiter
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Fail where an undeclared limit was reached; pass, naming the limiter, where it was declared or not reached."""
-    assert isinstance(case, TrialCase)
     missing = {key: why for key in needed(case) if (why := case.observations.why_missing(key)) is not None}
     limits = [*stopped_groups(case), *device_rules(case)]
     limit = case.thresholds["used_share"]
@@ -59,7 +57,6 @@ def check(case: Case) -> Finding:
         in_words(state, limits, reached, missing),
         severity=worst if reached else RULE.severity,
         observed={one.text: one.used_share for one in limits},
-        threshold=dict(case.thresholds),
         bound=held_back(case) if worst is Severity.QUALIFIES else None,
         relabel=f"held back by {reached[0].text}" if worst is Severity.QUALIFIES else None,
         limiter=limiter(limits, reached if worst is Severity.QUALIFIES else [], limit),
@@ -196,7 +193,6 @@ RULE = Rule(
     short="throttled",
     meaning=Meaning.QUOTA,
     needs=("cgroup.nr_throttled", "cgroup.throttle_rules"),
-    applies=runs_only,
     check=check,
     wrong="The system looks slow, or remarkably steady, because a quota limits it. The report does not mention the control "
     "group's CPU quota or block throttle. The figure describes the quota.",

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import latency
 from assay.records import Bound, Client, Direction, Finding, Load, OperationTotal, Scope, Severity, State
 from assay.rulekit.findings import found, in_words, knob, rate_of
@@ -56,9 +56,8 @@ class Balance:
         return f"{self.places * (1 - self.gap):.3g} of {self.places} {'requests in flight' if self.queued else 'workers'}"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Closed loads of the own engines."""
-    assert isinstance(case, TrialCase)
     if case.claim.load is Load.OPEN or any(client.load is not None for client in case.phase.clients):
         return "an open load: idle workers by design"
     if case.phase.values:
@@ -66,9 +65,8 @@ def applies(case: Case) -> str | None:
     return None if any(t.busy_ns for c in case.phase.clients for t in c.operations) else "no latencies were recorded"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The gap, against its threshold or three standard errors of the sampled latency, whichever is larger."""
-    assert isinstance(case, TrialCase)
     balance = balance_of(case)
     if balance is None:
         return found(RULE, case, State.UNVERIFIED, "The clients' time has no length.")
@@ -190,7 +188,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="load",
     short="workers idle",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -13,10 +13,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import traced
 from assay.records import Finding, Scope, Series, Severity, State
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found
 
 LEAST_SAMPLES = 5
@@ -25,9 +24,8 @@ OF_THE_LAB_ITSELF = ("application", "lab")
 """Layers that no observer looks at: the engine's own curve, and what looking cost, which has a point for each look of any."""
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Unverified where an observer was silent for more than `gap_intervals` of its intervals, pass otherwise."""
-    assert isinstance(case, TrialCase)
     limit = case.thresholds["gap_intervals"]
     if (lost := traced.lost(case.phase, case.observations)) > case.thresholds["lost_events"]:
         return events_lost(case, lost)
@@ -98,8 +96,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="evidence",
-    needs=(),
-    applies=runs_only,
     check=check,
     wrong="An observer that was not scheduled during the clock leaves a hole in its series. A dip, a stall or a burst of steal "
     "in the hole is invisible, and a chart drawn across it looks calm.",

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Direction, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob
 
@@ -36,17 +36,15 @@ class Share:
     where: str
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Phases of reads and writes together of which a share was asked for."""
-    assert isinstance(case, TrialCase)
     if not set(case.phase.directions.values()) >= BOTH:
         return "not a mix of reads and writes"
     return None if requested(case) else "no requested share of reads"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The share of reads among reads and writes against the one that was asked for."""
-    assert isinstance(case, TrialCase)
     wanted, counts = requested(case), counted(case)
     if wanted is None or not counts or not sum(counts.values()):
         return found(RULE, case, State.UNVERIFIED, "Counts of reads and writes unknown.")
@@ -68,7 +66,6 @@ def check(case: Case) -> Finding:
         State.FAIL,
         f"{done} of {total:,.0f} operations were reads (requested {meant}, {wanted.where}). The figure describes another mix.",
         observed=observed,
-        threshold={**case.thresholds},
         relabel=f"among {done} reads instead of {meant}",
         evidence=("L0: completed reads and writes",),
     )
@@ -141,7 +138,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -13,7 +13,7 @@ TCP window waits and drops inside the card are not read.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
@@ -21,9 +21,8 @@ from assay.rulekit.findings import found, held_back
 from assay.units import Unit
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """How full the slowest known part of the way was, and how much was sent again."""
-    assert isinstance(case, TrialCase)
     rate = served.fuller_way(case.phase, case.observations)
     if rate is None:
         return found(RULE, case, State.UNVERIFIED, "Traffic of the server's interfaces unknown.")
@@ -80,7 +79,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    needs=(),
     reads=(
         "L4.read",
         "L4.write",

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
@@ -39,9 +39,8 @@ class Reached:
     unknown: str | None = None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """What was removed before it was written, then what the device took, both over what was written."""
-    assert isinstance(case, TrialCase)
     written, gone = written_bytes(case), cancelled(case)
     if not written:
         return found(RULE, case, State.UNVERIFIED, "Written bytes unknown.")
@@ -146,7 +145,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     meaning=Meaning.NEVER_WRITTEN,
-    needs=(),
     applies=kept_only,
     check=check,
     reads=("L0.write", "process.cancelled_write_bytes", "L2.write", "L9.write", "L8.write", "tracepoints.own_write_bytes"),

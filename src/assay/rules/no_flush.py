@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Meaning, Rung, Scope, Severity, Span, State
 from assay.rulekit.applicability import changes_only
@@ -23,9 +23,8 @@ FEW = 9.5
 """Fewer flushes of other processes are given with a decimal: "about 0" would be no reason."""
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Flushes completed at the lowest device while the clock or the drain ran."""
-    assert isinstance(case, TrialCase)
     flushes = seen(case, Rung.LOWEST_DEVICE)
     if flushes is None:
         return found(RULE, case, State.UNVERIFIED, "Flushes at the lowest visible device not counted.")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.measures import cost
 from assay.records import Client, Finding, Scope, Severity, State
@@ -24,9 +24,8 @@ PARTS = 2
 RULES = ("limit_read_bytes_per_s", "limit_write_bytes_per_s", "limit_read_ops_per_s", "limit_write_ops_per_s")
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Closed loads of our own engines without a known limit."""
-    assert isinstance(case, TrialCase)
     if case.phase.values or any(client.load is not None for client in case.phase.clients) or knob(case, "think"):
         return "not a closed load of the lab's own engines"
     declared = any(place.limits for place in case.run.places)
@@ -34,14 +33,13 @@ def applies(case: Case) -> str | None:
     return "a known limit (L04, L06)" if declared or throttled else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """What was busiest, against its threshold, where the rate was flat."""
-    assert isinstance(case, TrialCase)
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     devices, threads = dict(busy_devices(case)), [share for c in case.phase.clients if (share := busy(case, c)) is not None]
     if seconds < case.thresholds["seconds"] or not devices or not threads:
         said = "Limits unknown: phase too short, or threads and devices not observed."
-        return found(RULE, case, State.UNVERIFIED, said, threshold={**case.thresholds})
+        return found(RULE, case, State.UNVERIFIED, said)
     device, most = max(devices.items(), key=lambda item: item[1])
     in_turn = {device: most, **dict(server_side(case))}
     accounted, spread = min(1.0, max(threads) + sum(in_turn.values())), range_share(case)
@@ -50,9 +48,9 @@ def check(case: Case) -> Finding:
     told = f"a thread of the load was busy for {measures.percent(max(threads))} of the time, {others}"
     if accounted >= case.thresholds["busy_share"] or spread is None or spread > case.thresholds["range_share"]:
         said = f"{told[:1].upper()}{told[1:]}."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
+        return found(RULE, case, State.PASS, said, observed=observed)
     said = f"No visible limit ({told}), and a constant rate: an unobserved resource limits it."
-    return found(RULE, case, State.FAIL, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(devices))
+    return found(RULE, case, State.FAIL, said, observed=observed, evidence=tuple(devices))
 
 
 def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -100,7 +98,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     wrong='"Why not double?" has no answer. The figure may be that of a lock, of serial threads, of a sleep or of another '

@@ -13,7 +13,7 @@ Without an address the rule is unverified. A machine's own address leads to `lo`
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -22,17 +22,15 @@ from assay.units import Unit
 SAME_HOST = "same host: client and server share CPUs and memory bandwidth"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Claims of a path, and whatever a server does."""
-    assert isinstance(case, TrialCase)
     if case.claim.path is Path.LOCAL or (case.claim.path is None and served.server(case.run) is None):
         return "no server named, and no network path claimed"
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The interface that leads to the server, and the bytes on it, against the path that is claimed."""
-    assert isinstance(case, TrialCase)
     interface, kind = (case.observations.fact(f"target.server.{name}") for name in ("route", "route_kind"))
     if interface is None or kind is None:
         said = "Interface to the server unknown. Name it in the target (server.pid_file, server.address)."
@@ -116,7 +114,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="path",
-    needs=(),
     reads=("fact:target.server.route", "fact:target.server.route_kind", "L3.read", "L4.read"),
     applies=applies,
     check=check,

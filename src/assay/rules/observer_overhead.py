@@ -10,7 +10,7 @@ This is the cost of observing, not its effect. A kernel probe (0.1 to 1 µs per 
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import ABSOLUTE, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -19,15 +19,13 @@ from assay.units import Unit
 LAYER, METRIC = "lab", "cpu_ns"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Every phase that took time."""
-    assert isinstance(case, TrialCase)
     return None if case.phase.end_ns > case.phase.start_ns else "a phase without duration"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The CPU time of all observers over the time of the clock."""
-    assert isinstance(case, TrialCase)
     spent = spent_ns(case)
     lasted_ns, whole = case.phase.end_ns - case.phase.start_ns, sum(spent.values())
     share, limit = whole / lasted_ns, case.thresholds["cpu_share"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Bound, Direction, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
 from assay.units import Unit
@@ -59,16 +59,14 @@ class Offer:
         return self.asked_per_s or (self.done + self.unstarted) / self.seconds
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Open loads."""
-    assert isinstance(case, TrialCase)
     is_open = any(client.load is not None for client in case.phase.clients)
     return None if is_open else "a closed load: no offered rate"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The share of what was due that was done, and the backlog at the end."""
-    assert isinstance(case, TrialCase)
     offer = offered(case)
     if offer is None:
         return found(RULE, case, State.UNVERIFIED, "No operation was due and done, so the rate is unknown.")
@@ -101,7 +99,6 @@ def saturated(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Find
         " The wait grows with the run.",
         severity=Severity.INVALIDATES if latency else severity(case),
         observed={**observed},
-        threshold={**case.thresholds},
         bound=None if latency else from_below(case),
         relabel=f"saturated: {attained} done of {asked} offered",
         evidence=EVIDENCE,
@@ -119,7 +116,6 @@ def stalled(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Findin
         " a stall before the end. The longest latencies are missing.",
         severity=severity(case),
         observed={**observed},
-        threshold={**case.thresholds},
         bound=from_below(case),
         relabel=f"with a stall at the end, {left} of the due operations not begun",
         evidence=EVIDENCE,
@@ -174,7 +170,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

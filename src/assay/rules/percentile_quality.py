@@ -14,16 +14,15 @@ from __future__ import annotations
 
 import math
 
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import figures, latency
 from assay.records import Bound, Claim, Finding, Regime, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, in_words
 from assay.units import Unit
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Percentiles below the largest, of claims for which W01 does not ask for more."""
-    assert isinstance(case, TrialCase)
     if not 0 < figures.PERCENTILES.get(case.measure.figure, 0.0) < 1:
         return "not a percentile"
     if case.claim.regime is Regime.STEADY:
@@ -31,9 +30,8 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """How many operations there were, and whether the percentile is that of all of them."""
-    assert isinstance(case, TrialCase)
     told = f"{case.measure.operation}.{case.measure.figure}" in case.phase.values
     if told and len(case.phase.clients) > 1:
         return of_several(case)
@@ -136,7 +134,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="load",
     short="too few operations for the percentile",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -13,22 +13,20 @@ Direct I/O on zram ran at 7,000 to 30,000/s against 158,000 to 164,000/s by liba
 
 from __future__ import annotations
 
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Client, Direction, Finding, QueueTotal, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, held_back
 
 LABEL = "by kernel worker threads (io-wq)"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Phases whose clients used io_uring."""
-    assert isinstance(case, TrialCase)
     return None if queues(case) else "no io_uring requests"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Whether any client found threads of the kernel at its requests."""
-    assert isinstance(case, TrialCase)
     threads = sum(queue.punted_threads for queue in queues(case))
     depth = max(queue.depth for queue in queues(case))
     observed = {"punted_threads": float(threads), "depth": float(depth)}
@@ -79,7 +77,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

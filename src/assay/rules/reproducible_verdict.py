@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from math import isclose
 
 from assay import catalogue
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.errors import AssayError
 from assay.evidence import reports
 from assay.records import Client, Finding, Scope, Severity, State, Value, WorkloadSpec
@@ -32,9 +32,8 @@ WATCHED = "stat"
 """What the place of a command is called that `assay stat` only watches: its output goes to whoever started it."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """None for figures of runs that a lab made."""
-    assert isinstance(case, TrialCase)
     if case.value is None:
         return "no figure"
     if case.measure.figure.startswith("@"):
@@ -42,9 +41,8 @@ def applies(case: Case) -> str | None:
     return "the command was only observed" if any(place.target == WATCHED for place in case.run.places) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Fail (a note) where the figure cannot be read out of what is kept, or is another one by today's parser."""
-    assert isinstance(case, TrialCase)
     if not case.phase.values:
         words = "The figure is computed from stored counts and latencies."
         return found(RULE, case, State.PASS, words, observed={"kept": "counts, latencies, readings, series, facts"})
@@ -105,7 +103,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="evidence",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import links, measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import limits
 from assay.measures.limits import Credit, LimitUse
 from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier
@@ -30,17 +30,15 @@ def in_words(line: LimitUse) -> str:
     return f"the declared {measures.with_unit(line.per_s, line.unit)} of {line.name}"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads and writes of data over something whose limit is known."""
-    assert isinstance(case, TrialCase)
     if why := data_only(case):
         return why
     return None if any(True for _ in lines(case)) else "no declared limit for this measure"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The rate against the nearest limit."""
-    assert isinstance(case, TrialCase)
     line = max(lines(case), key=lambda line: line.rate / line.allowed)
     ratio = line.share
     observed: dict[str, float | str | None] = {
@@ -123,7 +121,6 @@ RULE = Rule(
     part="tier",
     short="above the declared limit",
     meaning=Meaning.LINK_LIMIT,
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Observations, Phase, Run, Rung, Scope, Severity, State, When
 from assay.rulekit.applicability import is_own_setting
@@ -54,16 +54,13 @@ Runs = Sequence[tuple[Run, Observations]]
 Semantics = Mapping[str, str]
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None but where the comparison is of one target's own setting."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     return f"the guarantee is the factor ({case.comparison.factor})" if is_own_setting(case) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where a promise has another value in one arm; how much that means depends on the operation."""
-    assert isinstance(case, ComparisonCase)
     arms = [values_of(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms):
         return found(RULE, case, State.UNVERIFIED, "Guarantees of an arm unknown: nothing tried, and no mount options.")
@@ -161,7 +158,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="comparability",
     short="different guarantees",
-    needs=(),
     applies=applies,
     check=check,
     wrong="B is faster because it does less: no barrier reaches its disk, or it stores no access times. Or it trusts a cache "

@@ -13,7 +13,7 @@ The rule judges behaviour, not settings, which may be overridden or misspelt. D0
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.records import Direction, Durability, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.applicability import servers_only
@@ -21,17 +21,15 @@ from assay.rulekit.findings import found, rate_text
 from assay.units import Unit
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Everything that a server is asked to keep."""
-    assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) not in (Direction.WRITE, Direction.METADATA):
         return "no writes"
     return servers_only(case)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The part of what was acknowledged that was on no storage when the clients had all their answers."""
-    assert isinstance(case, TrialCase)
     dirty = dirty_bytes(case)
     taken = served.storage_io(case.phase, case.observations, Direction.WRITE)
     if dirty is None or taken is None:
@@ -97,7 +95,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="durability",
     meaning=Meaning.EARLY_REPLY,
-    needs=(),
     reads=("L0.write", "L6.write", "server.dirty_bytes", "server.writeback_bytes", "L9.flush"),
     applies=applies,
     check=check,

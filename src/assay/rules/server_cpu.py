@@ -10,16 +10,15 @@ It qualifies tier = device and bounds it; other claims get a note with the limit
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import found, held_back
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """CPU time of the server over that of its CPUs, and of one thread."""
-    assert isinstance(case, TrialCase)
     ran, busiest = (served.rose(case.phase, case.observations, name) for name in ("run_ns", "busiest_thread_ns"))
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     cpus = served.at_arming(case.phase, case.observations, "cpus")
@@ -57,7 +56,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    needs=(),
     reads=("server.run_ns", "server.busiest_thread_ns", "server.cpus"),
     applies=servers_only,
     check=check,

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.applicability import is_own_setting
@@ -34,17 +34,15 @@ Seen = Mapping[str, float]
 """Rule -> what it found in an arm: the share of runs that acknowledged early, operations a request, the share from memory."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons of servers, but where the server's own setting is the factor."""
-    assert isinstance(case, ComparisonCase)
     if not any(served.server(run) for run, _ in (*case.baseline, *case.candidate)):
         return "the targets name no server"
     return f"the server's setting is the factor ({case.comparison.factor})" if is_own_setting(case) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """The same rule's findings in both arms."""
-    assert isinstance(case, ComparisonCase)
     baseline, candidate = (seen(case, {run.id for run, _ in arm}) for arm in (case.baseline, case.candidate))
     both = baseline.keys() & candidate.keys()
     observed = {
@@ -109,7 +107,6 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
-    needs=(),
     applies=applies,
     check=check,
     wrong="Server B is three times as fast as server A. B acknowledges from memory, or B's clients hold leases and sent a "

@@ -15,7 +15,7 @@ host may do the work (`ssh host dd`).
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import cost
 from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
@@ -37,9 +37,8 @@ RUNGS = (
 )
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """External tools that report their amount of work, or were given one."""
-    assert isinstance(case, TrialCase)
     if not case.phase.values:
         return "the lab's own engines count their work (E01, G04)"
     if expected(case) or any(reported(case, figure) is not None for figure in ("count", "bytes")):
@@ -47,9 +46,8 @@ def applies(case: Case) -> str | None:
     return "the tool reports no amount, and no expected amount is declared"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Against what was declared; against nothing; against what moved on this host."""
-    assert isinstance(case, TrialCase)
     for name, wanted in expected(case).items():
         finding = held(case, name, wanted)
         if finding is not None:
@@ -164,7 +162,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     reads=("L1.read", "L1.write", "L2.read", "L2.write", "L3.read", "L3.write", "L9.read", "L9.write"),

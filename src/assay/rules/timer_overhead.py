@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import latency
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found, held_back
@@ -46,9 +46,8 @@ class Cost:
         return None if self.user_ns is None or self.user_ns >= of_ns else 1 - max(self.low_ns, self.user_ns) / of_ns
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Latencies and rates of operations that our own engines timed."""
-    assert isinstance(case, TrialCase)
     if case.phase.values:
         return "an external tool: cost of its clock unknown"
     if any(spec.kind == "null" for spec in case.experiment.workloads if spec.name == case.measure.workload):
@@ -67,9 +66,8 @@ def kind_of(case: TrialCase) -> str | None:
     return "rate" if case.measure.figure.endswith(("ops_per_s", "bytes_per_s")) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The cost of the stamps over the middle latency."""
-    assert isinstance(case, TrialCase)
     buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
     middle = latency.percentile(buckets, 0.5)
     if not middle:
@@ -137,7 +135,6 @@ def too_short(case: TrialCase, cost: Cost, middle_ns: float, observed: dict[str,
         f"Reading {source} costs at least {measures.percent(observed['least_share'])} (limit"
         f" {measures.percent(case.thresholds['cost_share'])}) of the median latency of {each}: the clock is part of the figure.",
         observed={**observed},
-        threshold={**case.thresholds},
         bound=held_back(case, cost.left_share(middle_ns)),
         relabel=f"operations of {each}, clock included",
         evidence=("L0 engine: histogram, clock, CPU time in user mode",),
@@ -150,7 +147,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found, shortened
 
 LAB, GENERATOR, KERNEL = "assay", "assay-engine", "kernel"
@@ -25,9 +24,8 @@ FORMAT = "target.mkfs."
 Runs = Sequence[tuple[Run, Observations]]
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail (a note) where a part was there in more than one version; the versions are named in any case."""
-    assert isinstance(case, ComparisonCase)
     arms = [[dict(versions(run, seen)) for run, seen in runs] for runs in (case.baseline, case.candidate)]
     every = [one for arm in arms for one in arm]
     unknown = [part for part in (LAB, KERNEL) if not all(arms) or not all(part in one for one in every)]
@@ -81,7 +79,6 @@ RULE = Rule(
     severity=Severity.NOTES,
     part="evidence",
     needs=("fact:*",),
-    applies=comparisons_only,
     check=check,
     wrong="The old figure was made with version 3.1 of the tool, the new one with 3.36, which opens its files in another way. "
     "Both are right, by different instruments. A figure without its versions cannot be compared with any other.",

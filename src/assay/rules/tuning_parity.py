@@ -15,7 +15,7 @@ from __future__ import annotations
 from math import prod
 
 from assay import catalogue
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Factor, Finding, Scope, Severity, State, TargetSpec
 from assay.rulekit.findings import found
 
@@ -38,17 +38,14 @@ LIMITS, FREE = "limit.", "variables."
 """Prefixes of knobs with a known speed and no known default: their first level serves as default."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for comparisons of two targets."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     factor = case.comparison.factor
     return None if factor == "target" else f"one target in both arms, and the factor is {factor}"
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail if one arm has tuned settings and far fewer were tried for the other."""
-    assert isinstance(case, ComparisonCase)
     names = (str(case.comparison.baseline), str(case.comparison.candidate))
     specs = [next((spec for spec in case.experiment.targets if spec.name == name), None) for name in names]
     if specs[0] is None or specs[1] is None:
@@ -124,7 +121,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="comparability",
     short="only one arm was tuned",
-    needs=(),
     applies=applies,
     check=check,
     wrong="An expert tries a dozen settings of A and takes the best; B runs as installed. The comparison shows the value of a "

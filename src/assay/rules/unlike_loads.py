@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Finding, Load, Phase, Run, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.units import Unit
@@ -26,10 +26,8 @@ LOAD_FACTORS = frozenset(
 LoadOf = Callable[[Phase], float | None]
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for comparisons of latencies and rates, where the load is not the factor."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     kind = measures.figure_kind(case.measure.figure)
     if kind is None or kind.unit not in (Unit.NANOSECONDS, Unit.PER_S, Unit.BYTES_PER_S):
         return "neither a latency nor a rate"
@@ -38,9 +36,8 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the mean load of the two arms differs by more than the threshold."""
-    assert isinstance(case, ComparisonCase)
     opened = case.claim.load is Load.OPEN or were_open(case)
     load_of = offered if opened else in_flight
     loads = [mean_load(case, runs, load_of) for runs in (case.baseline, case.candidate)]
@@ -111,7 +108,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="comparability",
     short="different loads",
-    needs=(),
     applies=applies,
     check=check,
     wrong="A latency means nothing without its load. If a client of one arm started late or ended early, that arm had less to "

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import failures
 from assay.records import Direction, Finding, Phase, Scope, Severity, State
 from assay.rulekit.findings import found, knob
@@ -25,9 +25,8 @@ SAMPLE = 64
 """`sample` looks at one record in so many."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Operations of Assay's engines that move data of known content."""
-    assert isinstance(case, TrialCase)
     kind = next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
     if kind != KIND:
         return f"the content of {kind} data is unknown"
@@ -38,9 +37,8 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Judge whether the records were verified, and the errors found."""
-    assert isinstance(case, TrialCase)
     how = str(knob(case, "verify") or "none")
     readers = tuple(looking(case)) if how != "none" else ()
     if not readers:
@@ -101,7 +99,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="evidence",
     short="data not verified",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

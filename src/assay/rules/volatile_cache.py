@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, State
 from assay.rulekit.applicability import changes_only
@@ -39,9 +39,8 @@ class Cache:
     driver: str | None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """First whether any cache is denied, then whether a volatile one was flushed in time."""
-    assert isinstance(case, TrialCase)
     stack = tuple(caches(case))
     observed: dict[str, float | str | None] = {f"{one.device}.write_cache": one.queue for one in stack}
     unknown = [one.device for one in stack if one.queue not in (BACK, THROUGH)]
@@ -159,7 +158,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="durability",
-    needs=(),
     applies=changes_only,
     check=check,
     about=About.TARGET_HOST,

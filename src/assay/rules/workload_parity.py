@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Direction, Finding, Observations, Phase, Run, Scope, Severity, State, StopRule
 from assay.rulekit.findings import found
 
@@ -48,19 +48,16 @@ def spanned(ends: tuple[float, float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for comparisons of systems; where the work itself is the factor it has to differ."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     factor = case.comparison.factor
     if factor in LOAD_FACTORS or factor.partition(".")[0] == case.measure.workload:
         return f"the work is the factor ({factor})"
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where an amount of work, or the way that it ended, differs between all runs of one arm and all of the other."""
-    assert isinstance(case, ComparisonCase)
     arms = [phases(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms) or not all(phase.clients and any(done(phase)) for arm in arms for phase in arm):
         return found(RULE, case, State.UNVERIFIED, "Work of an arm unknown: a run has no counts of operations.")
@@ -90,7 +87,6 @@ def judged(case: ComparisonCase, gaps: Sequence[Gap], severity: Severity, seeds:
         words,
         severity=severity if gaps else RULE.severity,
         observed={"differing": len(gaps), "seeds": len(seeds[0] | seeds[1]), "common_seeds": both},
-        threshold={**case.thresholds},
         relabel="comparison of different workloads" if gaps and severity is Severity.INVALIDATES else None,
         evidence=(*map(str, gaps), *EVIDENCE),
     )
@@ -165,7 +161,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="comparability",
     short="different work",
-    needs=(),
     applies=applies,
     check=check,
     wrong="B has fewer files, because it was restored from an older copy, and reads its tree in less time. The run is sound, "

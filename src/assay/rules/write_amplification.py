@@ -11,22 +11,20 @@ collection), are not visible.
 
 from __future__ import annotations
 
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
 from assay.rulekit.findings import found
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Writes of data."""
-    assert isinstance(case, TrialCase)
     return None if case.phase.directions.get(case.measure.operation) is Direction.WRITE else "not a write of data"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Bytes of the lowest device, then of the one that the file system is on, over bytes written."""
-    assert isinstance(case, TrialCase)
     written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     lowest, upper = took(case, Rung.LOWEST_DEVICE), took(case, Rung.UPPER_DEVICE)
     if not written or lowest is None:
@@ -96,7 +94,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="tier",
-    needs=(),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,
