@@ -36,7 +36,7 @@ KNOB = "variables.same_key_of"
 
 def applies(case: TrialCase) -> str | None:
     """Reads and searches that are repeated with one key, or that claim a server's storage."""
-    if case.phase.directions.get(case.measure.operation) not in (Direction.READ, Direction.METADATA):
+    if case.direction not in (Direction.READ, Direction.METADATA):
         return "neither a read nor a search"
     if knob(case, KNOB) is not None:
         return "the repetition with one key itself"

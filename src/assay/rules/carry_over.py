@@ -96,7 +96,7 @@ def caches(case: TrialCase) -> Left:
     claimed = CLAIMED.get(case.claim.regime) if case.claim.regime else None
     share = case.phase.cached_share_before
     observed = {"cached_share": share}
-    if claimed is None or case.phase.directions.get(case.measure.operation) is not Direction.READ:
+    if claimed is None or case.direction is not Direction.READ:
         return Left(observed=observed)
     if share is None:
         return Left(observed=observed, unknown="resident share of the data files")

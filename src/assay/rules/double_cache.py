@@ -34,7 +34,7 @@ def stacked(place: Place) -> bool:
 
 def check(case: TrialCase) -> Finding:
     """Upper against lower device bytes for reads; for writes, whether the stack passes them on."""
-    if case.phase.directions[case.measure.operation] is Direction.WRITE:
+    if case.direction is Direction.WRITE:
         return check_writes(case)
     upper = ladder.passed(case.phase, case.observations, Rung.UPPER_DEVICE, Direction.READ)
     lower = ladder.lowest_device(case.phase, case.observations, Direction.READ)

@@ -6,15 +6,12 @@ The rule compares the medians of the used share over the runs of each arm (statv
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.evidence import filling
-from assay.records import Finding, Observations, Run, Scope, Severity, State
+from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
-
-Runs = Sequence[tuple[Run, Observations]]
 
 
 def applies(case: ComparisonCase) -> str | None:

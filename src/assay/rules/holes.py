@@ -53,7 +53,7 @@ def check(case: TrialCase) -> Finding:
 
 def reads(case: TrialCase) -> bool:
     """Whether the operation reads."""
-    return case.phase.directions[case.measure.operation] is Direction.READ
+    return case.direction is Direction.READ
 
 
 def before(case: TrialCase, metric: str) -> float | None:

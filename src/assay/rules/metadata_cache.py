@@ -39,7 +39,7 @@ class Inodes:
 
 def applies(case: TrialCase) -> str | None:
     """Metadata operations; those that make, change or remove objects have no tier to verify."""
-    if case.phase.directions.get(case.measure.operation) is not Direction.METADATA:
+    if case.direction is not Direction.METADATA:
         return "not a metadata operation"
     if case.measure.operation not in lookups(case) and case.claim.tier is not Tier.DEVICE:
         return f"{case.measure.operation} changes objects, so no cache answers it"

@@ -11,7 +11,7 @@ Directories, files and existing targets are named by the user, so no level exist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.catalogue import ComparisonCase, Rule
@@ -23,7 +23,6 @@ from assay.rulekit.findings import found
 BOOT, MADE = "host.boot", "target.made"
 ANEW = ("loopfs",)
 """Kinds of targets that are made anew for every trial."""
-Runs = Sequence[tuple[Run, Observations]]
 Which = Callable[[ComparisonCase, Run, Observations], str | None]
 
 
@@ -75,7 +74,7 @@ def levels(case: ComparisonCase) -> list[Level]:
     """The levels that every run records."""
     known: list[Level] = []
     for name, which in LEVELS:
-        arms = [[which(case, run, seen) for run, seen in arm] for arm in (case.baseline, case.candidate)]
+        arms = [[which(case, run, seen) for run, seen in arm] for arm in case.arms]
         if all(one is not None for arm in arms for one in arm):
             first, second = (set(arm) for arm in arms)
             known.append(Level(name=name, baseline=len(first), candidate=len(second), common=bool(first & second)))

@@ -72,7 +72,7 @@ def poverty(case: TrialCase) -> list[str]:
     knobs = {name: knob(case, name) for name in ("compressible", "zeros", "duplicates")}
     values = {name: float(value) for name, value in knobs.items() if isinstance(value, int | float)}
     argv = knob(case, "argv")
-    writes = case.phase.directions[case.measure.operation] is Direction.WRITE
+    writes = case.direction is Direction.WRITE
     if writes and isinstance(argv, tuple):
         values |= of_command([str(word) for word in argv])
     limits = {"compressible": "ratio", "zeros": "zero_share", "duplicates": "duplicate_share"}

@@ -2,8 +2,8 @@
 
 The overlap is (earliest end - latest start) / (latest end - earliest start) of the clients' operations of this kind.
 The figure already counts the common window. The rate over the whole time is the other bound, both with a charged drain.
-A percentile p of the common window lies between two percentiles of all operations: p w and p w + (1 - w). The window has the share
-w of all operations.
+A percentile p of the common window lies between two percentiles of all operations: p w and p w + (1 - w).
+The window has the share w of all operations.
 - Overlap below `overlap_share`: qualified and bounded; below `invalid_overlap_share`: invalid.
 - A client without any operation: invalid.
 - Jain's index of the clients' rates below `fairness`: a note.

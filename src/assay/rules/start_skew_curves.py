@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from assay import measures
-from assay.catalogue import ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.measures import CurvePoint
-from assay.records import Bound, Finding, Observations, Run, Scope, Severity, State
+from assay.records import Bound, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
 Ratio = tuple[float, float]
@@ -30,7 +30,7 @@ def applies(case: ComparisonCase) -> str | None:
     """Comparisons of operations over a growing number of objects, with more than one client."""
     if all(len(phase.clients) < 2 for run, _ in case.baseline if (phase := measures.phase_of(run, case.measure)) is not None):
         return "a single client"
-    points = min(len(curves(arm, case)) for arm in (case.baseline, case.candidate))
+    points = min(len(curves(arm, case)) for arm in case.arms)
     return "no curve" if points < case.thresholds["points"] else None
 
 
@@ -60,7 +60,7 @@ def check(case: ComparisonCase) -> Finding:
     )
 
 
-def curves(arm: Sequence[tuple[Run, Observations]], case: ComparisonCase) -> list[CurvePoint]:
+def curves(arm: Runs, case: ComparisonCase) -> list[CurvePoint]:
     """The points of all runs of one arm together."""
     points: list[CurvePoint] = []
     for run, observations in arm:
@@ -71,7 +71,7 @@ def curves(arm: Sequence[tuple[Run, Observations]], case: ComparisonCase) -> lis
 
 def ratios(case: ComparisonCase, counts: Counts) -> list[Ratio]:
     """Candidate over baseline at each number of objects where both arms have points that count."""
-    baseline, candidate = (curves(arm, case) for arm in (case.baseline, case.candidate))
+    baseline, candidate = (curves(arm, case) for arm in case.arms)
     most = max(point.objects for point in (*baseline, *candidate))
     steps = max(2, min(MOST_STEPS, len(baseline) // len(case.baseline), len(candidate) // len(case.candidate)))
     found_ratios: list[Ratio] = []

@@ -10,17 +10,15 @@ If all ended alike, the finding gives the tail after the first client's end (abo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import ComparisonCase, Rule
-from assay.records import Finding, Observations, Phase, Run, Scope, Severity, State, StopRule
+from assay.catalogue import ComparisonCase, Rule, Runs
+from assay.records import Finding, Phase, Scope, Severity, State, StopRule
 from assay.rulekit.findings import found
 
 ENDS = frozenset({"duration", "ops", "until_steady", "schedule", "round"})
 """Last parts of the paths of factors that are the end of the work itself."""
 WORDS = {StopRule.WORK: "by work", StopRule.TIME: "by time", StopRule.STEADY: "by steady state"}
-Runs = Sequence[tuple[Run, Observations]]
 
 
 def applies(case: ComparisonCase) -> str | None:
@@ -31,7 +29,7 @@ def applies(case: ComparisonCase) -> str | None:
 
 def check(case: ComparisonCase) -> Finding:
     """Fail where not all clients of all runs that count were ended in the same way."""
-    arms = [phases(case, runs) for runs in (case.baseline, case.candidate)]
+    arms = [phases(case, runs) for runs in case.arms]
     if not all(arms):
         return found(RULE, case, State.UNVERIFIED, "End of the runs unknown: one arm has no valid run.")
     ended = [Counter(stop for phase in arm for stop in ends(phase)) for arm in arms]
