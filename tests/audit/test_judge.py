@@ -148,7 +148,7 @@ def test_failed_run_is_invalid_with_its_reason():
 
 def test_every_rule_is_asked_every_time():
     verdict = judged(COLD_DEVICE)
-    assert {finding.rule for finding in verdict.findings} == {rule.id for rule in judge.rules(Scope.TRIAL)}
+    assert {finding.rule for finding in verdict.findings} == {rule.id for rule in catalogue.rules_of(Scope.TRIAL)}
 
 
 def test_verdict_of_another_workload_is_left_out():

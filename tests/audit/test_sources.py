@@ -3,7 +3,7 @@
 import pytest
 
 from assay import catalogue
-from assay.audit.examine import examine
+from assay.audit.judge import examine
 from assay.evidence import sources
 from assay.records import Claim, Durability, Scope, State, Tier
 from audit.case_builder import MIB, Made, Seen, but, case_of

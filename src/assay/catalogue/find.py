@@ -53,6 +53,7 @@ def find(kind: Kind, name: str) -> Plug:
     return plug
 
 
+@functools.cache
 def rules_of(scope: Scope) -> tuple[Rule, ...]:
     """The rules of one scope, by id. What says in its text that it has another scope is not imported, for that costs time."""
     others = tuple(f"scope=Scope.{one.name}," for one in Scope if one is not scope)
