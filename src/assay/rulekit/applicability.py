@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import Case, ComparisonCase, TrialCase, find, names
 from assay.evidence import served
-from assay.records import Direction, Durability
+from assay.records import Claim, Direction, Durability, Tier
 
 
 def lookups(case: TrialCase) -> Mapping[str, tuple[str, ...]]:
@@ -61,6 +61,11 @@ def kept_only(case: TrialCase) -> str | None:
 def servers_only(case: TrialCase) -> str | None:
     """Whatever is asked of a server that the target names."""
     return None if served.server(case.run) else "the target names no server"
+
+
+def rests_on_storage(claim: Claim) -> bool:
+    """Whether a claim is about the way to the disk: of the device, or of stable media."""
+    return claim.tier is Tier.DEVICE or claim.durability is Durability.STABLE_MEDIA
 
 
 def is_own_setting(case: ComparisonCase) -> bool:
