@@ -34,8 +34,8 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """The share of failed operations, and whether a flush failed that the claim rests on."""
-    told = failures.reported_share(case.phase, case.measure.operation)
-    share = failures.failed_share(case.phase, case.measure.operation) if told is None else told
+    reported = failures.reported_share(case.phase, case.measure.operation)
+    share = failures.failed_share(case.phase, case.measure.operation) if reported is None else reported
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
     if share <= limits["noted_error_share"] and not lost:
@@ -43,25 +43,22 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed)
     many = share > limits["error_share"]
     limit = measures.percent(limits["error_share" if many else "noted_error_share"])
-    said = [f"{measures.percent(share)} of the operations failed (limit {limit}){kinds(case)}."]
-    flushes = "1 flush" if lost == 1 else f"{lost:,} flushes"
+    statements = [f"{measures.percent(share)} of the operations failed (limit {limit}){kinds(case)}."] if share else []
+    if lost:
+        statements.append(f"{'1 flush' if lost == 1 else f'{lost:,} flushes'} failed: earlier writes may never arrive.")
+    label = "writes with a failed flush" if lost else "failed operations included"
+    source = "L0 engine: failed operations by error number" if reported is None else "the tool's report of failed operations"
     return found(
         RULE,
         case,
         State.FAIL,
-        " ".join([*(said if share else ()), *([f"{flushes} failed: earlier writes may never arrive."] if lost else ())]),
+        " ".join(statements),
         severity=Severity.INVALIDATES if many or lost else Severity.QUALIFIES,
         observed=observed,
-        relabel=relabel(share, lost, many=many),
-        evidence=("L0 engine: failed operations by error number" if told is None else "the tool's report of failed operations",),
+        relabel="a figure of failed operations" if many else label,
+        detail=f"{measures.percent(share)} failed" if share else None,
+        evidence=(source,),
     )
-
-
-def relabel(share: float, lost: int, *, many: bool) -> str:
-    """What the number is, in a few words."""
-    if many:
-        return "a figure of failed operations"
-    return "writes with a failed flush" if lost else f"{measures.percent(share)} failed operations included"
 
 
 def kinds(case: TrialCase) -> str:
@@ -79,7 +76,7 @@ def words(error: EngineError) -> str:
 
 def unflushed(case: TrialCase) -> int:
     """How many flushes failed that the claim rests on."""
-    if not figures.claims_media(case.claim, case.phase.directions.get(case.measure.operation)):
+    if not figures.claims_media(case.claim, case.direction):
         return 0
     return sum(
         total.errors

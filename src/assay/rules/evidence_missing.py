@@ -27,12 +27,10 @@ def check(case: TrialCase) -> Finding:
     if case.run.outcome is not Outcome.FINISHED:
         reason = f": {case.run.error}" if case.run.error else ""
         statement = f"The run is {case.run.outcome}{reason}. Its rest does not measure the experiment."
-        return found(
-            RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, relabel=f"part of a {case.run.outcome} run"
-        )
+        return found(RULE, case, State.FAIL, statement, relabel=f"part of a {case.run.outcome} run")
     if case.value is None:
         return found(RULE, case, State.UNVERIFIED, f"No {case.measure.figure} of {case.measure.operation}: {no_figure(case)}.")
-    lacking = [row for row in rows_for(case.claim, case.phase.directions.get(case.measure.operation)) if lacks(case, row)]
+    lacking = [row for row in rows_for(case.claim, case.direction) if lacks(case, row)]
     if not lacking:
         return found(RULE, case, State.PASS, "All evidence for the claim is present.")
     keys = tuple(dict.fromkeys(key for row in lacking for key in absent(case, row)))

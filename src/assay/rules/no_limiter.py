@@ -38,19 +38,18 @@ def check(case: TrialCase) -> Finding:
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     devices, threads = dict(busy_devices(case)), [share for c in case.phase.clients if (share := busy(case, c)) is not None]
     if seconds < case.thresholds["seconds"] or not devices or not threads:
-        said = "Limits unknown: phase too short, or threads and devices not observed."
-        return found(RULE, case, State.UNVERIFIED, said)
+        statement = "Limits unknown: phase too short, or threads and devices not observed."
+        return found(RULE, case, State.UNVERIFIED, statement)
     device, most = max(devices.items(), key=lambda item: item[1])
     in_turn = {device: most, **dict(server_side(case))}
     accounted, spread = min(1.0, max(threads) + sum(in_turn.values())), range_share(case)
     observed = {"thread_share": max(threads), **devices, **in_turn, "range_share": spread}
-    others = ", ".join(f"{name} for {measures.percent(share)}" for name, share in in_turn.items())
-    told = f"a thread of the load was busy for {measures.percent(max(threads))} of the time, {others}"
+    served_by = ", ".join(f"{name} for {measures.percent(share)}" for name, share in in_turn.items())
+    busy_parts = f"a thread of the load was busy for {measures.percent(max(threads))} of the time, {served_by}"
     if accounted >= case.thresholds["busy_share"] or spread is None or spread > case.thresholds["range_share"]:
-        said = f"{told[:1].upper()}{told[1:]}."
-        return found(RULE, case, State.PASS, said, observed=observed)
-    said = f"No visible limit ({told}), and a constant rate: an unobserved resource limits it."
-    return found(RULE, case, State.FAIL, said, observed=observed, evidence=tuple(devices))
+        return found(RULE, case, State.PASS, f"{busy_parts[:1].upper()}{busy_parts[1:]}.", observed=observed)
+    statement = f"No visible limit ({busy_parts}), and a constant rate: an unobserved resource limits it."
+    return found(RULE, case, State.FAIL, statement, observed=observed, evidence=tuple(devices))
 
 
 def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -76,8 +75,8 @@ def busy(case: TrialCase, client: Client) -> float | None:
     if client.cost is None or lasted <= 0:
         return None
     delay = next(case.observations.over_time(case.phase.name, "process", "run_delay_ns", f"pid:{client.pid}"), None)
-    stood = 0.0 if delay is None else ladder.rise(delay, case.phase.start_ns, case.phase.end_ns)
-    return min(1.0, (cost.processor_ns(client.cost) + stood) / lasted)
+    ready = 0.0 if delay is None else ladder.rise(delay, case.phase.start_ns, case.phase.end_ns)
+    return min(1.0, (cost.processor_ns(client.cost) + ready) / lasted)
 
 
 def range_share(case: TrialCase) -> float | None:

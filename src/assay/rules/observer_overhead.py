@@ -30,21 +30,21 @@ def check(case: TrialCase) -> Finding:
     lasted_ns, whole = case.phase.end_ns - case.phase.start_ns, sum(spent.values())
     share, limit = whole / lasted_ns, case.thresholds["cpu_share"]
     took, lasted = (measures.with_unit(value, Unit.NANOSECONDS) for value in (whole, lasted_ns))
-    said = f"Observers used {measures.percent(share)} of one CPU (limit {measures.percent(limit)}): {took} in {lasted}"
+    usage = f"Observers used {measures.percent(share)} of one CPU (limit {measures.percent(limit)}): {took} in {lasted}"
     beside = ", ".join(name.partition(":")[2] for name, value in spent.items() if name != ABSOLUTE and value)
     if beside:
-        said += f", {beside} included"
-    observed: dict[str, float | str | None] = {"cpu_share": share, "cpu_ns": whole}
+        usage += f", {beside} included"
+    observed = {"cpu_share": share, "cpu_ns": whole}
     if share <= limit:
-        return found(RULE, case, State.PASS, f"{said}.", observed=observed)
+        return found(RULE, case, State.PASS, f"{usage}.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: the load lost that time, with an unknown effect on the figure.",
+        f"{usage}: the load lost that time, with an unknown effect on the figure.",
         observed=observed,
-        threshold={"cpu_share": limit},
-        relabel=f"with observers that used {measures.percent(share)} of a CPU",
+        relabel="with heavy observers",
+        detail=f"observers used {measures.percent(share)} of a CPU",
     )
 
 

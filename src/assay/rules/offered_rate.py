@@ -80,8 +80,8 @@ def check(case: TrialCase) -> Finding:
     waited = measures.with_unit(offer.longest_wait_ns, Unit.NANOSECONDS)
     if share >= limits["attained_share"] and offer.backlog_s <= limits["backlog_s"]:
         limit = measures.percent(limits["attained_share"])
-        said = f"{measures.percent(share)} of the due operations done (limit {limit}); longest wait {waited}."
-        return found(RULE, case, State.PASS, said, observed=observed)
+        statement = f"{measures.percent(share)} of the due operations done (limit {limit}); longest wait {waited}."
+        return found(RULE, case, State.PASS, statement, observed=observed)
     grows = offer.late_share >= limits["late_share"] or offer.backlog_s > limits["backlog_s"]
     return saturated(case, offer, observed) if grows else stalled(case, offer, observed)
 
@@ -89,18 +89,21 @@ def check(case: TrialCase) -> Finding:
 def saturated(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Finding:
     """A backlog that grew: a latency at that rate there is none, the rate is at least what was done."""
     attained = measures.with_unit(offer.per_s * offer.attained_share, Unit.PER_S)
-    asked, share = measures.with_unit(offer.per_s, Unit.PER_S), measures.percent(offer.attained_share)
+    done, share = (
+        f"{attained} done of {measures.with_unit(offer.per_s, Unit.PER_S)} offered",
+        measures.percent(offer.attained_share),
+    )
     latency = case.measure.figure.startswith("latency_")
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{attained} done of {asked} offered ({share}); backlog of {offer.backlog_s:.3g} s at the end."
-        " The wait grows with the run.",
+        f"{done} ({share}); backlog of {offer.backlog_s:.3g} s at the end. The wait grows with the run.",
         severity=Severity.INVALIDATES if latency else severity(case),
-        observed={**observed},
+        observed=observed,
         bound=None if latency else from_below(case),
-        relabel=f"saturated: {attained} done of {asked} offered",
+        relabel="saturated: the offered rate was not attained",
+        detail=done,
         evidence=EVIDENCE,
     )
 
@@ -115,9 +118,10 @@ def stalled(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Findin
         f"{left} of the due operations never began, and only {measures.percent(offer.late_share)} of the rest were late:"
         " a stall before the end. The longest latencies are missing.",
         severity=severity(case),
-        observed={**observed},
+        observed=observed,
         bound=from_below(case),
-        relabel=f"with a stall at the end, {left} of the due operations not begun",
+        relabel="with a stall at the end",
+        detail=f"{left} of the due operations not begun",
         evidence=EVIDENCE,
     )
 
@@ -140,12 +144,13 @@ def offered(case: TrialCase) -> Offer | None:
     """What was offered to all clients together; None where nothing was done."""
     clients = [client for client in case.phase.clients if client.load is not None]
     loads = [client.load for client in clients if client.load is not None]
-    done = sum(one.count for client in clients for one in client.operations if counts(case, one.operation))
+    operations = (one for client in clients for one in client.operations)  # a flush follows the one before it at once
+    done = sum(one.count for one in operations if case.phase.directions.get(one.operation) is not Direction.FLUSH)
     seconds = (max(client.last_ns for client in clients) - case.phase.start_ns) / 1e9
     if not done or seconds <= 0:
         return None
-    asked = knob(case, "rate")
-    per_s = float(asked) if isinstance(asked, int | float) and asked else None
+    rate = knob(case, "rate")
+    per_s = float(rate) if isinstance(rate, int | float) and rate else None
     longest_wait_ns = max(load.backlog_max_ns for load in loads)
     late_s = seconds - done / per_s if per_s and knob(case, "duration") is None else 0.0
     return Offer(
@@ -157,11 +162,6 @@ def offered(case: TrialCase) -> Offer | None:
         asked_per_s=per_s,
         lag_s=max(0.0, min(late_s, longest_wait_ns / 1e9)),
     )
-
-
-def counts(case: TrialCase, operation: str) -> bool:
-    """Whether an operation was due by itself: a flush follows the one before it at once."""
-    return case.phase.directions.get(operation) is not Direction.FLUSH
 
 
 RULE = Rule(

@@ -21,7 +21,7 @@ from assay.measures import limits
 from assay.measures.limits import Credit, LimitUse
 from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
-from assay.rulekit.findings import found, knob
+from assay.rulekit.findings import Figures, found, knob
 from assay.units import Unit
 
 
@@ -48,30 +48,29 @@ def check(case: TrialCase) -> Finding:
         "limited": line.name,
         "unit": line.unit.value,
     }
-    times = measures.percent(ratio) if ratio < 2 else f"{ratio:.3g} times"
-    said = f"{measures.with_unit(line.rate, line.unit)} is {times}{' of' if ratio < 2 else ''} {in_words(line)}"
+    times = f"{measures.percent(ratio)} of" if ratio < 2 else f"{ratio:.3g} times"
+    use = f"{measures.with_unit(line.rate, line.unit)} is {times} {in_words(line)}"
     if line.rate > line.allowed:
-        return above(case, line, said, observed)
+        return above(case, line, use, observed)
     if ratio < case.thresholds["at_limit_share"]:
-        return found(RULE, case, State.PASS, f"{said}.", observed=observed)
+        return found(RULE, case, State.PASS, f"{use}.", observed=observed)
     limiter = Limiter(kind=LimiterKind.RATE, name=line.name, declared=True, amount=line.per_s, unit=line.unit)
     limited = f"limited by {in_words(line)}"
-    return found(RULE, case, State.PASS, f"{said}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
+    return found(RULE, case, State.PASS, f"{use}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
 
 
-def above(case: TrialCase, line: LimitUse, said: str, observed: dict[str, float | str | None]) -> Finding:
-    """The failure: more than the limit lets through, with the unit mistake named where the ratio is one."""
-    ratio = line.share
-    mistake = links.unit_mistake(ratio, case.thresholds["unit_share"])
-    hint = f" The ratio {ratio:.3g} is that of {mistake}." if mistake else ""
+def above(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Finding:
+    """The failure: more than the limit permits, with the unit mistake named where the ratio is one."""
+    mistake = links.unit_mistake(line.share, case.thresholds["unit_share"])
+    hint = f" The ratio {line.share:.3g} is that of {mistake}." if mistake else ""
     wrong = case.claim.tier is Tier.DEVICE or case.claim.path is Path.WIRE
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said} (allowed {measures.with_unit(line.allowed, line.unit)}).{hint}",
+        f"{use} (allowed {measures.with_unit(line.allowed, line.unit)}).{hint}",
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
-        observed={**observed},
+        observed=observed,
         threshold={"allowed": line.allowed},
         bound=Bound(low=None, high=line.allowed, unit=line.unit),
         relabel=f"faster than {line.name} can be: memory, compression or wrong units",
@@ -90,18 +89,16 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
     bytes_per_s = case.phase.values.get(f"{case.measure.operation}.bytes_per_s", window.bytes / window.seconds)
     if case.measure.figure == "bytes_per_s" and case.value is not None:
         bytes_per_s = case.value
-    rates = (bytes_per_s or None, window.count / window.seconds if unmerged(case) else None)
+    rates = (
+        bytes_per_s or None,
+        window.count / window.seconds if knob(case, "direct") else None,
+    )  # the page cache merges and splits
     slices = Credit(share=case.thresholds["declared_share"], burst_s=case.thresholds["burst_s"])
     for limit in (limit for place in case.run.places for limit in place.limits if limit.direction is direction):
         yield from limits.uses(limit, rates, window.seconds, slices)
     above = Credit(share=case.thresholds["above_share"])
     for name, per_s in declared(case) if bytes_per_s else ():
         yield LimitUse(name=name, per_s=per_s, rate=bytes_per_s, seconds=window.seconds, unit=Unit.BYTES_PER_S, credit=above)
-
-
-def unmerged(case: TrialCase) -> bool:
-    """Whether every operation of the load is one of the device: the page cache merges and splits."""
-    return bool(knob(case, "direct"))
 
 
 def declared(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -131,7 +128,6 @@ RULE = Rule(
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",
     ),
     advice="Find the cache that answered. Check the units (MB is 10^6 bytes, Mbit/s is an eighth) and the negotiated speed.",
-    ask="find the cache that answered, or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of it) and over "
-    "which window parallel parts were summed",
+    ask="find the cache that answered, or the other path; check the units and the window over which parallel parts were summed",
     sources=("Gregg: did it break limits?", "Linux blk-throttle: slices of 100 ms", "FC-PI, IEEE 802.3: see links.toml"),
 )

@@ -10,7 +10,7 @@ compares them (E06).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assay.catalogue import ComparisonCase, Rule
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
@@ -21,38 +21,35 @@ FACTS = {"kernel.release": KERNEL, "kernel.build": "kernel build", "host.system"
 PROGRAM, OF_TARGET, VERSION = "program.", "target.", "version"
 FORMAT = "target.mkfs."
 """Versions of formats on disk are features of a file system, not of a tool."""
-Runs = Sequence[tuple[Run, Observations]]
 
 
 def check(case: ComparisonCase) -> Finding:
     """Fail (a note) where a part was there in more than one version; the versions are named in any case."""
-    arms = [[dict(versions(run, seen)) for run, seen in runs] for runs in (case.baseline, case.candidate)]
+    arms = [[dict(versions(run, seen)) for run, seen in runs] for runs in case.arms]
     every = [one for arm in arms for one in arm]
     unknown = [part for part in (LAB, KERNEL) if not all(arms) or not all(part in one for one in every)]
     if unknown:
-        words = f"Versions of {' and '.join(unknown)} missing in some runs."
-        return found(RULE, case, State.UNVERIFIED, words)
+        return found(RULE, case, State.UNVERIFIED, f"Versions of {' and '.join(unknown)} missing in some runs.")
     parts = sorted({part for one in every for part in one if all(part in another for another in every)})
     values = {part: [sorted({one[part] for one in arm}) for arm in arms] for part in parts}
     several = [part for part, (left, right) in values.items() if len({*left, *right}) > 1]
     pinned = ", ".join(f"{part} {shortened(values[part][0][0])}" for part in parts if part not in several)
+    each = {part: version_words(both) for part, both in values.items()}
+    statement = f"One version of everything: {pinned}."
     if several:
-        listed = "; ".join(f"{part}: {version_words(values[part])}" for part in several)
-        words = f"More than one version: {listed}. Equal: {pinned}."
-    else:
-        words = f"One version of everything: {pinned}."
+        statement = f"More than one version: {'; '.join(f'{part}: {each[part]}' for part in several)}. Equal: {pinned}."
     return found(
         RULE,
         case,
         State.FAIL if several else State.PASS,
-        words,
-        observed={part: version_words(both) for part, both in values.items()},
+        statement,
+        observed=each,
         threshold={"versions": 1},
-        evidence=tuple(f"{part}: {version_words(both)}" for part, both in values.items()),
+        evidence=tuple(f"{part}: {versions}" for part, versions in each.items()),
     )
 
 
-def version_words(both: Sequence[Sequence[str]]) -> str:
+def version_words(both: list[list[str]]) -> str:
     """The versions of both arms, once where they are the same."""
     left, right = (" and ".join(shortened(one) for one in arm) for arm in both)
     return left if left == right else f"{left} against {right}"

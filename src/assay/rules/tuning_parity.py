@@ -18,21 +18,10 @@ from assay import catalogue
 from assay.catalogue import ComparisonCase, Rule
 from assay.records import Factor, Finding, Scope, Severity, State, TargetSpec
 from assay.rulekit.findings import found
+from assay.units import counted
 
-WHERE = (
-    "path",
-    "size",
-    "image",
-    "filesystem",
-    "scratch",
-    "keep",
-    "direct_io",
-    "prepare",
-    "attach",
-    "drop_caches",
-    "facts",
-    "teardown",
-)
+WHERE = ("path", "size", "image", "filesystem", "scratch", "keep", "direct_io")
+COMMANDS = ("prepare", "attach", "drop_caches", "facts", "teardown")
 """Knobs that say what and where a target is, not how it is tuned."""
 LIMITS, FREE = "limit.", "variables."
 """Prefixes of knobs with a known speed and no known default: their first level serves as default."""
@@ -56,8 +45,8 @@ def check(case: ComparisonCase) -> Finding:
     ratio = case.thresholds["ratio"]
     lopsided = len(changed[more]) > ratio * len(changed[1 - more])
     searched = lopsided and tried[more] > ratio * tried[1 - more]
-    words = "; ".join(
-        f"{name}: {len(those)} changed from their defaults{listed(those)}, {settings(number)} tried"
+    settings = "; ".join(
+        f"{name}: {len(those)} changed from their defaults{listed(those)}, {counted(number, 'setting')} tried"
         for name, those, number in zip(names, changed, tried, strict=True)
     )
     verdict = f"{names[more]} was tuned, {names[1 - more]} was not. " if lopsided else ""
@@ -65,7 +54,7 @@ def check(case: ComparisonCase) -> Finding:
         RULE,
         case,
         State.FAIL if lopsided else State.PASS,
-        f"{verdict}Settings: {words}.",
+        f"{verdict}Settings: {settings}.",
         severity=Severity.QUALIFIES if searched else Severity.NOTES if lopsided else RULE.severity,
         observed={
             "baseline_changed": len(changed[0]),
@@ -73,15 +62,9 @@ def check(case: ComparisonCase) -> Finding:
             "baseline_tried": tried[0],
             "candidate_tried": tried[1],
         },
-        threshold={"ratio": ratio},
         relabel=f"comparison of a tuned {names[more]} with an untuned {names[1 - more]}" if searched else None,
         evidence=("the experiment file: knobs of the targets, factors", "the catalogue: defaults"),
     )
-
-
-def settings(number: int) -> str:
-    """`1 setting`, `4 settings`."""
-    return f"{number} setting{'' if number == 1 else 's'}"
 
 
 def listed(names: list[str]) -> str:
@@ -90,7 +73,7 @@ def listed(names: list[str]) -> str:
 
 
 def changes(case: ComparisonCase, spec: TargetSpec) -> list[str]:
-    """What stands otherwise than by default in this comparison: knobs, of lists each item; free variables at a later level."""
+    """Settings of this comparison that differ from the default: knobs, of lists each item; free variables at a later level."""
     defaults = {knob.name: knob.default for knob in catalogue.find("targets", spec.kind).knobs}
     levels = own_factors(case, spec.name)
     first = {name: factor.levels[0] for name, factor in levels.items() if name.startswith(FREE)}
@@ -98,7 +81,7 @@ def changes(case: ComparisonCase, spec: TargetSpec) -> list[str]:
     names: list[str] = []
     for name, value in sorted({**spec.knobs, **here}.items()):
         usual = first.get(name, value) if name.startswith(FREE) else defaults.get(name)
-        if name not in WHERE and not name.startswith(LIMITS) and value not in (None, usual):
+        if name not in (*WHERE, *COMMANDS) and not name.startswith(LIMITS) and value not in (None, usual):
             names += [f"{name} {item}" for item in value] if isinstance(value, tuple) else [f"{name} {value}"]
     return names
 
