@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from assay.records import Bound, Comparison, Conclusion, Method
+from assay.records import Bound, Comparison, Method
 from assay.statistics import intervals, median_interval, resampled
 from assay.statistics.paired_power import LEVEL
 
@@ -32,11 +32,6 @@ def interval_of(one: Comparison) -> Bound | None:
     """Give the 95 % interval of the ratio as a bound; None where there is none."""
     ratio = one.ratio
     return Bound(low=ratio.low, high=ratio.high, unit="ratio") if ratio is not None and ratio.low is not None else None
-
-
-def claims_difference(conclusion: Conclusion) -> bool:
-    """Tell whether a conclusion is that the arms differ."""
-    return conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL)
 
 
 def least(method: Method) -> int:

@@ -134,12 +134,6 @@ def rate_of(case: TrialCase) -> tuple[float, Unit] | None:
     return (case.value, kind.unit) if case.value is not None and kind is not None and kind.unit in RATES else None
 
 
-def rate_text(case: TrialCase) -> str:
-    """` 4.10 GB/s`, with its leading space, where the value is a rate; else nothing."""
-    rate = rate_of(case)
-    return f" {measures.with_unit(*rate)}" if rate else ""
-
-
 def at_most(case: TrialCase, share: float) -> Bound | None:
     """The upper bound of a rate of which at most this share is as claimed; None if the value is no rate."""
     rate = rate_of(case)
