@@ -117,7 +117,7 @@ def markdown(one: Page) -> str:
         *(("## Evidence", listed(read)) if read else ()),
         *(("## Thresholds", "\n".join(("| threshold | value | reason |", "|---|---|---|", *rows))) if rows else ()),
         "## What else it could be",
-        listed(one["alternatives"]),
+        "\n".join(item(f"- {entry}") for entry in one["alternatives"]),
         "## What to do",
         sentences(one["advice"]),
         "## Literature",
@@ -132,7 +132,7 @@ def prose(text: str) -> str:
     joined = ""
     was_item = False
     for block, is_item in lines:
-        joined += ("\n" if is_item and was_item else "\n\n" if joined else "") + (block if is_item else sentences(block))
+        joined += ("\n" if is_item and was_item else "\n\n" if joined else "") + (item(block) if is_item else sentences(block))
         was_item = is_item
     return joined
 
@@ -140,6 +140,13 @@ def prose(text: str) -> str:
 def sentences(text: str) -> str:
     """One sentence on a line; examples as they are."""
     return text if text.startswith("```") else SENTENCE_END.sub("\n", text)
+
+
+def item(text: str) -> str:
+    """An item of a list, its further sentences below the first."""
+    found = ITEM.match(text)
+    marker = found[0] if found else ""
+    return marker + sentences(text.removeprefix(marker)).replace("\n", "\n" + " " * len(marker))
 
 
 def listed(entries: dict[str, None] | list[str]) -> str:
