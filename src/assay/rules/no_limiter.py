@@ -1,7 +1,7 @@
 """Finds steady rates without a visible limit: neither a CPU of the load nor a device was busy.
 
-During the clock the rule adds two shares. In one the load's busiest thread ran or waited for a CPU.
-In the other the busiest device had a request (`io_ticks`). The thread makes a request, the device serves it.
+The rule adds two shares of the clock: in the first, the load's busiest thread ran or waited for a CPU.
+In the second, the busiest device had a request (`io_ticks`). The thread makes a request, the device serves it.
 A named server adds its busiest thread and the use of the path to it.
 Less than `busy_share` in total, with both halves of the time within `range_share`, is a note.
 Then an unobserved resource limited the load: a lock, serial threads, a sleep, another machine.

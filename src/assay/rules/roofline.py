@@ -1,7 +1,7 @@
 """Compares a rate with known limits, and names the limiter if the rate is at one.
 
 Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name).
-links.toml has line rates, coding and framing of the links.
+The file links.toml has line rates, coding and framing.
 A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L plus `burst_s` x L / T. Links and declared
 rates are allowed `above_share`.
 - Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
