@@ -15,9 +15,9 @@ from assay.catalogue.find import (
     help_of,
     names,
     noun_of,
+    observers_of,
     rule_named,
     rules_of,
-    sources_of,
     watchers,
     watching,
 )
@@ -80,10 +80,10 @@ __all__ = [
     "help_of",
     "names",
     "noun_of",
+    "observers_of",
     "resolved",
     "rule_named",
     "rules_of",
-    "sources_of",
     "watchers",
     "watching",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, overload
 
-from assay.catalogue.plugs import Observer, Parser, Rule, Source, Target, Watch, Workload
+from assay.catalogue.plugs import Observer, Parser, Rule, Target, Watch, Workload
 from assay.errors import UsageError
 from assay.records import Scope
 
@@ -53,6 +53,7 @@ def find(kind: Kind, name: str) -> Plug:
     return plug
 
 
+@functools.cache
 def rules_of(scope: Scope) -> tuple[Rule, ...]:
     """The rules of one scope, by id. What says in its text that it has another scope is not imported, for that costs time."""
     others = tuple(f"scope=Scope.{one.name}," for one in Scope if one is not scope)
@@ -69,11 +70,11 @@ def _text(kind: Kind, name: str) -> str:
         return ""
 
 
-def sources_of(key: str) -> tuple[Source, ...]:
-    """What observers say of evidence with a key's layer (`page_cache`, `L9`, `fact:device`); imports those that speak of it."""
+def observers_of(key: str) -> tuple[Observer, ...]:
+    """The observers that speak of evidence with a key's layer (`page_cache`, `L9`, `fact:device`); imports none of the rest."""
     words = (f'keys="{key.partition(".")[0]}.', f'keys="{key}"')
-    speaking = [name for name in names("observers") if any(word in _text("observers", name) for word in words)]
-    return tuple(source for name in speaking for source in find("observers", name).sources)
+    speaking = (name for name in names("observers") if any(word in _text("observers", name) for word in words))
+    return tuple(find("observers", name) for name in speaking)
 
 
 def watching(*when: Watch) -> tuple[str, ...]:

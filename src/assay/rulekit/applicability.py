@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalogue import Case, ComparisonCase, TrialCase, find, names
+from assay.catalogue import ComparisonCase, TrialCase, find, names
 from assay.evidence import served
 from assay.records import Claim, Direction, Durability, Tier
 
@@ -21,16 +21,6 @@ def lookups(case: TrialCase) -> Mapping[str, tuple[str, ...]]:
 def workload_kind(case: TrialCase | ComparisonCase) -> str:
     """The kind of workload that is measured; empty where the experiment has none of this name."""
     return next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
-
-
-def runs_only(case: Case) -> str | None:
-    """Every measure of every run."""
-    return None if isinstance(case, TrialCase) else "it judges runs"
-
-
-def comparisons_only(case: Case) -> str | None:
-    """Every comparison and nothing else."""
-    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
 
 
 def reads_only(case: TrialCase) -> str | None:

@@ -42,17 +42,17 @@ def check(case: ComparisonCase) -> Finding:
         return found(RULE, case, State.PASS, "No correlation: the runs do not differ.")
     worst = min(tested, key=lambda one: one.p_value)
     p = min(1.0, worst.p_value * len(tested))
+    of_what = "runs of an arm" if pairs.by_hand(case) else "paired differences"
     observed = {"correlation": worst.correlation, "p": p, "worth": worst.effective}
-    threshold = {"correlation": case.thresholds["correlation"], "p": case.thresholds["p"]}
-    said = f"Correlation {worst.correlation:.2f} of neighbours among {what(case)} (p = {p:.2g})"
+    neighbours = f"Correlation {worst.correlation:.2f} of neighbours among {longest(case)} {of_what} (p = {p:.2g})"
     if worst.correlation <= case.thresholds["correlation"] or p >= case.thresholds["p"]:
-        return found(RULE, case, State.PASS, f"{said}: within chance.", observed=observed, threshold=threshold)
-    return widened(case, worst, said, (observed, threshold))
+        return found(RULE, case, State.PASS, f"{neighbours}: within chance.", observed=observed)
+    return widened(case, worst, neighbours, observed)
 
 
-def widened(case: ComparisonCase, worst: Serial, said: str, numbers: tuple[dict[str, float], dict[str, float]]) -> Finding:
+def widened(case: ComparisonCase, worst: Serial, neighbours: str, observed: dict[str, float]) -> Finding:
     """The failure, with the interval of as many independent values as there are."""
-    answer, n = pairs.answer(case, pairs.values(case)), max(len(one) for one in in_order(case))
+    answer, n = pairs.answer(case, pairs.values(case)), longest(case)
     wide = "" if answer is None else "; the interval is too narrow"
     bound = None
     if answer is not None:
@@ -66,11 +66,10 @@ def widened(case: ComparisonCase, worst: Serial, said: str, numbers: tuple[dict[
         RULE,
         case,
         State.FAIL,
-        f"{said}: worth {worst.effective:.2g} independent values{wide}.",
-        observed=numbers[0],
-        threshold=numbers[1],
+        f"{neighbours}: worth {worst.effective:.2g} independent values{wide}.",
+        observed=observed,
         bound=bound,
-        relabel=f"{n} runs worth {worst.effective:.2g}",
+        relabel="runs that depend on each other",
     )
 
 
@@ -85,10 +84,9 @@ def in_order(case: ComparisonCase) -> tuple[list[float], ...]:
     return ([math.log(second / first) for first, second in pairs.by_block(case, values).values()],)
 
 
-def what(case: ComparisonCase) -> str:
-    """What the neighbours are, in words."""
-    number = max(len(one) for one in in_order(case))
-    return f"{number} runs of an arm" if pairs.by_hand(case) else f"{number} paired differences"
+def longest(case: ComparisonCase) -> int:
+    """The number of values, of the arm that has more."""
+    return max(len(one) for one in in_order(case))
 
 
 RULE = Rule(

@@ -27,7 +27,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.catalogue import ComparisonCase, Rule
-from assay.records import Change, Finding, Observations, Run, Scope, Severity, State
+from assay.records import Finding, Observations, Run, Scope, Severity, State
+from assay.rulekit import pairs
 from assay.rulekit.findings import found
 
 FITTED, DATA = "target.fitted_on", "target.data"
@@ -47,8 +48,8 @@ class Test:
 
 def applies(case: ComparisonCase) -> str | None:
     """Comparisons in which at least one run says what it was fitted on."""
-    said = any(seen.fact(FITTED) is not None for _, seen in (*case.baseline, *case.candidate))
-    return None if said else "no run of a model: no target has a fact `fitted_on`"
+    is_named = any(seen.fact(FITTED) is not None for _, seen in (*case.baseline, *case.candidate))
+    return None if is_named else "no run of a model: no target has a fact `fitted_on`"
 
 
 def check(case: ComparisonCase) -> Finding:
@@ -57,12 +58,9 @@ def check(case: ComparisonCase) -> Finding:
     if not every:
         return found(RULE, case, State.UNVERIFIED, "A model names its fitted data, and no run is compared with it.")
     same = [test for test in every if test.shared]
-    allowed = case.thresholds["shared_share"]
     observed = {"tests": float(len(every)), "tests_on_fitted_data": float(len(same))}
-    threshold = {"share_of_tests": allowed}
-    if len(same) <= allowed * len(every):
-        said = f"0 of {len(every)} tests use data that the model was fitted on."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
+    if len(same) <= case.thresholds["shared_share"] * len(every):
+        return found(RULE, case, State.PASS, f"0 of {len(every)} tests use data that the model was fitted on.", observed=observed)
     shared = list(dict.fromkeys(name for test in same for name in test.shared))
     more = f" and {len(shared) - MOST_NAMED} more" if len(shared) > MOST_NAMED else ""
     return found(
@@ -72,7 +70,6 @@ def check(case: ComparisonCase) -> Finding:
         f"{len(same)} of {len(every)} tests use data that the model was fitted on"
         f" ({', '.join(shared[:MOST_NAMED])}{more}): the error there predicts nothing.",
         observed=observed,
-        threshold=threshold,
         relabel="a fit, not a prediction",
         evidence=(f"fact {FITTED} of each run of the model", f"fact {DATA} and the number of each run that it is held against"),
     )
@@ -80,14 +77,12 @@ def check(case: ComparisonCase) -> Finding:
 
 def tests(case: ComparisonCase) -> Iterator[Test]:
     """Every run of a model with the runs of the other arm that it is held against."""
-    paired = all(
-        factor.change is not Change.MANUAL for factor in case.experiment.factors if factor.path == case.comparison.factor
-    )
+    by_hand = pairs.by_hand(case)
     for arm, other in ((case.baseline, case.candidate), (case.candidate, case.baseline)):
         for run, seen in arm:
             fitted = words(seen, FITTED)
             for against, data in other if fitted else ():
-                if not paired or place(against) == place(run):
+                if by_hand or place(against) == place(run):
                     yield Test(model=run, measured=against, shared=tuple(sorted(fitted & names(against, data))))
 
 

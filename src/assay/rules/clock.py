@@ -52,28 +52,14 @@ def check(case: TrialCase) -> Finding:
         "error_share": error_share(case),
     }
     if faults:
-        return failed(case, faults, observed)
+        text = " ".join(fault.text for fault in faults)
+        worst = min(faults, key=lambda fault: list(Severity).index(fault.severity))
+        return found(RULE, case, State.FAIL, text, severity=worst.severity, observed=observed, relabel=worst.label)
     if before is None and not booted:
-        said = "Clock source and boot time of the host unknown."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    known = f"clock source {before} throughout" if before else "clock source unknown"
+        return found(RULE, case, State.UNVERIFIED, "Clock source and boot time of the host unknown.", observed=observed)
+    source = f"Clock source {before} throughout" if before else "Clock source unknown"
     kept = "wall clock not set" if booted else "wall clock unknown"
-    return found(RULE, case, State.PASS, f"{known[:1].upper()}{known[1:]}; {kept}.", observed=observed)
-
-
-def failed(case: TrialCase, faults: list[Fault], observed: dict[str, str | float | None]) -> Finding:
-    """The faults in words, with the severity and the label of the worst."""
-    worst = min(faults, key=lambda fault: list(Severity).index(fault.severity))
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        " ".join(fault.text for fault in faults),
-        severity=worst.severity,
-        observed=observed,
-        threshold={**case.thresholds},
-        relabel=worst.label,
-    )
+    return found(RULE, case, State.PASS, f"{source}; {kept}.", observed=observed)
 
 
 def changed(case: TrialCase) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ The analysis itself claims no peak, break-even or saturation outside the measure
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -40,9 +40,8 @@ class End:
 
 def counted(case: ExperimentCase) -> tuple[Factor, ...]:
     """The factors that count what works at the same time, at two numbers or more."""
-    return tuple(
-        one for one in case.experiment.factors if one.path.rpartition(".")[2] in CONCURRENCY and len(one.levels) >= LEAST
-    )
+    several = (factor for factor in case.experiment.factors if len(factor.levels) >= LEAST)
+    return tuple(factor for factor in several if factor.path.rpartition(".")[2] in CONCURRENCY)
 
 
 def applies(case: ExperimentCase) -> str | None:
@@ -87,8 +86,7 @@ def check(case: ExperimentCase) -> Finding:
     every = list(ends(case))
     if not every:
         return found(RULE, case, State.UNVERIFIED, "No curve with figures at two numbers.")
-    flat = case.thresholds["flat_exponent"]
-    growing = [end for end in every if end.slope >= flat]
+    growing = [end for end in every if end.slope >= case.thresholds["flat_exponent"]]
     observed = {str(end): end.slope for end in every}
     if not growing:
         return found(RULE, case, State.PASS, "Every curve stops growing within the measured numbers.", observed=observed)
@@ -99,14 +97,8 @@ def check(case: ExperimentCase) -> Finding:
         f"Still growing at the end: {'; '.join(map(str, growing))}. The capacity is at least the highest measured rate;"
         " a peak, or the order beyond it, is unknown.",
         observed=observed,
-        threshold={"flat_exponent": flat},
-        bound=bound(growing),
+        bound=Bound(low=growing[0].highest, high=None, unit="") if len(growing) == 1 else None,
     )
-
-
-def bound(growing: Sequence[End]) -> Bound | None:
-    """What one curve has shown at the least; of several there is no one bound."""
-    return Bound(low=growing[0].highest, high=None, unit="") if len(growing) == 1 else None
 
 
 RULE = Rule(

@@ -6,15 +6,12 @@ The rule compares the medians of the used share over the runs of each arm (statv
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.evidence import filling
-from assay.records import Finding, Observations, Run, Scope, Severity, State
+from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
-
-Runs = Sequence[tuple[Run, Observations]]
 
 
 def applies(case: ComparisonCase) -> str | None:
@@ -24,8 +21,7 @@ def applies(case: ComparisonCase) -> str | None:
 
 def check(case: ComparisonCase) -> Finding:
     """Fail where the arms differ by more than so many points."""
-    shares = [taken(runs) for runs in (case.baseline, case.candidate)]
-    one, two = shares
+    one, two = taken(case.baseline), taken(case.candidate)
     if one is None or two is None:
         return found(RULE, case, State.UNVERIFIED, "Used space unknown for some runs.")
     gap, most = abs(one - two), case.thresholds["points_share"]
@@ -33,21 +29,14 @@ def check(case: ComparisonCase) -> Finding:
     both = f"{measures.percent(one)} full in the baseline, {measures.percent(two)} in the candidate (limit {most * 100:g} points)"
     if gap <= most:
         return found(RULE, case, State.PASS, f"File systems equally full: {both}.", observed=observed)
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"File systems not equally full: {both}. A fuller one searches longer and fragments files.",
-        observed=observed,
-        threshold={"points_share": most},
-    )
+    statement = f"File systems not equally full: {both}. A fuller one searches longer and fragments files."
+    return found(RULE, case, State.FAIL, statement, observed=observed)
 
 
 def taken(runs: Runs) -> float | None:
     """The median share in use before the trials of an arm; None if a run lacks it."""
-    told = [filling.used_share(observations) for _, observations in runs]
-    shares = [share for share in told if share is not None]
-    return statistics.median(shares) if shares and len(shares) == len(runs) else None
+    known = [share for _, observations in runs if (share := filling.used_share(observations)) is not None]
+    return statistics.median(known) if known and len(known) == len(runs) else None
 
 
 RULE = Rule(

@@ -17,7 +17,6 @@ from assay.evidence import ladder
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found
-from assay.units import Unit
 
 SECTOR_BYTES = 512
 """The unit of /sys/block/DEVICE/size, whatever the device's own sectors are."""
@@ -25,11 +24,7 @@ SECTOR_BYTES = 512
 
 def applies(case: TrialCase) -> str | None:
     """Reads and writes of data files on a device that says that it rotates."""
-    if why := data_only(case):
-        return why
-    if rotates(case) == "0":
-        return "the device has no moving parts"
-    return None
+    return data_only(case) or ("the device has no moving parts" if rotates(case) == "0" else None)
 
 
 def rotates(case: TrialCase) -> str | None:
@@ -47,17 +42,11 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "Place of the data, or size of the device, unknown.")
     share = min(1.0, (high - low) / (int(sectors) * SECTOR_BYTES))
     observed = {"span_share": share, "span_bytes": high - low, "files_in_a_directory": float(largest_directory(case))}
-    span = f"All data within {measures.with_unit(high - low, Unit.BYTES)} of {device}, {measures.percent(share)} of it"
+    span = f"All data within {measures.in_bytes(high - low)} of {device}, {measures.percent(share)} of it"
     if share >= case.thresholds["span_share"]:
         return found(RULE, case, State.PASS, f"{span}.", observed=observed)
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"{span} (limit {measures.percent(case.thresholds['span_share'])}): short seeks, unlike on a disk in use.",
-        observed=observed,
-        threshold={"span_share": case.thresholds["span_share"]},
-    )
+    text = f"{span} (limit {measures.percent(case.thresholds['span_share'])}): short seeks, unlike on a disk in use."
+    return found(RULE, case, State.FAIL, text, observed=observed)
 
 
 def at_end(case: TrialCase, metric: str) -> float | None:
@@ -68,8 +57,7 @@ def at_end(case: TrialCase, metric: str) -> float | None:
 
 def largest_directory(case: TrialCase) -> int:
     """How many data files the fullest directory holds."""
-    held = Counter(posixpath.dirname(path) for path in case.phase.data_files)
-    return max(held.values(), default=0)
+    return max(Counter(posixpath.dirname(path) for path in case.phase.data_files).values(), default=0)
 
 
 RULE = Rule(

@@ -41,22 +41,20 @@ def check(case: ComparisonCase) -> Finding:
     least, apart = int(case.thresholds["least_runs"]), case.comparison.matters_share
     split = {level: groups for level, logs in arms.items() if (groups := two(logs, least, apart)) is not None}
     observed = {f"{which}_runs": float(len(logs)) for which, logs in zip(ARMS, arms.values(), strict=True)}
-    threshold = {"runs": float(least), "apart_share": apart}
     if not split:
-        said = f"One mode per arm, or modes less than {measures.percent(apart)} apart."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
+        text = f"One mode per arm, or modes less than {measures.percent(apart)} apart."
+        return found(RULE, case, State.PASS, text, observed=observed)
     for which, level in zip(ARMS, arms, strict=True):
         if (groups := split.get(level)) is not None:
             observed |= {f"{which}_low": math.exp(groups.low), f"{which}_high": math.exp(groups.high)}
             observed[f"{which}_upper_share"] = groups.upper_share
-    said = "; ".join(groups_of(case, level, groups) for level, groups in split.items())
+    groups_by_arm = "; ".join(groups_of(case, level, groups) for level, groups in split.items())
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The mean describes no run: {said}.",
+        f"The mean describes no run: {groups_by_arm}.",
         observed=observed,
-        threshold=threshold,
         bound=bound(case, arms, split),
         relabel="runs in two groups",
     )

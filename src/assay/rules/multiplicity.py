@@ -26,12 +26,8 @@ from assay.statistics.paired_power import LEVEL
 
 def applies(case: ComparisonCase) -> str | None:
     """Comparisons with a test."""
-    return "too few pairs for a test" if case.comparison.p_value is None or not tested(case) else None
-
-
-def tested(case: ComparisonCase) -> bool:
-    """Whether the values give an interval."""
-    return pairs.answer(case, pairs.values(case)) is not None
+    has_test = case.comparison.p_value is not None and pairs.answer(case, pairs.values(case)) is not None
+    return None if has_test else "too few pairs for a test"
 
 
 def check(case: ComparisonCase) -> Finding:
@@ -43,17 +39,15 @@ def check(case: ComparisonCase) -> Finding:
     if left_early(case, begun):
         looks = max(1, planned - int(case.thresholds["blocks_before_first_look"]))
         bound = simultaneous(case, looks)
-        said = f"{begun} of {planned} planned blocks. With one look after each block the interval is {edges(bound)}"
-        statement = f"{said}."
         return found(
             RULE,
             case,
             State.FAIL,
-            statement,
+            f"{begun} of {planned} planned blocks. With one look after each block the interval is {edges(bound)}.",
             observed=observed,
             threshold=threshold,
             bound=bound,
-            relabel=f"a look after {begun} of {planned} blocks",
+            relabel="a look before the planned end",
         )
     of = f"{count} comparisons tested" if count > 1 else "One comparison tested"
     if not answers.lost_by_adjustment(case.comparison):
@@ -69,7 +63,7 @@ def check(case: ComparisonCase) -> Finding:
         observed=observed,
         threshold=threshold,
         bound=bound,
-        relabel=f"not significant among {count} tests",
+        relabel="not significant among all tests",
     )
 
 

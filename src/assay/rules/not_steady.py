@@ -133,9 +133,9 @@ def unsteady(case: TrialCase, worst: Course) -> Finding:
         State.FAIL,
         f"Steady state claimed, but {worst.name} was not steady: {'; '.join(worst.against)}.{known}",
         observed=worst.observed,
-        threshold={**case.thresholds},
         bound=bound,
-        relabel=f"not steady: {worst.against[-1]}",
+        relabel="not steady",
+        detail=worst.against[-1],
         evidence=("L0 engine: operations over time",),
     )
 
@@ -151,8 +151,8 @@ def never(case: TrialCase, state: SteadyState) -> Finding:
         State.FAIL,
         f"Never steady: {rounds} allowed, and no five consecutive rounds agreed.",
         observed={"rounds": float(state.rounds), **(last[0].observed if last else {})},
-        threshold={**case.thresholds},
-        relabel=f"never steady in {rounds}",
+        relabel="never steady",
+        detail=f"{rounds} allowed",
         evidence=("L0 engine: progress of all clients",),
     )
 

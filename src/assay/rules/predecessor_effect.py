@@ -47,8 +47,8 @@ def check(case: ComparisonCase) -> Finding:
     apart = math.expm1(worst.found.apart)
     observed, threshold = {"before_p": worst.p_value, "apart_share": apart}, {"p": p, "apart_share": least}
     if worst.p_value >= p or apart <= least:
-        said = f"No effect of the preceding trial (p = {worst.p_value:.2g})."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
+        text = f"No effect of the preceding trial (p = {worst.p_value:.2g})."
+        return found(RULE, case, State.PASS, text, observed=observed, threshold=threshold)
     return found(
         RULE,
         case,

@@ -25,27 +25,26 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "No completed operation, so the length of the run is unknown.")
     limits = case.thresholds
     beyond = whole.count * TAILS.get(case.measure.figure, 1.0)
-    short = [
+    shortfalls = [
         f"{window.seconds:.1f} s (at least {limits['seconds']:.0f} s)" if window.seconds < limits["seconds"] else "",
         f"{window.count:,.0f} operations (at least {limits['operations']:,.0f})" if window.count < limits["operations"] else "",
         f"{beyond:,.0f} operations beyond the percentile (at least {limits['tail_samples']:.0f})"
         if beyond < limits["tail_samples"]
         else "",
     ]
-    said = [text for text in short if text]
+    short = [text for text in shortfalls if text]
     observed = {"seconds": window.seconds, "operations": window.count, "samples_beyond": beyond}
-    if not said:
+    if not short:
         return found(RULE, case, State.PASS, f"{window.seconds:.0f} s with {window.count:,.0f} operations.", observed=observed)
-    never = window.seconds < limits["invalid_seconds"]
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Steady state claimed, but {'the steady rounds have ' if is_steady(case) else ''}{'; '.join(said)}.",
-        severity=Severity.INVALIDATES if never else Severity.QUALIFIES,
+        f"Steady state claimed, but {'the steady rounds have ' if is_steady(case) else ''}{'; '.join(short)}.",
+        severity=Severity.INVALIDATES if window.seconds < limits["invalid_seconds"] else Severity.QUALIFIES,
         observed=observed,
-        threshold={name: limits[name] for name in ("seconds", "operations", "tail_samples")},
-        relabel=f"{'steady rounds' if is_steady(case) else 'burst'} of {window.seconds:.1f} s",
+        relabel="too few steady rounds" if is_steady(case) else "a burst",
+        detail=f"{window.seconds:.1f} s",
     )
 
 
