@@ -21,7 +21,7 @@ from assay.evidence import sources
 from assay.records import Scope
 from assay.rulekit.soundness import ROWS
 
-SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z0-9`(\"])")
+SENTENCE_END = re.compile(r"(?<=[.?!])(?<!^\d\.) (?=[A-Z0-9`(\"])", re.MULTILINE)
 ITEM = re.compile(r"- |\d\. ")
 """How an item of a list begins."""
 
@@ -144,7 +144,8 @@ def prose(text: str) -> str:
 
 def sentences(text: str) -> str:
     """One sentence on a line, indented below the first one of an item; examples as they are."""
-    return text if text.startswith("```") else SENTENCE_END.sub("\n  " if ITEM.match(text) else "\n", text)
+    marker = ITEM.match(text)
+    return text if text.startswith("```") else SENTENCE_END.sub("\n" + " " * (marker.end() if marker else 0), text)
 
 
 def listed(entries: dict[str, None] | list[str]) -> str:

@@ -7,8 +7,8 @@ Under a wire claim, errors and half duplex of the network interfaces count too. 
   bound.
 - Other claims: both are notes. A slow link is always a note.
 
-Retries inside a device are invisible to the kernel (smartctl shows some). xfs and virtual disks count no errors; without any
-counter the rule is unverified. Multipath devices are not read.
+Retries inside a device are invisible to the kernel; smartctl shows some.
+The rule is unverified without any error counter: xfs and virtual disks have none. Multipath devices are not read.
 """
 
 from __future__ import annotations

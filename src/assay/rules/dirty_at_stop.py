@@ -1,7 +1,7 @@
 """Finds bytes that were acknowledged but still in memory when the clock stopped.
 
-The rule reads dirty and write-back pages of the data and image files (cachestat) right after the last operation, less those at
-arming, over the bytes written.
+The rule reads dirty and write-back pages of the data and image files (cachestat) right after the last operation.
+It subtracts those at arming, and divides by the bytes written.
 Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty) / T and W / (T + drain).
 - A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain). Dirty data are
   a note.

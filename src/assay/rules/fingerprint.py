@@ -1,7 +1,7 @@
 """Finds differences between the arms besides the factor: kernel, settings, mounts, devices, versions.
 
-The rule compares the performance facts of all runs before their first phase, the versions of the tools, external programs and
-the files that knobs name.
+The rule compares the performance facts of all runs before their first phase.
+It also compares the versions of the tools, external programs, and the files that knobs name.
 A fact differs if its sets of values in the arms differ; a missing fact counts as `not there`. Facts of identity and noise do
 not count.
 Performance facts are read again after the last phase, and changes during a run are named.

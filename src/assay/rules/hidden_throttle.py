@@ -1,7 +1,7 @@
 """Finds quotas that limited the trial: CPU quotas, and throttle rules on the devices of the stack.
 
-The rule reads `nr_throttled` and `throttled_ns` of the processes' control groups, and every throttle rule on a device of the
-stack against the device's own I/O.
+The rule reads `nr_throttled` and `throttled_ns` of the processes' control groups.
+It compares every throttle rule on a device of the stack with the device's own I/O.
 - An undeclared rule was used to `used_share` or more, or a group was stopped for `throttled_share` of the time: qualified. The
   figure is a lower bound of a rate, an upper bound of a latency.
 - A group was stopped for less: a note.

@@ -2,8 +2,8 @@
 
 The rule counts flushes that the devices of the stack completed during clock and drain (/proc/diskstats).
 No flush at any of them fails. A device that reports `write through` needs none.
-If other processes flush the same device, the load's flushes must exceed the rate of the idle baseline by two standard
-deviations of a Poisson count.
+If other processes flush the same device, the load's flushes must exceed the rate of the idle baseline.
+The difference must be two standard deviations of a Poisson count.
 A loop device above, which has one user, may show that instead. Otherwise the rule is unverified.
 With tracepoints (`observers = ["*", "tracepoints"]`) flushes and forced-unit-access writes of the load's own processes pass.
 The rule does not see whether the device obeys: power-loss protection and lying firmware look alike.

@@ -1,10 +1,10 @@
 """Finds steady rates without a visible limit: neither a CPU of the load nor a device was busy.
 
-During the clock the rule adds the share in which the load's busiest thread ran or waited for a CPU, and the share in which the
-busiest device had a request (`io_ticks`). A request is made by the one and served by the other.
+The rule adds two shares of the clock: in the first, the load's busiest thread ran or waited for a CPU.
+In the second, the busiest device had a request (`io_ticks`). The thread makes a request, the device serves it.
 A named server adds its busiest thread and the use of the path to it.
-Less than `busy_share` in total with both halves of the time within `range_share` is a note: something unobserved limited the
-load (a lock, serial threads, a sleep, another machine).
+Less than `busy_share` in total, with both halves of the time within `range_share`, is a note.
+Then an unobserved resource limited the load: a lock, serial threads, a sleep, another machine.
 If a limit is known (declared, or a throttle rule), L04 and L06 apply instead. Paced loads and external tools are n/a.
 A busy device may do more at a greater depth, so busy devices prove no limit. Idle devices prove that they were not the limit.
 """

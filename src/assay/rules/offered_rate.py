@@ -1,8 +1,8 @@
 """Finds open loads that the target did not complete: beyond its capacity a latency has no value of its own.
 
 The engine counts operations that were due and never began, late operations, and the longest wait.
-Done over due must be at least `attained_share`, and the backlog at the end at most `backlog_s` of arrivals; one operation per
-worker may be in progress.
+Done over due must be at least `attained_share`, and the backlog at the end at most `backlog_s` of arrivals.
+One operation per worker may be in progress.
 If the work ends the phase (`ops` with `rate`), the time is compared with the rate instead.
 - A growing backlog (`late_share` of the operations late, or too large at the end): a latency is invalid. A longer run has
   a longer latency. A rate is a lower bound.
@@ -88,11 +88,8 @@ def check(case: TrialCase) -> Finding:
 
 def saturated(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Finding:
     """A backlog that grew: a latency at that rate there is none, the rate is at least what was done."""
-    attained = measures.with_unit(offer.per_s * offer.attained_share, Unit.PER_S)
-    done, share = (
-        f"{attained} done of {measures.with_unit(offer.per_s, Unit.PER_S)} offered",
-        measures.percent(offer.attained_share),
-    )
+    attained, due = (measures.with_unit(offer.per_s * share, Unit.PER_S) for share in (offer.attained_share, 1.0))
+    done, share = f"{attained} done of {due} offered", measures.percent(offer.attained_share)
     latency = case.measure.figure.startswith("latency_")
     return found(
         RULE,

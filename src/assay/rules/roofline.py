@@ -1,7 +1,7 @@
 """Compares a rate with known limits, and names the limiter if the rate is at one.
 
-Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name: links.toml has line
-rates, coding and framing).
+Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name).
+The file links.toml has line rates, coding and framing.
 A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L plus `burst_s` x L / T. Links and declared
 rates are allowed `above_share`.
 - Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
@@ -89,10 +89,8 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
     bytes_per_s = case.phase.values.get(f"{case.measure.operation}.bytes_per_s", window.bytes / window.seconds)
     if case.measure.figure == "bytes_per_s" and case.value is not None:
         bytes_per_s = case.value
-    rates = (
-        bytes_per_s or None,
-        window.count / window.seconds if knob(case, "direct") else None,
-    )  # the page cache merges and splits
+    unmerged = bool(knob(case, "direct"))  # the page cache merges and splits operations
+    rates = (bytes_per_s or None, window.count / window.seconds if unmerged else None)
     slices = Credit(share=case.thresholds["declared_share"], burst_s=case.thresholds["burst_s"])
     for limit in (limit for place in case.run.places for limit in place.limits if limit.direction is direction):
         yield from limits.uses(limit, rates, window.seconds, slices)

@@ -1,7 +1,7 @@
 """Lists the versions of lab, load generator, kernel and commands of a comparison, and their differences.
 
-The rule reads the versions that every run carries, kernel release and build, system, C library, the file of each external
-command, and target facts whose names end with `version`.
+The rule reads the versions that every run carries, kernel release and build, system, and C library.
+It also reads the file of each external command, and target facts whose names end with `version`.
 More than one version of a part, between the arms or within one, is a note: two versions are two instruments. C01 judges the
 effect on the comparison.
 A run without the version of lab or kernel is unverified. The notebook stores each verdict under its ruleset; `assay audit`

@@ -1,7 +1,7 @@
 """Finds comparisons of a tuned system with an untuned one.
 
-The rule counts each arm's settings that differ from the catalogue's defaults (each item of a list), and the combinations of
-settings that the experiment tries for each target.
+The rule counts each arm's settings that differ from the catalogue's defaults (each item of a list).
+It also counts the combinations of settings that the experiment tries for each target.
 Path, size, image, file system, commands and `limit` do not count. The `variables` of a target of kind commands count at any
 level of a factor but the first.
 - More than `ratio` times the changed settings, and the combinations tried, of the other arm: qualified.
@@ -21,8 +21,9 @@ from assay.rulekit.findings import found
 from assay.units import counted
 
 WHERE = ("path", "size", "image", "filesystem", "scratch", "keep", "direct_io")
-COMMANDS = ("prepare", "attach", "drop_caches", "facts", "teardown")
 """Knobs that say what and where a target is, not how it is tuned."""
+COMMANDS = ("prepare", "attach", "drop_caches", "facts", "teardown")
+"""Commands that make and remove a target."""
 LIMITS, FREE = "limit.", "variables."
 """Prefixes of knobs with a known speed and no known default: their first level serves as default."""
 

@@ -2,8 +2,8 @@
 
 The rule divides the device bytes during clock and drain by the bytes that the load wrote. More than `ratio` is a note under
 every claim.
-Other processes may write to a disk too, so an excess counts only at a device that holds the target alone (a loop device, or one
-on the lab's image).
+Other processes may write to a disk too, so an excess counts only at a device that holds the target alone.
+That is a loop device, or one on the lab's image.
 An excess at a shared disk, fewer than `least_bytes`, or missing counters are unverified.
 D06, T07 and E05 judge too few bytes. Writes inside a solid-state disk, and work after the drain (checkpoints, garbage
 collection), are not visible.

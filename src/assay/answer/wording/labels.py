@@ -39,15 +39,18 @@ def after_head(verdict: Verdict) -> list[str]:
     failed = [other for rule in one.because if (other := finding(verdict, rule)) and one.nature is not Nature.COMPARISON]
     more = [words for other in failed for words in (instead(other), other.detail) if words]
     more = [words for words in dict.fromkeys(more) if words != head(verdict)]
-    note = finding(verdict, one.noted)
-    limiter = finding(verdict, one.limited_by, State.PASS)
     lacking = [unconfirmed(verdict)] if one.nature is Nature.UNVERIFIED else []
     return [
         *more,
-        *(found.relabel or "" for found in (note,) if found),
+        *named(finding(verdict, one.noted)),
         *lacking,
-        *(found.relabel or "" for found in (limiter,) if found),
+        *named(finding(verdict, one.limited_by, State.PASS)),
     ]
+
+
+def named(one: Finding | None) -> list[str]:
+    """The label of a note or of a limiter, and the figures of this run that belong to it."""
+    return [words for words in (one.relabel, one.detail) if words] if one else []
 
 
 def head(verdict: Verdict) -> str:
