@@ -64,7 +64,8 @@ def test_warm_read_is_invalid_bounded_and_corrected():
 def test_the_same_warm_read_is_sound_as_is_and_says_so():
     verdict = judged(but(COLD_DEVICE, claim=Claim(), seconds=0.0655, storage_bytes=0, lower_bytes=0))
     assert verdict.state is VerdictState.SOUND
-    assert labels.label(verdict).startswith("reads as the client saw them; warm read: page-cache bandwidth; nothing came from the device")
+    words = "reads as the client saw them; warm read: page-cache bandwidth; nothing came from the device"
+    assert labels.label(verdict).startswith(words)
 
 
 def test_cache_claim_is_sound_when_nothing_was_read():
