@@ -7,7 +7,7 @@ which loses nothing.
 from __future__ import annotations
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
-from assay.errors import EvidenceError, UsageError
+from assay.errors import EvidenceError, refuse
 from assay.machine import files
 from assay.machine.stack import device_stack, mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place
@@ -37,15 +37,9 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     return ()
 
 
-def install(_host: Host, _setting: Setting) -> None:
-    """Do nothing: nothing is created."""
-
-
 def prepare(host: Host, setting: Setting) -> Place:
     """Describe the path. Raises UsageError with all mistakes of `check`."""
-    mistakes = check(host, setting)
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
+    refuse(check(host, setting))
     path = host.real_path(str(setting.knobs["path"]))
     kind = kind_of(host, path) or ""
     is_device = kind == DEVICE
@@ -83,15 +77,7 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     return (*about, ("filesystem", mount.filesystem), ("mount.point", mount.point), ("mount.options", options))
 
 
-def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Do nothing: nothing was attached."""
-
-
 def teardown(_host: Host, _setting: Setting, _place: Place) -> None:
-    """Do nothing: nothing was created."""
-
-
-def remove(_host: Host, _setting: Setting) -> None:
     """Do nothing: nothing was created."""
 
 
@@ -100,13 +86,10 @@ TARGET = Target(
     knobs=(Knob(name="path", kind=KnobKind.PATH, required=True, help="existing directory, file or device; never written"),),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
-    install=install,
     prepare=prepare,
     attach=attach,
     drop_caches=drop_caches,
     facts=facts,
-    detach=detach,
     teardown=teardown,
-    remove=remove,
     read_only=True,
 )

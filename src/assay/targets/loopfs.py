@@ -11,8 +11,8 @@ import posixpath
 from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Undo, Unit
-from assay.errors import AssayError, BusyError, UsageError
-from assay.machine import image, marks, throttle, tools
+from assay.errors import AssayError, BusyError, refuse
+from assay.machine import external_commands, image, ownership, throttle
 from assay.machine.filesystems import FILESYSTEMS, features, lives_on, make, mount, unmount
 from assay.machine.stack import device_number, device_stack, mount_of
 from assay.records import Endpoint, EndpointKind, Place, Value
@@ -26,7 +26,10 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
     kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], _number(setting.knobs["size"])
     written = not host.exists(_image(setting)) and setting.knobs.get("image") != "sparse"
-    found = [*tools.missing(host, (*TOOLS, *kind.tools)), *image.no_room(host, _base(setting), size if written else 0)]
+    found = [
+        *external_commands.missing(host, (*TOOLS, *kind.tools)),
+        *image.no_room(host, _base(setting), size if written else 0),
+    ]
     if not host.is_root():
         found.append("attaching and mounting need root. Run as root, or use kind = directory.")
     if size < kind.smallest_bytes or size % image.MIB:
@@ -41,10 +44,8 @@ def install(host: Host, setting: Setting) -> None:
     path = _image(setting)
     if host.exists(path):
         return
-    mistakes = check(host, setting)
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
-    marks.make(host, setting.undo, posixpath.dirname(path), _identity(setting))
+    refuse(check(host, setting))
+    ownership.make_directory(host, setting.undo, posixpath.dirname(path), _identity(setting))
     image.write(host, path, _number(setting.knobs["size"]), "sparse" if setting.knobs.get("image") == "sparse" else "written")
 
 
@@ -76,7 +77,7 @@ def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
     mount(host, kind.name, str(private["options"]), f"/dev/{loop}", point)
     work = posixpath.join(point, "work")
     host.run(["mkdir", "--", work])
-    host.write(posixpath.join(work, marks.MARKER), _identity(setting))
+    host.write(posixpath.join(work, ownership.MARKER), _identity(setting))
     if rates:
         label = f"trial-{setting.trial.id:04d}" if setting.trial else setting.name
         private["cgroup"] = throttle.set_rules(host, setting.undo, str(private["number"]), rates, label)
@@ -127,10 +128,6 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Do nothing: nothing was attached."""
-
-
 def teardown(_host: Host, setting: Setting, place: Place) -> None:
     """Remove the limit, unmount, detach; the image stays for the next trial."""
     _release(setting.undo, place.private)
@@ -161,7 +158,7 @@ def _identity(setting: Setting) -> str:
 
 def _image(setting: Setting) -> str:
     name = f"{setting.knobs['size']}-{setting.knobs.get('image') or 'written'}.img"
-    return posixpath.join(_base(setting), marks.PREFIX + _identity(setting), name)
+    return posixpath.join(_base(setting), ownership.PREFIX + _identity(setting), name)
 
 
 def _number(value: Value) -> int:
@@ -198,7 +195,6 @@ TARGET = Target(
     attach=attach,
     drop_caches=drop_caches,
     facts=facts,
-    detach=detach,
     teardown=teardown,
     remove=remove,
     limits=lambda knobs: tuple(f"{name.replace('_', ' ')} {rate}" for name, rate in throttle.rates_of(knobs).items()),

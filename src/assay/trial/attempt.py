@@ -8,7 +8,7 @@ from functools import partial
 
 from assay import catalogue
 from assay.catalogue import Host, Observer, Order, Setting, Target, Undo, Workload
-from assay.errors import TrialError, UsageError
+from assay.errors import TrialError, UsageError, refuse
 from assay.observing import sampler
 from assay.records import (
     Endpoint,
@@ -115,8 +115,7 @@ def loads_of(attempt: Attempt) -> tuple[_Load, ...]:
         mistakes += [f"workload {spec.name}: {mistake}" for mistake in workload.check(full.knobs)]
         cpus = placement.cpus(attempt.host, full.knobs.get("cpus"))
         loads.append(_Load(workload=workload, spec=full, clients=clients, cpus=cpus))
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
+    refuse(mistakes)
     return tuple(loads)
 
 
@@ -134,8 +133,7 @@ def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
         for load in loads
         if target.read_only and not load.workload.only_reads(load.spec.knobs)
     ]
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
+    refuse(mistakes)
     return _Site(target=target, setting=setting, place=target.prepare(attempt.host, setting))
 
 
@@ -250,9 +248,7 @@ def _tear_down(attempt: Attempt, site: _Site) -> None:
     """Undo what was prepared; what cannot be undone is told in the run and does not keep the rest from being undone."""
     host, place = attempt.host, site.place
     attempt.tell({"event": "removing"})
-    steps: list[Callable[[], None]] = [
-        partial(site.target.detach, host, place, endpoint) for endpoint in reversed(site.endpoints)
-    ]
+    steps: list[Callable[[], None]] = []
     if site.cgroup is not None:
         steps.append(partial(placement.leave, attempt.undo, site.cgroup))
     steps.append(partial(site.target.teardown, host, site.setting, place))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from assay import catalogue
 from assay.catalogue import Host, Observer, Setting, Undo
-from assay.errors import TrialError, UsageError
+from assay.errors import TrialError, refuse
 from assay.observing import sampler
 from assay.records import Experiment, Observations, Run, TargetSpec, Trial
 from assay.trial import placement
@@ -43,8 +43,7 @@ class TrialRunner:
             for spec in used
             for mistake in catalogue.find("targets", spec.kind).check(self.host, self._setting(spec))
         ]
-        if mistakes:
-            raise UsageError("\n".join(mistakes))
+        refuse(mistakes)
         for spec in used:
             self._installed.append(spec)  # first, so that what was begun and failed is removed too
             catalogue.find("targets", spec.kind).install(self.host, self._setting(spec))

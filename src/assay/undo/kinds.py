@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from assay.catalogue import Host
 from assay.errors import BusyError, TrialError
-from assay.machine import cgroups, image, marks, own_file, throttle
+from assay.machine import cgroups, image, ownership, throttle
 from assay.machine.stack import DELETED, backing_file, mounts
 
 PATIENCE_S = 5.0
@@ -33,20 +33,20 @@ def undo_one(host: Host, kind: str, details: Details) -> bool:
 
 
 def _directory(host: Host, details: Details) -> bool:
-    return marks.remove(host, details["path"], details["marker"])
+    return ownership.remove_directory(host, details["path"], details["marker"])
 
 
 def _file(host: Host, details: Details) -> bool:
     """Return whether a file is ours: its directory has our marker."""
     path = details["path"]
-    if not host.exists(path) or not marks.is_ours(host, posixpath.dirname(path), details["marker"]):
+    if not host.exists(path) or not ownership.is_ours(host, posixpath.dirname(path), details["marker"]):
         return False
     host.run(["rm", "-f", "--", path])
     return True
 
 
 def _own_file(host: Host, details: Details) -> bool:
-    return own_file.remove(host, details["path"], details["marker"])
+    return ownership.remove_file(host, details["path"], details["marker"])
 
 
 def _mount(host: Host, details: Details) -> bool:

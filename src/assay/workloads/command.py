@@ -14,7 +14,7 @@ from fractions import Fraction
 from assay import catalogue
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import EvidenceError
-from assay.machine.placeholders import substitute, unknown
+from assay.machine.external_commands import substitute, unknown_placeholders
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
 from assay.settings.knobs import integer, number, quantity, share
 from assay.units import UNITS
@@ -46,7 +46,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     found = [
         f"found {{{name}}} in {knob}; expected one of: {', '.join(sorted(known))}"
         for knob in ("argv", "env", "data_files")
-        for name in unknown(_texts(knobs, knob), known)
+        for name in unknown_placeholders(_texts(knobs, knob), known)
     ]
     found += [f"found env entry {entry!r}; expected NAME=value" for entry in _texts(knobs, "env") if "=" not in entry]
     if not _texts(knobs, "argv"):
