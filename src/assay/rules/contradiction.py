@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 
 from assay import measures
 from assay.catalogue import About, Case, Rule, TrialCase
-from assay.evidence import failures, ladder
+from assay.evidence import ladder, reports
 from assay.measures import external, figures, latency
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
 from assay.rulekit.findings import at_least, found, knob
@@ -48,7 +48,7 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.FAIL, boast[0], threshold=limits(case), relabel="a rate of next to nothing", bound=most)
     failed = [*contradictions(case)]
     if failed:
-        wrong = failures.mismatched(case.phase, case.measure.operation)
+        wrong = reports.mismatched(case.phase, case.measure.operation)
         label = "what was read is not what was written" if wrong else f"readings contradict each other{mistake(failed)}"
         return found(RULE, case, State.FAIL, " ".join(failed), threshold=limits(case), relabel=label)
     for statement, share in unproved(case):
@@ -64,7 +64,7 @@ def limits(case: TrialCase) -> dict[str, float | str | None]:
 def contradictions(case: TrialCase) -> Iterator[str]:
     """Each contradiction in words."""
     yield from untimed(case)
-    wrong = failures.mismatched(case.phase, case.measure.operation)
+    wrong = reports.mismatched(case.phase, case.measure.operation)
     if wrong:
         yield f"Records with wrong data: {wrong:,}."
     direction = case.phase.directions.get(case.measure.operation)

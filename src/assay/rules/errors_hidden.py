@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Case, Rule, TrialCase
-from assay.evidence import failures
+from assay.evidence import reports
 from assay.measures import figures
 from assay.records import Direction, EngineError, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -28,7 +28,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if case.measure.figure == "errors":
         return "failures are the figure itself"
-    if case.phase.values and failures.reported_share(case.phase, case.measure.operation) is None:
+    if case.phase.values and reports.reported_share(case.phase, case.measure.operation) is None:
         return "an external tool without a count of failures: exit status 0 counts"
     return None
 
@@ -36,8 +36,8 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """The share of failed operations, and whether a flush failed that the claim rests on."""
     assert isinstance(case, TrialCase)
-    told = failures.reported_share(case.phase, case.measure.operation)
-    share = failures.failed_share(case.phase, case.measure.operation) if told is None else told
+    told = reports.reported_share(case.phase, case.measure.operation)
+    share = reports.failed_share(case.phase, case.measure.operation) if told is None else told
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
     if share <= limits["noted_error_share"] and not lost:
@@ -69,7 +69,7 @@ def relabel(share: float, lost: int, *, many: bool) -> str:
 
 def kinds(case: TrialCase) -> str:
     """` (12 times read: Input/output error at /x)`, the most frequent first; empty without reasons."""
-    mine = [one for one in failures.every(case.phase) if one.operation == case.measure.operation]
+    mine = [one for one in reports.call_errors(case.phase) if one.operation == case.measure.operation]
     worst = sorted(mine, key=lambda one: -one.count)[:SHOWN]
     return f" ({'; '.join(map(words, worst))})" if worst else ""
 
@@ -77,7 +77,7 @@ def kinds(case: TrialCase) -> str:
 def words(error: EngineError) -> str:
     """One kind of failure."""
     times = "once" if error.count == 1 else f"{error.count:,} times"
-    return f"{times} {failures.reason(error)} at {error.path}"
+    return f"{times} {reports.error_reason(error)} at {error.path}"
 
 
 def unflushed(case: TrialCase) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Case, Rule, TrialCase
-from assay.evidence import filling
+from assay.evidence import ladder
 from assay.records import EndpointKind, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
@@ -23,7 +23,7 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """A note where the file system was emptier or fuller than one that is in use."""
     assert isinstance(case, TrialCase)
-    share = filling.used_share(case.observations)
+    share = ladder.used_share(case.observations)
     if share is None:
         return found(RULE, case, State.UNVERIFIED, "Used space before the trial unknown.")
     said = f"File system {measures.percent(share)} full when the trial began"
@@ -48,7 +48,7 @@ RULE = Rule(
     severity=Severity.NOTES,
     part="regime",
     needs=(),
-    reads=(f"fact:{filling.FREE}",),
+    reads=(f"fact:{ladder.FREE}",),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,

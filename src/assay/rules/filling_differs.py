@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.evidence import filling
+from assay.evidence import ladder
 from assay.records import Finding, Observations, Run, Scope, Severity, State
 from assay.rulekit.findings import found
 
@@ -21,7 +21,7 @@ def applies(case: Case) -> str | None:
     """None for every comparison, unless the file declares that the filling follows from the factor."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
-    return f"{filling.FREE} is declared to follow from the factor" if case.experiment.implies(filling.FREE) else None
+    return f"{ladder.FREE} is declared to follow from the factor" if case.experiment.implies(ladder.FREE) else None
 
 
 def check(case: Case) -> Finding:
@@ -48,7 +48,7 @@ def check(case: Case) -> Finding:
 
 def taken(runs: Runs) -> float | None:
     """The median share in use before the trials of an arm; None if a run lacks it."""
-    told = [filling.used_share(observations) for _, observations in runs]
+    told = [ladder.used_share(observations) for _, observations in runs]
     shares = [share for share in told if share is not None]
     return statistics.median(shares) if shares and len(shares) == len(runs) else None
 
