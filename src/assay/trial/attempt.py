@@ -18,16 +18,17 @@ from assay.records import (
     Outcome,
     Place,
     Subject,
+    TargetSpec,
     Trial,
+    Value,
     When,
     WorkloadSpec,
 )
-from assay.trial import levels, placement, trees, trial_facts
-from assay.trial.clients import Crew
-from assay.trial.dialogue import Dialogue
+from assay.trial import initial_state, placement, trial_facts
+from assay.trial.clients import Crew, Dialogue
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log, in_words
-from assay.trial.phase import Bench, Job, Tell, perform
+from assay.trial.phase import Bench, Job, Tell, perform, whole
 from assay.trial.rendezvous import Rendezvous, State
 
 OnProgress = Callable[[Mapping[str, object]], None]
@@ -88,14 +89,14 @@ def live(attempt: Attempt) -> None:
                 _run(attempt, site, load)
         _facts(attempt, site, loads, When.AFTER)
     finally:
-        with attempt.interrupts.deaf():
+        with attempt.interrupts.uninterrupted():
             if site is not None:
                 _tear_down(attempt, site)
 
 
 def setting_of(attempt: Attempt, loads: Iterable[_Load]) -> tuple[Target, Setting]:
     """The target of the trial and what it is given."""
-    spec = levels.target_of(attempt.experiment, attempt.trial.levels)
+    spec = target_of(attempt.experiment, attempt.trial.levels)
     target = catalogue.find("targets", spec.kind)
     needs = sum(load.workload.space(load.spec.knobs) for load in loads)
     knobs = catalogue.resolved(target.knobs, spec.knobs)
@@ -108,15 +109,52 @@ def loads_of(attempt: Attempt) -> tuple[_Load, ...]:
     """The workloads of the trial. Raises UsageError with all that is wrong with their knobs."""
     loads: list[_Load] = []
     mistakes: list[str] = []
-    for spec in levels.workloads_of(attempt.experiment, attempt.trial.levels):
+    for spec in workloads_of(attempt.experiment, attempt.trial.levels):
         workload = catalogue.find("workloads", spec.kind)
-        clients = levels.clients_of(attempt.trial, spec)
+        clients = clients_of(attempt.trial, spec)
         full = replace(spec, knobs={**catalogue.resolved(workload.knobs, spec.knobs), "clients": clients})
         mistakes += [f"workload {spec.name}: {mistake}" for mistake in workload.check(full.knobs)]
         cpus = placement.cpus(attempt.host, full.knobs.get("cpus"))
         loads.append(_Load(workload=workload, spec=full, clients=clients, cpus=cpus))
     refuse(mistakes)
     return tuple(loads)
+
+
+def target_of(experiment: Experiment, levels: Mapping[str, Value]) -> TargetSpec:
+    """The target of a trial with its knobs. Raises UsageError where it is not in the file."""
+    wanted = levels.get("target", experiment.targets[0].name if experiment.targets else None)
+    for spec in experiment.targets:
+        if spec.name == wanted:
+            return replace(spec, knobs=_changed(spec.name, spec.knobs, levels))
+    names = ", ".join(spec.name for spec in experiment.targets) or "none"
+    raise UsageError(f"found target {wanted!r}; expected one of the file's: {names}")
+
+
+def workloads_of(experiment: Experiment, levels: Mapping[str, Value]) -> tuple[WorkloadSpec, ...]:
+    """The workloads of a trial in file order: all, or the one that is its level. Raises UsageError for a strange one."""
+    wanted = levels.get("workload")
+    chosen = tuple(
+        replace(spec, knobs=_changed(spec.name, spec.knobs, levels))
+        for spec in experiment.workloads
+        if wanted in (None, spec.name)
+    )
+    if not chosen:
+        names = ", ".join(spec.name for spec in experiment.workloads) or "none"
+        raise UsageError(f"found workload {wanted!r}; expected one of the file's: {names}")
+    return chosen
+
+
+def clients_of(trial: Trial, spec: WorkloadSpec) -> int:
+    """How many clients a workload has in this trial: the factor `clients`, else its own knob, else one."""
+    count = trial.levels.get("clients", spec.knobs.get("clients", 1))
+    if not isinstance(count, int) or count < 1:
+        raise UsageError(f"found clients = {count!r}; expected a whole number from 1")
+    return count
+
+
+def _changed(name: str, knobs: Mapping[str, Value], levels: Mapping[str, Value]) -> dict[str, Value]:
+    prefix = f"{name}."
+    return {**knobs, **{path.removeprefix(prefix): level for path, level in levels.items() if path.startswith(prefix)}}
 
 
 def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
@@ -139,7 +177,7 @@ def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
 
 def _cgroup(attempt: Attempt, loads: tuple[_Load, ...], place: Place) -> placement.Cgroup | None:
     """The groups of all client processes of the trial: they share one memory limit. Raises UsageError, RefusedError."""
-    limits = {levels.whole(load.spec.knobs, "memory") for load in loads}
+    limits = {whole(load.spec.knobs, "memory") for load in loads}
     if len(limits) > 1:
         found = ", ".join(f"{load.spec.name}.memory = {load.spec.knobs.get('memory')}" for load in loads)
         raise UsageError(f"found {found}; expected the same memory for all workloads that run in one trial")
@@ -160,7 +198,7 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
         backing_files=site.place.backing_files, directory=site.place.directory or site.place.address, devices=site.place.devices
     )
     found, missing = sampler.facts(host, attempt.observers, subject, when)
-    attempt.log.miss(missing)
+    attempt.log.add_missing(missing)
     cpus = sorted({number for load in loads for number in load.cpus or ()})
     pairs = [(f"target.{key}", value) for key, value in site.target.facts(host, site.place)]
     pairs += placement.siblings(host, cpus)
@@ -211,7 +249,7 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             undo=attempt.undo,
         )
         for planned in load.workload.phases(order):
-            plan = trees.settled(host, site.place, planned, attempt.trial.seed)
+            plan = initial_state.with_data_files(host, site.place, planned, attempt.trial.seed)
             job = Job(
                 workload=load.workload, spec=load.spec, plan=plan, endpoints=endpoints, seed=attempt.trial.seed, cpus=load.cpus
             )
@@ -223,7 +261,7 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             if performed.outcome is not Outcome.FINISHED:
                 return
     finally:
-        with attempt.interrupts.deaf():
+        with attempt.interrupts.uninterrupted():
             crew.close()
 
 

@@ -64,7 +64,7 @@ class TrialRunner:
             try:
                 tell({"event": "started"})
                 present, missing = sampler.roll_call(self.host, self.observers)
-                log.miss(missing)
+                log.add_missing(missing)
                 live(
                     Attempt(
                         experiment=self.experiment,
@@ -89,7 +89,7 @@ class TrialRunner:
     def remove(self) -> None:
         """Undo what `install` set up, the latest first. Raises TrialError with all that could not be removed."""
         left: list[str] = []
-        with Interrupts() as interrupts, interrupts.deaf():
+        with Interrupts() as interrupts, interrupts.uninterrupted():
             while self._installed:
                 spec = self._installed.pop()
                 try:
