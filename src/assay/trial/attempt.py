@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from assay import catalogue
+from assay import catalogue, sampler
 from assay.catalogue import Host, Observer, Order, Setting, Target, Undo, Workload
 from assay.errors import TrialError, UsageError, refuse
-from assay.observing import sampler
 from assay.records import (
     Endpoint,
     Experiment,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from assay.catalogue import Evidence, Host, Observer, Target, Undo, Workload
 from assay.errors import TrialError
 from assay.evidence.reports import reported_readings
-from assay.observing.sampler import Sampler, Seen, looking
 from assay.records import (
     Direction,
     Edge,
@@ -28,6 +27,7 @@ from assay.records import (
     WorkloadSpec,
     missing_on,
 )
+from assay.sampler import Sampler, Seen, looking
 from assay.settings.load import scheduled_ns
 from assay.trial import initial_state
 from assay.trial.clients import Dialogue, Stopper, progress_report

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from assay import catalogue
+from assay import catalogue, sampler
 from assay.catalogue import Host, Observer, Setting, Undo
 from assay.errors import TrialError, refuse
-from assay.observing import sampler
 from assay.records import Experiment, Observations, Run, TargetSpec, Trial
 from assay.trial import placement
 from assay.trial.attempt import Attempt, OnProgress, live

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from assay.catalogue import Evidence, Host, Observer, Watch, find, watching
 from assay.hosts import spawn
-from assay.observing.sampler import Sampler, facts, roll_call
 from assay.records import Edge, Subject, Watched, When
+from assay.sampler import Sampler, facts, roll_call
 from assay.watch import files, filesystems, process_tree, traces
 from assay.watch import relay as forwarded
 from assay.watch.execution import Execution, Preparation, WatchRequest, concluded, settle

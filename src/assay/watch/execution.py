@@ -14,7 +14,6 @@ from assay.catalogue import Evidence, Host, Observer
 from assay.evidence.snapshots import Origin, Points, counter
 from assay.frozen import dataclass
 from assay.hosts.exits import CUT_BYTES
-from assay.observing.sampler import Sampler, Seen
 from assay.records import (
     Direction,
     Edge,
@@ -32,6 +31,7 @@ from assay.records import (
     Watched,
     missing_on,
 )
+from assay.sampler import Sampler, Seen
 from assay.watch import files, process_tree
 from assay.watch import files as touched
 from assay.watch.process_tree import SOURCE, Recorded, Tree
