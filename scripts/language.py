@@ -58,13 +58,9 @@ CLEAN: tuple[str, ...] = (
     "src/assay/prediction",
     "src/assay/profiles",
     "src/assay/published",
-    "src/assay/__init__.py",
-    "src/assay/cli",
-    "src/assay/laboratory/api.py",
     "src/assay/records",
     "src/assay/rulekit",
     "src/assay/sampler.py",
-    "src/assay/selftest",
     "src/assay/settings",
     "src/assay/size_distributions",
     "src/assay/sizing",
@@ -75,6 +71,10 @@ CLEAN: tuple[str, ...] = (
     "src/assay/undo",
     "src/assay/watch",
     "src/assay/workloads",
+    "src/assay/__init__.py",
+    "src/assay/cli",
+    "src/assay/laboratory/api.py",
+    "src/assay/selftest",
 )
 EVERYWHERE = ("README.md", "CHANGELOG.md", "DEVELOP.md", "ARCHITECTURE.md", "docs", "experiments", "src/assay")
 PLUGS = ("targets", "workloads", "observers", "rules", "parsers")  # the first line of a plug's docstring is its help
