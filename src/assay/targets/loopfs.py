@@ -12,10 +12,11 @@ from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Undo, Unit
 from assay.errors import AssayError, BusyError, refuse
-from assay.machine import external_commands, image, ownership, throttle
+from assay.machine import cgroups, external_commands, image, ownership
 from assay.machine.filesystems import FILESYSTEMS, features, lives_on, make, mount, unmount
 from assay.machine.stack import device_number, device_stack, mount_of
 from assay.records import Endpoint, EndpointKind, Place, Value
+from assay.settings.knobs import choice
 
 USABLE = 0.9
 """Share of a new file system that files can fill; its tables, log and reserve use the rest."""
@@ -36,7 +37,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
     if setting.needs_bytes > size * USABLE:
         found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
-    return (*found, *filter(None, [throttle.obstacle(host) if throttle.rates_of(setting.knobs) else None]))
+    return (*found, *filter(None, [cgroups.throttle_obstacle(host) if cgroups.rates_of(setting.knobs) else None]))
 
 
 def install(host: Host, setting: Setting) -> None:
@@ -66,7 +67,7 @@ def prepare(host: Host, setting: Setting) -> Place:
 
 def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
     knobs, loop, path, point = setting.knobs, str(private["loop"]), str(private["image"]), str(private["mount"])
-    kind, rates = FILESYSTEMS[str(knobs["filesystem"])], throttle.rates_of(knobs)
+    kind, rates = FILESYSTEMS[str(knobs["filesystem"])], cgroups.rates_of(knobs)
     make(host, kind, f"/dev/{loop}", _texts(knobs.get("mkfs_options")))
     if knobs.get("image") != "sparse":
         image.settle(host, path)
@@ -80,7 +81,7 @@ def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
     host.write(posixpath.join(work, ownership.MARKER), _identity(setting))
     if rates:
         label = f"trial-{setting.trial.id:04d}" if setting.trial else setting.name
-        private["cgroup"] = throttle.set_rules(host, setting.undo, str(private["number"]), rates, label)
+        private["cgroup"] = cgroups.throttle(host, setting.undo, str(private["number"]), rates, label)
     return Place(
         target=setting.name,
         host=host.name,
@@ -88,7 +89,7 @@ def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
         address=work,
         devices=device_stack(host, loop),
         backing_files=(path,),
-        limits=throttle.limits(loop, rates, f"{setting.name}.limit"),
+        limits=cgroups.throttle_limits(loop, rates, f"{setting.name}.limit"),
         filesystem=kind.name,
         private=private,
     )
@@ -134,7 +135,7 @@ def teardown(_host: Host, setting: Setting, place: Place) -> None:
 
 
 def _release(undo: Undo, private: Mapping[str, Value]) -> None:
-    for _ in throttle.RATES:
+    for _ in cgroups.RATES:
         undo.undo("throttle", device=str(private["number"]))
     undo.undo("mount", path=str(private["mount"]))
     undo.undo("loop", image=str(private["image"]))
@@ -178,15 +179,9 @@ TARGET = Target(
         Knob(name="mount_options", kind=KnobKind.TEXTS, default=(), help="options of mount -o"),
         Knob(name="mkfs_options", kind=KnobKind.TEXTS, default=(), help="further arguments of mkfs"),
         Knob(name="direct_io", kind=KnobKind.SWITCH, default=True, help="the loop device bypasses the page cache of its image"),
-        Knob(
-            name="image",
-            kind=KnobKind.CHOICE,
-            choices=("written", "sparse"),
-            default="written",
-            help="sparse gives wrong results; for controls",
-        ),
+        choice("image", "sparse gives wrong results; for controls", "written", "sparse"),
         Knob(name="scratch", kind=KnobKind.PATH, help="directory for the image; default: the experiment's scratch"),
-        *throttle.KNOBS,
+        *cgroups.THROTTLE_KNOBS,
     ),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
@@ -197,5 +192,5 @@ TARGET = Target(
     facts=facts,
     teardown=teardown,
     remove=remove,
-    limits=lambda knobs: tuple(f"{name.replace('_', ' ')} {rate}" for name, rate in throttle.rates_of(knobs).items()),
+    limits=lambda knobs: tuple(f"{name.replace('_', ' ')} {rate}" for name, rate in cgroups.rates_of(knobs).items()),
 )

@@ -67,8 +67,6 @@ class ClientState:
     step: Step = Step.STARTED
     pid: int | None = None
     hello: Message | None = None
-    address: str | None = None
-    """Where it can be reached, if arming told."""
     probe: Probe | None = None
     """The best comparison of its clock with ours in this phase."""
     probes_left: int = 0
@@ -102,8 +100,7 @@ def _hello(client: ClientState, _phase: str, message: Message, _now_ns: int) -> 
 def _armed(client: ClientState, phase: str, message: Message, _now_ns: int) -> bool:
     if client.step is not Step.ARMING or message.get("phase") != phase:
         return False
-    address = message.get("address")
-    client.step, client.address = Step.ARMED, address if isinstance(address, str) else None
+    client.step = Step.ARMED
     return True
 
 

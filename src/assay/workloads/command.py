@@ -16,7 +16,7 @@ from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import EvidenceError
 from assay.machine.external_commands import substitute, unknown_placeholders
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings.knobs import integer, number, quantity, share
+from assay.settings.knobs import choice, integer, number, quantity, share
 from assay.units import UNITS
 
 OPERATION_OF_ENGINE = "command"
@@ -197,13 +197,7 @@ WORKLOAD = Workload(
             default="unchanged",
             help="state of the caches before it starts",
         ),
-        Knob(
-            name="flush",
-            kind=KnobKind.CHOICE,
-            choices=("none", "inside"),
-            default="none",
-            help="inside: the command flushes its data itself",
-        ),
+        choice("flush", "inside: the command flushes its data itself", "none", "inside"),
         *EXPECTED,
         Knob(name="needs", kind=KnobKind.QUANTITY, unit=Unit.BYTES, default=0, help="bytes of space that it needs"),
         Knob(name="lasts", kind=KnobKind.QUANTITY, unit=Unit.NANOSECONDS, help="approximate run time, for the plan"),
