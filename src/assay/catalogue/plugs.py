@@ -69,14 +69,16 @@ class Target:
     check: Callable[[Host, Setting], tuple[str, ...]]
     """What is wrong with these knobs on this host (empty = nothing); touches, changes nothing."""
     prepare: Callable[[Host, Setting], Place]
-    attach: Callable[[Host, Place, int], Endpoint]
-    """The endpoint of one client (its index); called on the client's host. `teardown` undoes it."""
     drop_caches: Callable[[Host, Place], None]
     """Make everything of this place cold (drop, remount); what is not possible raises RefusedError."""
     facts: Callable[[Host, Place], tuple[tuple[str, str], ...]]
     """Key and value pairs for the fingerprint."""
     teardown: Callable[[Host, Setting, Place], None]
     """Undo `prepare` and `attach`."""
+    attach: Callable[[Host, Place, int], Endpoint] = lambda host, place, client: Endpoint(
+        kind=EndpointKind.DIRECTORY, address=place.address
+    )
+    """The endpoint of one client (its index): by default the place, which all share. Called on the client's host."""
     install: Callable[[Host, Setting], None] = lambda host, setting: None
     """Make what all trials share."""
     remove: Callable[[Host, Setting], None] = lambda host, setting: None

@@ -11,7 +11,7 @@ from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import refuse
 from assay.machine import files, ownership
 from assay.machine.stack import mount_of, stack
-from assay.records import Endpoint, EndpointKind, Place
+from assay.records import EndpointKind, Place
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -44,21 +44,6 @@ def prepare(host: Host, setting: Setting) -> Place:
     )
 
 
-def attach(_host: Host, place: Place, _client: int) -> Endpoint:
-    """Return the directory; all clients share it, and the workload gives each client its own part."""
-    return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
-
-
-def drop_caches(host: Host, place: Place) -> None:
-    """Drop the cached pages of each of our files. Raises RefusedError if that is impossible."""
-    files.drop_files(host, place.address, place.filesystem)
-
-
-def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Return the file system, its devices and mount options."""
-    return files.mount_facts(host, place.address, place.devices)
-
-
 def teardown(_host: Host, setting: Setting, place: Place) -> None:
     """Remove the directory of this trial."""
     setting.undo.undo("directory", path=place.address)
@@ -70,8 +55,7 @@ TARGET = Target(
     endpoint=EndpointKind.DIRECTORY,
     check=check,
     prepare=prepare,
-    attach=attach,
-    drop_caches=drop_caches,
-    facts=facts,
+    drop_caches=lambda host, place: files.drop_files(host, place.address, place.filesystem),
+    facts=lambda host, place: files.mount_facts(host, place.address, place.devices),
     teardown=teardown,
 )

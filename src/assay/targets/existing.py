@@ -10,7 +10,7 @@ from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, refuse
 from assay.machine import files
 from assay.machine.stack import device_stack, mount_of, stack
-from assay.records import Endpoint, EndpointKind, Place
+from assay.records import EndpointKind, Place
 
 DIRECTORY, DEVICE = "directory", "block special file"
 KINDS = (DIRECTORY, "regular file", "regular empty file", DEVICE)
@@ -54,16 +54,6 @@ def prepare(host: Host, setting: Setting) -> Place:
     )
 
 
-def attach(_host: Host, place: Place, _client: int) -> Endpoint:
-    """Return the path; all clients read the same."""
-    return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
-
-
-def drop_caches(host: Host, place: Place) -> None:
-    """Drop the cached pages of each file. Inodes and names stay cached. Raises RefusedError if that is impossible."""
-    files.drop_files(host, place.address, place.filesystem)
-
-
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     """Return the type, the file system, its devices and mount options."""
     about = (("kind", str(place.private.get("kind"))), ("devices", " ".join(place.devices) or "none"))
@@ -77,19 +67,14 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     return (*about, ("filesystem", mount.filesystem), ("mount.point", mount.point), ("mount.options", options))
 
 
-def teardown(_host: Host, _setting: Setting, _place: Place) -> None:
-    """Do nothing: nothing was created."""
-
-
 TARGET = Target(
     name="existing",
     knobs=(Knob(name="path", kind=KnobKind.PATH, required=True, help="existing directory, file or device; never written"),),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
     prepare=prepare,
-    attach=attach,
-    drop_caches=drop_caches,
+    drop_caches=lambda host, place: files.drop_files(host, place.address, place.filesystem),
     facts=facts,
-    teardown=teardown,
+    teardown=lambda host, setting, place: None,  # nothing was created
     read_only=True,
 )

@@ -54,16 +54,6 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
     return Endpoint(kind=EndpointKind.FILE, address=str(place.private["path"]))
 
 
-def drop_caches(host: Host, place: Place) -> None:
-    """Drop the cached pages of the file. Raises RefusedError if that is impossible."""
-    files.drop_files(host, str(place.private["path"]), place.filesystem)
-
-
-def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Return the file system, its devices and mount options."""
-    return files.mount_facts(host, place.address, place.devices)
-
-
 def teardown(host: Host, setting: Setting, place: Place) -> None:
     """Remove the file if this trial created it, or mark it as kept. A file kept earlier stays."""
     if not place.private["made"]:
@@ -84,7 +74,7 @@ TARGET = Target(
     check=check,
     prepare=prepare,
     attach=attach,
-    drop_caches=drop_caches,
-    facts=facts,
+    drop_caches=lambda host, place: files.drop_files(host, str(place.private["path"]), place.filesystem),
+    facts=lambda host, place: files.mount_facts(host, place.address, place.devices),
     teardown=teardown,
 )

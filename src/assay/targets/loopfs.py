@@ -15,7 +15,7 @@ from assay.errors import AssayError, BusyError, refuse
 from assay.machine import cgroups, external_commands, image, ownership
 from assay.machine.filesystems import FILESYSTEMS, features, lives_on, make, mount, unmount
 from assay.machine.stack import device_number, device_stack, mount_of
-from assay.records import Endpoint, EndpointKind, Place, Value
+from assay.records import EndpointKind, Place, Value
 from assay.settings.knobs import choice
 
 USABLE = 0.9
@@ -93,11 +93,6 @@ def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
         filesystem=kind.name,
         private=private,
     )
-
-
-def attach(_host: Host, place: Place, _client: int) -> Endpoint:
-    """Return the mount; all clients share it, and the workload gives each client its own part."""
-    return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
 
 
 def drop_caches(host: Host, place: Place) -> None:
@@ -187,7 +182,6 @@ TARGET = Target(
     check=check,
     install=install,
     prepare=prepare,
-    attach=attach,
     drop_caches=drop_caches,
     facts=facts,
     teardown=teardown,
