@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge, named_numbers, number, text_of
 from assay.frozen import dataclass
@@ -122,11 +122,6 @@ def left_to(before: Look, after: Look) -> dict[int, list[Process]]:
     return found
 
 
-def available(host: Host) -> str | None:
-    """Return why processes are invisible; None if they can be read."""
-    return None if host.exists(SELF) else "/proc/self/stat does not exist: processes are invisible"
-
-
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
     """Return the texts: stat of all processes, io of all except kernel threads, cgroup of those younger than the lab."""
     raw: dict[str, object] = {SELF: host.read(SELF)}
@@ -192,8 +187,8 @@ def rise(pid: int, now: Process, before: Look, gone: Sequence[Process]) -> dict[
     was = before.get(pid)
     past = [was, *gone] if was and was.started == now.started else []
     cpu = max(0, now.cpu_ns - sum(one.cpu_ns for one in past))
-    moved = {way: max(0, (getattr(now, way) or 0) - sum(getattr(one, way) or 0 for one in past)) for way in NOTHING}
-    return {"cpu_ns": cpu, "sure_cpu_ns": max(0, cpu - UNCERTAIN_NS), **moved}
+    passed = {way: max(0, (getattr(now, way) or 0) - sum(getattr(one, way) or 0 for one in past)) for way in NOTHING}
+    return {"cpu_ns": cpu, "sure_cpu_ns": max(0, cpu - UNCERTAIN_NS), **passed}
 
 
 def count(totals: dict[str, int], risen: Mapping[str, int], kind: str) -> None:
@@ -226,7 +221,7 @@ OBSERVER = Observer(
     ),
     watch=Watch.ALWAYS,
     cost="1.0 ms CPU per look (125 processes, 80 of them kernel threads)",
-    available=available,
+    available=needs_file(SELF, "processes are invisible"),
     read=read,
     parse=parse,
 )
