@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from assay.cli import tables
 from assay.cli.size import beside, finite
 from assay.errors import AssayError
 from assay.laboratory.results import current
@@ -20,7 +21,6 @@ from assay.prediction.question import Holdout, Platform
 from assay.prediction.values import Selection
 from assay.records import Estimate
 from assay.terminal.output import deliver
-from assay.terminal.table import Row, table
 from assay.units import Refusal
 
 
@@ -84,16 +84,12 @@ def text(found: Prediction) -> str:
     """Return the answer, then its basis."""
     question = found.question
     blocks = [f"{question.title}. {question.question}".strip(), wording.answer(found)]
-    tables = (
+    every = (
         ("Use of each resource", wording.USE_HEAD, wording.use_rows(found)),
         ("Resource use of one operation", wording.DEMAND_HEAD, wording.demand_rows(found)),
-        (
-            "Held-out mixes: predicted and observed",
-            wording.HOLDOUT_HEAD,
-            wording.holdout_rows(found),
-        ),
+        ("Held-out mixes: predicted and observed", wording.HOLDOUT_HEAD, wording.holdout_rows(found)),
     )
-    blocks += [f"{title}\n{table(head, [Row(cells=row) for row in rows], width=10_000)}" for title, head, rows in tables if rows]
+    blocks += [tables.titled(*one) for one in every if one[2]]
     return "\n\n".join((*blocks, "\n".join(found.assumptions))).strip()
 
 

@@ -74,7 +74,7 @@ def quick(
     """Measure the storage of a directory, or compare two.
 
     Takes about a minute, audits every number and writes the report."""
-    from assay.cli.quick import quick as verb
+    from assay.cli.run import quick as verb
 
     finish(lambda: verb(directories or [Path()], lab, json_to=json_to, gate=gate, progress=progress))
 
@@ -127,7 +127,7 @@ def load(
 
     Needs no experiment file and no notebook. Shows the figures, the cost of the load itself, and the audit in one line."""
     if kind is None or not words or asks_help:
-        from assay.cli.terminal.load import keys_text, kinds_text
+        from assay.cli.load import keys_text, kinds_text
 
         finish(lambda: print(f"{context.get_help()}\n\n{kinds_text()}" if kind is None else keys_text(kind)) or 0)
     from assay.cli.load import Request
@@ -162,7 +162,7 @@ def check(
 @app.command()
 def audit(which: WhichArgument = None, lab: LabOption = LAB, json_to: JsonOption = None, gate: GateOption = Gate.OFF) -> None:
     """Audit all runs again, from the raw data by the current rules."""
-    from assay.cli.audit import audit as verb
+    from assay.cli.results import audit as verb
 
     finish(lambda: verb(lab, which, json_to=json_to, gate=gate))
 
@@ -183,7 +183,7 @@ def compare(
 
     `assay compare LAB_A LAB_B` compares two notebooks, or two directories of experiments; the first is the baseline."""
     if which is not None and other is not None:
-        from assay.cli.across import across
+        from assay.cli.compare import across
 
         baseline, candidate = which, other
         finish(lambda: across(baseline, candidate, json_to=json_to, gate=gate))
@@ -207,10 +207,10 @@ def report(
     json_to: JsonOption = None,
 ) -> None:
     """Write the report of an experiment."""
-    from assay.cli.report import Request
-    from assay.cli.report import report as verb
+    from assay.cli.results import ReportRequest
+    from assay.cli.results import report as verb
 
-    request = Request(lab=lab, which=which, out=out, form=form.value, open=show_it, chart=chart, json_to=json_to)
+    request = ReportRequest(lab=lab, which=which, out=out, form=form.value, open=show_it, chart=chart, json_to=json_to)
     finish(lambda: verb(request))
 
 
@@ -230,7 +230,7 @@ def show(
 @app.command(name="list")
 def list_(lab: LabOption = LAB, json_to: JsonOption = None) -> None:
     """List the experiments of a notebook with their verdicts."""
-    from assay.cli.list import list_experiments as verb
+    from assay.cli.notebook import list_experiments as verb
 
     finish(lambda: verb(lab, json_to=json_to))
 
@@ -243,7 +243,7 @@ def sql(
     as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV to standard output.")] = False,
 ) -> None:
     """Query the notebook in SQL."""
-    from assay.cli.export import sql as verb
+    from assay.cli.notebook import sql as verb
 
     finish(lambda: verb(lab, query, json_to=json_to, as_csv=as_csv))
 
@@ -262,7 +262,7 @@ def export(
     """Export the tables of the notebook for other programs.
 
     Runs, measures, verdicts, findings, series, percentiles, comparisons, requirements and more, by the current rules."""
-    from assay.cli.export import export as verb
+    from assay.cli.notebook import export as verb
 
     finish(lambda: verb(lab, which, form.value, to, tuple(table or ()), json_to=json_to))
 
@@ -277,9 +277,9 @@ def size(
 
     Names parts as their users do ("2 x 2GFC", "6 x SATA 7200"). Shows the capacity of each part, the gain of an upgrade, the
     throughput after a failure, and the price."""
-    from assay.cli.size import Request, run
+    from assay.cli.size import run
 
-    finish(lambda: run(Request(file=file, json_to=json_to, picture=picture)))
+    finish(lambda: run(file, json_to=json_to, picture=picture))
 
 
 @app.command()
@@ -349,7 +349,7 @@ def explain(
     rule: Annotated[str, typer.Argument(help="The id or the name of a rule: T01, client-page-cache.")], json_to: JsonOption = None
 ) -> None:
     """Explain a rule: evidence, thresholds, causes and remedies."""
-    from assay.cli.explain import explain as verb
+    from assay.cli.catalogue import explain as verb
 
     finish(lambda: verb(rule, json_to))
 
@@ -402,18 +402,9 @@ def selftest(
 
     Without options: CPU time of each observer, of an empty load, of 16 client starts; some seconds.
     --audit takes about eight minutes for each round. It skips what this user or machine cannot run."""
-    from assay.cli.selftest import Request
+    from assay.cli.selftest import Choice
     from assay.cli.selftest import selftest as verb
+    from assay.selftest import Request
 
-    request = Request(
-        audit=audit,
-        rules=rules,
-        times=times,
-        sound=sound,
-        observers=observers,
-        same=same,
-        json_to=json_to,
-        gate=gate,
-        progress=progress,
-    )
-    finish(lambda: verb(request))
+    choice = Choice(audit=audit, rules=rules, times=times, sound=sound, observers=observers, same=same)
+    finish(lambda: verb(choice, Request(json_to=json_to, gate=gate, progress=progress)))

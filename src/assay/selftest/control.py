@@ -134,7 +134,7 @@ def run_control(path: Path, lab: Path) -> Heard:
 
 
 def fixed(experiment: Experiment, levels: Mapping[str, Value]) -> Experiment:
-    """The experiment at these levels alone, for rules that look at all of it."""
+    """The experiment at these levels alone."""
     factors = (replace(one, levels=(levels[one.path],)) if one.path in levels else one for one in experiment.factors)
     return replace(experiment, factors=tuple(factors))
 
@@ -153,13 +153,7 @@ def measured(experiment: Experiment, text: str, lab: Path) -> Results:
         sittings = range(len(store.plan.sittings))
         for sitting in sittings:
             conduct(
-                Campaign(
-                    experiment=experiment,
-                    plan=store.plan,
-                    store=store,
-                    on_progress=lambda news: None,
-                    sitting=sitting if len(sittings) > 1 else None,
-                )
+                Campaign(store=store, on_progress=lambda news: None, sitting=sitting if len(sittings) > 1 else None),
             )
         return current(store.folder)
 
@@ -193,7 +187,7 @@ def spoiled(results: Results, control: Control, levels: Mapping[str, Value]) -> 
 
 def scope_of(control: Control) -> Scope:
     """What the rule of a control judges."""
-    return next(rule.scope for rule in map(by_name, catalogue.names("rules")) if rule.id == control.rule)
+    return catalogue.rule_named(control.rule)[1].scope
 
 
 def last_runs(results: Results) -> tuple[Judged, ...]:
@@ -212,11 +206,6 @@ def accuses(finding: Finding) -> bool:
     """Whether a finding says that a number is not what it is called; rules of noise speak of the platform."""
     failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
     return failed and not finding.rule.startswith("N")
-
-
-def by_name(name: str) -> catalogue.Rule:
-    """A rule of the catalogue."""
-    return catalogue.find("rules", name)
 
 
 def subjects(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[str]:

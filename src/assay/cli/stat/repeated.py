@@ -16,7 +16,7 @@ from assay.records import Conclusion, Experiment, VerdictState, worst
 from assay.statistics.contrast import four_way, interval
 from assay.statistics.intervals import LEAST, Mean, geometric_mean
 from assay.statistics.ratio import paired_ratio
-from assay.terminal.fold import say
+from assay.terminal.output import say
 from assay.units import Unit
 
 ELAPSED = "elapsed_ns"

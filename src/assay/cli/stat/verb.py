@@ -13,7 +13,7 @@ from assay.cli.stat import options
 from assay.cli.stat.execution import keep, once, status
 from assay.cli.stat.options import Request
 from assay.errors import AssayError, MissingError, RefusedError
-from assay.terminal.fold import say
+from assay.terminal.output import say
 
 FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
