@@ -17,7 +17,7 @@ from assay.prediction import demand, wording
 from assay.prediction import file as predict_file
 from assay.prediction.platform import matches_words
 from assay.prediction.predict import Prediction, ResourceUse, predict
-from assay.prediction.question import Holdout, Platform
+from assay.prediction.question import Platform
 from assay.prediction.values import Selection
 from assay.records import Estimate
 from assay.terminal.output import deliver
@@ -132,7 +132,7 @@ def interval(one: tuple[float, float, float]) -> dict[str, float]:
 
 
 def of_platform(platform: Platform) -> dict[str, object]:
-    """The demands of a platform and the tests of them."""
+    """The demands of a platform and the tests of them; mixes that were held out in units/s."""
     found, background = platform.found, platform.demand.background
     return {
         "notebook": platform.source,
@@ -141,10 +141,5 @@ def of_platform(platform: Platform) -> dict[str, object]:
         "background": None if background is None else to_plain(background),
         "misfit_share": found.misfit,
         "linear": found.is_linear,
-        "holdouts": [of_holdout(one) for one in platform.holdouts],
+        "holdouts": [{**asdict(one), "predicted": interval(one.predicted), "met": one.is_covered} for one in platform.holdouts],
     }
-
-
-def of_holdout(one: Holdout) -> dict[str, object]:
-    """A mix that was held out, in units/s."""
-    return {**asdict(one), "predicted": interval(one.predicted), "met": one.is_covered}

@@ -69,23 +69,26 @@ def counted(counts: Mapping[str, int]) -> str:
 
 def comparison_table(results: Results) -> str:
     """The comparisons with interval and conclusion; empty where nothing was compared."""
-    experiment = results.experiment
-    rows = [
-        Row(
-            cells=(
-                comparison_state(results, one),
-                one.measure,
-                f"{one.factor}={word(experiment, one.factor, one.candidate)} / {word(experiment, one.factor, one.baseline)}",
-                levels_text(experiment, one.within),
-                *ratio_text(one.ratio),
-                one.conclusion.value,
-            ),
-            note="; ".join(part for part in (sentence.note(one), sentence.efficiency(one), *doubts(results, one)) if part),
-        )
-        for one in results.comparisons
-    ]
+    rows = [comparison_row(results, one) for one in results.comparisons]
     header = ("verdict", "comparison", "of", "at", "ratio", "95 % interval", "conclusion")
     return "\n".join(filter(None, (table(header, rows, (4, 5)), tested(results.comparisons)))) if rows else ""
+
+
+def comparison_row(results: Results, one: Comparison) -> Row:
+    """One comparison, with why it is not SOUND in a few words each; `-` where it was not judged."""
+    experiment, verdict = results.experiment, results.comparison_verdicts.get(one.id)
+    doubts = map(reason, why(results, one, verdict))
+    return Row(
+        cells=(
+            verdict.state.value if verdict else "-",
+            one.measure,
+            f"{one.factor}={word(experiment, one.factor, one.candidate)} / {word(experiment, one.factor, one.baseline)}",
+            levels_text(experiment, one.within),
+            *ratio_text(one.ratio),
+            one.conclusion.value,
+        ),
+        note="; ".join(part for part in (sentence.note(one), sentence.efficiency(one), *doubts) if part),
+    )
 
 
 def tested(comparisons: Sequence[Comparison]) -> str:
@@ -94,17 +97,6 @@ def tested(comparisons: Sequence[Comparison]) -> str:
     if first is None or (first.tested or 0) < 2:
         return ""
     return f"{first.tested} comparisons tested; p-values are {first.adjusted_by.value}-adjusted."
-
-
-def comparison_state(results: Results, comparison: Comparison) -> str:
-    """The verdict on a comparison; `-` where it was not judged."""
-    verdict = results.comparison_verdicts.get(comparison.id)
-    return verdict.state.value if verdict else "-"
-
-
-def doubts(results: Results, comparison: Comparison) -> tuple[str, ...]:
-    """Why the comparison is not SOUND, in a few words each."""
-    return tuple(map(reason, why(results, comparison, results.comparison_verdicts.get(comparison.id))))
 
 
 def ratio_text(ratio: Estimate | None) -> tuple[str, str]:

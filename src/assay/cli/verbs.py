@@ -43,9 +43,9 @@ app = typer.Typer(
 )
 
 
-def version(asked: bool) -> None:
+def version(wanted: bool) -> None:
     """Print the version and exit, where it is asked for."""
-    if asked:
+    if wanted:
         from importlib import metadata
 
         print(f"assay {metadata.version('assay-lab')}")
@@ -100,11 +100,10 @@ def run(
     progress: ProgressOption = ProgressMode.AUTO,
 ) -> None:
     """Run an experiment: measure, audit, compare, report."""
-    from assay.cli.run import Request
-    from assay.cli.run import run as verb
+    from assay.cli import run as verb
 
-    request = Request(file=file, lab=lab, resume=resume, sitting=sitting, json_to=json_to, gate=gate, progress=progress)
-    finish(lambda: verb(request))
+    request = verb.Request(file=file, lab=lab, resume=resume, sitting=sitting, json_to=json_to, gate=gate, progress=progress)
+    finish(lambda: verb.run(request))
 
 
 @app.command(context_settings={"help_option_names": [], "ignore_unknown_options": True})
@@ -126,15 +125,12 @@ def load(
     """Run one workload once, and audit its figures.
 
     Needs no experiment file and no notebook. Shows the figures, the cost of the load itself, and the audit in one line."""
+    from assay.cli import load as verb
+
     if kind is None or not words or asks_help:
-        from assay.cli.load import keys_text, kinds_text
-
-        finish(lambda: print(f"{context.get_help()}\n\n{kinds_text()}" if kind is None else keys_text(kind)) or 0)
-    from assay.cli.load import Request
-    from assay.cli.load import load as verb
-
-    request = Request(kind=kind, words=words, json_to=json_to, claim=claim, keep=keep, gate=gate, progress=progress)
-    finish(lambda: verb(request))
+        finish(lambda: print(f"{context.get_help()}\n\n{verb.kinds_text()}" if kind is None else verb.keys_text(kind)) or 0)
+    request = verb.Request(kind=kind, words=words, json_to=json_to, claim=claim, keep=keep, gate=gate, progress=progress)
+    finish(lambda: verb.load(request))
 
 
 @app.command(context_settings={"help_option_names": [], "ignore_unknown_options": True})
@@ -182,14 +178,12 @@ def compare(
     """Show the comparisons with interval and conclusion.
 
     `assay compare LAB_A LAB_B` compares two notebooks, or two directories of experiments; the first is the baseline."""
+    from assay.cli import compare as verb
+
     if which is not None and other is not None:
-        from assay.cli.compare import across
-
         baseline, candidate = which, other
-        finish(lambda: across(baseline, candidate, json_to=json_to, gate=gate))
-    from assay.cli.compare import compare as verb
-
-    finish(lambda: verb(lab, which, json_to=json_to, gate=gate))
+        finish(lambda: verb.across(baseline, candidate, json_to=json_to, gate=gate))
+    finish(lambda: verb.compare(lab, which, json_to=json_to, gate=gate))
 
 
 @app.command()
@@ -207,11 +201,10 @@ def report(
     json_to: JsonOption = None,
 ) -> None:
     """Write the report of an experiment."""
-    from assay.cli.results import ReportRequest
-    from assay.cli.results import report as verb
+    from assay.cli import results
 
-    request = ReportRequest(lab=lab, which=which, out=out, form=form.value, open=show_it, chart=chart, json_to=json_to)
-    finish(lambda: verb(request))
+    request = results.ReportRequest(lab=lab, which=which, out=out, form=form.value, open=show_it, chart=chart, json_to=json_to)
+    finish(lambda: results.report(request))
 
 
 @app.command()
@@ -322,18 +315,17 @@ def survey(
 
     Shows the size of a second, cheaper tier; with filters, of a tier for the selected files. Reads no file content and changes
     nothing. --owner and --pattern are repeatable: a file must match one of each."""
-    from assay.cli.survey import Request, out_of
-    from assay.cli.survey import survey as verb
+    from assay.cli import survey as verb
 
     words = Words(owners=tuple(owner or ()), patterns=tuple(pattern or ()), newer=newer, older=older, least=least, most=most)
     finish(
-        lambda: verb(
-            Request(
+        lambda: verb.survey(
+            verb.Request(
                 directories=tuple(directories),
                 words=words,
                 clock=by,
                 cross=cross,
-                out=out_of(json_to=json_to, listing=listing, print0=print0),
+                out=verb.out_of(json_to=json_to, listing=listing, print0=print0),
                 json_to=json_to,
                 picture=picture,
                 profile=profile,
@@ -402,9 +394,8 @@ def selftest(
 
     Without options: CPU time of each observer, of an empty load, of 16 client starts; some seconds.
     --audit takes about eight minutes for each round. It skips what this user or machine cannot run."""
-    from assay.cli.selftest import Choice
-    from assay.cli.selftest import selftest as verb
+    from assay.cli import selftest as verb
     from assay.selftest import Request
 
-    choice = Choice(audit=audit, rules=rules, times=times, sound=sound, observers=observers, same=same)
-    finish(lambda: verb(choice, Request(json_to=json_to, gate=gate, progress=progress)))
+    choice = verb.Choice(audit=audit, rules=rules, times=times, sound=sound, observers=observers, same=same)
+    finish(lambda: verb.selftest(choice, Request(json_to=json_to, gate=gate, progress=progress)))

@@ -87,7 +87,8 @@ def pairs() -> Iterator[Pair]:
     folder = Path(str(resources.files("assay.controls")))
     known = [(read.control(path), path) for path in folder.glob("*.toml") if path.stem != NO_CONTROL]
     for control, path in sorted(((control, path) for control, path in known if control), key=lambda one: (one[0].rule, one[1])):
-        yield Pair(path=path, control=control, subject=Subject(name=path.stem, rule=control.rule, obstacle=obstacle(control)))
+        subject = Subject(name=path.stem, rule=control.rule, obstacle=obstacle(control.needs))
+        yield Pair(path=path, control=control, subject=subject)
 
 
 def outcomes(rounds: Sequence[Pair], show: Show) -> Iterator[tuple[str, Outcome]]:

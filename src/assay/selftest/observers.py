@@ -6,8 +6,10 @@ import math
 import os
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 from typing import Any
 
 from assay import catalogue, measures
@@ -22,7 +24,7 @@ from assay.laboratory.session import conduct
 from assay.records import Conclusion, Estimate, Experiment, Method, Outcome
 from assay.selftest import Request
 from assay.selftest.counts import Subject
-from assay.selftest.lies import Show, progressing
+from assay.selftest.lies import progressing
 from assay.terminal.output import Row, deliver, table
 from assay.terminal.progress import ProgressMode
 from assay.units import Unit
@@ -85,10 +87,17 @@ def measure_observers(request: Request, which: str, pairs: int = PAIRS) -> int:
     Gives 3 with a gate where a ratio lies beyond the margin.
     """
     names = chosen(which, pairs)
-    count = 2 * len(LOADS) * pairs
-    with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory, progressing(request.progress, count) as show:
-        trials = Trials(directory, names, show)
-        found = tuple(one for load in LOADS for one in effects(load, trials, pairs))
+    with (
+        tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory,
+        progressing(request.progress, 2 * len(LOADS) * pairs) as show,
+    ):
+        numbers = count(1)
+
+        def trial(load: str, watchers: tuple[str, ...]) -> Once:
+            show(Subject(name=load, rule=RULE), next(numbers))
+            return once(replace(experiment_of(load, directory), observers=watchers))
+
+        found = tuple(one for load in LOADS for one in effects(load, partial(trial, load), names, pairs))
     deliver(request.json_to, "selftest-observers", lambda: plain(names, found), lambda: text(names, found))
     bad = (Conclusion.MATTERS, Conclusion.UNDECIDED) if request.gate is Gate.STRICT else (Conclusion.MATTERS,)
     return BAD_VERDICT if request.gate is not Gate.OFF and any(one.conclusion in bad for one in found) else 0
@@ -110,27 +119,13 @@ def chosen(which: str, pairs: int) -> tuple[str, ...]:
     return tuple(named)
 
 
-class Trials:
-    """The trials of all loads: where they run, with which observers, and how many are done."""
-
-    def __init__(self, directory: str, names: tuple[str, ...], show: Show) -> None:
-        self._directory, self._names, self._show = directory, names, show
-        self._number = 0
-
-    def run(self, load: str, *, is_observed: bool) -> Once:
-        """Run one trial of a load."""
-        self._number += 1
-        self._show(Subject(name=load, rule=RULE), self._number)
-        return once(replace(experiment_of(load, self._directory), observers=self._names if is_observed else ()))
-
-
-def effects(load: str, trials: Trials, pairs: int) -> Iterator[Effect]:
+def effects(load: str, trial: Callable[[tuple[str, ...]], Once], names: tuple[str, ...], pairs: int) -> Iterator[Effect]:
     """The ratios of one load over so many pairs; which of a pair comes first is drawn by lot."""
     drawn = random.Random(f"{load} {pairs}")  # noqa: S311 - an order, no secret
     without, watched = list[Once](), list[Once]()
     for _ in range(pairs):
         for is_watched in drawn.sample((False, True), 2):
-            (watched if is_watched else without).append(trials.run(load, is_observed=is_watched))
+            (watched if is_watched else without).append(trial(names if is_watched else ()))
     share = max((one.cpu_share for one in watched if one.cpu_share is not None), default=None)
     for figure, name in FIGURES.items():
         both = [[value for one in arm if (value := getattr(one, name))] for arm in (without, watched)]

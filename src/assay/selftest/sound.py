@@ -7,7 +7,6 @@ The words are the answer, each accusation, counts by kind and by rule; `plain` g
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,10 +19,9 @@ from assay.experiment import read
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly, engine_path
-from assay.machine import throttle
-from assay.records import Experiment, Finding, Judged, Outcome, Results, Severity, State, Value
+from assay.records import Experiment, Finding, Outcome, Results, Severity, State, Value
 from assay.selftest import Request
-from assay.selftest.control import accuses, fixed, last_runs, measured
+from assay.selftest.control import accuses, fixed, last_runs, measured, obstacle
 from assay.selftest.counts import Subject, each_once, head, interval, of, percent
 from assay.selftest.lies import INTERRUPTED, Show, gathered, pairs
 from assay.statistics.intervals import Proportion, proportion
@@ -121,7 +119,7 @@ def shipped() -> Iterator[Kind]:
         (levels,) = (factor.levels for factor in experiment.factors if factor.path == FILESYSTEM)
         for level in levels:
             one = restricted(experiment, {FILESYSTEM: level})
-            yield Kind(name=f"{path.stem} {level}", path=path, experiment=one, obstacle=hindered(one))
+            yield Kind(name=f"{path.stem} {level}", path=path, experiment=one, obstacle=obstacle(needs(one)))
 
 
 def twins() -> Iterator[Kind]:
@@ -136,14 +134,10 @@ def restricted(experiment: Experiment, levels: Mapping[str, Value]) -> Experimen
     return replace(fixed(experiment, levels), repeats=1)
 
 
-def hindered(experiment: Experiment) -> str | None:
-    """Why a sound experiment cannot run here: its loop disk needs root, a disk of known speed a throttle."""
-    if os.geteuid() != 0:
-        return "needs root"
-    if not Local().exists("/dev/loop-control"):
-        return "needs loop devices"
+def needs(experiment: Experiment) -> tuple[str, ...]:
+    """What a sound experiment needs of a machine: its loop disk needs root, a disk of known speed a throttle."""
     knobs = (name for target in experiment.targets for name, value in target.knobs.items() if value is not None)
-    return throttle.obstacle(Local()) if any(name.startswith(LIMIT) for name in knobs) else None
+    return ("root", "loop", *(("throttle",) if any(name.startswith(LIMIT) for name in knobs) else ()))
 
 
 # ---------------------------------------------------------------------------------------------- the trials
@@ -177,23 +171,18 @@ def tried(kind: Kind, seed: int) -> tuple[Tried, ...]:
 
 
 def of_results(kind: str, results: Results) -> Iterator[Tried]:
-    """What came of each trial."""
+    """What came of each trial: the findings of all rules on all its measures."""
     for run in last_runs(results):
+        findings = [finding for verdict in run.verdicts.values() for finding in verdict.findings]
         if run.run.outcome is Outcome.FINISHED and run.verdicts:
-            yield of_run(kind, run)
+            yield Tried(
+                kind=kind,
+                spoke=frozenset(finding.rule for finding in findings if finding.state in (State.PASS, State.FAIL)),
+                accused={finding.rule: finding.statement for finding in findings if accuses(finding)},
+                noise=frozenset(finding.rule for finding in findings if is_noise(finding)),
+            )
         else:
             yield Tried(kind=kind, failed=run.run.error or f"the run {run.run.outcome.value} and nothing was judged")
-
-
-def of_run(kind: str, run: Judged) -> Tried:
-    """The findings of all rules on all measures of one run."""
-    findings = [finding for verdict in run.verdicts.values() for finding in verdict.findings]
-    return Tried(
-        kind=kind,
-        spoke=frozenset(finding.rule for finding in findings if finding.state in (State.PASS, State.FAIL)),
-        accused={finding.rule: finding.statement for finding in findings if accuses(finding)},
-        noise=frozenset(finding.rule for finding in findings if is_noise(finding)),
-    )
 
 
 def is_noise(finding: Finding) -> bool:

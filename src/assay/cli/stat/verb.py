@@ -41,8 +41,8 @@ def stat(words: Sequence[str]) -> int:
 
 def complain(error: Exception, status: int) -> int:
     """Say what went wrong; each mistake in the words has its own line, which begins with the verb."""
-    said = str(error)
-    say(said if said.startswith(options.WHERE) else f"assay: {said}", sys.stderr)
+    text = str(error)
+    say(text if text.startswith(options.WHERE) else f"assay: {text}", sys.stderr)
     return status
 
 
