@@ -105,6 +105,10 @@ def wait_until(true, within_s=30.0, every_s=0.02):
     return found
 
 
+LET_GO = 'while read -r from at rest; do case $from in /dev/loop*) umount -l -- "$at" || :;; esac; done < /proc/self/mounts'
+"""A new mount namespace keeps every file system that is mounted at that moment; a test beside it could not detach its image."""
+
+
 def rebooted(bench, hostname="elsewhere"):
     """A bench on the same files whose calls find another machine, or this one after a reboot.
 
@@ -112,7 +116,7 @@ def rebooted(bench, hostname="elsewhere"):
     kernel has no time namespaces, or lets us make none.
     """
     ids = {"/etc/machine-id": secrets.token_hex(16), "/proc/sys/kernel/random/boot_id": str(uuid.uuid4())}
-    lines = ["set -e", f"hostname {hostname}"]
+    lines = ["set -e", LET_GO, f"hostname {hostname}"]
     for number, (path, text) in enumerate(ids.items()):
         if Path(path).exists():
             file = bench.home / f"identity-{number}"
@@ -140,7 +144,7 @@ def as_nobody(*needed):
     os.chown(home, NOBODY, NOBODY)
     paths = [Path(sys.prefix), Path(sys.base_prefix), Path(assay.__file__).parent.parent, *map(Path, needed)]
     become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    script = "\n".join(["set -e", *opened(paths), f'exec {shlex.join(become)} "$@"'])
+    script = "\n".join(["set -e", LET_GO, *opened(paths), f'exec {shlex.join(become)} "$@"'])
     through = ("unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh")
     try:
         yield Bench(home, through=through)

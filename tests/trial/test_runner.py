@@ -373,11 +373,11 @@ def children_of(pid):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_in_the_middle_ends_the_run_after_its_teardown(laboratory, number):
-    pids = []
+    pids, earlier = [], set(children_of(os.getpid()))
 
     def interrupt(news):
         if news["event"] == "running" and not pids:
-            pids.extend(children_of(os.getpid()))
+            pids.extend(set(children_of(os.getpid())) - earlier)
             threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
 
     before = signal.getsignal(number)
