@@ -19,7 +19,7 @@ FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
 
 def stat(words: Sequence[str]) -> int:
-    """Do what the words say; the exit status. Every known error is execution in words."""
+    """Do what the words say; return the exit status. Print every known error as a sentence."""
     try:
         request = options.read(words)
         if request.help:
