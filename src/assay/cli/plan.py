@@ -13,6 +13,7 @@ from assay import catalogue
 from assay.catalogue import Host
 from assay.cli.doctor import Gap, gaps
 from assay.errors import UsageError
+from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment.consistency import NUMERALS
 from assay.experiment.design import Structure, structure, varying
@@ -75,7 +76,7 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
         digest=experiment.digest,
         schedule=schedule_digest(schedule),
         plan=schedule,
-        outlook=planning.outlook(experiment, schedule, known),
+        outlook=forecast.outlook(experiment, schedule, known),
         design=structure(experiment),
         missing=missing,
         unverified=blind_rules(names, missing),

@@ -14,8 +14,7 @@ from statistics import mean, median, variance
 
 from assay.analysis import cells, compare
 from assay.errors import AssayError
-from assay.experiment.outlook import History
-from assay.experiment.plan import Standing
+from assay.experiment.plan import History, Standing
 from assay.notebook import read as notebook
 from assay.records import Cell, Change, Comparison, Experiment, Judged, Outcome, Precision, Results, Run, Value
 
