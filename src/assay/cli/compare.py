@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
 from assay.answer.plainly import answers
 from assay.answer.wording import scaling
-from assay.answer.wording.across import unlike
+from assay.answer.wording.comparison import unlike
 from assay.cli import tables
 from assay.errors import UsageError
 from assay.laboratory.gate import UNMET, Gate, status
@@ -21,7 +21,7 @@ from assay.prediction import demand_groups
 from assay.prediction.demand_groups import DemandGroup, groups
 from assay.prediction.wording import linear
 from assay.records import Observations, Results
-from assay.report.facts import arms
+from assay.report.runs import arms
 from assay.rulekit.pairs import NOTEBOOK
 from assay.terminal.output import deliver
 
@@ -101,7 +101,7 @@ def difference_text(results: Results) -> str:
     for one in arms(results):
         named = [*one.beside, *(f"changed during a run: {text}" for text in one.changed)]
         more = [f"and {len(named) - MOST_NAMED} more: the report has all"] if len(named) > MOST_NAMED else []
-        lines += [f"{one.title}: {one.said}", *(f"    {text}" for text in (*named[:MOST_NAMED], *more))]
+        lines += [f"{one.title}: {one.sentence}", *(f"    {text}" for text in (*named[:MOST_NAMED], *more))]
     return "\n".join(("How the arms differ", *lines)) if lines else ""
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from assay.answer.marks import exclusion
 from assay.answer.wording import comparison as sentence
-from assay.answer.wording.methods import exclusion
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
 from assay.hosts.local import Local
