@@ -17,9 +17,8 @@ from assay.laboratory.results import answered, current
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.prediction import demand_groups
-from assay.prediction.demand_groups import DemandGroup, groups
-from assay.prediction.wording import linear
+from assay.prediction import wording
+from assay.prediction.demand import DemandGroup, groups
 from assay.records import Observations, Results
 from assay.report.runs import arms
 from assay.rulekit.pairs import NOTEBOOK
@@ -73,7 +72,7 @@ def answer_text(results: Results) -> str:
 
 def demand_text(found: Sequence[DemandGroup]) -> str:
     """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
-    return "\n\n".join(tables.titled(*one) for one in demand_groups.tables(found))
+    return "\n\n".join(tables.titled(*one) for one in wording.tables(found))
 
 
 def group_as_plain(group: DemandGroup) -> dict[str, object]:
@@ -87,7 +86,7 @@ def group_as_plain(group: DemandGroup) -> dict[str, object]:
                 "unit": one.unit,
                 "operations": {name: to_plain(estimate) for name, estimate in one.estimates.items()},
                 "background": None if one.background is None else to_plain(one.background),
-                "linear": linear(one),
+                "linear": wording.linear(one),
             }
             for one in group.demands
         ],

@@ -9,7 +9,7 @@ from assay.answer.wording import scaling
 from assay.answer.wording.labels import usual
 from assay.answer.wording.summary import following, opening
 from assay.cli import tables
-from assay.measures.levels import word
+from assay.measures.text import word
 from assay.records import Cell, Experiment, Judged, Results, VerdictState, worst
 from assay.terminal.output import Row, table
 

@@ -10,7 +10,7 @@ from assay.answer.wording import comparison as sentence
 from assay.answer.wording import effects
 from assay.answer.wording.labels import instead, of_several
 from assay.answer.wording.summary import reason
-from assay.measures.levels import level, word
+from assay.measures.text import level, word
 from assay.records import (
     Cell,
     Comparison,
