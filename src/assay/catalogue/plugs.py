@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
-from assay.catalogue.cases import About, Case
+from assay.catalogue.cases import About
 from assay.catalogue.host import Host, Process
 from assay.catalogue.knobs import Knob
 from assay.frozen import dataclass, field
@@ -211,7 +211,7 @@ class Observer:
 class Rule:
     """Judges one part of a claim by evidence; returns exactly one finding.
 
-    `needs` are evidence keys as in Observer.gives; `applies` says in a word why not (n/a), or None where it does.
+    `check` and `applies` take the case of the rule's scope: TrialCase, ComparisonCase or ExperimentCase.
     """
 
     id: str
@@ -219,9 +219,11 @@ class Rule:
     scope: Scope
     severity: Severity
     part: str
-    needs: tuple[str, ...]
-    applies: Callable[[Case], str | None]
-    check: Callable[[Case], Finding]
+    check: Callable[[Any], Finding]
+    applies: Callable[[Any], str | None] = lambda case: None
+    """Why the rule says nothing of a case (n/a), or None where it applies."""
+    needs: tuple[str, ...] = ()
+    """Evidence keys as in Observer.gives, without which the rule is unverified."""
     reads: tuple[str, ...] = ()
     """Evidence keys that it looks at where they are there, whether it needs them or not: its findings name their sources."""
     about: About = About.EACH_LOAD_HOST

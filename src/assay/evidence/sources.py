@@ -27,8 +27,8 @@ UNOBSERVED = (
 @functools.cache
 def of(key: str) -> Source:
     """The source of an evidence key (`L9.flush`, `page_cache.dirty_bytes`, `fact:sysctl.vm.*`), as its observer says it."""
-    declared = (*UNOBSERVED, *catalogue.sources_of(key))
-    fitting = (source for source in declared if fits(key, source.keys))
+    declared = (source for observer in catalogue.observers_of(key) for source in observer.sources)
+    fitting = (source for source in (*UNOBSERVED, *declared) if fits(key, source.keys))
     unknown = Source(keys=key, words=key, way="an observer that counts it: see `assay catalogue`")
     return max(fitting, key=lambda source: len(source.keys), default=unknown)
 
@@ -61,13 +61,24 @@ def programs(phase: Phase, observations: Observations, key: str) -> Iterator[str
         yield series.source.partition(":")[2] or series.source
 
 
-def ways(phase: Phase, observations: Observations, keys: tuple[str, ...]) -> Iterator[str]:
-    """The missing evidence of these keys, each with its reason, if known, and its requirement."""
-    said: dict[str, str] = {}
+def missing(phase: Phase, observations: Observations, keys: tuple[str, ...]) -> Iterator[str]:
+    """Those of the keys of which there is no evidence."""
     for key in keys:
         upper = key.startswith(f"{Rung.UPPER_DEVICE}.")  # a stack of one device has none above it
         if not ladder.has(phase, observations, key) and not (upper and ladder.has(phase, observations, f"L9{key[2:]}")):
-            why = observations.why_missing(key)
-            said.setdefault(words(key), f"{f' ({why})' if why else ''}, needs {of(key).way}")
-    for what, how in said.items():
-        yield f"{what}{how}"
+            yield key
+
+
+def way(observations: Observations, key: str) -> str:
+    """How to get missing evidence, after the reason why it is missing, where one is known."""
+    why = observations.why_missing(key)
+    return f"{words(key)}{f' ({why})' if why else ''}, needs {of(key).way}"
+
+
+@functools.cache
+def on_request(key: str) -> tuple[str, ...]:
+    """The observers that give this evidence and that `assay stat` runs on request alone; rungs it counts without."""
+    if key.partition(".")[0] in set(Rung):
+        return ()
+    known = (observer for observer in catalogue.observers_of(key) if observer.watch is None)
+    return tuple(observer.name for observer in known if any(fits(key, given) for given in observer.gives))

@@ -13,7 +13,7 @@ A record with wrong data is a contradiction (E05), not a failure.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import failures
 from assay.measures import figures
 from assay.records import Direction, EngineError, Finding, Scope, Severity, State
@@ -23,9 +23,8 @@ SHOWN = 3
 """Kinds of failure that the finding names."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Figures of operations; an external tool must report failures."""
-    assert isinstance(case, TrialCase)
     if case.measure.figure == "errors":
         return "failures are the figure itself"
     if case.phase.values and failures.reported_share(case.phase, case.measure.operation) is None:
@@ -33,38 +32,33 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The share of failed operations, and whether a flush failed that the claim rests on."""
-    assert isinstance(case, TrialCase)
-    told = failures.reported_share(case.phase, case.measure.operation)
-    share = failures.failed_share(case.phase, case.measure.operation) if told is None else told
+    reported = failures.reported_share(case.phase, case.measure.operation)
+    share = failures.failed_share(case.phase, case.measure.operation) if reported is None else reported
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
     if share <= limits["noted_error_share"] and not lost:
         few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
-        return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed, threshold={**limits})
+        return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed)
     many = share > limits["error_share"]
     limit = measures.percent(limits["error_share" if many else "noted_error_share"])
-    said = [f"{measures.percent(share)} of the operations failed (limit {limit}){kinds(case)}."]
-    flushes = "1 flush" if lost == 1 else f"{lost:,} flushes"
+    statements = [f"{measures.percent(share)} of the operations failed (limit {limit}){kinds(case)}."] if share else []
+    if lost:
+        statements.append(f"{'1 flush' if lost == 1 else f'{lost:,} flushes'} failed: earlier writes may never arrive.")
+    label = "writes with a failed flush" if lost else "failed operations included"
+    source = "L0 engine: failed operations by error number" if reported is None else "the tool's report of failed operations"
     return found(
         RULE,
         case,
         State.FAIL,
-        " ".join([*(said if share else ()), *([f"{flushes} failed: earlier writes may never arrive."] if lost else ())]),
+        " ".join(statements),
         severity=Severity.INVALIDATES if many or lost else Severity.QUALIFIES,
         observed=observed,
-        threshold={**limits},
-        relabel=relabel(share, lost, many=many),
-        evidence=("L0 engine: failed operations by error number" if told is None else "the tool's report of failed operations",),
+        relabel="a figure of failed operations" if many else label,
+        detail=f"{measures.percent(share)} failed" if share else None,
+        evidence=(source,),
     )
-
-
-def relabel(share: float, lost: int, *, many: bool) -> str:
-    """What the number is, in a few words."""
-    if many:
-        return "a figure of failed operations"
-    return "writes with a failed flush" if lost else f"{measures.percent(share)} failed operations included"
 
 
 def kinds(case: TrialCase) -> str:
@@ -82,7 +76,7 @@ def words(error: EngineError) -> str:
 
 def unflushed(case: TrialCase) -> int:
     """How many flushes failed that the claim rests on."""
-    if not figures.claims_media(case.claim, case.phase.directions.get(case.measure.operation)):
+    if not figures.claims_media(case.claim, case.direction):
         return 0
     return sum(
         total.errors
@@ -99,7 +93,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="load",
     short="operations failed",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

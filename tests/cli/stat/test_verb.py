@@ -17,7 +17,7 @@ import pytest
 from assay.cli.stat import options, shown
 from assay.errors import InputErrors
 from assay.laboratory.gate import Gate
-from assay.records import Claim, Durability, State, Tier
+from assay.records import Claim, Durability, Tier
 from assay.watch.reports import commands, result_file, script_of
 from assay_process import Bench
 
@@ -175,11 +175,8 @@ def test_the_block_is_short_and_the_verdict_leads(bench):
 
 
 def test_the_call_that_would_have_told_is_named():
-    advice = "Missing evidence: tracepoints: flushes, needs root, and the experiment (assay stat --observe tracepoints)"
-    unknown = SimpleNamespace(state=State.UNVERIFIED, advice=advice)
-    assert shown.remedy(unknown) == " Use: assay stat --observe tracepoints"
-    assert shown.remedy(SimpleNamespace(state=State.FAIL, advice=advice)) == ""
-    assert shown.remedy(SimpleNamespace(state=State.UNVERIFIED, advice=None)) == ""
+    assert shown.remedy(SimpleNamespace(observers=("tracepoints", "layout"))) == " Use: assay stat --observe tracepoints,layout"
+    assert shown.remedy(SimpleNamespace(observers=())) == ""
 
 
 def test_nothing_that_moved_is_no_figure(bench):
