@@ -10,7 +10,7 @@ from assay.audit import labels, limits
 from assay.audit.verdicts import common_bound, failures, state_of
 from assay.catalogue import Case, ComparisonCase, ExperimentCase, Rule, TrialCase
 from assay.errors import EvidenceError
-from assay.evidence import ladder
+from assay.evidence import sources
 from assay.measures import Figure
 from assay.records import (
     Comparison,
@@ -98,7 +98,7 @@ def not_of_storage(rule: Rule, case: Case) -> str | None:
 def lacking(rule: Rule, case: Case) -> dict[str, str]:
     """Evidence that the rule needs and that is not there, each with the reason where one is known."""
     if isinstance(case, TrialCase):
-        absent = [key for key in rule.needs if not ladder.has(case.phase, case.observations, key)]
+        absent = [key for key in rule.needs if not sources.has(case.phase, case.observations, key)]
         return {key: case.observations.why_missing(key) or "" for key in absent}
     if not isinstance(case, ComparisonCase):
         return {}
@@ -106,7 +106,7 @@ def lacking(rule: Rule, case: Case) -> dict[str, str]:
     return {
         key: next((why for seen in every if (why := seen.why_missing(key)) is not None), "")
         for key in rule.needs
-        if not all(ladder.has_anywhere(seen, key) for seen in every)
+        if not all(sources.has_anywhere(seen, key) for seen in every)
     }
 
 

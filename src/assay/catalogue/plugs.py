@@ -68,17 +68,21 @@ class Target:
     endpoint: EndpointKind
     check: Callable[[Host, Setting], tuple[str, ...]]
     """What is wrong with these knobs on this host (empty = nothing); touches, changes nothing."""
-    install: Callable[[Host, Setting], None]
     prepare: Callable[[Host, Setting], Place]
-    attach: Callable[[Host, Place, int], Endpoint]
-    """The endpoint of one client (its index); called on the client's host."""
     drop_caches: Callable[[Host, Place], None]
     """Make everything of this place cold (drop, remount); what is not possible raises RefusedError."""
     facts: Callable[[Host, Place], tuple[tuple[str, str], ...]]
     """Key and value pairs for the fingerprint."""
-    detach: Callable[[Host, Place, Endpoint], None]
     teardown: Callable[[Host, Setting, Place], None]
-    remove: Callable[[Host, Setting], None]
+    """Undo `prepare` and `attach`."""
+    attach: Callable[[Host, Place, int], Endpoint] = lambda host, place, client: Endpoint(
+        kind=EndpointKind.DIRECTORY, address=place.address
+    )
+    """The endpoint of one client (its index): by default the place, which all share. Called on the client's host."""
+    install: Callable[[Host, Setting], None] = lambda host, setting: None
+    """Make what all trials share."""
+    remove: Callable[[Host, Setting], None] = lambda host, setting: None
+    """Undo `install`."""
     limits: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which of the limits are declared by these knobs, in words."""
     read_only: bool = False

@@ -12,7 +12,7 @@ from assay import catalogue
 from assay.catalogue import Host
 from assay.errors import AssayError, MissingError, TrialError
 from assay.hosts.local import Local
-from assay.machine import marks
+from assay.machine import ownership
 from assay.records import Experiment, Observations, Plan, Run
 from assay.terminal.output import say
 from assay.terminal.progress import Progress, ProgressMode
@@ -73,8 +73,8 @@ def trial_runner(experiment: Experiment, host: Local, directory: Path | None = N
 
 def scratch(host: Host, ledger: Ledger, directory: Path) -> str:
     """Make the private, marked directory."""
-    path = str((directory / marks.fresh_name()).resolve())
-    marks.make(host, ledger, path, secrets.token_hex(8))
+    path = str((directory / ownership.fresh_name()).resolve())
+    ownership.make_directory(host, ledger, path, secrets.token_hex(8))
     return path
 
 

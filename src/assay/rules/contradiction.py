@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import failures, ladder
+from assay.evidence import ladder, reports
 from assay.measures import external, figures, in_bytes, latency
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
 from assay.rulekit.findings import at_least, found, knob
@@ -44,7 +44,7 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.FAIL, boast[0], relabel="a rate of next to nothing", bound=most)
     failed = [*contradictions(case)]
     if failed:
-        wrong = failures.mismatched(case.phase, case.measure.operation)
+        wrong = reports.mismatched(case.phase, case.measure.operation)
         label = "other data than written" if wrong else f"readings contradict each other{mistake(failed)}"
         return found(RULE, case, State.FAIL, " ".join(failed), relabel=label)
     for statement, share in unproved(case):
@@ -55,7 +55,7 @@ def check(case: TrialCase) -> Finding:
 def contradictions(case: TrialCase) -> Iterator[str]:
     """Each contradiction in words."""
     yield from untimed(case)
-    wrong = failures.mismatched(case.phase, case.measure.operation)
+    wrong = reports.mismatched(case.phase, case.measure.operation)
     if wrong:
         yield f"Records with wrong data: {wrong:,}."
     if case.direction not in DATA:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import failures
+from assay.evidence import reports
 from assay.measures import figures
 from assay.records import Direction, EngineError, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -24,18 +24,18 @@ SHOWN = 3
 
 
 def applies(case: TrialCase) -> str | None:
-    """Figures of operations; an external tool must report failures."""
+    """Figures of operations; an external tool must report reports."""
     if case.measure.figure == "errors":
         return "failures are the figure itself"
-    if case.phase.values and failures.reported_share(case.phase, case.measure.operation) is None:
+    if case.phase.values and reports.reported_share(case.phase, case.measure.operation) is None:
         return "an external tool without a count of failures: exit status 0 counts"
     return None
 
 
 def check(case: TrialCase) -> Finding:
     """The share of failed operations, and whether a flush failed that the claim rests on."""
-    reported = failures.reported_share(case.phase, case.measure.operation)
-    share = failures.failed_share(case.phase, case.measure.operation) if reported is None else reported
+    reported = reports.reported_share(case.phase, case.measure.operation)
+    share = reports.failed_share(case.phase, case.measure.operation) if reported is None else reported
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
     if share <= limits["noted_error_share"] and not lost:
@@ -63,7 +63,7 @@ def check(case: TrialCase) -> Finding:
 
 def kinds(case: TrialCase) -> str:
     """` (12 times read: Input/output error at /x)`, the most frequent first; empty without reasons."""
-    mine = [one for one in failures.every(case.phase) if one.operation == case.measure.operation]
+    mine = [one for one in reports.call_errors(case.phase) if one.operation == case.measure.operation]
     worst = sorted(mine, key=lambda one: -one.count)[:SHOWN]
     return f" ({'; '.join(map(words, worst))})" if worst else ""
 
@@ -71,7 +71,7 @@ def kinds(case: TrialCase) -> str:
 def words(error: EngineError) -> str:
     """One kind of failure."""
     times = "once" if error.count == 1 else f"{error.count:,} times"
-    return f"{times} {failures.reason(error)} at {error.path}"
+    return f"{times} {reports.error_reason(error)} at {error.path}"
 
 
 def unflushed(case: TrialCase) -> int:
@@ -102,7 +102,7 @@ RULE = Rule(
         "The failures are intended (a missing name). Measure them as an operation of their own, or as `errors`.",
         "Another process removed, moved or filled the load's files.",
     ),
-    advice="Find the failing call and its path in the finding, and repeat without failures. Report the latency of failed and "
+    advice="Find the failing call and its path in the finding, and repeat without reports. Report the latency of failed and "
     "successful operations apart.",
     sources=(
         "Gregg, checklist for benchmarks: did it error?",

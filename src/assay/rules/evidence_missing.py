@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Rule, TrialCase
-from assay.evidence import ladder
+from assay.evidence import sources
 from assay.records import Finding, Meaning, Outcome, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.rulekit.soundness import Row, rows_for
@@ -47,7 +47,7 @@ def check(case: TrialCase) -> Finding:
 
 def absent(case: TrialCase, row: Row) -> tuple[str, ...]:
     """The evidence of a row that is not there."""
-    return tuple(key for key in row.evidence if not ladder.has(case.phase, case.observations, key))
+    return tuple(key for key in row.evidence if not sources.has(case.phase, case.observations, key))
 
 
 def lacks(case: TrialCase, row: Row) -> bool:

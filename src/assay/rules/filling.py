@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import filling
+from assay.evidence import ladder
 from assay.records import EndpointKind, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
@@ -21,7 +21,7 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """A note where the file system was emptier or fuller than one that is in use."""
-    share = filling.used_share(case.observations)
+    share = ladder.used_share(case.observations)
     if share is None:
         return found(RULE, case, State.UNVERIFIED, "Used space before the trial unknown.")
     effect = ""
@@ -39,7 +39,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="regime",
-    reads=(f"fact:{filling.FREE}",),
+    reads=(f"fact:{ladder.FREE}",),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,

@@ -9,14 +9,14 @@ import statistics
 
 from assay import measures
 from assay.catalogue import ComparisonCase, Rule, Runs
-from assay.evidence import filling
+from assay.evidence import ladder
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
 
 def applies(case: ComparisonCase) -> str | None:
     """None for every comparison, unless the file declares that the filling follows from the factor."""
-    return f"{filling.FREE} is declared to follow from the factor" if case.experiment.implies(filling.FREE) else None
+    return f"{ladder.FREE} is declared to follow from the factor" if case.experiment.implies(ladder.FREE) else None
 
 
 def check(case: ComparisonCase) -> Finding:
@@ -35,7 +35,7 @@ def check(case: ComparisonCase) -> Finding:
 
 def taken(runs: Runs) -> float | None:
     """The median share in use before the trials of an arm; None if a run lacks it."""
-    known = [share for _, observations in runs if (share := filling.used_share(observations)) is not None]
+    known = [share for _, observations in runs if (share := ladder.used_share(observations)) is not None]
     return statistics.median(known) if known and len(known) == len(runs) else None
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import failures
+from assay.evidence import reports
 from assay.records import Direction, Finding, Phase, Scope, Severity, State
 from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import found, knob
@@ -44,7 +44,7 @@ def check(case: TrialCase) -> Finding:
     if not readers:
         return found(RULE, case, State.UNVERIFIED, unlooked(case, how), observed={"looked_at": 0.0})
     reads = sum(total.count for phase, name in readers for _, total in measures.client_operations(phase, name))
-    wrong = sum(failures.mismatched(phase, name) for phase, name in readers)
+    wrong = sum(reports.mismatched(phase, name) for phase, name in readers)
     looked = reads if how == "all" else reads / SAMPLE
     observed = {"looked_at": float(looked), "wrong": float(wrong), "share": 1.0 if how == "all" else 1 / SAMPLE}
     if not wrong:

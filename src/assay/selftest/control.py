@@ -16,7 +16,7 @@ from assay.experiment.read import Control
 from assay.hosts.local import Local
 from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.results import current
-from assay.machine import server, throttle
+from assay.machine import cgroups, server
 from assay.machine.stack import rotates, stack
 from assay.notebook.store import Store
 from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, ServerNode, Severity, State, Value
@@ -86,8 +86,8 @@ _blkio = _files("cgroups v1 (blkio) for a throttle rule in the root group", "/sy
 NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "root": lambda host: None if host.is_root() else "needs root",
     "loop": _files("loop devices", "/dev/loop-control"),
-    "throttle": throttle.obstacle,
-    "blkio": lambda host: throttle.obstacle(host) or _blkio(host),
+    "throttle": cgroups.throttle_obstacle,
+    "blkio": lambda host: cgroups.throttle_obstacle(host) or _blkio(host),
     "clocksources": _clock_sources,
     "cpufreq": _files("a settable clock rate (cpufreq), which virtual machines lack", f"{CPU}/cpufreq/policy0/scaling_max_freq"),
     "idle states": _files(

@@ -291,7 +291,7 @@ UNNEEDED = {
         "assay.notebook",
         "assay.experiment",
     ),
-    *("assay.trial.harvest", "assay.undo.ledger", "assay.observing.companion", "assay.observers.environment", "assay.targets"),
+    *("assay.trial.harvest", "assay.undo.ledger", "assay.observers.environment", "assay.targets"),
 }
 """What watching and judging one command has no use for: each of these was imported once, and cost a part of the budget."""
 
