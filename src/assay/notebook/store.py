@@ -23,7 +23,7 @@ from typing import IO, Self
 
 from assay import plain
 from assay.errors import AssayError, BusyError, DamagedError, RefusedError
-from assay.notebook import files, index, layout, read
+from assay.notebook import files, index, layout, read, stored
 from assay.notebook.layout import LOCK
 from assay.records import Course, Experiment, Observations, Plan, Results, Run, Verdict
 
@@ -147,7 +147,7 @@ class Store:
             by_run[verdict.run][verdict.measure] = verdict
         for run, found in by_run.items():
             path = layout.derived_folder(self.folder, ruleset) / "verdicts" / f"{run.replace('/', '-')}.json"
-            values = {"run": run, "verdicts": plain.to_plain(found), "courses": plain.to_plain((courses or {}).get(run, {}))}
+            values = {"run": run, "verdicts": stored.plain_verdicts(found), "courses": plain.to_plain((courses or {}).get(run, {}))}
             files.write_whole(path, files.to_json(values))
             with suppress(sqlite3.Error):
                 index.put_verdicts(

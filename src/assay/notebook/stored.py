@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar
 
 from assay import plain
@@ -133,6 +133,7 @@ def _event(values: Values) -> Values:
 MOST_TEXTS = 8192
 """So many different findings are remembered, about 2 kB each; those that many runs share come back soon."""
 FIRST = min(one.name for one in fields(Finding))
+OPTIONAL = {one.name for one in fields(Finding) if one.default is not MISSING or one.default_factory is not MISSING} - {FIRST}
 BEFORE = '"findings":['
 AFTER = f'],"{min(one.name for one in fields(Verdict) if one.name > "findings")}":'
 OPEN, BETWEEN, CLOSE = f'{{"{FIRST}":', f'}},{{"{FIRST}":', "}"
@@ -161,6 +162,16 @@ def taken_apart(text: str) -> tuple[Mapping[str, Verdict], Mapping[str, Any]]:
     bare = {measure: plain.from_plain(Verdict, one) for measure, one in whole["verdicts"].items()}
     found = zip(bare.items(), parts, strict=True)
     return {measure: replace(one, findings=findings(listed, one.subject)) for (measure, one), (listed, _, _) in found}, whole
+
+
+def plain_verdicts(found: Mapping[str, Verdict]) -> Values:
+    """Return verdicts as plain values; what a finding has by default is left out, but for its first name, a mark of the text."""
+    values: Values = plain.to_plain(found)
+    for verdict in values.values():
+        verdict["findings"] = [
+            {name: value for name, value in one.items() if value or name not in OPTIONAL} for one in verdict["findings"]
+        ]
+    return values
 
 
 def findings(listed: str, subject: str) -> tuple[Finding, ...]:

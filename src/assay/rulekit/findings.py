@@ -26,7 +26,7 @@ class Details(TypedDict, total=False):
     part: str
     observed: Figures
     threshold: Figures
-    """Where the limit is another than those of the rule in limits.toml, which a finding names by itself."""
+    """Where the limit is another than those of the rule in limits.toml, which a failed or unverified finding names by itself."""
     bound: Bound | None
     relabel: str | None
     detail: str | None
@@ -45,7 +45,7 @@ MOST_LETTERS = 60
 
 def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpack[Details]) -> Finding:
     """One finding about the case's subject; a failure carries alternative causes and advice."""
-    failed = state is State.FAIL
+    failed, doubtful = state is State.FAIL, state in (State.FAIL, State.UNVERIFIED)
     named = witnesses(rule, case, state)
     missing = lacking(case, state, details.get("lacking") or rule.reads or rule.needs)
     return Finding(
@@ -58,7 +58,7 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         part=details.get("part", rule.part),
         statement=statement,
         observed=details.get("observed", {}),
-        threshold=details.get("threshold", {} if state is State.NOT_APPLICABLE else case.thresholds),
+        threshold=details.get("threshold", case.thresholds if doubtful else {}),
         bound=details.get("bound"),
         relabel=details.get("relabel"),
         detail=details.get("detail"),
@@ -69,7 +69,7 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         observers=tuple(dict.fromkeys(name for key in missing for name in sources.on_request(key))),
         host=case.host if isinstance(case, TrialCase) else None,
         role=case.role if isinstance(case, TrialCase) else None,
-        short=details.get("short") or rule.short or rule.name.replace("-", " "),
+        short=(details.get("short") or rule.short or rule.name.replace("-", " ")) if doubtful else "",
         meaning=rule.meaning,
     )
 
