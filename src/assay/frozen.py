@@ -65,12 +65,13 @@ def initialiser(kind: type, fields: tuple[dataclasses.Field[Any], ...]) -> Calla
     makers = {one.name: one.default_factory for one in fields if one.default_factory is not MISSING}
 
     def __init__(self: object, /, **given: object) -> None:  # noqa: N807  it becomes the class's own
-        if given.keys() != names:
-            fresh = {name: make() for name, make in makers.items() if name not in given}
-            given = {**defaults, **fresh, **given}
-            if given.keys() != names:
-                raise TypeError(f"{kind.__name__}: missing {names - given.keys()}, unknown {given.keys() - names}")
-        self.__dict__.update(given)
+        own = self.__dict__
+        own.update(defaults)
+        own.update(given)
+        if own.keys() != names:
+            own.update({name: make() for name, make in makers.items() if name not in own})
+            if own.keys() != names:
+                raise TypeError(f"{kind.__name__}: missing {names - own.keys()}, unknown {own.keys() - names}")
 
     return __init__
 
