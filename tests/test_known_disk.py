@@ -14,8 +14,8 @@ from assay.records import State, VerdictState
 from assay.selftest.control import measured
 
 LIMIT = 50e6
-LEAST_S = 5
-TRIES = 3
+LEAST_S = 3
+TRIES = 2
 NOISE = {"N01", "N02", "N03", "W07"}
 """What others on this machine do to a run; it says nothing of the laboratory."""
 HONEST = {
@@ -41,20 +41,20 @@ repeats = 1
 [targets.disk]
 kind = "loopfs"
 filesystem = "ext4"
-size = "1536 MiB"
+size = "1 GiB"
 limit = { read_bytes_per_s = "50 MB/s", write_bytes_per_s = "50 MB/s" }
 
 [workloads]
-buffered = { kind = "bulk_io", size = "272 MiB", record_size = "1 MiB", flush = "end", cache = "cold" }
-direct = { kind = "bulk_io", size = "272 MiB", record_size = "1 MiB", direct = true, cache = "cold" }
-spots = { kind = "bulk_io", operations = ["random_read"], size = "64 MiB", record_size = "64 KiB", direct = true, ops = 4400 }
-warm = { kind = "bulk_io", operations = ["read"], size = "64 MiB", record_size = "1 MiB", cache = "warm", duration = "5 s" }
-soon_warm = { kind = "bulk_io", operations = ["read"], size = "128 MiB", record_size = "1 MiB", cache = "cold", duration = "5 s" }
-overwritten = { kind = "bulk_io", operations = ["write"], size = "32 MiB", record_size = "1 MiB", duration = "5 s" }
+buffered = { kind = "bulk_io", size = "160 MiB", record_size = "1 MiB", flush = "end", cache = "cold" }
+direct = { kind = "bulk_io", size = "160 MiB", record_size = "1 MiB", direct = true, cache = "cold" }
+spots = { kind = "bulk_io", operations = ["random_read"], size = "64 MiB", record_size = "64 KiB", direct = true, ops = 2500 }
+warm = { kind = "bulk_io", operations = ["read"], size = "64 MiB", record_size = "1 MiB", cache = "warm", duration = "3 s" }
+soon_warm = { kind = "bulk_io", operations = ["read"], size = "128 MiB", record_size = "1 MiB", cache = "cold", duration = "3 s" }
+overwritten = { kind = "bulk_io", operations = ["write"], size = "32 MiB", record_size = "1 MiB", duration = "3 s" }
 
-[workloads.unflushed]           # 320 MiB from a tool of its own, which then sleeps: 67 MB/s, and not all of it written
+[workloads.unflushed]           # 192 MiB from a tool of its own, which then sleeps: 67 MB/s, and not all of it written
 kind = "command"
-argv = ["sh", "-c", "dd if=/dev/urandom of=big bs=1M count=320 && sleep 5 && echo wrote 67.1 MB/s"]
+argv = ["sh", "-c", "dd if=/dev/urandom of=big bs=1M count=192 && sleep 3 && echo wrote 67.1 MB/s"]
 parse = "regex"
 pattern = "wrote ([0-9.]+)"
 unit = "MB/s"
@@ -76,7 +76,7 @@ data_files = ["big"]
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
-    """Measure -> what was said of it and how long its phase took, from the least disturbed of at most three runs."""
+    """Measure -> what was said of it and how long its phase took, from the least disturbed of at most two runs."""
     host = Local()
     if not host.is_root() or not host.exists("/dev/loop-control"):
         pytest.skip("needs root and loop devices")

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import InputErrors, Mistake
-from assay.experiment import design, read, two_level
+from assay.experiment import design, read
+from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment.digest import digest
 from assay.records import DesignKind, Experiment, Factor, TargetSpec
@@ -39,8 +40,8 @@ def rows_of(experiment: Experiment) -> tuple[tuple[int, ...], ...]:
 
 
 ARRAYS = [
-    *((f"2^({k}-{len(one.generators)})", one.rows()) for k in two_level.TABLE for one in two_level.fractions_of(k)),
-    *((f"screening of {k}", two_level.screening_rows(k)) for k in range(two_level.FEWEST_SCREENED, two_level.MOST_SCREENED + 1)),
+    *((f"2^({k}-{len(one.generators)})", one.rows()) for k in design.TABLE for one in design.fractions_of(k)),
+    *((f"screening of {k}", design.screening_rows(k)) for k in range(design.FEWEST_SCREENED, design.MOST_SCREENED + 1)),
 ]
 
 
@@ -70,11 +71,11 @@ def test_every_array_is_balanced_and_orthogonal_and_holds_the_baseline_of_all(ro
     ],
 )
 def test_fractions_have_the_resolutions_of_the_textbooks(factors: int, known: dict[int, int]) -> None:
-    assert {one.combinations: one.resolution for one in two_level.fractions_of(factors)} == known
+    assert {one.combinations: one.resolution for one in design.fractions_of(factors)} == known
 
 
-@pytest.mark.parametrize("one", [one for k in two_level.TABLE for one in two_level.fractions_of(k)], ids=str)
-def test_resolution_is_what_the_combinations_themselves_say(one: two_level.Fraction) -> None:
+@pytest.mark.parametrize("one", [one for k in design.TABLE for one in design.fractions_of(k)], ids=str)
+def test_resolution_is_what_the_combinations_themselves_say(one: design.Fraction) -> None:
     """A design of resolution R has all combinations of any R - 1 factors equally often, and not those of some R."""
     rows = one.rows()
     assert len(set(rows)) == one.combinations
@@ -175,7 +176,7 @@ def mistakes(text: str) -> tuple[Mistake, ...]:
 def test_a_design_is_read_and_its_outlook_tells_what_it_can_show() -> None:
     experiment = read.parse(HEAD + 'design = "fractional"\n' + PARTS + "clients = [1, 2]\n", "x.toml")
     plan = planning.plan(experiment)
-    outlook = planning.outlook(experiment, plan)
+    outlook = forecast.outlook(experiment, plan)
     assert (experiment.design, experiment.compare, len(plan.trials)) == (DesignKind.FRACTIONAL, None, 40)
     assert (outlook.trials, outlook.contrasts, plan.notes) == (40, 7, ())
     shares = [effect.detectable_share or 0.0 for effect in outlook.effects]
@@ -226,7 +227,7 @@ def test_a_budget_still_chooses_the_repeats() -> None:
     text = HEAD + 'design = "fractional"\nbudget = "10 min"\n' + PARTS + "clients = [1, 2]\n"
     experiment = read.parse(text, "x.toml")
     plan = planning.plan(experiment)
-    outlook = planning.outlook(experiment, plan, planning.History(trial_ns=15 * 10**9))
+    outlook = forecast.outlook(experiment, plan, planning.History(trial_ns=15 * 10**9))
     assert plan.drawn_blocks == planning.DRAWN_BLOCKS
     assert (outlook.blocks, outlook.trials) == (5, 40), "8 trials of 15 s make a block of two minutes"
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.experiment.plan import History
@@ -38,8 +39,8 @@ def experiment(head: str = 'compare = "target"', factors: str = "") -> Experimen
     return read.parse(TEXT.format(head=head, factors=factors), "x.toml")
 
 
-def look(asked: Experiment, history: History | None = None) -> planning.Outlook:
-    return planning.outlook(asked, planning.plan(asked), history)
+def look(asked: Experiment, history: History | None = None) -> forecast.Outlook:
+    return forecast.outlook(asked, planning.plan(asked), history)
 
 
 def test_trials_and_contrasts_are_counted() -> None:

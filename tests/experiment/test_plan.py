@@ -1,13 +1,15 @@
 from collections import Counter
 from dataclasses import replace
+from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment.digest import digest
-from assay.experiment.plan import Standing
+from assay.experiment.plan import Standing, ordered, pairs_of_cycle, shuffled
 from assay.records import Change, Experiment, Factor, Plan, Precision, TargetSpec, Trial
 
 BASE = Experiment(
@@ -115,7 +117,7 @@ def test_a_bounded_precision_is_drawn_to_its_bound() -> None:
     bounded = replace(BASE, repeats=Precision(half_width_share=0.03, most=12))
     plan = planning.plan(bounded)
     assert (plan.drawn_blocks, len(blocks(plan))) == (12, 12)
-    outlook = planning.outlook(bounded, plan, planning.History(trial_ns=10**9))
+    outlook = forecast.outlook(bounded, plan, planning.History(trial_ns=10**9))
     assert (outlook.shortest_ns * 2, outlook.duration_ns) == (outlook.duration_ns, len(plan.trials) * 10**9)
 
 
@@ -126,22 +128,22 @@ def test_a_precision_without_a_bound_keeps_the_digest_that_it_had() -> None:
 
 
 def test_a_fixed_number_of_blocks_ends() -> None:
-    assert planning.may_start_block(BASE, Standing(blocks_done=4, elapsed_ns=10**15, longest_block_ns=10**14))
+    assert planning.reason_to_stop(BASE, Standing(blocks_done=4, elapsed_ns=10**15, longest_block_ns=10**14)) is None
     assert planning.reason_to_stop(BASE, Standing(blocks_done=5, elapsed_ns=0, longest_block_ns=0)) == "all 5 blocks are done"
 
 
 def test_a_block_starts_only_if_the_longest_fits_the_rest() -> None:
     hour = replace(BASE, repeats=None, budget_ns=3600 * 10**9)
-    assert planning.may_start_block(hour, Standing(blocks_done=0, elapsed_ns=0, longest_block_ns=10**15))
-    assert planning.may_start_block(hour, Standing(blocks_done=5, elapsed_ns=3000 * 10**9, longest_block_ns=600 * 10**9))
+    assert planning.reason_to_stop(hour, Standing(blocks_done=0, elapsed_ns=0, longest_block_ns=10**15)) is None
+    assert planning.reason_to_stop(hour, Standing(blocks_done=5, elapsed_ns=3000 * 10**9, longest_block_ns=600 * 10**9)) is None
     reason = planning.reason_to_stop(hour, Standing(blocks_done=5, elapsed_ns=3001 * 10**9, longest_block_ns=600 * 10**9))
     assert reason == "the longest block took 600 s, 599 s of the budget are left"
 
 
 def test_sittings_share_a_budget() -> None:
     shared = replace(BY_HAND, repeats=None, budget_ns=300)
-    assert planning.may_start_block(shared, Standing(blocks_done=1, elapsed_ns=50, longest_block_ns=50))
-    assert not planning.may_start_block(shared, Standing(blocks_done=1, elapsed_ns=51, longest_block_ns=50))
+    assert planning.reason_to_stop(shared, Standing(blocks_done=1, elapsed_ns=50, longest_block_ns=50)) is None
+    assert planning.reason_to_stop(shared, Standing(blocks_done=1, elapsed_ns=51, longest_block_ns=50)) is not None
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_precision_ends_after_six_blocks_and_two_looks(done: int, width: float |
     standing = Standing(
         blocks_done=done, elapsed_ns=0, longest_block_ns=0, half_width_share=width, half_width_before_share=before
     )
-    assert planning.may_start_block(precise, standing) is more
+    assert (planning.reason_to_stop(precise, standing) is None) is more
 
 
 def test_what_is_known_is_named_as_what_it_is() -> None:
@@ -166,3 +168,67 @@ def test_what_is_known_is_named_as_what_it_is() -> None:
         "every contrast",
         "a contrast of two sittings like this one",
     ]
+
+
+ARMS = st.integers(2, 12)
+KEYS = st.text("0123456789:", min_size=1, max_size=12)
+
+
+def orders(arms: int, key: str, blocks: int) -> list[list[int]]:
+    return [ordered(range(arms), key, block) for block in range(blocks)]
+
+
+@given(ARMS, KEYS)
+def test_in_a_cycle_each_arm_stands_at_each_place_and_after_each_other_equally_often(arms: int, key: str) -> None:
+    cycle = 2 * pairs_of_cycle(arms)
+    rows = orders(arms, key, 2 * cycle)[cycle:]
+    at = Counter((place, arm) for row in rows for place, arm in enumerate(row))
+    after = Counter(neighbours for row in rows for neighbours in pairwise(row))
+    assert at == {(place, arm): cycle // arms for place in range(arms) for arm in range(arms)}
+    assert after == {(one, other): cycle // arms for one in range(arms) for other in range(arms) if one != other}
+
+
+@given(ARMS, KEYS, st.integers(1, 30))
+def test_after_any_number_of_blocks_no_arm_was_more_often_at_a_place_by_more_than_two(arms: int, key: str, blocks: int) -> None:
+    at = Counter((place, arm) for row in orders(arms, key, blocks) for place, arm in enumerate(row))
+    counts = [at[place, arm] for place in range(arms) for arm in range(arms)]
+    assert max(counts) - min(counts) <= 2
+
+
+@given(ARMS, KEYS, st.integers(1, 30))
+def test_of_two_arms_none_is_first_in_more_than_one_block_more_than_the_other(arms: int, key: str, blocks: int) -> None:
+    rows = orders(arms, key, blocks)
+    for one, other in combinations(range(arms), 2):
+        first = sum(row.index(one) < row.index(other) for row in rows)
+        assert abs(2 * first - blocks) == blocks % 2
+
+
+@given(ARMS, KEYS, st.integers(1, 15))
+def test_what_rises_evenly_over_a_pair_of_blocks_meets_all_arms_alike(arms: int, key: str, pair: int) -> None:
+    rows = [*ordered(range(arms), key, 2 * pair), *ordered(range(arms), key, 2 * pair + 1)]
+    when = [sum(place for place, found in enumerate(rows) if found == arm) for arm in range(arms)]
+    assert set(when) == {2 * arms - 1}
+
+
+@pytest.mark.parametrize("block", [0, 1, 2, 5])
+def test_every_order_of_a_block_is_equally_likely(block: int) -> None:
+    seen = Counter("".join(ordered("abc", f"{seed}:0", block)) for seed in range(6000))
+    assert len(seen) == 6
+    assert max(abs(count - 1000) for count in seen.values()) < 150  # five standard deviations of a fair order
+
+
+def test_pairs_of_blocks_do_not_follow_one_another() -> None:
+    """Else the alternation would be as regular as A B B A, which a rhythm of four trials can follow."""
+    seen = Counter("".join("".join(ordered("ab", f"{seed}:0", block)) for block in (0, 2)) for seed in range(4000))
+    assert len(seen) == 4
+    assert max(abs(count - 1000) for count in seen.values()) < 140
+
+
+def test_the_orders_are_the_same_on_every_machine_and_version() -> None:
+    assert shuffled("abcdef", "7:0:0") == ["c", "f", "b", "e", "d", "a"]
+    assert ["".join(ordered("abc", "7:0", block)) for block in range(4)] == ["acb", "bca", "cba", "abc"]
+
+
+def test_nothing_and_one_arm_have_an_order() -> None:
+    assert ordered((), "1:0", 3) == []
+    assert ordered("a", "1:0", 3) == ["a"]

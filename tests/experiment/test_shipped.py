@@ -4,6 +4,7 @@ import pytest
 
 from assay import catalogue
 from assay.catalogue import Order
+from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.records import Endpoint, EndpointKind
@@ -37,7 +38,7 @@ def test_there_are_all_of_them() -> None:
 def test_a_shipped_experiment_is_planned(path: Path) -> None:
     experiment = read.read(path)
     plan = planning.plan(experiment)
-    outlook = planning.outlook(experiment, plan)
+    outlook = forecast.outlook(experiment, plan)
     assert experiment.question
     assert len(plan.trials) == outlook.trials > 0
     assert outlook.duration_ns > 0

@@ -1,5 +1,6 @@
 """Runs that were kept before clients told of their load, queue and errors are still read, and new ones keep all of it."""
 
+import csv
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import notebook_records as made
 from assay import plain
 from assay.laboratory import results
-from assay.notebook import layout, read
+from assay.notebook import export, layout, read, sql
 from assay.notebook.store import Store
 from assay.records import (
     Action,
@@ -87,6 +88,14 @@ def test_evidence_of_schema_1_is_of_local():
     assert {one.metric for one in seen.series} == {"create.count", "empty.count", "create.bucket_1000_ns", "cpu_ns"}
     assert {one.layer for one in seen.series} == {"application", "other_processes"}
     assert seen.longest_gaps() == {"block": 1100}
+
+
+def test_tables_of_schema_1_have_the_words_of_today(tmp_path):
+    words = {("other_processes", "cpu_ns"), ("application", "create.bucket_1000_ns"), ("application", "create.count")}
+    assert words <= set(sql.query(FOLDER.parent, "SELECT DISTINCT layer, metric FROM series").rows)
+    export.export([(FOLDER, read.results(FOLDER))], export.Format.CSV, tmp_path / "out", ["series"])
+    with (tmp_path / "out" / "series.csv").open() as file:
+        assert words <= {(row["layer"], row["metric"]) for row in csv.DictReader(file)}
 
 
 def test_an_older_notebook_is_judged_and_takes_new_runs(tmp_path):

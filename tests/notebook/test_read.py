@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import notebook_records as made
 from assay.errors import DamagedError, UsageError
-from assay.notebook import columns, files, layout, read
+from assay.notebook import files, layout, read
 from assay.notebook.store import Store
 
 
@@ -143,8 +143,8 @@ def test_a_run_that_is_not_there_or_no_run_at_all(copy):
 
 def test_all_runs_are_read_through_one_connection_also_after_one_that_cannot_be_read(copy, monkeypatch):
     opened = []
-    connect = columns.connect
-    monkeypatch.setattr(columns, "connect", lambda: opened.append(1) or connect())
+    connect = files.connect
+    monkeypatch.setattr(files, "connect", lambda: opened.append(1) or connect())
     broken = copy / "trials" / "0001" / "attempt-1"
     (broken / layout.READINGS).write_bytes(b"PAR1 this is none PAR1")
     (broken / layout.MANIFEST).unlink()

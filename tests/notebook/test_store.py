@@ -129,14 +129,14 @@ def test_a_writer_killed_while_it_writes_leaves_no_half_run(lab):
     script = (
         "import os, signal, sys; sys.path.insert(0, sys.argv[2])\n"
         "from pathlib import Path\n"
-        "from assay.notebook import columns\n"
+        "from assay.notebook import files\n"
         "from assay.notebook.store import Store\n"
         "import notebook_records as made\n"
-        "write = columns.write\n"
+        "write = files.write_table\n"
         "def die(connection, records, names, path):\n"
         "    write(connection, records, names, path)\n"
         "    if path.name == 'series.parquet': os.kill(os.getpid(), signal.SIGKILL)\n"
-        "columns.write = die\n"
+        "files.write_table = die\n"
         "store = Store.open(Path(sys.argv[1]))\n"
         "store.add(made.run(store.plan.trials[1]), made.observations())\n"
     )

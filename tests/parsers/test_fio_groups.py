@@ -3,22 +3,22 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.catalogue.fio_groups import OBJECTS, Manner, named_groups
+from assay.catalogue.printed import FIO_OBJECTS, Manner, fio_groups
 
 MANNERS = st.builds(
     Manner,
     pattern=st.sampled_from(["", "read", "randread", "rw", "randrw", "write"]),
-    engine=st.sampled_from(["", "psync", "libaio", *OBJECTS]),
+    engine=st.sampled_from(["", "psync", "libaio", *FIO_OBJECTS]),
 )
 
 
 @given(st.sampled_from(["read", "write"]), st.lists(MANNERS, min_size=1, max_size=12))
 def test_each_group_has_a_name_of_its_own(side, manners):
-    names = named_groups(side, dict(enumerate(manners)))
+    names = fio_groups(side, dict(enumerate(manners)))
     assert list(names) == list(range(len(manners)))
     assert len(set(names.values())) == len(manners)
     for number, name in names.items():
-        wanted = OBJECTS.get(manners[number].engine, side)
+        wanted = FIO_OBJECTS.get(manners[number].engine, side)
         assert name.isidentifier()
         assert wanted in name
         assert manners[number].has("count")
@@ -26,6 +26,6 @@ def test_each_group_has_a_name_of_its_own(side, manners):
 
 
 def test_one_that_is_alone_is_called_by_its_direction():
-    assert named_groups("read", {0: Manner(pattern="randread")}) == {0: "read"}
+    assert fio_groups("read", {0: Manner(pattern="randread")}) == {0: "read"}
     two = {0: Manner(pattern="read"), 1: Manner(pattern="randread")}
-    assert named_groups("read", two) == {0: "read", 1: "random_read"}
+    assert fio_groups("read", two) == {0: "read", 1: "random_read"}

@@ -17,6 +17,7 @@ import cli_notebook
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
+from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.laboratory.results import judged_anew
 from assay.notebook import read
@@ -111,7 +112,7 @@ def test_over_all_numbers_of_blocks_93_of_100_intervals_hold_the_truth(kind, rec
 def promised(n: int) -> tuple[float, float]:
     """What `assay plan` says of so many blocks where the notebook knows this spread: the differences it can show and prove."""
     asked, plan, _ = scene(n)
-    (effect,) = planning.outlook(asked, plan, planning.History(trial_ns=10**9, cv={made.RATE: CV})).effects
+    (effect,) = forecast.outlook(asked, plan, planning.History(trial_ns=10**9, cv={made.RATE: CV})).effects
     assert effect.cv_share == CV
     return effect.detectable_share, effect.provable_share
 
@@ -133,7 +134,7 @@ def test_the_power_among_many_contrasts_is_what_the_plan_promised_at_least(sets)
     """One of four arms differs at one condition; at the size for one contrast alone that is seen in 54 of 100 notebooks."""
     asked = made.experiment(("a", "b", "c", "d"), clients=(1, 2))
     plan = made.plan(asked)
-    outlook = planning.outlook(asked, plan, planning.History(trial_ns=10**9, cv={made.RATE: CV}))
+    outlook = forecast.outlook(asked, plan, planning.History(trial_ns=10**9, cv={made.RATE: CV}))
     runs, draw, seen = [made.run(trial) for trial in plan.trials], source("among many"), 0
     effect = {("b", 1): math.log1p(outlook.effects[0].detectable_share)}
     for _ in range(sets):

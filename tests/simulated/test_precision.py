@@ -14,7 +14,6 @@ import pytest
 
 import notebook_records as made
 from assay.experiment import plan as planning
-from assay.experiment import schedule
 from assay.experiment.plan import Standing
 from assay.records import Precision
 from assay.statistics.contrast import Contrast, interval
@@ -74,7 +73,7 @@ def test_93_of_100_intervals_that_ended_their_experiment_hold_the_truth(cv: floa
 def drifting(draw: np.random.Generator, blocks: int, key: str) -> list[float]:
     """The paired differences of two equal arms on a quiet machine that becomes 10 % faster meanwhile."""
     logs = iter(draw.normal(0, 0.005, 2 * blocks) + 0.1 * np.arange(2 * blocks) / (2 * blocks))
-    rows = [schedule.ordered((-1, 1), key, block) for block in range(blocks)]
+    rows = [planning.ordered((-1, 1), key, block) for block in range(blocks)]
     return [sum(arm * next(logs) for arm in row) for row in rows]
 
 

@@ -5,23 +5,17 @@ upper-case constant named TARGET, WORKLOAD, OBSERVER, RULE or PARSER. `names` li
 `find` imports exactly one. Nothing else imports a plug.
 """
 
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, overload
+
 from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, TrialCase
-from assay.catalogue.find import (
-    CONSTANTS,
-    USUAL,
-    Kind,
-    Plug,
-    find,
-    help_of,
-    names,
-    noun_of,
-    rule_named,
-    rules_of,
-    sources_of,
-    watchers,
-    watching,
-)
-from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls
+from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls, needs_assay, needs_file
 from assay.catalogue.knobs import FREE, PLACEMENT, TIMING, Knob, KnobKind, resolved
 from assay.catalogue.plugs import (
     Beside,
@@ -38,51 +32,106 @@ from assay.catalogue.plugs import (
     Watch,
     Workload,
 )
+from assay.errors import UsageError
+from assay.records import Scope
 from assay.units import Unit
 
-__all__ = [
-    "CONSTANTS",
-    "FREE",
-    "PLACEMENT",
-    "TIMING",
-    "USUAL",
-    "About",
-    "Beside",
-    "CacheStat",
-    "Case",
-    "ComparisonCase",
-    "Completed",
-    "Evidence",
-    "ExperimentCase",
-    "Extents",
-    "Host",
-    "Kind",
-    "Knob",
-    "KnobKind",
-    "Observer",
-    "ObserverScope",
-    "Order",
-    "Parser",
-    "Plug",
-    "Process",
-    "Rule",
-    "Setting",
-    "Source",
-    "Syscalls",
-    "Target",
-    "TrialCase",
-    "Undo",
-    "Unit",
-    "Watch",
-    "Workload",
-    "find",
-    "help_of",
-    "names",
-    "noun_of",
-    "resolved",
-    "rule_named",
-    "rules_of",
-    "sources_of",
-    "watchers",
-    "watching",
-]
+Plug = Target | Workload | Observer | Rule | Parser
+Kind = Literal["targets", "workloads", "observers", "rules", "parsers"]
+CONSTANTS: Mapping[Kind, str] = {
+    "targets": "TARGET",
+    "workloads": "WORKLOAD",
+    "observers": "OBSERVER",
+    "rules": "RULE",
+    "parsers": "PARSER",
+}
+
+USUAL = "*"
+"""In a list of observers: all that look without being named."""
+
+
+@functools.cache
+def names(kind: Kind) -> tuple[str, ...]:
+    """The entries of a catalogue, sorted; imports none of them."""
+    package = importlib.import_module(f"assay.{kind}")
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(package.__path__)))
+
+
+@overload
+def find(kind: Literal["targets"], name: str) -> Target: ...
+@overload
+def find(kind: Literal["workloads"], name: str) -> Workload: ...
+@overload
+def find(kind: Literal["observers"], name: str) -> Observer: ...
+@overload
+def find(kind: Literal["rules"], name: str) -> Rule: ...
+@overload
+def find(kind: Literal["parsers"], name: str) -> Parser: ...
+def find(kind: Kind, name: str) -> Plug:
+    """Import one entry. Raises UsageError naming the entries that exist."""
+    if name not in names(kind):
+        raise UsageError(f"found {kind[:-1]} {name!r}; expected one of: {', '.join(names(kind))}")
+    module = importlib.import_module(f"assay.{kind}.{name}")
+    plug: Plug = getattr(module, CONSTANTS[kind])
+    return plug
+
+
+def rules_of(scope: Scope) -> tuple[Rule, ...]:
+    """The rules of one scope, by id. What says in its text that it has another scope is not imported, for that costs time."""
+    words = tuple(f"scope=Scope.{one.name}," for one in Scope if one is not scope)
+    likely = (name for name in names("rules") if not any(word in _text("rules", name) for word in words))
+    return tuple(sorted((rule for name in likely if (rule := find("rules", name)).scope is scope), key=lambda rule: rule.id))
+
+
+@functools.cache
+def _text(kind: Kind, name: str) -> str:
+    """The text of an entry; empty where there is none."""
+    try:
+        return (Path(importlib.import_module(f"assay.{kind}").__path__[0]) / f"{name}.py").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def sources_of(key: str) -> tuple[Source, ...]:
+    """What observers say of evidence with a key's layer (`page_cache`, `L9`, `fact:device`); imports those that speak of it."""
+    words = (f'keys="{key.partition(".")[0]}.', f'keys="{key}"')
+    speaking = [name for name in names("observers") if any(word in _text("observers", name) for word in words)]
+    return tuple(source for name in speaking for source in find("observers", name).sources)
+
+
+def watching(*when: Watch) -> tuple[str, ...]:
+    """The observers that `assay stat` runs without being asked, in these cases; imports none of them."""
+    words = [f"watch=Watch.{one.name}," for one in when]
+    return tuple(name for name in names("observers") if any(word in _text("observers", name) for word in words))
+
+
+def noun_of(operation: str) -> str | None:
+    """What answers call an operation in the plural, as a workload says it (literally in its module); None where none does."""
+    speaking = (name for name in names("workloads") if f'"{operation}": "' in _text("workloads", name))
+    return next((noun for name in speaking if (noun := find("workloads", name).nouns.get(operation))), None)
+
+
+def watchers(named: Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the observers that an experiment's list stands for, each once; None stands for `*`."""
+    wanted: dict[str, None] = {}
+    for name in (USUAL,) if named is None else named:
+        usual = [one for one in names("observers") if not find("observers", one).on_request] if name == USUAL else [name]
+        wanted |= dict.fromkeys(usual)
+    return tuple(wanted)
+
+
+def help_of(kind: Kind, name: str) -> str:
+    """The first line of the entry's docstring."""
+    module = importlib.import_module(f"assay.{kind}.{name}")
+    return (module.__doc__ or "").strip().splitlines()[0]
+
+
+def rule_named(rule: str) -> tuple[str, Rule]:
+    """The rule of an id or name in any case, with the name of its module."""
+    every = {name: find("rules", name) for name in names("rules")}
+    wanted = rule.strip().lower().replace("_", "-")
+    for name, found in every.items():
+        if wanted in (found.id.lower(), found.name):
+            return name, found
+    known = ", ".join(f"{found.id} {found.name}" for found in sorted(every.values(), key=lambda found: found.id))
+    raise UsageError(f"found rule {rule!r}; expected an id or a name of: {known}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from assay.frozen import dataclass
@@ -139,3 +139,13 @@ class Host(Protocol):
     def real_path(self, path: str) -> str: ...
     def is_root(self) -> bool: ...
     def monotonic_ns(self) -> int: ...
+
+
+def needs_file(path: str, lost: str) -> Callable[[Host], str | None]:
+    """Return `Observer.available` for evidence from a file; `lost` says what is invisible without the file."""
+    return lambda host: None if host.exists(path) else f"{path} does not exist: {lost}"
+
+
+def needs_assay(what: str) -> Callable[[Host], str | None]:
+    """Return `Observer.available` for evidence from system calls."""
+    return lambda host: None if host.syscalls is not None else f"{what} on that host. Install Assay there."

@@ -1,14 +1,17 @@
 """Numbers as external tools print them: a value and half a unit of its last digit, and the parts of a parser.
 
-A parser only defines a function that yields `(OPERATION.FIGURE, Printed)` pairs in base units. `values` and `halves` turn it into
-`Parser.parse` and `Parser.resolution`, which return finite, non-negative figures or raise EvidenceError.
+A parser only defines a function that yields `(OPERATION.FIGURE, Printed)` pairs in base units. `reads` turns it into
+`Parser.parse` and `Parser.resolution`, which return finite, non-negative figures or raise EvidenceError; `prints` makes
+`Parser.recognises` from what the tool prints. At the end is what the two parsers of fio share: the names of job groups.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypedDict, TypeVar
 
 from assay.errors import EvidenceError
 from assay.frozen import dataclass
@@ -31,6 +34,7 @@ _REAL = re.compile(
     rf"|[\d.]{{1,20}}user [\d.]{{1,20}}system {_CLOCK}elapsed .{{1,200}}"
     rf"|\s*Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): {_CLOCK}"
 )
+Group = TypeVar("Group", bound=Hashable)
 _STRANGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -62,6 +66,16 @@ def printed(text: str, size: float = 1) -> Printed:
     return Printed(value=float(match[0]), half=half).times(size)
 
 
+def power(prefix: str, base: float = KIB) -> float:
+    """Return the factor of a unit's prefix in any case: `k` once the base, `M` its square, ...; 1 without a prefix."""
+    return float(base) ** " kmgtpezyrq".index(prefix.lower() or " ")
+
+
+def truncated(text: str, size: float = 1) -> Printed:
+    """Return a truncated whole number: the true value is up to one unit higher."""
+    return Printed(value=printed(text, size).value, half=float(size))
+
+
 def exact(value: float) -> Printed:
     """Return an exact number, such as a count."""
     return Printed(value=float(value), half=0.0)
@@ -82,6 +96,26 @@ def combined_rate(parts: Iterable[tuple[float, Printed]]) -> Printed:
     seconds = math.fsum(part / rate.value for part, rate in held)
     slack = max(rate.half / rate.value for _, rate in held)
     return Printed(value=amount / seconds, half=amount / seconds * slack)
+
+
+def both_sides(**figures: Printed) -> Iterator[tuple[str, Printed]]:
+    """Yield the figures of a copy, which reads and writes the same."""
+    yield from ((f"{side}.{name}", figure) for side in ("read", "write") for name, figure in figures.items())
+
+
+def json_report(text: str) -> Mapping[str, Any]:
+    """Return the JSON object in an output; the text around it is ignored. Raises ValueError."""
+    import json  # most tools print none, and `assay stat` starts without it
+
+    report: Mapping[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    return report
+
+
+def json_number(value: object) -> float:
+    """Return a number of a JSON report. Raises ValueError for anything else, a boolean too."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} as a number")
+    return float(value)
 
 
 def lines(text: str) -> list[str]:
@@ -122,14 +156,19 @@ def copy_operations(argv: Sequence[str]) -> tuple[str, ...]:
     return ("write",) if any(_REMOTE.fullmatch(word) for word in words[:-1]) else ()
 
 
-def values(figures: Figures, expected: str) -> Callable[[str], Mapping[str, float]]:
-    """Return `Parser.parse`; `expected` describes the required output."""
-    return lambda text: {key: number.value for key, number in _checked_figures(figures, expected, text).items()}
+class Reads(TypedDict):
+    """Two parts of a parser."""
+
+    parse: Callable[[str], Mapping[str, float]]
+    resolution: Callable[[str], Mapping[str, float]]
 
 
-def halves(figures: Figures, expected: str) -> Callable[[str], Mapping[str, float]]:
-    """Return `Parser.resolution`."""
-    return lambda text: {key: number.half for key, number in _checked_figures(figures, expected, text).items()}
+def reads(figures: Figures, expected: str) -> Reads:
+    """Return `Parser.parse` and `Parser.resolution`; `expected` describes the required output."""
+    return Reads(
+        parse=lambda text: {key: number.value for key, number in _checked_figures(figures, expected, text).items()},
+        resolution=lambda text: {key: number.half for key, number in _checked_figures(figures, expected, text).items()},
+    )
 
 
 def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str, Printed]:
@@ -150,6 +189,19 @@ def calls(argv: Sequence[str], *names: str) -> bool:
     return any(word.rpartition("/")[2] in names for argument in argv for word in _WORD_ENDS.split(argument[:LONGEST]))
 
 
+def prints(programs: Sequence[str], *signs: str | re.Pattern[str]) -> Callable[[Sequence[str], str], bool]:
+    """Return `Parser.recognises` of a tool that prints one of these signs: a text anywhere, or a whole line of a form."""
+    texts = [sign for sign in signs if isinstance(sign, str)]
+    forms = [sign for sign in signs if isinstance(sign, re.Pattern)]
+
+    def recognises(argv: Sequence[str], output: str) -> bool:
+        return calls(argv, *programs) and (
+            any(text in output for text in texts) or any(form.fullmatch(line) for line in lines(output) for form in forms)
+        )
+
+    return recognises
+
+
 def option(argv: Sequence[str], *names: str) -> str | None:
     """Return the value of the last of these options (`--output=F`, `--output F`, `-o F`); None if absent."""
     found = None
@@ -163,3 +215,47 @@ def option(argv: Sequence[str], *names: str) -> str | None:
 def file_option(tool: str, *names: str) -> Callable[[Sequence[str]], str | None]:
     """Return `Parser.result_file` of a tool that writes its result to the file of one of these options."""
     return lambda argv: option(argv, *names) if calls(argv, tool) else None
+
+
+FIO_PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
+"""The percentiles of fio that are figures."""
+FIO_OBJECTS: Mapping[str, str] = {
+    "filecreate": "create",
+    "filestat": "stat",
+    "filedelete": "unlink",
+    "dircreate": "mkdir",
+    "dirstat": "stat",
+    "dirdelete": "rmdir",
+}
+"""fio's engines of files and directories (HOWTO, `ioengine`) -> the operation, as in the workload metadata.
+
+They move no data: the bytes that fio 3.33 prints for them are the block size times the number of files.
+"""
+OF_DATA = frozenset({"bytes", "bytes_per_s"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """Options of the jobs of one of fio's groups; empty if the report does not contain them."""
+
+    pattern: str = ""
+    """Access pattern, such as `randread`."""
+    engine: str = ""
+
+    def has(self, figure: str) -> bool:
+        """Return True if a figure is valid: engines that move no data have no bytes."""
+        return self.engine not in FIO_OBJECTS or figure not in OF_DATA
+
+
+def fio_groups(side: str, manners: Mapping[Group, Manner]) -> dict[Group, str]:
+    """Return the operation of each of fio's job groups, in order: `read` for a single group, `create` for one that creates files.
+
+    Several groups are `read` and `random_read` by their pattern; a second one of the same name is `read_2`.
+    """
+    names, used = {}, Counter[str]()
+    for group, manner in manners.items():
+        several = len(manners) > 1 and manner.pattern.startswith("rand")
+        name = FIO_OBJECTS.get(manner.engine, f"random_{side}" if several else side)
+        used[name] += 1
+        names[group] = name if used[name] == 1 else f"{name}_{used[name]}"
+    return names

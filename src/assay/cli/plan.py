@@ -12,6 +12,7 @@ from assay import catalogue, measures
 from assay.catalogue import Host
 from assay.cli.terminal import design as design_shown
 from assay.errors import UsageError
+from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment.design import Structure, structure
 from assay.experiment.outlook import Outlook, PlannedEffect
@@ -77,7 +78,7 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
         digest=experiment.digest,
         schedule=schedule_digest(schedule),
         plan=schedule,
-        outlook=planning.outlook(experiment, schedule, known),
+        outlook=forecast.outlook(experiment, schedule, known),
         design=structure(experiment),
         missing=missing,
         unverified=blind_rules(missing, given),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay.errors import EvidenceError
 from assay.frozen import dataclass
-from assay.records import Direction, Edge, Reading, Rung, Series, Snapshot, Span
+from assay.records import Direction, Edge, Fact, FactClass, Reading, Rung, Series, Snapshot, Span, When
 
 SPANS: Mapping[Span, tuple[Edge, Edge]] = {
     Span.BEFORE: (Edge.QUIET, Edge.ARMED),
@@ -33,15 +33,18 @@ class Origin:
     layer: str
 
 
+Counters = Mapping[str, int]
+"""Name -> count, as one look found it."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Passed:
-    """What passed a rung in one direction between two edges."""
+class Way:
+    """One way past a rung, with the names of the counters of its bytes and of its operations."""
 
     rung: Rung
-    subject: str
     direction: Direction
-    bytes: int | None
-    operations: int | None
+    bytes: str | None
+    operations: str | None
     uncertainty_bytes: int = 0
 
 
@@ -54,6 +57,12 @@ def texts(read: Callable[[str], str], paths: Iterable[str]) -> dict[str, object]
         except OSError as error:
             found[path] = {"error": error.strerror or str(error)}
     return found
+
+
+def named_texts(read: Callable[[str], str], files: Mapping[str, str]) -> dict[str, object]:
+    """Return name -> text of the files that can be read, from name -> path."""
+    found = texts(read, files.values())
+    return {name: found[path] for name, path in files.items() if isinstance(found[path], str)}
 
 
 def text_of(snapshot: Snapshot, path: str) -> str | None:
@@ -90,22 +99,29 @@ def rise(before: int, after: int, counter: str) -> int:
     return after - before
 
 
-def reading(origin: Origin, span: Span, ends: tuple[Snapshot, Snapshot], passed: Passed) -> Reading:
-    """One reading of the ladder between two snapshots."""
-    return Reading(
-        phase=origin.phase,
-        rung=passed.rung,
-        source=origin.source,
-        host=origin.host,
-        subject=passed.subject,
-        direction=passed.direction,
-        bytes=passed.bytes,
-        operations=passed.operations,
-        from_ns=ends[0].at_ns,
-        to_ns=ends[1].at_ns,
-        span=span,
-        uncertainty_bytes=passed.uncertainty_bytes,
-    )
+def readings(origin: Origin, subject: str, looks: Sequence[tuple[Snapshot, Counters]], ways: Sequence[Way]) -> Iterator[Reading]:
+    """Yield the rise of counters in each span, without ways that the kernel does not count. Raises EvidenceError if one falls."""
+    at = {snapshot.edge: counters for snapshot, counters in looks}
+    for span, first, last in edges([snapshot for snapshot, _ in looks]):
+        before, after = at[first.edge], at[last.edge]
+        for way in ways:
+            names = [name for name in (way.bytes, way.operations) if name is not None]
+            if all(name in before and name in after for name in names):
+                risen = {name: rise(before[name], after[name], f"{name} of {subject}") for name in names}
+                yield Reading(
+                    phase=origin.phase,
+                    rung=way.rung,
+                    source=origin.source,
+                    host=origin.host,
+                    subject=subject,
+                    direction=way.direction,
+                    bytes=None if way.bytes is None else risen[way.bytes],
+                    operations=None if way.operations is None else risen[way.operations],
+                    from_ns=first.at_ns,
+                    to_ns=last.at_ns,
+                    span=span,
+                    uncertainty_bytes=way.uncertainty_bytes,
+                )
 
 
 def gauge(origin: Origin, subject: str, metric: str, unit: str, points: Points) -> Series:
@@ -148,3 +164,78 @@ def named_numbers(text: str, where: str) -> dict[str, int]:
             raise EvidenceError(f"found line {line[:60]!r} in {where}; expected a name and a number")
         found[words[0]] = number(words[1], where) * (1024 if words[2:] == ["kB"] else 1)
     return found
+
+
+def paired_numbers(text: str, head: str, names: Mapping[str, str], where: str) -> dict[str, int]:
+    """Parse two lines that begin with `head`, one of names and one of numbers, as metric -> number. Raises EvidenceError."""
+    rows = [line.split()[1:] for line in text.splitlines() if line.startswith(head)]
+    found = dict(zip(*rows, strict=True)) if len(rows) == 2 else {}
+    if not set(names.values()) <= set(found):
+        raise EvidenceError(f"found no {', '.join(names.values())} in {where}; expected them in its two {head[:-1]} lines")
+    return {metric: number(found[name], where) for metric, name in names.items()}
+
+
+INTERFACE_COLUMNS = {
+    "rx_bytes": 0,
+    "rx_packets": 1,
+    "rx_errors": 2,
+    "rx_drops": 3,
+    "tx_bytes": 8,
+    "tx_packets": 9,
+    "tx_errors": 10,
+    "tx_drops": 11,
+}
+"""Columns of /proc/net/dev after the name of the interface."""
+
+
+def interfaces(text: str, where: str) -> dict[str, Counters]:
+    """Parse the counters of each network interface, as /proc/net/dev has them. Raises EvidenceError."""
+    found: dict[str, Counters] = {}
+    for line in text.splitlines()[2:]:
+        name, colon, rest = line.partition(":")
+        words = rest.split()
+        if not colon or len(words) < 12:
+            raise EvidenceError(f"found line {line[:60]!r} in {where}; expected an interface with 16 counters")
+        found[name.strip()] = {metric: number(words[column], where) for metric, column in INTERFACE_COLUMNS.items()}
+    return found
+
+
+def interface_ways(rung: Rung) -> tuple[Way, ...]:
+    """Return the ways past a network interface: received bytes are read, sent bytes written."""
+    return (
+        Way(rung=rung, direction=Direction.READ, bytes="rx_bytes", operations="rx_packets"),
+        Way(rung=rung, direction=Direction.WRITE, bytes="tx_bytes", operations="tx_packets"),
+    )
+
+
+def process_ways(above: Rung, below: Rung) -> tuple[Way, ...]:
+    """Return the ways that /proc/PID/io counts above and below the page cache.
+
+    The kernel counts storage I/O in whole pages of 4,096 bytes: one byte at each end of a transfer may count as a page.
+    """
+    return (
+        Way(rung=above, direction=Direction.READ, bytes="rchar", operations="syscr"),
+        Way(rung=above, direction=Direction.WRITE, bytes="wchar", operations="syscw"),
+        Way(rung=below, direction=Direction.READ, bytes="read_bytes", operations=None, uncertainty_bytes=4096),
+        Way(rung=below, direction=Direction.WRITE, bytes="write_bytes", operations=None, uncertainty_bytes=4096),
+    )
+
+
+def trial_facts(
+    host: str,
+    snapshots: Sequence[Snapshot],
+    values: Callable[[Snapshot], Mapping[str, str]],
+    class_of: Callable[[str], FactClass],
+) -> tuple[Fact, ...]:
+    """Return the facts before and after a trial, sorted by key; `values` gives those of one look."""
+    return tuple(
+        Fact(
+            host=host,
+            when=When.AFTER if snapshot.edge is Edge.TRIAL_END else When.BEFORE,
+            key=key,
+            value=value,
+            fact_class=class_of(key),
+        )
+        for snapshot in snapshots
+        for key, value in sorted(values(snapshot).items())
+    )

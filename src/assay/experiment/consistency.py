@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay import units
 from assay.catalogue import Order, Target, Workload
-from assay.experiment import design, two_level
+from assay.experiment import design
 from assay.experiment.factors import MOST_CHECKED, variants
 from assay.experiment.parts import PartSpec
 from assay.experiment.shape import FileShape
@@ -117,7 +117,7 @@ def fits(document: Document, shape: FileShape, factors: Sequence[Factor]) -> Des
         document.wrong(at, seen, wanted, point)
     if found:
         return Designed()
-    asked = Experiment(
+    experiment = Experiment(
         title="",
         question="",
         targets=(),
@@ -127,7 +127,7 @@ def fits(document: Document, shape: FileShape, factors: Sequence[Factor]) -> Des
         design=shape.design,
         resolution=shape.resolution,
     )
-    return Designed(kind=shape.design, combinations=len(design.combinations(asked, factors)))
+    return Designed(kind=shape.design, combinations=len(design.combinations(experiment, factors)))
 
 
 def against(shape: FileShape, kind: DesignKind, factors: Sequence[Factor]) -> Iterator[Reason]:
@@ -154,18 +154,18 @@ def too_few_or_many(shape: FileShape, kind: DesignKind, several: Sequence[Factor
     """Yield what speaks against the number of factors that vary."""
     count, at = len(several), ("design",)
     found = f'{count} {"factor" if count == 1 else "factors"} with two levels or more for design = "{kind.value}"'
-    full = f'; design = "full" has {2**count} combinations' if 1 < count < two_level.FEWEST + 2 else ""
+    full = f'; design = "full" has {2**count} combinations' if 1 < count < design.FEWEST + 2 else ""
     if kind not in TWO_LEVELS and count < 2:
         yield at, found, "at least 2; a single factor is compared (`compare`)", Point.VALUE
-    if kind is DesignKind.SCREENING and not two_level.FEWEST_SCREENED <= count <= two_level.MOST_SCREENED:
-        yield at, found, f"from {two_level.FEWEST_SCREENED} to {two_level.MOST_SCREENED}{full}", Point.VALUE
+    if kind is DesignKind.SCREENING and not design.FEWEST_SCREENED <= count <= design.MOST_SCREENED:
+        yield at, found, f"from {design.FEWEST_SCREENED} to {design.MOST_SCREENED}{full}", Point.VALUE
     if kind is not DesignKind.FRACTIONAL:
         return
-    if not two_level.FEWEST <= count <= two_level.MOST:
-        more = f'; design = "screening" takes up to {two_level.MOST_SCREENED}' if count > two_level.MOST else full
-        yield at, found, f"from {two_level.FEWEST} to {two_level.MOST}{more}", Point.VALUE
-    elif two_level.smallest(count, shape.resolution or design.DEFAULT_RESOLUTION) is None:
-        asked = NUMERALS[shape.resolution or design.DEFAULT_RESOLUTION]
-        best = max(one.resolution for one in two_level.fractions_of(count))
+    if not design.FEWEST <= count <= design.MOST:
+        more = f'; design = "screening" takes up to {design.MOST_SCREENED}' if count > design.MOST else full
+        yield at, found, f"from {design.FEWEST} to {design.MOST}{more}", Point.VALUE
+    elif design.smallest(count, shape.resolution or design.DEFAULT_RESOLUTION) is None:
+        resolution = NUMERALS[shape.resolution or design.DEFAULT_RESOLUTION]
+        best = max(one.resolution for one in design.fractions_of(count))
         wanted = f'resolution = {best} at most, or design = "full" ({2**count} combinations)'
-        yield at, f"a fraction of {count} factors with resolution {asked}", wanted, Point.VALUE
+        yield at, f"a fraction of {count} factors with resolution {resolution}", wanted, Point.VALUE

@@ -54,10 +54,10 @@ def unit_of(figure: str) -> Unit:
 def measures(document: Document, shape: FileShape, scene: Known) -> tuple[Measure, ...]:
     """Return the named measures, or each operation's default figure where none is named; then those that only `require` names."""
     found: dict[str, Measure] = {}
-    for name, told in shape.measures.items():
+    for name, written in shape.measures.items():
         measure = _measure(document, ("measures", name), name, scene)
         if measure is not None:
-            found[name] = replace(measure, claim=Claim(**dict(told.claim)), summary=told.summary)
+            found[name] = replace(measure, claim=Claim(**dict(written.claim)), summary=written.summary)
     if not shape.measures:
         defaults = (
             Measure(workload=workload, operation=operation, figure=figure)

@@ -5,29 +5,17 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from assay import catalogue
 from assay.experiment import design
-from assay.experiment.schedule import combinations
+from assay.experiment.plan import LEAST_PRECISE, History, combinations
 from assay.records import Change, DesignKind, Experiment, Plan, Precision, Value
 from assay.statistics import effect_weights, intervals, paired_power
 from assay.statistics.paired_power import LEVEL, POWER, Design, noncentrality
 
-LEAST_BLOCKS = 3
-"""Fewer give no interval."""
-LEAST_PRECISE = 6
-"""Precision ends nothing before: the spread of a few blocks is no guide to that of more."""
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
 """Where nothing is known of the spread, three cases are shown."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class History:
-    """What earlier runs tell: how long a trial takes, and each measure's coefficient of variation within a cell (share)."""
-
-    trial_ns: int | None = None
-    cv: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +54,9 @@ class Outlook:
 
 def outlook(experiment: Experiment, plan: Plan, history: History | None = None) -> Outlook:
     """Return what the plan will take and can show. With an unknown spread, effects are given for CV 1, 3 and 10 %."""
-    told = history or History()
+    known = history or History()
     per_block = len(combinations(experiment))
-    block_ns = _block_ns(experiment, told)
+    block_ns = _block_ns(experiment, known)
     blocks = _blocks(experiment, plan, block_ns)
     trials = blocks * per_block * len(plan.sittings)
     return Outlook(
@@ -76,11 +64,11 @@ def outlook(experiment: Experiment, plan: Plan, history: History | None = None) 
         blocks=blocks,
         duration_ns=blocks * block_ns * len(plan.sittings),
         shortest_ns=_fewest(experiment, blocks) * block_ns * len(plan.sittings),
-        duration_from="workloads" if told.trial_ns is None else "history",
+        duration_from="workloads" if known.trial_ns is None else "history",
         compare=experiment.compare,
         contrasts=_contrasts(experiment),
         design=_design(experiment),
-        effects=_effects(experiment, blocks, told),
+        effects=_effects(experiment, blocks, known),
         looked_at=_family_size(experiment),
     )
 
@@ -98,11 +86,11 @@ def _fewest(experiment: Experiment, blocks: int) -> int:
     return min(LEAST_PRECISE, blocks) if isinstance(experiment.repeats, Precision) else blocks
 
 
-def _block_ns(experiment: Experiment, told: History) -> int:
+def _block_ns(experiment: Experiment, history: History) -> int:
     """Return how long one block takes."""
     every = combinations(experiment)
-    if told.trial_ns is not None:
-        return told.trial_ns * len(every)
+    if history.trial_ns is not None:
+        return history.trial_ns * len(every)
     return int(1e9 * sum(_seconds(experiment, levels) for levels in every))
 
 
@@ -139,11 +127,11 @@ def _design(experiment: Experiment) -> Design:
     return Design.INDEPENDENT if experiment.compare in by_hand else Design.PAIRED
 
 
-def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[PlannedEffect, ...]:
+def _effects(experiment: Experiment, blocks: int, history: History) -> tuple[PlannedEffect, ...]:
     if experiment.compare is None and experiment.design is None:
         return ()
     names = [measure.name for measure in experiment.measures]
-    known = [(name, told.cv[name]) for name in names if name in told.cv]
+    known = [(name, history.cv[name]) for name in names if name in history.cv]
     unknown = [(None, cv) for cv in UNKNOWN_CVS] if len(known) < len(names) else []
     return tuple(_effect(experiment, blocks, name, cv) for name, cv in (*known, *unknown))
 

@@ -18,15 +18,12 @@ from assay.experiment import consistency, figures, parts
 from assay.experiment import factors as varying
 from assay.experiment.digest import digest
 from assay.experiment.factors import Scene
-from assay.experiment.outlook import LEAST_BLOCKS
+from assay.experiment.plan import DEFAULT_REPEATS, LEAST_BLOCKS, MOST_TRIALS
 from assay.experiment.shape import FileShape, check
 from assay.records import Experiment, Factor, HostSpec, Precision, TargetSpec, Value, WorkloadSpec
 from assay.toml_document import Document, Point, load, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
-DEFAULT_REPEATS = 5
-MOST_TRIALS = 100_000
-"""At ten seconds each this is more than eleven days."""
 _FACT = re.compile(r"[^\s*][^*]*\*?")
 _PRECISION = re.compile(r"until\s+([^,]+?)(?:\s*,\s*at\s+most\s+(\d{1,6}))?", re.DOTALL)
 
@@ -41,7 +38,7 @@ class Control:
     passes: Mapping[str, Value]
     needs: tuple[str, ...]
     blind: tuple[str, ...] = ()
-    """Observers that are left out where the lie is told."""
+    """Observers that are left out where the lie is table."""
     says: str = "fail"
     """What the rule must say of the lie: fail or unverified."""
     anytime: bool = False
@@ -72,19 +69,19 @@ def control(path: Path) -> Control | None:
     if not isinstance(shape, FileShape) or shape.control is None:
         return None
     scene, _ = _scene(document, shape)
-    told = shape.control
-    fail = varying.chosen(document, ("control", "fail"), told.fail, scene)
-    passes = varying.chosen(document, ("control", "pass"), told.pass_, scene)
+    table = shape.control
+    fail = varying.chosen(document, ("control", "fail"), table.fail, scene)
+    passes = varying.chosen(document, ("control", "pass"), table.pass_, scene)
     document.refuse_if_wrong()
     return Control(
-        rule=told.rule,
-        measure=told.measure,
+        rule=table.rule,
+        measure=table.measure,
         fail=fail,
         passes=passes,
-        needs=tuple(told.needs),
-        blind=tuple(told.blind),
-        says=told.says,
-        anytime=told.anytime,
+        needs=tuple(table.needs),
+        blind=tuple(table.blind),
+        says=table.says,
+        anytime=table.anytime,
     )
 
 

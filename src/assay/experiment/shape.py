@@ -170,15 +170,3 @@ def _inside(annotation: object) -> object:
         return annotation
     models = [part for part in getattr(annotation, "__args__", ()) if isinstance(part, type) and issubclass(part, BaseModel)]
     return models[0] if models else annotation
-
-
-__all__ = [
-    "ClaimShape",
-    "ControlShape",
-    "EventShape",
-    "FactorShape",
-    "FileShape",
-    "HostShape",
-    "MeasureShape",
-    "check",
-]

@@ -15,7 +15,7 @@ from assay.errors import UsageError
 from assay.experiment import knobs
 from assay.experiment.digest import digest
 from assay.experiment.knobs import Settled, declared
-from assay.experiment.schedule import trial_seed
+from assay.experiment.plan import trial_seed
 from assay.machine.own_file import Ownership
 from assay.machine.path_state import DEVICE, DIRECTORY, FILE, NOTHING, PathState
 from assay.records import (

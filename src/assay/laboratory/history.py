@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import mean, median, variance
 
 from assay.errors import AssayError
-from assay.experiment.outlook import History
+from assay.experiment.plan import History
 from assay.notebook import read as notebook
 from assay.records import Cell, Experiment, Outcome, Results, Run, Value
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from assay.catalogue import Host
-from assay.machine.stack import Mount, parse_mounts
+from assay.machine.stack import Mount, disk_of, parse_mounts
 
 CHOSEN = re.compile(r"\[(\S+)\]")
 """The kernel prints the active choice in brackets."""
@@ -124,8 +124,7 @@ STATISTICS = frozenset({"mb_stats"})
 
 def device_files(host: Host, key: str, device: str) -> dict[str, str]:
     """Return the settings of one device; a partition has those of its disk."""
-    disks = host.list("/sys/block")
-    disk = device if device in disks else max((name for name in disks if device.startswith(name)), key=len, default=device)
+    disk = disk_of(device, host.list("/sys/block"))
     at, ext4 = f"/sys/block/{disk}", f"/sys/fs/ext4/{device}"
     found = {f"{key}.queue.{name}": f"{at}/queue/{name}" for name in host.list(f"{at}/queue")}
     found |= {f"{key}.iosched.{name}": f"{at}/queue/iosched/{name}" for name in host.list(f"{at}/queue/iosched")}

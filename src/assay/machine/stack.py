@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from assay.catalogue import Host
 from assay.errors import EvidenceError
@@ -110,6 +110,11 @@ def backing_file(host: Host, loop: str) -> str | None:
 def device_number(host: Host, device: str) -> str:
     """Return MAJ:MIN of a device by its kernel name. Raises OSError."""
     return host.read(f"/sys/class/block/{device}/dev").strip()
+
+
+def disk_of(device: str, disks: Collection[str]) -> str:
+    """Return the disk of a partition; the device itself if it is among the host's disks, or none of them is its disk."""
+    return device if device in disks else max((disk for disk in disks if device.startswith(disk)), key=len, default=device)
 
 
 def rotates(host: Host, device: str) -> bool:

@@ -1,15 +1,13 @@
 """Export a notebook as CSV, Parquet or one SQLite file, into a folder of which every file is known to be ours.
 
-The tables are those of `assay sql`; docs/export.md has their columns. A folder is written under another name and put in place
+The tables are those of `assay sql`; docs/export.md has their files. A folder is written under another name and put in place
 when it is whole; its list of files (`assay-export.json`) is what a later export may replace.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -20,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import DamagedError, RefusedError, UsageError
-from assay.notebook import columns, files, layout, sql, tables
+from assay.notebook import files, layout, sql, stored, tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -89,14 +87,11 @@ def put_in_place(made: Path, target: Path) -> None:
         path.rename(target / path.name)
 
 
-def cannot_write_to(target: Path, error: Exception) -> RefusedError:
-    """Return what to tell when an export cannot be written."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-    return RefusedError(f"{target}: not writable ({reason}). Free space, check permissions, or name another --to.")
+SCHEMA = 2
+"""Version of the exported tables: higher where a column or table is renamed, removed or means something else.
 
-
-SCHEMA = 1
-"""Version of the exported tables: higher where a column or table is renamed, removed or means something else."""
+2: docs/export.md, "Versions", lists what differs from 1.
+"""
 SQLITE = "assay.sqlite"
 BATCH = 10_000
 """So many rows go into SQLite at once."""
@@ -140,19 +135,12 @@ def export(experiments: Sequence[sql.Kept], form: Format, target: Path, names: S
     chosen = known_tables(names)
     require_ours(target)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=layout.TEMPORARY, dir=target.parent))
-    except OSError as error:
-        raise cannot_write_to(target, error) from error
-    try:
-        counts = written(experiments, form, temporary, chosen)
-        list_files(temporary, listing(experiments, form, counts))
-        temporary.chmod(0o755)
-        put_in_place(temporary, target)
+        with files.beside(target) as temporary:
+            counts = written(experiments, form, temporary, chosen)
+            list_files(temporary, listing(experiments, form, counts))
+            put_in_place(temporary, target)
     except (OSError, sqlite3.Error) as error:
-        raise cannot_write_to(target, error) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        raise files.cannot_write(target, error, "--to") from error
     return Exported(folder=target, rows=counts)
 
 
@@ -170,12 +158,12 @@ def written(experiments: Sequence[sql.Kept], form: Format, folder: Path, names: 
     """Write every table; its number of rows by its name. Raises RefusedError."""
     import duckdb
 
-    connection = columns.connect()
+    connection = files.connect()
     try:
         list_runs(connection, experiments)
         return dict(WRITERS[form](connection, folder, [(name, table_query(connection, name, experiments)) for name in names]))
     except duckdb.Error as error:
-        raise cannot_write_to(folder, error) from error
+        raise files.cannot_write(folder, error, "--to") from error
     finally:
         connection.close()
 
@@ -207,8 +195,10 @@ def points(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     if not places:
         none = ", ".join(f'NULL::{kind.removesuffix("[]")} AS "{column}"' for column, kind in kinds.items())
         return f"{head}, {none} FROM files"
-    chosen = ", ".join(f'unnest("{name}") AS "{name}"' if kind.endswith("[]") else f'"{name}"' for name, kind in kinds.items())
-    paths = ", ".join(quoted(columns.literal(Path(place) / file)) for place in places)
+    chosen = ", ".join(
+        f'unnest("{name}") AS "{name}"' if kind.endswith("[]") else stored.column(name) for name, kind in kinds.items()
+    )
+    paths = ", ".join(quoted(files.literal(Path(place) / file)) for place in places)
     found = f"read_parquet([{paths}], filename = true) AS found"
     return f"{head}, {chosen} FROM {found} JOIN files ON found.filename = files.place || '/{file}'"
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from assay.errors import EvidenceError
+from assay.machine.stack import parse_mounts
 from assay.notebook.files import cannot_write
 from assay.notebook.layout import INDEX, run_id
 from assay.records import Run, Verdict
@@ -28,31 +30,16 @@ def is_network(folder: Path, mountinfo: str | None = None) -> bool:
     """Return whether the innermost mount that holds the folder is of a network file system; False where that cannot be read."""
     try:
         text = Path("/proc/self/mountinfo").read_text(encoding="utf-8") if mountinfo is None else mountinfo
-    except OSError:
+        return kind_of(folder.resolve(), text) in NETWORK_FILESYSTEMS
+    except (OSError, EvidenceError):
         return False
-    return kind_of(folder.resolve(), text) in NETWORK_FILESYSTEMS
 
 
 def kind_of(folder: Path, mountinfo: str) -> str | None:
-    """Return the file system of the innermost, last mounted mount point above a folder (proc_pid_mountinfo(5))."""
-    best: tuple[int, str | None] = (-1, None)
-    for line in mountinfo.splitlines():
-        before, dash, after = line.partition(" - ")
-        words = before.split()
-        if not dash or len(words) < 5 or not after.split():
-            continue
-        point = Path(unescape(words[4]))
-        depth = len(point.parts)
-        if depth >= best[0] and folder.is_relative_to(point):
-            best = (depth, after.split()[0])
-    return best[1]
-
-
-def unescape(text: str) -> str:
-    """Return a path of mountinfo, in which blanks and backslashes stand as octal numbers."""
-    for code, letter in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        text = text.replace(code, letter)
-    return text
+    """Return the file system of the innermost, last mounted mount point above a folder. Raises EvidenceError."""
+    lines = (line for line in mountinfo.splitlines() if " - " in line)
+    above = [mount for mount in parse_mounts("\n".join(lines)) if folder.is_relative_to(mount.point)]
+    return max(reversed(above), key=lambda mount: len(Path(mount.point).parts)).filesystem if above else None
 
 
 TABLES = """
@@ -130,15 +117,14 @@ def put_live(connection: sqlite3.Connection, row: Mapping[str, object]) -> None:
     connection.execute("DELETE FROM live WHERE id <= ?", ((cursor.lastrowid or 0) - LIVE_ROWS,))
 
 
+def read_only(folder: Path) -> closing[sqlite3.Connection]:
+    """Return the index for a reader, who hardly waits for the writer. Raises sqlite3.Error, also where there is no index."""
+    return closing(sqlite3.connect(f"{(folder / INDEX).resolve().as_uri()}?mode=ro", uri=True, timeout=1))
+
+
 def overview(folder: Path, ruleset: str) -> Overview | None:
     """Return what the index says of runs, and of verdicts by a ruleset (its folder name); None where it cannot be read."""
-    path = folder / INDEX
-    if not path.is_file():
-        return None
-    with (
-        suppress(sqlite3.Error),
-        closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)) as connection,
-    ):
+    with suppress(sqlite3.Error), read_only(folder) as connection:
         outcomes = dict(connection.execute("SELECT outcome, count(*) FROM runs GROUP BY outcome").fetchall())
         verdicts = connection.execute(
             "SELECT state, count(*) FROM verdicts WHERE ruleset = ? GROUP BY state", (ruleset,)
@@ -150,13 +136,7 @@ def overview(folder: Path, ruleset: str) -> Overview | None:
 
 def live(folder: Path, after: int = 0) -> tuple[tuple[int, str, object], ...]:
     """Live rows after a number: (number, time, row); empty where there are none or the index cannot be read."""
-    path = folder / INDEX
-    if not path.is_file():
-        return ()
-    with (
-        suppress(sqlite3.Error),
-        closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)) as connection,
-    ):
+    with suppress(sqlite3.Error), read_only(folder) as connection:
         rows = connection.execute("SELECT id, at_utc, row FROM live WHERE id > ? ORDER BY id", (after,)).fetchall()
         return tuple((number, at_utc, json.loads(row)) for number, at_utc, row in rows)
     return ()

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay import plain
 from assay.errors import DamagedError, UsageError
-from assay.notebook import columns, files, layout, older
-from assay.notebook import verdicts as stored
+from assay.notebook import files, layout, stored
 from assay.records import (
     Cell,
     Comparison,
@@ -59,7 +58,7 @@ def read_plan(folder: Path) -> tuple[Experiment, Plan]:
     """Return the experiment and its schedule. Raises DamagedError."""
     found = files.read_json(folder / layout.PLAN)
     try:
-        return older.read(Experiment, older.experiment, found["experiment"]), older.read(Plan, older.plan, found["plan"])
+        return stored.read(Experiment, stored.experiment, found["experiment"]), stored.read(Plan, stored.plan, found["plan"])
     except (TypeError, KeyError) as error:
         raise DamagedError(f"{folder / layout.PLAN}: no plan") from error
 
@@ -139,7 +138,7 @@ def attempts(folder: Path) -> tuple[Path, ...]:
 
 def read_run(path: Path) -> Run:
     """Return the run in an attempt's folder. Raises DamagedError, also where it belongs to another place."""
-    run = older.read(Run, older.run, files.read_json(path / layout.RUN))
+    run = stored.read(Run, stored.run, files.read_json(path / layout.RUN))
     if (f"{run.trial.id:04d}", f"attempt-{run.attempt}") != (path.parent.name, path.name):
         raise DamagedError(f"{path} holds run {layout.run_id(run.trial.id, run.attempt)}, not the run in its name")
     return run
@@ -152,7 +151,7 @@ def runs(folder: Path) -> tuple[Run, ...]:
 
 def observations(folder: Path, run: str) -> Observations:
     """Return the evidence of a run (`0007/1`). Raises DamagedError, UsageError."""
-    connection = columns.connect()
+    connection = files.connect()
     try:
         return through(connection, folder, run)
     finally:
@@ -167,11 +166,11 @@ def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Ob
     files.check(path)
     found = files.read_json(path / layout.FACTS)
     try:
-        rest = older.facts(found)
+        rest = stored.facts(found)
         return Observations(
-            readings=columns.read_readings(connection, path / layout.READINGS),
-            series=columns.read_series(connection, path / layout.SERIES),
-            histograms=columns.read_histograms(connection, path / layout.HISTOGRAMS),
+            readings=files.read_readings(connection, path / layout.READINGS),
+            series=files.read_series(connection, path / layout.SERIES),
+            histograms=files.read_histograms(connection, path / layout.HISTOGRAMS),
             facts=tuple(plain.from_plain(Fact, fact) for fact in rest["facts"]),
             missing=tuple(plain.from_plain(Missing, one) for one in rest["missing"]),
             gaps=tuple(plain.from_plain(Gap, one) for one in rest["gaps"]),
@@ -198,7 +197,7 @@ def load(folder: Path) -> Load:
 
     def read(run: str) -> Observations:
         if not hasattr(own, "connection"):
-            own.connection = columns.connect()
+            own.connection = files.connect()
         return through(own.connection, folder, run)
 
     return read
@@ -264,17 +263,12 @@ def judgement(derived: Path, run: Run) -> Judged:
     """
     path = derived / "verdicts" / f"{run.trial.id:04d}-{run.attempt}.json"
     with suppress(DamagedError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        found, rest = stored.from_text(files.read_bytes(path).decode())
+        found, rest = stored.verdicts(files.read_bytes(path).decode())
         courses: Mapping[str, Course] = {}
         with suppress(DamagedError):
             courses = {measure: plain.from_plain(Course, course) for measure, course in rest.get("courses", {}).items()}
         return Judged(run=run, verdicts=found, courses=courses)
     return Judged(run=run, verdicts={})
-
-
-def verdicts(derived: Path, run: Run) -> Mapping[str, Verdict]:
-    """Return the stored verdicts of a run by measure."""
-    return judgement(derived, run).verdicts
 
 
 def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain values are any value

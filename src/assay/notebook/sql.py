@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError, UsageError
-from assay.notebook import columns, layout, read
+from assay.notebook import files, layout, read, stored
 from assay.notebook.tables import COLUMNS, FOLDER_ROWS, OF_RUN, PARQUET, RESULT_ROWS, RUN_ROWS, Row
 from assay.records import Results
 
@@ -40,13 +40,13 @@ def query(lab: Path, text: str) -> QueryResult:
     """
     import duckdb
 
-    connection = columns.connect()
+    connection = files.connect()
     try:
         fill(connection, kept(lab), wanted(text))
         connection.execute("SET enable_external_access=false; SET lock_configuration=true")
-        others = {statement.type.name for statement in connection.extract_statements(text)} - READING
-        if others:
-            raise duckdb.PermissionException(f"{', '.join(sorted(others))}: the tables are read-only")
+        kinds = {statement.type.name for statement in connection.extract_statements(text)} - READING
+        if kinds:
+            raise duckdb.PermissionException(f"{', '.join(sorted(kinds))}: the tables are read-only")
         found = connection.execute(text if connection.extract_statements(text) else "an empty query")
         names = tuple(column[0] for column in found.description or ())
         return QueryResult(columns=names, rows=tuple(found.fetchall()))
@@ -72,12 +72,12 @@ def fill(connection: duckdb.DuckDBPyConnection, experiments: Sequence[Kept], nam
     """Make every table, and fill those that are named."""
     for name in COLUMNS:
         fill_rows(connection, name, experiments if name in names else ())
-    for name, (table, file, kinds_of) in PARQUET.items():
+    for name, (table, _, kinds_of) in PARQUET.items():
         kinds = ", ".join(f'"{column}" {kind}' for column, kind in kinds_of.items())
         connection.execute(f"CREATE TABLE {table} ({OF_RUN}, {kinds})")
         if name in names:
             for folder, results in experiments:
-                fill_parquet(connection, table, folder, [(judged.id, file) for judged in results.runs])
+                fill_parquet(connection, name, folder, [judged.id for judged in results.runs])
     connection.execute((resources.files("assay.notebook") / "views.sql").read_text(encoding="utf-8"))
 
 
@@ -110,13 +110,15 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, made: Sequence[Row
     connection.unregister("made")
 
 
-def fill_parquet(connection: duckdb.DuckDBPyConnection, table: str, folder: Path, found: Iterable[tuple[str, str]]) -> None:
-    """Put the Parquet files of an experiment's whole runs into a table."""
-    for run, file in found:
+def fill_parquet(connection: duckdb.DuckDBPyConnection, name: str, folder: Path, runs: Iterable[str]) -> None:
+    """Put one Parquet file of each of an experiment's whole runs into a table."""
+    table, file, kinds = PARQUET[name]
+    chosen = ", ".join(map(stored.column, kinds))
+    for run in runs:
         path = layout.attempt_folder(folder, run) / file
         connection.execute(
-            f"INSERT INTO {table} SELECT ?, ?, * FROM read_parquet(?)",  # noqa: S608 - a table of ours
-            [folder.name, run, columns.literal(path)],
+            f"INSERT INTO {table} SELECT ?, ?, {chosen} FROM read_parquet(?)",  # noqa: S608 - a table of ours
+            [folder.name, run, files.literal(path)],
         )
 
 

@@ -12,7 +12,6 @@ import os
 import shutil
 import socket
 import sqlite3
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -24,7 +23,7 @@ from typing import IO, Self
 
 from assay import plain
 from assay.errors import AssayError, BusyError, DamagedError, RefusedError
-from assay.notebook import columns, files, index, layout, read
+from assay.notebook import files, index, layout, read
 from assay.notebook.layout import LOCK
 from assay.records import Course, Experiment, Observations, Plan, Results, Run, Verdict
 
@@ -129,20 +128,13 @@ class Store:
         if target.exists():
             raise RefusedError(f"{self.folder} already has run {name}: raw data is never changed")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            temporary = Path(tempfile.mkdtemp(prefix=layout.TEMPORARY, dir=target.parent))
+            with files.beside(target) as temporary:
+                write_run(temporary, run, observations)
+                temporary.rename(target)
+                files.flush(target.parent)
+                files.flush(target.parent.parent)
         except OSError as error:
             raise files.cannot_write(target, error) from error
-        try:
-            write_run(temporary, run, observations)
-            temporary.chmod(0o755)
-            temporary.rename(target)
-            files.flush(target.parent)
-            files.flush(target.parent.parent)
-        except OSError as error:
-            raise files.cannot_write(target, error) from error
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
         with suppress(sqlite3.Error):
             index.put_run(self.database, run)
         return name
@@ -155,8 +147,8 @@ class Store:
             by_run[verdict.run][verdict.measure] = verdict
         for run, found in by_run.items():
             path = layout.derived_folder(self.folder, ruleset) / "verdicts" / f"{run.replace('/', '-')}.json"
-            told = {"run": run, "verdicts": plain.to_plain(found), "courses": plain.to_plain((courses or {}).get(run, {}))}
-            files.write_whole(path, files.to_json(told))
+            values = {"run": run, "verdicts": plain.to_plain(found), "courses": plain.to_plain((courses or {}).get(run, {}))}
+            files.write_whole(path, files.to_json(values))
             with suppress(sqlite3.Error):
                 index.put_verdicts(
                     self.database, path.parent.parent.name, [(run, measure, verdict) for measure, verdict in found.items()]
@@ -202,11 +194,11 @@ class Store:
 
 def write_run(folder: Path, run: Run, observations: Observations) -> None:
     """All files of one attempt and their manifest, flushed."""
-    connection = columns.connect()
+    connection = files.connect()
     try:
-        columns.write(connection, observations.readings, columns.READINGS, folder / layout.READINGS)
-        columns.write(connection, observations.series, columns.SERIES, folder / layout.SERIES)
-        columns.write(connection, observations.histograms, columns.HISTOGRAMS, folder / layout.HISTOGRAMS)
+        files.write_table(connection, observations.readings, files.READING_COLUMNS, folder / layout.READINGS)
+        files.write_table(connection, observations.series, files.SERIES_COLUMNS, folder / layout.SERIES)
+        files.write_table(connection, observations.histograms, files.HISTOGRAM_COLUMNS, folder / layout.HISTOGRAMS)
     finally:
         connection.close()
     rest = {"facts": observations.facts, "missing": observations.missing, "gaps": observations.gaps}
@@ -221,23 +213,16 @@ def write_run(folder: Path, run: Run, observations: Observations) -> None:
 def make_folder(folder: Path, experiment: Experiment, plan: Plan, text: str) -> None:
     """A new experiment's folder, there at once with its text and its plan. Raises RefusedError."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=layout.TEMPORARY, dir=folder.parent))
-    except OSError as error:
-        raise files.cannot_write(folder, error) from error
-    try:
-        (temporary / layout.TRIALS).mkdir()
-        (temporary / layout.EXPERIMENT).write_text(text, encoding="utf-8")
-        files.write_whole(temporary / layout.PLAN, files.to_json(plan_of(experiment, plan)))
-        files.flush(temporary / layout.EXPERIMENT)
-        temporary.chmod(0o755)
-        temporary.rename(folder)
-        files.flush(folder.parent)
+        with files.beside(folder) as temporary:
+            (temporary / layout.TRIALS).mkdir()
+            (temporary / layout.EXPERIMENT).write_text(text, encoding="utf-8")
+            files.write_whole(temporary / layout.PLAN, files.to_json(plan_of(experiment, plan)))
+            files.flush(temporary / layout.EXPERIMENT)
+            temporary.rename(folder)
+            files.flush(folder.parent)
     except OSError as error:
         if not (folder / layout.PLAN).is_file():
             raise files.cannot_write(folder, error) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def plan_of(experiment: Experiment, plan: Plan) -> Mapping[str, object]:
@@ -254,7 +239,7 @@ def refill(database: sqlite3.Connection, folder: Path) -> None:
                 run = read.read_whole(path)
                 index.put_run(database, run)
                 for derived in (folder / layout.DERIVED).glob("*"):
-                    found = read.verdicts(derived, run)
+                    found = read.judgement(derived, run).verdicts
                     index.put_verdicts(database, derived.name, [(name, measure, one) for measure, one in found.items()])
 
 
@@ -278,11 +263,11 @@ def unused(folder: Path) -> Path:
 def changed(lab: Path, experiment: Experiment) -> str | None:
     """Return what to tell where the lab has experiments of this title from other texts."""
     mine, title = layout.folder_name(experiment), layout.slug(experiment.title)
-    others = []
+    names = []
     for path in sorted(lab.glob(f"{title}-*/{layout.PLAN}")):
         with suppress(AssayError):
             if path.parent.name != mine and read.read_plan(path.parent)[0].title == experiment.title:
-                others.append(path.parent.name)
-    if not others:
+                names.append(path.parent.name)
+    if not names:
         return None
-    return f"the experiment differs from {', '.join(others)} of the same title: kept apart, in {mine}"
+    return f"the experiment differs from {', '.join(names)} of the same title: kept apart, in {mine}"

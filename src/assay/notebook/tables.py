@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay import measures, plain
 from assay.measures import latency
-from assay.notebook import columns, layout, read
+from assay.notebook import files, layout, read
 from assay.records import Estimate, Observations, Results, Run
 
 Row = tuple[object, ...]
@@ -61,14 +61,14 @@ COLUMNS: Mapping[str, str] = {
 }
 
 PARQUET: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
-    "readings": ("readings", layout.READINGS, columns.READINGS),
-    "series": ("series_rows", layout.SERIES, columns.SERIES),
-    "histograms": ("histogram_rows", layout.HISTOGRAMS, columns.HISTOGRAMS),
+    "readings": ("readings", layout.READINGS, files.READING_COLUMNS),
+    "series": ("series_rows", layout.SERIES, files.SERIES_COLUMNS),
+    "histograms": ("histogram_rows", layout.HISTOGRAMS, files.HISTOGRAM_COLUMNS),
 }
 """Name in a query -> table, file, columns."""
 
 SHARES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0)
-"""Shares of the operations whose percentiles are told; 1 is the largest."""
+"""Shares of the operations whose percentiles are exported; 1 is the largest."""
 
 ENCODER = json.JSONEncoder(sort_keys=True)
 
@@ -156,35 +156,35 @@ def finding_rows(results: Results) -> Iterator[Row]:
 def cell_rows(results: Results) -> Iterator[Row]:
     """Yield one row a cell."""
     for cell in results.cells:
-        estimate = cell.estimate
-        interval = (estimate.value, estimate.low, estimate.high, estimate.unit, estimate.n) if estimate else (None,) * 5
-        yield (cell.measure, to_text(cell.levels), *interval, cell.low, cell.high, to_text(cell.excluded))
+        *values, n = interval(cell.estimate)
+        unit = cell.estimate.unit if cell.estimate else None
+        yield (cell.measure, to_text(cell.levels), *values, unit, n, cell.low, cell.high, to_text(cell.excluded))
 
 
 def comparison_rows(results: Results) -> Iterator[Row]:
     """Yield one row a comparison."""
     for comparison in results.comparisons:
         ratio = comparison.ratio
-        interval = (ratio.value, ratio.low, ratio.high, ratio.n) if ratio else (None,) * 4
         yield (
             *(comparison.measure, comparison.factor, str(comparison.baseline), str(comparison.candidate)),
-            *(to_text(comparison.within), *interval, comparison.conclusion.value, ratio.method.value if ratio else None),
+            *(to_text(comparison.within), *interval(ratio), comparison.conclusion.value, ratio.method.value if ratio else None),
             *(comparison.interleaved, comparison.p_value, comparison.adjusted_p_value),
             comparison.parallel_efficiency.value if comparison.parallel_efficiency else None,
         )
 
 
-def interval(found: Estimate | None) -> Row:
+def interval(estimate: Estimate | None) -> Row:
     """Value, low, high and n; NULL where there is no estimate."""
-    return (found.value, found.low, found.high, found.n) if found else (None,) * 4
+    return (estimate.value, estimate.low, estimate.high, estimate.n) if estimate else (None,) * 4
 
 
 def experiment_rows(results: Results) -> Iterator[Row]:
     """Yield one row."""
-    asked = results.experiment
-    factors = {factor.path: factor.levels for factor in asked.factors}
+    experiment = results.experiment
+    factors = {factor.path: factor.levels for factor in experiment.factors}
     yield (
-        *(asked.title, asked.question, asked.digest, results.ruleset, to_text(factors), asked.compare, asked.matters_share),
+        *(experiment.title, experiment.question, experiment.digest, results.ruleset),
+        *(to_text(factors), experiment.compare, experiment.matters_share),
         *(len(results.runs), to_text(results.damaged)),
     )
 
@@ -255,11 +255,11 @@ def effect_rows(results: Results) -> Iterator[Row]:
 
 def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
     """Yield one row a share of an operation's latencies, all clients merged, with how many operations were slower."""
-    connection = columns.connect()
+    connection = files.connect()
     try:
         for judged in results.runs:
             path = layout.attempt_folder(folder, judged.id) / layout.HISTOGRAMS
-            seen = Observations(histograms=columns.read_histograms(connection, path))
+            seen = Observations(histograms=files.read_histograms(connection, path))
             for phase, operation in dict.fromkeys((one.phase, one.operation) for one in seen.histograms):
                 buckets = latency.merged(seen, phase, operation)
                 total = sum(count for _, count in buckets)

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import EvidenceError
-from assay.evidence.snapshots import Origin, Passed, counter, edges, gauge, number, reading, rise, text_of, texts
+from assay.evidence.snapshots import Counters, Origin, Way, counter, gauge, number, readings, text_of, texts
 from assay.evidence.sources import DEVICE
+from assay.machine.stack import disk_of
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
 
 DISKSTATS = "/proc/diskstats"
@@ -21,25 +22,28 @@ SECTOR_BYTES = 512
 """The unit of the kernel's counters, whatever the device's own sector is (Documentation/admin-guide/iostats.rst)."""
 FIELDS = {
     "read_operations": 0,
-    "read_sectors": 2,
+    "read_bytes": 2,
     "write_operations": 4,
-    "write_sectors": 6,
+    "write_bytes": 6,
     "in_flight": 8,
     "io_ticks": 9,
     "discard_operations": 11,
-    "discard_sectors": 13,
+    "discard_bytes": 13,
     "flushes": 15,
 }
-"""Column of each figure after the device's name; discards since Linux 4.18, flushes since 5.5."""
+"""Column of each figure after the device's name, bytes in sectors; discards since Linux 4.18, flushes since 5.5."""
 DIRECTIONS = {
-    Direction.READ: ("read_sectors", "read_operations"),
-    Direction.WRITE: ("write_sectors", "write_operations"),
-    Direction.DISCARD: ("discard_sectors", "discard_operations"),
+    Direction.READ: ("read_bytes", "read_operations"),
+    Direction.WRITE: ("write_bytes", "write_operations"),
+    Direction.DISCARD: ("discard_bytes", "discard_operations"),
     Direction.FLUSH: (None, "flushes"),
 }
-BYTE_SERIES = {"read_bytes": "read_sectors", "write_bytes": "write_sectors"}
-COUNT_SERIES = {"read_operations": "count", "write_operations": "count", "flushes": "count", "io_ticks": "ms"}
-Counters = Mapping[str, int]
+SERIES = {"read_bytes": "bytes", "write_bytes": "bytes"} | {
+    "read_operations": "count",
+    "write_operations": "count",
+    "flushes": "count",
+    "io_ticks": "ms",
+}
 
 
 def available(host: Host) -> str | None:
@@ -54,31 +58,25 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     found = texts(host.read, (DISKSTATS,))
     if not isinstance(found[DISKSTATS], str):
         found |= texts(host.read, (f"/sys/class/block/{device}/stat" for device in subject.devices))
-    found["disks"] = {device: disk_of(host, device) for device in subject.devices}
+    disks = host.list("/sys/block")
+    found["disks"] = {device: disk_of(device, disks) for device in subject.devices}
     return found
-
-
-def disk_of(host: Host, device: str) -> str:
-    """Return the disk of a partition; the device itself if it is a disk."""
-    if not host.exists(f"/sys/class/block/{device}/partition"):
-        return device
-    disks = (disk for disk in host.list("/sys/block") if device.startswith(disk))
-    return next((disk for disk in disks if host.exists(f"/sys/block/{disk}/{device}")), device)
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
     """Return rungs L8 and L9 in bytes and operations, and time series. Raises EvidenceError on an unknown format."""
     origin = Origin(host=host_name, phase=phase, source=f"block:{DISKSTATS}", layer="block")
-    readings: list[Reading] = []
+    found_readings: list[Reading] = []
     series: list[Series] = []
     missing: dict[str, str] = {} if subject.devices else dict.fromkeys(OBSERVER.gives, "the target has no block device")
     for device in subject.devices:
         rung = Rung.LOWEST_DEVICE if device == subject.devices[-1] else Rung.UPPER_DEVICE
         seen = [(snapshot, found) for snapshot in snapshots if (found := counters_of(snapshot, device)) is not None]
-        readings += readings_of(origin, rung, device, seen)
+        ways = [Way(rung=rung, direction=each, bytes=size, operations=count) for each, (size, count) in DIRECTIONS.items()]
+        found_readings += readings(origin, f"device:{device}", seen, ways)
         series += series_of(origin, device, seen)
         missing |= absent(rung, device, snapshots, [found for _, found in seen])
-    return Evidence(readings=tuple(readings), series=tuple(series), missing=missing)
+    return Evidence(readings=tuple(found_readings), series=tuple(series), missing=missing)
 
 
 def counters_of(snapshot: Snapshot, device: str) -> Counters | None:
@@ -106,30 +104,8 @@ def columns(snapshot: Snapshot, device: str) -> Counters | None:
         return None
     if len(words) < 11:
         raise EvidenceError(f"found {len(words)} figures for {device} in {DISKSTATS}; expected at least 11")
-    return {name: number(words[at], f"{DISKSTATS} of {device}") for name, at in FIELDS.items() if at < len(words)}
-
-
-def readings_of(origin: Origin, rung: Rung, device: str, seen: Sequence[tuple[Snapshot, Counters]]) -> Iterator[Reading]:
-    """Yield the I/O of one device in each direction and span."""
-    found = {snapshot.edge: counters for snapshot, counters in seen}
-    for span, first, last in edges([snapshot for snapshot, _ in seen]):
-        before, after = found[first.edge], found[last.edge]
-        for direction, (sectors, operations) in DIRECTIONS.items():
-            if operations not in before or operations not in after:
-                continue
-            passed = Passed(
-                rung=rung,
-                subject=f"device:{device}",
-                direction=direction,
-                bytes=difference(before, after, sectors, device) * SECTOR_BYTES if sectors else None,
-                operations=difference(before, after, operations, device),
-            )
-            yield reading(origin, span, (first, last), passed)
-
-
-def difference(before: Counters, after: Counters, name: str, device: str) -> int:
-    """Return the increase of one counter. Raises EvidenceError if it fell."""
-    return rise(before[name], after[name], f"{name} of {device}")
+    found = {name: number(words[at], f"{DISKSTATS} of {device}") for name, at in FIELDS.items() if at < len(words)}
+    return {name: value * SECTOR_BYTES if name.endswith("_bytes") else value for name, value in found.items()}
 
 
 def series_of(origin: Origin, device: str, seen: Sequence[tuple[Snapshot, Counters]]) -> Iterator[Series]:
@@ -137,10 +113,7 @@ def series_of(origin: Origin, device: str, seen: Sequence[tuple[Snapshot, Counte
     subject = f"device:{device}"
     if not seen:
         return
-    for metric, name in BYTE_SERIES.items():
-        points = [(snapshot.at_ns, found[name] * SECTOR_BYTES) for snapshot, found in seen]
-        yield counter(origin, subject, metric, "bytes", points)
-    for metric, unit in COUNT_SERIES.items():
+    for metric, unit in SERIES.items():
         if all(metric in found for _, found in seen):
             yield counter(origin, subject, metric, unit, [(snapshot.at_ns, found[metric]) for snapshot, found in seen])
     yield gauge(origin, subject, "in_flight", "count", [(snapshot.at_ns, found["in_flight"]) for snapshot, found in seen])
@@ -160,7 +133,7 @@ OBSERVER = Observer(
     name="block",
     gives=(
         *(f"{rung}.{direction}" for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) for direction in DIRECTIONS),
-        *(f"block.{metric}" for metric in (*BYTE_SERIES, *COUNT_SERIES, "in_flight")),
+        *(f"block.{metric}" for metric in (*SERIES, "in_flight")),
     ),
     sources=(
         Source(keys="L8.flush", words="completed flushes of the upper devices", way=f"Linux 5.5, and {DEVICE}"),

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.evidence.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts
+from assay.machine.stack import disk_of
 from assay.records import Series, Snapshot, Subject
 
 ROOT = "/sys/fs/cgroup"
@@ -87,7 +88,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     """Return throttling, dirty pages and rules over time. Raises EvidenceError on an unknown format or a falling counter."""
     origin = Origin(host=host_name, phase=phase, source=f"cgroup:{ROOT}", layer="cgroup")
     paths = list(dict.fromkeys(path for snapshot in snapshots for path in snapshot.raw if path.startswith(f"{ROOT}/")))
-    named = {name for one in snapshots[:1] for device in subject.devices for name in (device, disk_of(one, device))}
+    named = {name for one in snapshots[:1] for device in subject.devices for name in (device, disk_of(device, disks_of(one)))}
     stats = [path for path in paths if path.endswith(("/cpu.stat", "/memory.stat"))]
     series = [
         *(item for path in stats for item in stat_series(origin, path, snapshots)),
@@ -165,7 +166,7 @@ def rules(snapshot: Snapshot, path: str, device: str) -> dict[str, int]:
     names = names_of(snapshot)
     found: dict[str, int] = {}
     for numbers, *words in (line.split() for line in text.splitlines()):
-        if names.get(numbers) not in (device, disk_of(snapshot, device)):
+        if names.get(numbers) not in (device, disk_of(device, disks_of(snapshot))):
             continue
         if file in THROTTLES:
             found[THROTTLES[file]] = number(words[0], path)
@@ -174,12 +175,10 @@ def rules(snapshot: Snapshot, path: str, device: str) -> dict[str, int]:
     return found
 
 
-def disk_of(snapshot: Snapshot, device: str) -> str:
-    """Return the disk of a partition (rules apply to disks only); the device itself if it is a disk."""
+def disks_of(snapshot: Snapshot) -> Sequence[str]:
+    """Return the host's disks: rules apply to disks only, not to partitions."""
     disks = snapshot.raw.get("disks")
-    if not isinstance(disks, list | tuple) or device in disks:
-        return device
-    return max((disk for disk in disks if device.startswith(disk)), key=len, default=device)
+    return disks if isinstance(disks, list | tuple) else ()
 
 
 def names_of(snapshot: Snapshot) -> dict[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, counter, gauge, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
@@ -25,11 +25,6 @@ HOST_METRICS = (*(f"{kind}_ns" for kind in (*KINDS, "total")), *(f"{kind}_share"
 PROCESS_METRICS = ("user_ns", "system_ns", "run_ns", "run_delay_ns", "busiest_thread_ns")
 Threads = Mapping[str, tuple[int, int, int]]
 """Thread -> CPU time by ticks; CPU time and CPU wait by the scheduler's clock; in ns."""
-
-
-def available(host: Host) -> str | None:
-    """Return why the host's CPU time is invisible; None if it can be read."""
-    return None if host.exists(STAT) else "/proc/stat does not exist: the host's CPU time is invisible"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -154,7 +149,7 @@ OBSERVER = Observer(
     sources=(Source(keys="cpu.*", words="CPU counters of the host", way="/proc/stat and /proc/PID/schedstat (observer cpu)"),),
     watch=Watch.ALWAYS,
     cost="21 µs CPU per look (one process of one thread)",
-    available=available,
+    available=needs_file(STAT, "the host's CPU time is invisible"),
     read=read,
     parse=parse,
     every_s=1.0,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source
-from assay.evidence.snapshots import number, text_of, texts
-from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
+from assay.evidence.snapshots import number, text_of, texts, trial_facts
+from assay.records import FactClass, Snapshot, Subject
 
 CPU = "/sys/devices/system/cpu"
 PIECES = "pieces_ns"
@@ -41,18 +41,11 @@ def read(host: Host, _subject: Subject) -> Mapping[str, object]:
 
 def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
     """Return facts `speed.*` before and after. Raises EvidenceError on an unknown format."""
-    facts: list[Fact] = []
-    for snapshot in snapshots:
-        when = When.AFTER if snapshot.edge is Edge.TRIAL_END else When.BEFORE
-        facts += (
-            Fact(host=host_name, when=when, key=f"speed.{key}", value=value, fact_class=FactClass.NOISE)
-            for key, value in sorted(figures(snapshot).items())
-        )
-    return Evidence(facts=tuple(facts))
+    return Evidence(facts=trial_facts(host_name, snapshots, figures, lambda key: FactClass.NOISE))
 
 
 def figures(snapshot: Snapshot) -> dict[str, str]:
-    """Return the fastest piece of work in ns, throttling counts of all CPUs, their mean clock rate, the governors."""
+    """Return the facts: fastest piece of work in ns, throttling counts of all CPUs, their mean clock rate, the governors."""
     found: dict[str, list[str]] = {}
     for path in snapshot.raw:
         text = text_of(snapshot, path)
@@ -67,7 +60,7 @@ def figures(snapshot: Snapshot) -> dict[str, str]:
     pieces = snapshot.raw.get(PIECES)
     if isinstance(pieces, list | tuple) and pieces:
         facts["piece_ns"] = str(min(pieces))
-    return facts
+    return {f"speed.{key}": value for key, value in facts.items()}
 
 
 OBSERVER = Observer(

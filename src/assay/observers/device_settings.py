@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source, Watch
-from assay.evidence.snapshots import texts
+from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source, Watch, needs_file
+from assay.evidence.snapshots import named_texts, trial_facts
 from assay.evidence.sources import DEVICE
 from assay.machine.host_facts import EACH, active_value, device_files
-from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
+from assay.records import FactClass, Snapshot, Subject
 
 VM = "/proc/sys/vm"
 CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-
-
-def available(host: Host) -> str | None:
-    """Return why device settings are invisible; None if they can be read."""
-    return None if host.exists("/sys/block") else "/sys/block does not exist: device settings are invisible"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -27,31 +22,17 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     files = {f"sysctl.vm.{name}": f"{VM}/{name}" for name in host.list(VM) if name.startswith("dirty")} | {"clock.source": CLOCK}
     for place, device in enumerate(subject.devices):
         files |= {key: path for key, path in device_files(host, f"device.{place}", device).items() if EACH not in key}
-    found = texts(host.read, files.values())
-    names = {f"device.{place}.name": device for place, device in enumerate(subject.devices)}
-    return {key: found[path] for key, path in files.items() if isinstance(found[path], str)} | names
+    return named_texts(host.read, files) | {f"device.{place}.name": device for place, device in enumerate(subject.devices)}
 
 
 def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
     """Return the facts of each snapshot, with the keys and values of `environment`."""
-    return Evidence(
-        facts=tuple(
-            Fact(
-                host=host_name,
-                when=when_of(snapshot),
-                key=key,
-                value=active_value(str(snapshot.raw[key])),
-                fact_class=class_of(key),
-            )
-            for snapshot in snapshots
-            for key in sorted(snapshot.raw)
-        )
-    )
+    return Evidence(facts=trial_facts(host_name, snapshots, settings, class_of))
 
 
-def when_of(snapshot: Snapshot) -> When:
-    """Return before or after the trial."""
-    return When.AFTER if snapshot.edge is Edge.TRIAL_END else When.BEFORE
+def settings(snapshot: Snapshot) -> dict[str, str]:
+    """Return key -> active value of each setting."""
+    return {key: active_value(str(text)) for key, text in snapshot.raw.items()}
 
 
 def class_of(key: str) -> FactClass:
@@ -69,7 +50,7 @@ OBSERVER = Observer(
     ),
     watch=Watch.PASSING,
     cost="0.61 ms CPU per look (one device)",
-    available=available,
+    available=needs_file("/sys/block", "device settings are invisible"),
     read=read,
     parse=parse,
     scope=ObserverScope.TRIAL,

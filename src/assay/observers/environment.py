@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source, Watch
-from assay.evidence.snapshots import text_of, texts
+from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source, Watch, needs_file
+from assay.evidence.snapshots import named_texts, text_of, trial_facts
 from assay.machine import host_facts
 from assay.machine.host_facts import EACH
-from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
+from assay.records import FactClass, Snapshot, Subject
 
 WHOLE = {
     "meminfo": "/proc/meminfo",
@@ -37,11 +37,6 @@ def table() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def available(host: Host) -> str | None:
-    """Return why the environment is invisible; None if it can be read."""
-    return None if host.exists("/proc/cpuinfo") else "/proc/cpuinfo does not exist: the environment is invisible"
-
-
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return {key: text} of the files that exist."""
     files = {**fact_files(host, table()), **WHOLE, **host_facts.cgroup_files(host)}
@@ -49,7 +44,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
         files |= host_facts.device_files(host, f"device.{place}", device)
     for name in subject.interfaces or host_facts.interfaces(host):
         files |= host_facts.interface_files(host, name)
-    raw = contents(host, files)
+    raw = named_texts(host.read, files)
     raw |= {f"device.{place}.name": device for place, device in enumerate(subject.devices)}
     return {**boot_facts(host, str(raw.get("host.boot"))), **raw, **own_versions()}
 
@@ -67,14 +62,8 @@ def own_versions() -> Raw:
 def boot_facts(host: Host, _boot: str) -> Raw:
     """Return the facts that cannot change until the next boot, read once."""
     zone = host.real_path("/etc/localtime").partition("zoneinfo/")[2]
-    found = contents(host, {**fact_files(host, table()["boot"]), **WHOLE_OF_A_BOOT})
+    found = named_texts(host.read, {**fact_files(host, table()["boot"]), **WHOLE_OF_A_BOOT})
     return {**({"clock.time_zone": zone} if zone else {}), **found}
-
-
-def contents(host: Host, files: Mapping[str, str]) -> Raw:
-    """Return {key: text} of the readable files."""
-    found = texts(host.read, files.values())
-    return {key: found[path] for key, path in files.items() if isinstance(found[path], str)}
 
 
 def fact_files(host: Host, chosen: Mapping[str, Any]) -> dict[str, str]:
@@ -96,12 +85,7 @@ def tree_names(host: Host, key: str, path: str) -> tuple[str, ...]:
 
 def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
     """Return the facts before and after the trial."""
-    facts: list[Fact] = []
-    for snapshot in snapshots:
-        when = When.AFTER if snapshot.edge is Edge.TRIAL_END else When.BEFORE
-        pairs = dict(pairs_of(snapshot, subject))
-        facts += (Fact(host=host_name, when=when, key=key, value=pairs[key], fact_class=class_of(key)) for key in sorted(pairs))
-    return Evidence(facts=tuple(facts))
+    return Evidence(facts=trial_facts(host_name, snapshots, lambda look: dict(pairs_of(look, subject)), class_of))
 
 
 def class_of(key: str) -> FactClass:
@@ -145,7 +129,7 @@ OBSERVER = Observer(
     sources=(Source(keys="fact:*", words="facts of the host", way="the observer environment"),),
     watch=Watch.KEPT,
     cost="3.2 ms CPU per look (one device), twice a trial",
-    available=available,
+    available=needs_file("/proc/cpuinfo", "the environment is invisible"),
     read=read,
     parse=parse,
     scope=ObserverScope.TRIAL,

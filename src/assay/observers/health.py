@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source
 from assay.errors import EvidenceError
-from assay.evidence.snapshots import texts
+from assay.evidence.snapshots import named_texts, trial_facts
 from assay.evidence.sources import DEVICE
-from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
+from assay.machine.stack import disk_of
+from assay.records import FactClass, Snapshot, Subject
 
 BLOCK, EXT4, BTRFS, NETWORK = "/sys/block", "/sys/fs/ext4", "/sys/fs/btrfs", "/sys/class/net"
 COUNTERS = ("ioerr_cnt", "iotmo_cnt")
@@ -22,8 +23,8 @@ STATES = (
     "md/sync_action",
     *(f"device/device/{when}_link_{what}" for when in ("current", "max") for what in ("speed", "width")),
 )
-ERRORS = "errors."
-"""Prefix of counter keys after `health.`; all others are states."""
+HEALTH, ERRORS = "health.", "errors."
+"""Prefix of all keys, and of counter keys after it; all others are states."""
 
 
 def available(host: Host) -> str | None:
@@ -38,14 +39,12 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
         files |= device_files(host, place, device)
     for name in subject.interfaces:
         files[f"network.{name}.duplex"] = f"{NETWORK}/{name}/duplex"
-    found = texts(host.read, files.values())
-    return {key: found[path] for key, path in files.items() if isinstance(found[path], str)}
+    return named_texts(host.read, files)
 
 
 def device_files(host: Host, place: int, device: str) -> dict[str, str]:
     """Return the files of one device, its disk and its file system; `place` is its place in the stack, 0 has the file system."""
-    disks = host.list(BLOCK)
-    disk = device if device in disks else max((name for name in disks if device.startswith(name)), key=len, default=device)
+    disk = disk_of(device, host.list(BLOCK))
     found = {f"{ERRORS}{place}.{name}": f"{BLOCK}/{disk}/device/{name}" for name in COUNTERS}
     found |= {f"device.{place}.{name.rpartition('/')[2]}": f"{BLOCK}/{disk}/{name}" for name in STATES}
     found[f"{ERRORS}{place}.ext4"] = f"{EXT4}/{device}/errors_count"
@@ -58,23 +57,19 @@ def device_files(host: Host, place: int, device: str) -> dict[str, str]:
 
 def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
     """Return facts before and after: counters as whole numbers, states as text. Raises EvidenceError on an unknown format."""
-    return Evidence(facts=tuple(fact for snapshot in snapshots for fact in facts_of(host_name, snapshot)))
+    return Evidence(facts=trial_facts(host_name, snapshots, values_of, class_of))
 
 
-def facts_of(host_name: str, snapshot: Snapshot) -> list[Fact]:
-    """Return the facts of one look; a rising counter is noise, a changed state is another environment."""
-    when = When.AFTER if snapshot.edge is Edge.TRIAL_END else When.BEFORE
-    return [
-        Fact(
-            host=host_name,
-            when=when,
-            key=f"health.{key}",
-            value=str(count(text, key)) if key.startswith(ERRORS) else " ".join(text.split()),
-            fact_class=FactClass.NOISE if key.startswith(ERRORS) else FactClass.PERFORMANCE,
-        )
-        for key, text in sorted(snapshot.raw.items())
-        if isinstance(text, str)
-    ]
+def values_of(snapshot: Snapshot) -> dict[str, str]:
+    """Return the facts of one look."""
+    texts = {key: text for key, text in snapshot.raw.items() if isinstance(text, str)}
+    counts = {f"{HEALTH}{key}": str(count(text, key)) for key, text in texts.items() if key.startswith(ERRORS)}
+    return counts | {f"{HEALTH}{key}": " ".join(text.split()) for key, text in texts.items() if not key.startswith(ERRORS)}
+
+
+def class_of(key: str) -> FactClass:
+    """Return the class of a fact: a rising counter is noise, a changed state is another environment."""
+    return FactClass.NOISE if key.startswith(f"{HEALTH}{ERRORS}") else FactClass.PERFORMANCE
 
 
 def count(text: str, key: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source
+from assay.catalogue import Evidence, Host, Observer, Source, needs_assay
 from assay.evidence.snapshots import Origin, gauge
 from assay.machine.stack import rotates
 from assay.records import Series, Snapshot, Subject
@@ -19,11 +19,6 @@ MOST_FILES = 256
 METRICS = ("lowest_byte", "highest_byte")
 FLASH = "no device below the file system is rotational"
 Span = tuple[int, int]
-
-
-def available(host: Host) -> str | None:
-    """Return why FIEMAP cannot be called; None if it can."""
-    return None if host.syscalls is not None else "FIEMAP needs Assay on that host. Install Assay there."
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -80,7 +75,7 @@ OBSERVER = Observer(
     gives=tuple(f"layout.{metric}" for metric in METRICS),
     sources=(Source(keys="layout.*", words="FIEMAP: place of the data files on their device", way="a rotating disk, and root"),),
     cost="16 µs CPU per look (one file on a rotational disk); 0.4 µs CPU per look on other devices",
-    available=available,
+    available=needs_assay("FIEMAP needs Assay"),
     read=read,
     parse=parse,
 )

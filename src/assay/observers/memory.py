@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
 from assay.evidence.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
 
@@ -40,11 +40,6 @@ SOURCES = {
 """Metric -> its file."""
 
 
-def available(host: Host) -> str | None:
-    """Return why the host's memory is invisible; None if it can be read."""
-    return None if host.exists(MEMINFO) else "/proc/meminfo does not exist: the host's memory is invisible"
-
-
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
     """Return the four texts."""
     return texts(host.read, dict.fromkeys(SOURCES.values()))
@@ -52,30 +47,20 @@ def read(host: Host, _subject: Subject) -> Mapping[str, object]:
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
     """Return bytes and counts over time. Raises EvidenceError on an unknown format or a falling counter."""
-    missing = {f"memory.{metric}": reason for metric, path in SOURCES.items() if (reason := why_not(snapshots, path))}
+    origins = {path: Origin(host=host_name, phase=phase, source=f"memory:{path}", layer="memory") for path in SOURCES.values()}
     return Evidence(
         series=(
-            *named_series(Origin(host=host_name, phase=phase, source=f"memory:{MEMINFO}", layer="memory"), GAUGES, snapshots),
-            *named_series(Origin(host=host_name, phase=phase, source=f"memory:{VMSTAT}", layer="memory"), COUNTERS, snapshots),
-            *first_numbers(
-                Origin(host=host_name, phase=phase, source=f"memory:{INODES}", layer="memory"), "inode_cache_objects", snapshots
-            ),
-            *first_numbers(
-                Origin(host=host_name, phase=phase, source=f"memory:{DENTRIES}", layer="memory"), "dentries", snapshots
-            ),
+            *named_series(origins[MEMINFO], MEMINFO, GAUGES, snapshots),
+            *named_series(origins[VMSTAT], VMSTAT, COUNTERS, snapshots),
+            *first_numbers(origins[INODES], INODES, "inode_cache_objects", snapshots),
+            *first_numbers(origins[DENTRIES], DENTRIES, "dentries", snapshots),
         ),
-        missing=missing,
+        missing={f"memory.{metric}": reason for metric, path in SOURCES.items() if (reason := why_not(snapshots, path))},
     )
 
 
-def path_of(origin: Origin) -> str:
-    """Return the file of an origin."""
-    return origin.source.partition(":")[2]
-
-
-def named_series(origin: Origin, metrics: Mapping[str, str], snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+def named_series(origin: Origin, path: str, metrics: Mapping[str, str], snapshots: Sequence[Snapshot]) -> Iterator[Series]:
     """Yield the series of a file of names and numbers, without metrics that this kernel lacks."""
-    path = path_of(origin)
     seen = [(snapshot.at_ns, named_numbers(text, path)) for snapshot in snapshots if (text := text_of(snapshot, path))]
     for metric, name in metrics.items():
         points = [(at, found[name]) for at, found in seen if name in found]
@@ -87,9 +72,8 @@ def named_series(origin: Origin, metrics: Mapping[str, str], snapshots: Sequence
             yield counter(origin, ABSOLUTE, metric, "count", points)
 
 
-def first_numbers(origin: Origin, metric: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+def first_numbers(origin: Origin, path: str, metric: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
     """Yield the first number of a file over time: all allocated objects, in use or not."""
-    path = path_of(origin)
     points = [(snapshot.at_ns, number(text.split()[0], path)) for snapshot in snapshots if (text := text_of(snapshot, path))]
     if points:
         yield gauge(origin, ABSOLUTE, metric, "count", points)
@@ -104,7 +88,7 @@ OBSERVER = Observer(
     ),
     watch=Watch.ALWAYS,
     cost="35 µs CPU per look",
-    available=available,
+    available=needs_file(MEMINFO, "the host's memory is invisible"),
     read=read,
     parse=parse,
     every_s=1.0,

@@ -9,36 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
 from assay.errors import EvidenceError
-from assay.evidence.snapshots import Origin, Passed, counter, edges, number, reading, rise, text_of, texts, why_not
-from assay.records import ABSOLUTE, Direction, Reading, Rung, Series, Snapshot, Subject
+from assay.evidence.snapshots import (
+    INTERFACE_COLUMNS,
+    Counters,
+    Origin,
+    counter,
+    interface_ways,
+    interfaces,
+    paired_numbers,
+    readings,
+    text_of,
+    texts,
+    why_not,
+)
+from assay.records import ABSOLUTE, Reading, Rung, Series, Snapshot, Subject
 
 DEV = "/proc/net/dev"
 SNMP = "/proc/net/snmp"
 SOFTNET = "/proc/net/softnet_stat"
-COLUMNS = {
-    "rx_bytes": 0,
-    "rx_packets": 1,
-    "rx_errors": 2,
-    "rx_drops": 3,
-    "tx_bytes": 8,
-    "tx_packets": 9,
-    "tx_errors": 10,
-    "tx_drops": 11,
-}
-DIRECTIONS = {Direction.READ: ("rx_bytes", "rx_packets"), Direction.WRITE: ("tx_bytes", "tx_packets")}
+KEYS = ("L3.read", "L3.write")
 TCP = {"tcp_sent_segments": "OutSegs", "tcp_retransmitted_segments": "RetransSegs", "tcp_active_opens": "ActiveOpens"}
 QUEUE = {"softnet_dropped": 1, "softnet_squeezed": 2}
 """Columns of softnet_stat: packets dropped by a full queue, polling rounds that ended with work left."""
 LOOPBACK = {"loopback_bytes": "rx_bytes"}
 """Traffic between programs of this machine."""
-SOURCES = {**dict.fromkeys((*COLUMNS, *LOOPBACK), DEV), **dict.fromkeys(TCP, SNMP), **dict.fromkeys(QUEUE, SOFTNET)}
-
-
-def available(host: Host) -> str | None:
-    """Return why interface counters are invisible; None if they can be read."""
-    return None if host.exists(DEV) else "/proc/net/dev does not exist: interface counters are invisible"
+SOURCES = {**dict.fromkeys((*INTERFACE_COLUMNS, *LOOPBACK), DEV), **dict.fromkeys(TCP, SNMP), **dict.fromkeys(QUEUE, SOFTNET)}
 
 
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
@@ -50,79 +47,42 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     """Return rung L3 of each interface, TCP and queue counts of the host. Raises EvidenceError on an unknown format."""
     origin = Origin(host=host_name, phase=phase, source=f"network:{DEV}", layer="network")
     missing = {f"network.{metric}": reason for metric, path in SOURCES.items() if (reason := why_not(snapshots, path))}
-    seen = [(snapshot, interfaces(text)) for snapshot in snapshots if (text := text_of(snapshot, DEV))]
-    readings: list[Reading] = []
+    seen = [(snapshot, interfaces(text, DEV)) for snapshot in snapshots if (text := text_of(snapshot, DEV))]
+    found_readings: list[Reading] = []
     series: list[Series] = []
     for name in subject.interfaces or interface_names(seen):
         rows = [(snapshot, found[name]) for snapshot, found in seen if name in found]
         if len(rows) < len(snapshots):
             reason = f"interface {name} missing in {DEV} at {len(snapshots) - len(rows)} of {len(snapshots)} looks"
-            missing |= {f"L3.{direction}": reason for direction in DIRECTIONS}
-        readings += readings_of(origin, name, rows)
+            missing |= dict.fromkeys(KEYS, reason)
+        found_readings += readings(origin, f"interface:{name}", rows, interface_ways(Rung.CLIENT_NIC))
         if subject.interfaces or any(counters != rows[0][1] for _, counters in rows):
             series += interface_series(origin, name, rows)
     inside = [(snapshot.at_ns, found["lo"]) for snapshot, found in seen if "lo" in found]
     for metric, column in LOOPBACK.items() if inside else ():
         series.append(counter(origin, ABSOLUTE, metric, "bytes", [(at, counters[column]) for at, counters in inside]))
-    return Evidence(readings=tuple(readings), series=(*series, *host_series(origin, snapshots)), missing=missing)
+    return Evidence(readings=tuple(found_readings), series=(*series, *host_series(origin, snapshots)), missing=missing)
 
 
-def interface_names(seen: Sequence[tuple[Snapshot, Mapping[str, Mapping[str, int]]]]) -> tuple[str, ...]:
+def interface_names(seen: Sequence[tuple[Snapshot, Mapping[str, Counters]]]) -> tuple[str, ...]:
     """Return the interfaces of the first look, except the loopback."""
     return tuple(name for name in (seen[0][1] if seen else {}) if name != "lo")
 
 
-def interfaces(text: str) -> dict[str, dict[str, int]]:
-    """Parse the counters of each interface."""
-    found: dict[str, dict[str, int]] = {}
-    for line in text.splitlines()[2:]:
-        name, colon, rest = line.partition(":")
-        words = rest.split()
-        if not colon or len(words) < 12:
-            raise EvidenceError(f"found line {line[:60]!r} in {DEV}; expected an interface with 16 counters")
-        found[name.strip()] = {metric: number(words[column], DEV) for metric, column in COLUMNS.items()}
-    return found
-
-
-def readings_of(origin: Origin, name: str, rows: Sequence[tuple[Snapshot, Mapping[str, int]]]) -> Iterator[Reading]:
-    """Yield the traffic of one interface in each direction and span."""
-    found = {snapshot.edge: counters for snapshot, counters in rows}
-    for span, first, last in edges([snapshot for snapshot, _ in rows]):
-        before, after = found[first.edge], found[last.edge]
-        for direction, (moved, packets) in DIRECTIONS.items():
-            passed = Passed(
-                rung=Rung.CLIENT_NIC,
-                subject=f"interface:{name}",
-                direction=direction,
-                bytes=rise(before[moved], after[moved], f"{moved} of {name}"),
-                operations=rise(before[packets], after[packets], f"{packets} of {name}"),
-            )
-            yield reading(origin, span, (first, last), passed)
-
-
-def interface_series(origin: Origin, name: str, rows: Sequence[tuple[Snapshot, Mapping[str, int]]]) -> Iterator[Series]:
+def interface_series(origin: Origin, name: str, rows: Sequence[tuple[Snapshot, Counters]]) -> Iterator[Series]:
     """Yield bytes, packets, errors and drops of one interface over time."""
-    for metric in COLUMNS if rows else ():
+    for metric in INTERFACE_COLUMNS if rows else ():
         unit = "bytes" if metric.endswith("_bytes") else "count"
         yield counter(origin, f"interface:{name}", metric, unit, [(snapshot.at_ns, found[metric]) for snapshot, found in rows])
 
 
 def host_series(origin: Origin, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
     """Yield TCP segments sent and retransmitted, and drops of the receive queues, of the whole host."""
-    tcp = [(snapshot.at_ns, tcp_counters(text)) for snapshot in snapshots if (text := text_of(snapshot, SNMP))]
+    tcp = [(one.at_ns, paired_numbers(text, "Tcp:", TCP, SNMP)) for one in snapshots if (text := text_of(one, SNMP))]
     queues = [(snapshot.at_ns, queue_counters(text)) for snapshot in snapshots if (text := text_of(snapshot, SOFTNET))]
     for metrics, seen in ((TCP, tcp), (QUEUE, queues)):
         for metric in metrics if seen else ():
             yield counter(origin, ABSOLUTE, metric, "count", [(at, found[metric]) for at, found in seen])
-
-
-def tcp_counters(text: str) -> dict[str, int]:
-    """Parse the TCP counters: one line of names, one of numbers."""
-    rows = [line.split()[1:] for line in text.splitlines() if line.startswith("Tcp:")]
-    found = dict(zip(*rows, strict=True)) if len(rows) == 2 else {}
-    if not set(TCP.values()) <= set(found):
-        raise EvidenceError(f"found no {', '.join(TCP.values())} in {SNMP}; expected them in its two Tcp lines")
-    return {metric: number(found[name], SNMP) for metric, name in TCP.items()}
 
 
 def queue_counters(text: str) -> dict[str, int]:
@@ -136,14 +96,14 @@ def queue_counters(text: str) -> dict[str, int]:
 
 OBSERVER = Observer(
     name="network",
-    gives=("L3.read", "L3.write", *(f"network.{metric}" for metric in SOURCES)),
+    gives=(*KEYS, *(f"network.{metric}" for metric in SOURCES)),
     sources=(
         Source(keys="L3.*", words="bytes of the network interfaces", way="/proc/net/dev of the load's network namespace"),
         Source(keys="network.*", words="TCP and interfaces of the host", way="/proc/net of the load's network namespace"),
     ),
     watch=Watch.ALWAYS,
     cost="24 µs CPU per look",
-    available=available,
+    available=needs_file(DEV, "interface counters are invisible"),
     read=read,
     parse=parse,
     every_s=1.0,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_assay
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge
 from assay.records import Fact, FactClass, Series, Snapshot, Subject, When
@@ -23,11 +23,6 @@ CACHE_METRICS = ("cached_bytes", "dirty_bytes", "writeback_bytes", "evicted_byte
 EXTENT_METRICS = ("hole_bytes", "unwritten_bytes", "allocated_bytes", "mapped_bytes", "encoded_bytes", "file_bytes")
 SOURCES = {"page_cache": "page_cache:cachestat(2)", "extents": "page_cache:FIEMAP"}
 METRICS = {"page_cache": CACHE_METRICS, "extents": EXTENT_METRICS}
-
-
-def available(host: Host) -> str | None:
-    """Return why the system calls cannot be used; None if they can. An old kernel shows as missing evidence."""
-    return None if host.syscalls is not None else "cachestat(2) and FIEMAP need Assay on that host. Install Assay there."
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -159,7 +154,7 @@ OBSERVER = Observer(
     ),
     watch=Watch.ALWAYS,
     cost="23 µs CPU per look (one file)",
-    available=available,
+    available=needs_assay("cachestat(2) and FIEMAP need Assay"),
     read=read,
     parse=parse,
 )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source
+from assay.catalogue import Evidence, Host, Observer, Source, needs_file
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge, named_numbers, number, text_of, texts
+from assay.machine.stack import disk_of
 from assay.records import ABSOLUTE, Edge, Series, Snapshot, Subject
 
 SOFTIRQS = "/proc/softirqs"
@@ -28,27 +29,17 @@ METRICS = (
 Points = list[tuple[int, float]]
 
 
-def available(host: Host) -> str | None:
-    """Return why the placement is invisible; None if it can be read."""
-    return None if host.exists(SOFTIRQS) else "/proc/softirqs does not exist: the placement of kernel work is invisible"
-
-
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the texts, and the number of queues of each disk."""
     nodes = [name for name in host.list(NODES) if name[:4] == "node" and name[4:].isdigit()]
-    disks = {device: disk_of(host, device) for device in subject.devices}
+    known = host.list("/sys/block")
+    disks = {device: disk_of(device, known) for device in subject.devices}
     paths = [SOFTIRQS, *(f"{NODES}/{node}/{file}" for node in nodes for file in ("numastat", "cpulist"))]
     paths += [f"/sys/block/{disk}/device/{up}numa_node" for disk in disks.values() for up in ("", "device/")]
     if len(nodes) > 1:
         paths += [f"/proc/{pid}/task/{task}/stat" for pid in subject.pids for task in host.list(f"/proc/{pid}/task")]
     queues = {device: len(host.list(f"/sys/block/{disk}/mq")) for device, disk in disks.items()}
     return texts(host.read, paths) | {"queues": queues, "disks": disks}
-
-
-def disk_of(host: Host, device: str) -> str:
-    """Return the disk of a partition; the device itself if it is a disk."""
-    disks = host.list("/sys/block")
-    return device if device in disks else max((disk for disk in disks if device.startswith(disk)), key=len, default=device)
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
@@ -149,7 +140,7 @@ OBSERVER = Observer(
         ),
     ),
     cost="38 µs CPU per look (two CPUs, one node, one disk)",
-    available=available,
+    available=needs_file(SOFTIRQS, "the placement of kernel work is invisible"),
     read=read,
     parse=parse,
 )

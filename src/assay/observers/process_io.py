@@ -10,28 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source
+from assay.catalogue import Evidence, Host, Observer, Source, needs_file
 from assay.errors import EvidenceError
-from assay.evidence.snapshots import Origin, Passed, counter, edges, named_numbers, reading, rise, text_of, texts, why_not
+from assay.evidence.snapshots import Counters, Origin, counter, named_numbers, process_ways, readings, text_of, texts, why_not
 from assay.evidence.sources import PROCESS
-from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
+from assay.records import Rung, Series, Snapshot, Subject
 
-PAGE_BYTES = 4096
-"""The kernel counts whole pages: one byte at each end of a transfer may count as a page."""
 KEYS = ("L1.read", "L1.write", "L2.read", "L2.write")
-COUNTERS = (
-    (Rung.SYSCALL, Direction.READ, "rchar", "syscr", 0),
-    (Rung.SYSCALL, Direction.WRITE, "wchar", "syscw", 0),
-    (Rung.CLIENT_CACHE, Direction.READ, "read_bytes", None, PAGE_BYTES),
-    (Rung.CLIENT_CACHE, Direction.WRITE, "write_bytes", None, PAGE_BYTES),
-)
-"""Rung, direction, counter of bytes, counter of calls, uncertainty in bytes."""
+WAYS = process_ways(Rung.SYSCALL, Rung.CLIENT_CACHE)
 SERIES = ("read_bytes", "write_bytes", "cancelled_write_bytes")
-
-
-def available(host: Host) -> str | None:
-    """Return why I/O accounting is missing; None if it exists."""
-    return None if host.exists("/proc/self/io") else "/proc/PID/io does not exist. Use a kernel with CONFIG_TASK_IO_ACCOUNTING."
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -45,9 +32,10 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     refused = [reason for pid in subject.pids if (reason := why_not(snapshots, path_of(pid)))]
     if not subject.pids:
         refused = ["the load has no process"]
+    looks = {pid: [(snapshot, found) for snapshot in snapshots if (found := counters_of(snapshot, pid))] for pid in subject.pids}
     return Evidence(
-        readings=tuple(item for pid in subject.pids for item in readings_of(origin, pid, snapshots)),
-        series=tuple(item for pid in subject.pids for item in series_of(origin, pid, snapshots)),
+        readings=tuple(item for pid, seen in looks.items() for item in readings(origin, f"pid:{pid}", seen, WAYS)),
+        series=tuple(item for pid, seen in looks.items() for item in series_of(origin, pid, seen)),
         missing=dict.fromkeys(KEYS, "; ".join(refused)) if refused else {},
     )
 
@@ -57,41 +45,22 @@ def path_of(pid: int) -> str:
     return f"/proc/{pid}/io"
 
 
-def counters_of(snapshot: Snapshot, pid: int) -> Mapping[str, int] | None:
+def counters_of(snapshot: Snapshot, pid: int) -> Counters | None:
     """Return the counters of one process; None if unreadable. Raises EvidenceError if one is missing."""
     text = text_of(snapshot, path_of(pid))
     if text is None:
         return None
     found = named_numbers(text, path_of(pid))
-    wanted = {name for row in COUNTERS for name in row[2:4] if name} | set(SERIES)
+    wanted = {name for way in WAYS for name in (way.bytes, way.operations) if name} | set(SERIES)
     if wanted - set(found):
         raise EvidenceError(f"found no {', '.join(sorted(wanted - set(found)))} in {path_of(pid)}; expected it there")
     return found
 
 
-def readings_of(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> Iterator[Reading]:
-    """Yield the I/O of one process in each complete span."""
-    for span, first, last in edges(snapshots):
-        before, after = counters_of(first, pid), counters_of(last, pid)
-        if before is None or after is None:
-            continue
-        for rung, direction, moved, calls, uncertainty in COUNTERS:
-            passed = Passed(
-                rung=rung,
-                subject=f"pid:{pid}",
-                direction=direction,
-                bytes=rise(before[moved], after[moved], f"{moved} of process {pid}"),
-                operations=rise(before[calls], after[calls], f"{calls} of process {pid}") if calls else None,
-                uncertainty_bytes=uncertainty,
-            )
-            yield reading(origin, span, (first, last), passed)
-
-
-def series_of(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+def series_of(origin: Origin, pid: int, seen: Sequence[tuple[Snapshot, Counters]]) -> Iterator[Series]:
     """Yield the bytes of one process over time."""
-    seen = [(snapshot.at_ns, found) for snapshot in snapshots if (found := counters_of(snapshot, pid)) is not None]
     for metric in SERIES if seen else ():
-        yield counter(origin, f"pid:{pid}", metric, "bytes", [(at, found[metric]) for at, found in seen])
+        yield counter(origin, f"pid:{pid}", metric, "bytes", [(snapshot.at_ns, found[metric]) for snapshot, found in seen])
 
 
 OBSERVER = Observer(
@@ -105,7 +74,7 @@ OBSERVER = Observer(
         Source(keys="process.*", words="process counters over time", way=PROCESS),
     ),
     cost="3.7 µs CPU per look (one process)",
-    available=available,
+    available=needs_file("/proc/self/io", "bytes of processes are invisible. Use a kernel with CONFIG_TASK_IO_ACCOUNTING."),
     read=read,
     parse=parse,
     every_s=1.0,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
 from assay.evidence.process_table import (
     INIT,
     KERNEL_THREAD,
@@ -32,11 +32,6 @@ MOST_NAMED = 8
 UNCERTAIN_NS = 2 * TICK_NS
 """User and system time are rounded down to a tick, so this much of a rise may be older."""
 UNITS = dict.fromkeys(("cpu_ns", "sure_cpu_ns", "kernel_cpu_ns", "own_cpu_ns"), "ns") | dict.fromkeys(NOTHING, "bytes")
-
-
-def available(host: Host) -> str | None:
-    """Return why processes are invisible; None if they can be read."""
-    return None if host.exists(SELF) else "/proc/self/stat does not exist: processes are invisible"
 
 
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
@@ -104,8 +99,8 @@ def rise(pid: int, now: Process, before: Look, gone: Sequence[Process]) -> dict[
     was = before.get(pid)
     past = [was, *gone] if was and was.started == now.started else []
     cpu = max(0, now.cpu_ns - sum(one.cpu_ns for one in past))
-    moved = {way: max(0, (getattr(now, way) or 0) - sum(getattr(one, way) or 0 for one in past)) for way in NOTHING}
-    return {"cpu_ns": cpu, "sure_cpu_ns": max(0, cpu - UNCERTAIN_NS), **moved}
+    passed = {way: max(0, (getattr(now, way) or 0) - sum(getattr(one, way) or 0 for one in past)) for way in NOTHING}
+    return {"cpu_ns": cpu, "sure_cpu_ns": max(0, cpu - UNCERTAIN_NS), **passed}
 
 
 def count(totals: dict[str, int], risen: Mapping[str, int], kind: str) -> None:
@@ -138,7 +133,7 @@ OBSERVER = Observer(
     ),
     watch=Watch.ALWAYS,
     cost="1.0 ms CPU per look (125 processes, 80 of them kernel threads)",
-    available=available,
+    available=needs_file(SELF, "processes are invisible"),
     read=read,
     parse=parse,
 )

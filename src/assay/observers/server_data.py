@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_assay
 from assay.errors import AssayError
 from assay.evidence.snapshots import Origin, counter, gauge
 from assay.evidence.sources import SERVER
@@ -22,11 +22,6 @@ REQUESTS = "requests"
 METRICS = (*PAGES.values(), SIZE, REQUESTS)
 LONGEST_S = 5.0
 """Time limit of the command `server.requests`."""
-
-
-def available(host: Host) -> str | None:
-    """Return why cachestat(2) cannot be called; None if it can."""
-    return None if host.syscalls is not None else "cachestat(2) needs Assay on that host. Install Assay there."
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -119,7 +114,7 @@ OBSERVER = Observer(
     ),
     watch=Watch.SERVER,
     cost="9.2 µs CPU per look (one file), plus the command server.requests",
-    available=available,
+    available=needs_assay("cachestat(2) needs Assay"),
     read=read,
     parse=parse,
 )

@@ -10,15 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
-from assay.errors import EvidenceError
-from assay.evidence.snapshots import Origin, Passed, counter, edges, number, reading, rise, text_of, texts, why_not
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
+from assay.evidence.snapshots import (
+    Origin,
+    counter,
+    interface_ways,
+    interfaces,
+    paired_numbers,
+    readings,
+    text_of,
+    texts,
+    why_not,
+)
 from assay.evidence.sources import SERVER
 from assay.machine.server import LOOPBACK, pids, shares_network
-from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
+from assay.records import Reading, Rung, Series, Snapshot, Subject
 
-DIRECTIONS = {Direction.READ: (0, 1), Direction.WRITE: (8, 9)}
-"""Columns of bytes and packets of /proc/net/dev."""
 TCP = {"sent_segments": "OutSegs", "retransmitted_segments": "RetransSegs", "accepted_connections": "PassiveOpens"}
 NEEDLESS = {"needless_segments": "TCPDSACKRecv"}
 """Segments retransmitted although they had arrived, as reported by the receiver (RFC 2883): acknowledged late, not lost."""
@@ -27,11 +34,6 @@ EVIDENCE = (*KEYS, *(f"server.{metric}" for metric in (*TCP, *NEEDLESS)))
 FILES = ("dev", "snmp")
 EXTENDED = "netstat"
 HEADS = {"snmp": "Tcp:", EXTENDED: "TcpExt:"}
-
-
-def available(host: Host) -> str | None:
-    """Return why interface counters are invisible; None if they can be read."""
-    return None if host.exists("/proc/net/dev") else "/proc/net/dev does not exist: interface counters are invisible"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -64,47 +66,22 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
 
 
 def readings_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Reading]:
-    """Yield the traffic of each interface in each direction and span."""
-    for span, first, last in edges(seen):
-        before, after = interfaces(first), interfaces(last)
-        for name in sorted(before.keys() & after.keys()):
-            for direction, (moved, packets) in DIRECTIONS.items():
-                passed = Passed(
-                    rung=Rung.SERVER_NIC,
-                    subject=f"interface:{name}",
-                    direction=direction,
-                    bytes=rise(before[name][moved], after[name][moved], f"bytes of {name}"),
-                    operations=rise(before[name][packets], after[name][packets], f"packets of {name}"),
-                )
-                yield reading(origin, span, (first, last), passed)
-
-
-def interfaces(snapshot: Snapshot) -> dict[str, list[int]]:
-    """Return the counters of the interfaces that clients use."""
-    found: dict[str, list[int]] = {}
-    for line in (text_of(snapshot, "dev") or "").splitlines()[2:]:
-        name, colon, rest = line.partition(":")
-        if not colon or len(rest.split()) < 12:
-            raise EvidenceError(f"found line {line[:60]!r} in net/dev; expected an interface with 16 counters")
-        found[name.strip()] = [number(word, "net/dev") for word in rest.split()]
-    own = snapshot.raw.get("own") is True
-    return {name: counters for name, counters in found.items() if (name == LOOPBACK) is own}
+    """Yield the traffic of each interface that clients use, in each direction and span."""
+    looks = [(snapshot, interfaces(text_of(snapshot, "dev") or "", "net/dev")) for snapshot in seen]
+    for name in sorted({name for _, found in looks for name in found}):
+        rows = [
+            (one, found[name]) for one, found in looks if name in found and (name == LOOPBACK) is (one.raw.get("own") is True)
+        ]
+        yield from readings(origin, f"interface:{name}", rows, interface_ways(Rung.SERVER_NIC))
 
 
 def series_of(origin: Origin, seen: Sequence[Snapshot], file: str, names: Mapping[str, str]) -> Iterator[Series]:
     """Yield the TCP counters of one file since the first look: segments sent and retransmitted, accepted connections."""
-    points = [(snapshot.at_ns, tcp(text_of(snapshot, file) or "", file, names)) for snapshot in seen]
+    points = [
+        (snapshot.at_ns, paired_numbers(text_of(snapshot, file) or "", HEADS[file], names, f"net/{file}")) for snapshot in seen
+    ]
     for metric in names:
         yield counter(origin, "server", metric, "count", [(at, found[metric]) for at, found in points])
-
-
-def tcp(text: str, file: str, names: Mapping[str, str]) -> dict[str, int]:
-    """Parse the TCP counters of a file: one line of names, one of numbers."""
-    rows = [line.split()[1:] for line in text.splitlines() if line.startswith(HEADS[file])]
-    found = dict(zip(*rows, strict=True)) if len(rows) == 2 else {}
-    if not set(names.values()) <= set(found):
-        raise EvidenceError(f"found no {', '.join(names.values())} in net/{file}; expected them in its two {HEADS[file]} lines")
-    return {metric: number(found[name], f"net/{file}") for metric, name in names.items()}
 
 
 OBSERVER = Observer(
@@ -113,7 +90,7 @@ OBSERVER = Observer(
     sources=(Source(keys="L4.*", words="bytes of the server's network interfaces", way=SERVER),),
     watch=Watch.SERVER,
     cost="94 µs CPU per look",
-    available=available,
+    available=needs_file("/proc/net/dev", "interface counters are invisible"),
     read=read,
     parse=parse,
 )

@@ -14,33 +14,32 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, Source, Watch
-from assay.evidence.snapshots import Origin, Passed, counter, edges, gauge, named_numbers, number, reading, rise, text_of, texts
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
+from assay.evidence.snapshots import (
+    Counters,
+    Origin,
+    counter,
+    gauge,
+    named_numbers,
+    number,
+    process_ways,
+    readings,
+    rise,
+    text_of,
+    texts,
+)
 from assay.evidence.sources import SERVER
 from assay.machine.server import pids
-from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
+from assay.records import Rung, Series, Snapshot, Subject
 
-PAGE_BYTES = 4096
-"""The kernel counts whole pages, as in rung L2."""
-MOVED = (
-    (Rung.SERVER_PROCESS, Direction.READ, "rchar", "syscr", 0),
-    (Rung.SERVER_PROCESS, Direction.WRITE, "wchar", "syscw", 0),
-    (Rung.SERVER_CACHE, Direction.READ, "read_bytes", None, PAGE_BYTES),
-    (Rung.SERVER_CACHE, Direction.WRITE, "write_bytes", None, PAGE_BYTES),
-)
+WAYS = process_ways(Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
 COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 KEYS = ("L5.read", "L5.write", "L6.read", "L6.write")
 METRICS = ("run_ns", "busiest_thread_ns", "cpus", "processes")
 SUBJECT = "server"
 GONE = tuple(map(os.strerror, (errno.ENOENT, errno.ESRCH)))
-Amounts = Mapping[str, int]
-Account = tuple[int, Amounts]
+Account = tuple[int, Counters]
 """The parent of a process, and its counters."""
-
-
-def available(host: Host) -> str | None:
-    """Return why I/O accounting is missing; None if it exists."""
-    return None if host.exists("/proc/self/io") else "/proc/PID/io does not exist. Use a kernel with CONFIG_TASK_IO_ACCOUNTING."
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -62,8 +61,8 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     if refused:
         return Evidence(missing=dict.fromkeys((*KEYS, *(f"server.{metric}" for metric in METRICS)), refused))
     origin = Origin(host=host_name, phase=phase, source="server_process:/proc/PID/io", layer="server")
-    sums = since_first([processes_of(one) for one in seen])
-    return Evidence(readings=tuple(readings_of(origin, seen, sums)), series=tuple(series_of(origin, seen)))
+    looks = list(zip(seen, since_first([processes_of(one) for one in seen]), strict=True))
+    return Evidence(readings=tuple(readings(origin, SUBJECT, looks, WAYS)), series=tuple(series_of(origin, seen)))
 
 
 def why_not(snapshots: Sequence[Snapshot], seen: Sequence[Snapshot]) -> str | None:
@@ -138,23 +137,6 @@ def lost_accounts(before: Mapping[int, Account], after: Mapping[int, Account]) -
             yield from gone
 
 
-def readings_of(origin: Origin, seen: Sequence[Snapshot], sums: Sequence[Amounts]) -> Iterator[Reading]:
-    """Yield the I/O of all processes together in each span."""
-    at = {snapshot.edge: total for snapshot, total in zip(seen, sums, strict=True)}
-    for span, first, last in edges(seen):
-        before, after = at[first.edge], at[last.edge]
-        for rung, direction, moved_name, calls, uncertainty in MOVED:
-            passed = Passed(
-                rung=rung,
-                subject=SUBJECT,
-                direction=direction,
-                bytes=rise(before[moved_name], after[moved_name], moved_name),
-                operations=rise(before[calls], after[calls], calls) if calls else None,
-                uncertainty_bytes=uncertainty,
-            )
-            yield reading(origin, span, (first, last), passed)
-
-
 def series_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
     """Yield the CPU time of all threads, CPU time and wait of the busiest, usable CPUs, and the number of processes."""
     threads = [threads_of(snapshot) for snapshot in seen]
@@ -201,7 +183,7 @@ OBSERVER = Observer(
     ),
     watch=Watch.SERVER,
     cost="28 µs CPU per look (one process of one thread)",
-    available=available,
+    available=needs_file("/proc/self/io", "bytes of processes are invisible. Use a kernel with CONFIG_TASK_IO_ACCOUNTING."),
     read=read,
     parse=parse,
     every_s=1.0,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, Printed, calls, halves, lines, printed, values
+from assay.catalogue.printed import KIB, Printed, lines, power, printed, prints, reads
 
 EXPECTED = "the CSV line (formats 1.97 and 1.98) or the screen output of bonnie++, with a figure that is not +++++"
 CSV = re.compile(r"1\.9[78],(?:[^,]{0,200},){45,51}[^,]{0,40}")
@@ -21,12 +21,6 @@ SCREEN_IO = re.compile(r".{0,20}\s(\d+[KMGT]?) (.{9}) (.{9}) (.{9}) (.{9}) (.{9}
 STARTED = re.compile(r"[^,]{0,20}(?:,[^,]{0,200}){30}.*")
 """A CSV line, complete or not, recognised by its commas."""
 LATENCY = {"us": 1e3, "ms": 1e6, "s": 1e9}
-SUFFIXES = {"": 1, "k": KIB, "m": KIB**2, "g": KIB**3, "t": KIB**4}
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of bonnie++."""
-    return calls(argv, "bonnie++") and any(CSV.fullmatch(row) or row.startswith("Version ") for row in lines(output))
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -79,13 +73,12 @@ def _rate(operation: str, cell: str, unit: int) -> Iterator[tuple[str, Printed]]
     if operation in ("seek", *FILES):
         yield f"{operation}.ops_per_s", printed(cell)
     else:
-        yield f"{operation}.bytes_per_s", printed(number, unit * SUFFIXES[cell[len(number) :].lower()])
+        yield f"{operation}.bytes_per_s", printed(number, unit * power(cell[len(number) :]))
 
 
 PARSER = Parser(
     name="bonnie",
     programs=("bonnie++",),
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
+    recognises=prints(("bonnie++",), CSV, re.compile(r"Version .*")),
+    **reads(_figures, EXPECTED),
 )

@@ -10,21 +10,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, Printed, calls, exact, halves, lines, option, printed, values
+from assay.catalogue.printed import SECOND, Printed, both_sides, exact, lines, option, power, printed, prints, reads
 
 EXPECTED = "dd's lines with records and with bytes copied (not with status=none or status=noxfer)"
 RECORDS = re.compile(r"\s*\d+\+\d+\s.*")
 GNU = re.compile(r"(\d+)\s.{1,150}?, ([\d.,e+-]{1,40}) s, ([\d.,]{1,40}) ([kMGTPEZYRQ]?)B/s")
 BUSYBOX = re.compile(r"(\d+) bytes \([\d.]+[KMGTPEZY]?B\) copied, ([\d.]+) seconds, ([\d.]+)([KMGTPEZY]?)B/s")
 FORMS = ((GNU, 1000), (BUSYBOX, 1024))
-PREFIXES = " kMGTPEZYRQ"
 NO_SOURCE = ("/dev/zero", "/dev/urandom", "/dev/random")
 NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of dd with its record lines."""
-    return calls(argv, "dd") and any(RECORDS.fullmatch(line) for line in lines(output))
 
 
 def operations(argv: Sequence[str]) -> tuple[str, ...]:
@@ -54,17 +48,8 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
 
 def _copy_figures(match: re.Match[str], base: int) -> Iterator[tuple[str, Printed]]:
     amount, seconds = exact(int(match[1])), printed(match[2], SECOND)
-    rate = printed(match[3], base ** PREFIXES.index(match[4].replace("K", "k") or " "))
-    for side in ("read", "write"):
-        yield f"{side}.bytes", amount
-        yield f"{side}.elapsed_ns", seconds
-        yield f"{side}.bytes_per_s", rate
+    rate = printed(match[3], power(match[4], base))
+    yield from both_sides(bytes=amount, elapsed_ns=seconds, bytes_per_s=rate)
 
 
-PARSER = Parser(
-    name="dd",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
-    operations=operations,
-)
+PARSER = Parser(name="dd", recognises=prints(("dd",), RECORDS), **reads(_figures, EXPECTED), operations=operations)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, Printed, calls, exact, halves, last_run, lines, option, printed, values
+from assay.catalogue.printed import MIB, Printed, calls, exact, last_run, lines, option, prints, reads, truncated
 
 EXPECTED = "elbencho's table with FIRST DONE and LAST DONE, or the content of its --csvfile or --jsonfile"
 PHASES = {"WRITE": "write", "READ": "read", "STAT": "stat", "STATDIRS": "stat_dir", "MKDIRS": "mkdir", "RMFILES": "unlink"} | {
@@ -27,11 +27,6 @@ LATENCY = re.compile(r"\s+(?:IO|Ent|File|Files|Dirs) latency\s+: \[ min=(\d+)us 
 SIZES = {"MiB/s": MIB, "MB/s": 10**6}
 ENTRIES = {"write": "create"}
 """Operation of the files per second of a phase, if it is not the phase itself."""
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of elbencho."""
-    return calls(argv, "elbencho") and any(sign in output for sign in ("LAST DONE", '"last_done"', "time ms [last]"))
 
 
 def result_file(argv: Sequence[str]) -> str | None:
@@ -99,16 +94,16 @@ def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[
     time = next((cells[name] for name in ("Elapsed time", "time ms", "elapsed_time_ms") if name in cells), None)
     if operation is None or time is None:
         return
-    elapsed = {"elapsed_ns": _cut(time, 1e6)} if int(time) else {}
-    moved = dict(_data_figures(cells, " write" if "MiB/s write" in cells or "MB/s write" in cells else ""))
-    if moved or operation in ("write", "read"):
-        yield operation, {**elapsed, **moved}
+    elapsed = {"elapsed_ns": truncated(time, 1e6)} if int(time) else {}
+    data = dict(_data_figures(cells, " write" if "MiB/s write" in cells or "MB/s write" in cells else ""))
+    if data or operation in ("write", "read"):
+        yield operation, {**elapsed, **data}
     if phase.startswith("RWMIX"):
         yield "read", {**elapsed, **dict(_data_figures(cells, " read"))}
     entries = next((cells[name] for name in ("Files/s", "Dirs/s", "entries/s") if name in cells), None)
     count = next((cells[name] for name in ("Files total", "Dirs total", "entries") if name in cells), None)
     if entries is not None and count is not None and operation != "read":
-        yield ENTRIES.get(operation, operation), {**elapsed, "ops_per_s": _cut(entries), "count": exact(int(count))}
+        yield ENTRIES.get(operation, operation), {**elapsed, "ops_per_s": truncated(entries), "count": exact(int(count))}
 
 
 def _data_figures(cells: Mapping[str, str], side: str) -> Iterator[tuple[str, Printed]]:
@@ -121,18 +116,12 @@ def _data_figures(cells: Mapping[str, str], side: str) -> Iterator[tuple[str, Pr
         ("max us", "latency_max_ns", 1e3),
     ):
         if key in cells:
-            yield name, exact(int(cells[key])) if key == "bytes" else _cut(cells[key], size)
-
-
-def _cut(text: str, size: float = 1) -> Printed:
-    """Return a truncated whole number: the true value is up to one unit higher."""
-    return Printed(value=printed(text, size).value, half=float(size))
+            yield name, exact(int(cells[key])) if key == "bytes" else truncated(cells[key], size)
 
 
 PARSER = Parser(
     name="elbencho",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
+    recognises=prints(("elbencho",), "LAST DONE", '"last_done"', "time ms [last]"),
+    **reads(_figures, EXPECTED),
     result_file=result_file,
 )

@@ -17,19 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.fio_groups import Manner, named_groups
-from assay.catalogue.printed import calls, file_option
+from assay.catalogue.printed import FIO_PERCENTILES, Manner, file_option, fio_groups, json_number, prints
 from assay.errors import EvidenceError
 
-PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 LONGEST = 1 << 26
 """Characters of output that are parsed: a json+ report of hundreds of jobs is smaller."""
 Row = Mapping[str, Any]
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for JSON output of fio."""
-    return calls(argv, "fio") and '"fio version"' in output
 
 
 def parse(text: str) -> Mapping[str, float]:
@@ -79,7 +72,7 @@ def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, 
             options = {**report.get("global options", {}), **job.get("job options", {})}
             pattern = options.get("rw", options.get("readwrite", ""))
             manners.setdefault(group, Manner(pattern=str(pattern), engine=str(options.get("ioengine", ""))))
-    names = named_groups(side, manners)
+    names = fio_groups(side, manners)
     yield from ((names[group], rows, manners[group]) for group, rows in busy.items())
 
 
@@ -122,15 +115,15 @@ def _percentiles(latencies: Sequence[Row]) -> Iterator[tuple[str, float]]:
     if len(latencies) == 1:
         percentiles = latencies[0].get("percentile", {})
         for text, figure in percentiles.items():
-            if float(text) in PERCENTILES:
-                yield f"latency_{PERCENTILES[float(text)]}_ns", _number(figure)
+            if float(text) in FIO_PERCENTILES:
+                yield f"latency_{FIO_PERCENTILES[float(text)]}_ns", _number(figure)
         return
     if not all("bins" in latency for latency in latencies):
         return
     bins: Counter[int] = Counter()
     for latency in latencies:
         bins.update({int(value): _whole(count) for value, count in latency["bins"].items()})
-    for percent, name in PERCENTILES.items():
+    for percent, name in FIO_PERCENTILES.items():
         yield f"latency_{name}_ns", _at(bins, percent)
 
 
@@ -146,9 +139,10 @@ def _at(bins: Mapping[int, int], percent: float) -> float:
 
 def _number(value: object) -> float:
     """Return a finite, non-negative number that is not a boolean."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    number = json_number(value)
+    if not math.isfinite(number) or number < 0:
         raise ValueError(f"{value!r} as a number")
-    return float(value)
+    return number
 
 
 def _whole(value: object) -> int:
@@ -163,7 +157,7 @@ def resolution(text: str) -> Mapping[str, float]:
 
 PARSER = Parser(
     name="fio_json",
-    recognises=recognises,
+    recognises=prints(("fio",), '"fio version"'),
     parse=parse,
     resolution=resolution,
     result_file=file_option("fio", "--output"),

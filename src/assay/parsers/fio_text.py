@@ -11,8 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.catalogue import Parser
-from assay.catalogue.fio_groups import Manner, named_groups
-from assay.catalogue.printed import Printed, calls, exact, file_option, halves, lines, printed, total, values
+from assay.catalogue.printed import (
+    FIO_PERCENTILES,
+    Manner,
+    Printed,
+    exact,
+    file_option,
+    fio_groups,
+    lines,
+    power,
+    printed,
+    prints,
+    reads,
+    total,
+)
 
 EXPECTED = "fio 3's report with its lines READ: or WRITE: of each status group (or --output-format=json)"
 NUMBER = r"(\d[\d.]{0,30})([KMGTPEkmgtpe]?i?)"
@@ -27,7 +39,6 @@ CENTILES = re.compile(r"\s+c?lat percentiles \((nsec|usec|msec)\):")
 CENTILE = re.compile(r"(\d{1,2}\.\d\d)th=\[\s{0,12}(\d{1,18})\]")
 ISSUED = re.compile(r"\s+issued rwts: total=(\d{1,18}),(\d{1,18}),.{1,200}")
 NS = {"nsec": 1, "usec": 1e3, "msec": 1e6}
-NAMES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 
 
 @dataclass(kw_only=True)
@@ -39,11 +50,6 @@ class Job:
     sides: dict[str, dict[str, Printed]] = field(default_factory=dict)
 
 
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for text output of fio."""
-    return calls(argv, "fio") and any(GROUP.fullmatch(line) for line in lines(output))
-
-
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     rows = lines(text)
     report = rows[_last_report(rows) :]
@@ -53,7 +59,7 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     manners = {line[1]: Manner(pattern=line[2], engine=line[3]) for line in planned}
     for side in ("read", "write"):
         found = {group: figures for (group, name), figures in sums.items() if name == side}
-        names = named_groups(side, {group: manners.get(group, Manner()) for group in found})
+        names = fio_groups(side, {group: manners.get(group, Manner()) for group in found})
         for group, figures in found.items():
             named = {**_of_jobs([job for job in jobs if job.group == group], side, figures["elapsed_ns"]), **figures}
             valid = {name: figure for name, figure in named.items() if manners.get(group, Manner()).has(name)}
@@ -131,8 +137,8 @@ def _within(job: Job, side: str, unit: str, row: str) -> str:
         return head[1]
     elif unit and side and "th=[" in row:
         for percent, value in CENTILE.findall(row):
-            if float(percent) in NAMES:
-                job.sides[side][f"latency_{NAMES[float(percent)]}_ns"] = printed(value, NS[unit])
+            if float(percent) in FIO_PERCENTILES:
+                job.sides[side][f"latency_{FIO_PERCENTILES[float(percent)]}_ns"] = printed(value, NS[unit])
         return unit
     return ""
 
@@ -164,14 +170,9 @@ def _latencies(found: Sequence[Mapping[str, Printed]], count: float) -> Mapping[
 
 def _sized(number: str, prefix: str) -> Printed:
     """Parse a number with a prefix: `12.8k` is 12,800; `8192Ki` is 8,388,608."""
-    base = 1024 if prefix.endswith("i") else 1000
-    return printed(number, base ** " kmgtpe".index(prefix[:1].lower() or " "))
+    return printed(number, power(prefix[:1], 1024 if prefix.endswith("i") else 1000))
 
 
 PARSER = Parser(
-    name="fio_text",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
-    result_file=file_option("fio", "--output"),
+    name="fio_text", recognises=prints(("fio",), GROUP), **reads(_figures, EXPECTED), result_file=file_option("fio", "--output")
 )

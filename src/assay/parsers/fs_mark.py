@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, combined_rate, damaged_line, exact, halves, last_run, lines, printed, values
+from assay.catalogue.printed import Printed, combined_rate, damaged_line, exact, last_run, lines, printed, prints, reads
 
 EXPECTED = "fs_mark's table with the columns FSUse%, Count, Size and Files/sec, one line per iteration"
 CALL = re.compile(r"#\s+\S*fs_mark\s.*")
@@ -21,11 +21,6 @@ CELLS = re.compile(r"\s{3}.*|\W*(?:\d+\W+){2}.*")
 """A line below the header that must be a row: indented as far, or starting with two numbers."""
 LOOPS = re.compile(r"\s-\w{0,3}L\s*(\d{1,9})\s")
 UNTIL_FULL = re.compile(r"\s-\w{0,3}F\w{0,3}\s")
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of fs_mark."""
-    return calls(argv, "fs_mark") and any(HEADER.fullmatch(line) for line in lines(output))
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -61,10 +56,4 @@ def _iterations(rows: Sequence[str], header: int, begin: int) -> Iterator[re.Mat
         raise ValueError(f"number of iterations, {seen} of {expected}")
 
 
-PARSER = Parser(
-    name="fs_mark",
-    programs=("fs_mark",),
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
-)
+PARSER = Parser(name="fs_mark", programs=("fs_mark",), recognises=prints(("fs_mark",), HEADER), **reads(_figures, EXPECTED))

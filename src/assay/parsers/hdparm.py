@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, MIB, SECOND, Printed, calls, halves, lines, printed, values
+from assay.catalogue.printed import KIB, MIB, SECOND, Printed, lines, printed, prints, reads
 from assay.records import Tier
 
 EXPECTED = "hdparm's line 'Timing ... reads: N MB in T seconds = R MB/sec' of one device"
@@ -21,11 +21,6 @@ LINE = re.compile(
 OPERATIONS = {"cached": "cached_read", "buffer-cache": "cached_read", "buffered disk": "read", "disk": "read"}
 SIZES = {"MB": MIB, "kB": KIB}
 FLAGS = re.compile(r"-[A-Za-z]*")
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of an hdparm timing."""
-    return calls(argv, "hdparm") and any(LINE.fullmatch(line) for line in lines(output))
 
 
 def tier(argv: Sequence[str]) -> Tier | None:
@@ -48,10 +43,4 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         yield f"{name}.bytes_per_s", printed(match[4], SIZES[match[5]])
 
 
-PARSER = Parser(
-    name="hdparm",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
-    tier=tier,
-)
+PARSER = Parser(name="hdparm", recognises=prints(("hdparm",), LINE), **reads(_figures, EXPECTED), tier=tier)

@@ -5,13 +5,24 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, file_option, halves, last_run, lines, printed, values
+from assay.catalogue.printed import (
+    MIB,
+    SECOND,
+    Printed,
+    exact,
+    file_option,
+    json_number,
+    json_report,
+    last_run,
+    lines,
+    printed,
+    prints,
+    reads,
+)
 
 EXPECTED = "IOR's 'Summary of all tests', or its JSON or CSV, of one test"
 BEGUN = re.compile(r"IOR-\S{1,40}: MPI Coordinated Test of Parallel I/O\s*")
@@ -20,11 +31,6 @@ NUMBER = r"\d{1,15}\.\d{1,9}"
 ROW = re.compile(rf"(write|read)((?:\s+{NUMBER}){{9}})\s+\S+\s+\S+\s+\d+\s+\d+\s+\d+\s+(\d+)\s.*")
 SIZE = re.compile(rf"\s({NUMBER})\s+[A-Z0-9-]{{1,12}}\s+\d+\s*")
 CSV = "access,bw(MiB/s),IOPS,"
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of IOR."""
-    return calls(argv, "ior", "IOR") and any(sign in output for sign in ("IOR-", '"bwMiB"', CSV))
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -56,7 +62,7 @@ def _of_row(match: re.Match[str]) -> Iterator[tuple[str, Printed]]:
 
 
 def _json(text: str) -> Iterator[tuple[str, Printed]]:
-    report: Mapping[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    report = json_report(text)
     seen: set[str] = set()
     for row in report["summary"]:
         operation = row["operation"]
@@ -64,11 +70,14 @@ def _json(text: str) -> Iterator[tuple[str, Printed]]:
             continue
         _once(seen, operation)
         half = 0.5e-4
-        yield f"{operation}.bytes_per_s", Printed(value=_number(row["bwMeanMIB"]), half=half).times(MIB)
-        yield f"{operation}.ops_per_s", Printed(value=_number(row["OPsMean"]), half=half)
+        yield f"{operation}.bytes_per_s", Printed(value=json_number(row["bwMeanMIB"]), half=half).times(MIB)
+        yield f"{operation}.ops_per_s", Printed(value=json_number(row["OPsMean"]), half=half)
         if row["repetitions"] == 1:
-            yield f"{operation}.elapsed_ns", Printed(value=_number(row["MeanTime"]), half=half).times(SECOND)
-            yield f"{operation}.bytes", exact(_number(row["blockSize"]) * _number(row["segmentCount"]) * _number(row["numTasks"]))
+            yield f"{operation}.elapsed_ns", Printed(value=json_number(row["MeanTime"]), half=half).times(SECOND)
+            yield (
+                f"{operation}.bytes",
+                exact(json_number(row["blockSize"]) * json_number(row["segmentCount"]) * json_number(row["numTasks"])),
+            )
 
 
 def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
@@ -91,17 +100,10 @@ def _once(seen: set[str], operation: str) -> None:
     seen.add(operation)
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} as a number")
-    return float(value)
-
-
 PARSER = Parser(
     name="ior",
     programs=("ior", "IOR"),
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
+    recognises=prints(("ior", "IOR"), "IOR-", '"bwMiB"', CSV),
+    **reads(_figures, EXPECTED),
     result_file=file_option("ior", "summaryFile"),
 )

@@ -14,16 +14,16 @@ from assay.catalogue import Parser
 from assay.catalogue.printed import (
     KIB,
     Printed,
-    calls,
     combined_rate,
     damaged_line,
     exact,
-    halves,
     last_run,
     lines,
     printed,
+    prints,
+    reads,
     total,
-    values,
+    truncated,
 )
 
 EXPECTED = "iozone's complete table of kB and reclen, its lines 'Children see throughput', or its Excel reports"
@@ -73,11 +73,6 @@ UNITS = {"kbytes/sec": "rate", "operations per second.": "ops", "microseconds pe
 UNIT = re.compile(r".{0,40}\bOutput is in (.{1,40}?)\s*")
 Cell = tuple[str, int, int, Printed]
 """Operation, kB of the file, kB of the record, printed figure."""
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of iozone."""
-    return calls(argv, "iozone") and "Iozone: Performance Test of File I/O" in output
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -135,7 +130,7 @@ def _row(row: str, ends: Sequence[int]) -> Iterator[Cell]:
         if off > FARTHEST and len(figures) != len(COLUMNS):
             raise ValueError
         column = place if len(figures) == len(COLUMNS) else nearest
-        yield COLUMNS[column], int(size[0]), int(record[0]), _cut(figure[0])
+        yield COLUMNS[column], int(size[0]), int(record[0]), truncated(figure[0])
 
 
 def _excel(rows: Sequence[str], begin: int) -> Iterator[Cell]:
@@ -149,14 +144,9 @@ def _excel(rows: Sequence[str], begin: int) -> Iterator[Cell]:
             records = [int(text) for text in re.findall(r"\d+", row)]
         elif operation and line and len(line[2].split()) <= len(records):
             for record, figure in zip(records, line[2].split(), strict=False):
-                yield operation, int(line[1]), record, _cut(figure)
+                yield operation, int(line[1]), record, truncated(figure)
         elif operation and '"' in row:
             raise damaged_line(rows, index)
-
-
-def _cut(text: str) -> Printed:
-    """Return a truncated whole number: the true value is up to one higher."""
-    return Printed(value=printed(text).value, half=1.0)
 
 
 def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], Printed], what: str) -> Iterator[tuple[str, Printed]]:
@@ -175,8 +165,5 @@ def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], Printed], what: 
 
 
 PARSER = Parser(
-    name="iozone",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
+    name="iozone", recognises=prints(("iozone",), "Iozone: Performance Test of File I/O"), **reads(_figures, EXPECTED)
 )

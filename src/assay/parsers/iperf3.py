@@ -6,13 +6,24 @@ the line `sender`, received data from `receiver`: both are counted on this machi
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, SECOND, Printed, calls, exact, file_option, halves, last_run, lines, printed, values
+from assay.catalogue.printed import (
+    SECOND,
+    Printed,
+    exact,
+    file_option,
+    json_number,
+    json_report,
+    last_run,
+    lines,
+    power,
+    printed,
+    prints,
+    reads,
+)
 
 EXPECTED = "the complete report of iperf3 -c (text, or the JSON of -J) without an error"
 BEGUN = re.compile(r"Connecting to host .{1,300}")
@@ -21,12 +32,6 @@ ROW = re.compile(
     r"\s+([\d.]+) ([KMGT]?)(bits|Bytes)/sec(.{0,80}?)\s+(sender|receiver)\s*"
 )
 LOST = re.compile(r".*\s(\d+)/(\d+) \(.{1,12}%\).*")
-PREFIXES = " KMGT"
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of an iperf3 client."""
-    return calls(argv, "iperf3") and ("Connecting to host" in output or '"test_start"' in output)
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -49,9 +54,8 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
 
 
 def _of_row(operation: str, match: re.Match[str]) -> Iterator[tuple[str, Printed]]:
-    power = PREFIXES.index(match[7] or " ")
-    unit = 1000**power / 8 if match[8] == "bits" else KIB**power
-    yield f"{operation}.bytes", printed(match[4], KIB ** PREFIXES.index(match[5] or " "))
+    unit = power(match[7], 1000) / 8 if match[8] == "bits" else power(match[7])
+    yield f"{operation}.bytes", printed(match[4], power(match[5]))
     yield f"{operation}.elapsed_ns", printed(match[3], SECOND)
     yield f"{operation}.bytes_per_s", printed(match[6], unit)
 
@@ -65,7 +69,7 @@ def _loss(operation: str, found: Sequence[re.Match[str]]) -> Iterator[tuple[str,
 
 
 def _json(text: str) -> Iterator[tuple[str, Printed]]:
-    report: Mapping[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    report = json_report(text)
     if "error" in report:
         raise ValueError(f"error {str(report['error'])[:200]!r}")
     end, reverse = report["end"], bool(report["start"]["test_start"]["reverse"])
@@ -74,24 +78,17 @@ def _json(text: str) -> Iterator[tuple[str, Printed]]:
         sums.append(("receive", "sum_received_bidir_reverse"))
     for operation, key in sums:
         row = end[key]
-        yield f"{operation}.bytes", exact(_number(row["bytes"]))
-        yield f"{operation}.elapsed_ns", exact(_number(row["seconds"]) * SECOND)
-        yield f"{operation}.bytes_per_s", exact(_number(row["bits_per_second"]) / 8)
+        yield f"{operation}.bytes", exact(json_number(row["bytes"]))
+        yield f"{operation}.elapsed_ns", exact(json_number(row["seconds"]) * SECOND)
+        yield f"{operation}.bytes_per_s", exact(json_number(row["bits_per_second"]) / 8)
         lost = end["sum_received"].get("lost_packets") if "sum_received" in end else None
         if lost is not None:
-            yield f"{operation}.errors", exact(_number(lost))
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} as a number")
-    return float(value)
+            yield f"{operation}.errors", exact(json_number(lost))
 
 
 PARSER = Parser(
     name="iperf3",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
+    recognises=prints(("iperf3",), "Connecting to host", '"test_start"'),
+    **reads(_figures, EXPECTED),
     result_file=file_option("iperf3", "--logfile"),
 )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, exact, halves, lines, real_time, values
+from assay.catalogue.printed import Printed, calls, exact, lines, reads, real_time
 
 EXPECTED = "ldapsearch's '# numEntries' (not with -LLL), or the elapsed time of time"
 ENTRIES = re.compile(r"# numEntries: (\d{1,15})")
@@ -48,6 +48,5 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
 PARSER = Parser(
     name="ldapsearch",
     recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
+    **reads(_figures, EXPECTED),
 )

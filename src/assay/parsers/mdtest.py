@@ -7,10 +7,10 @@ that did not run are printed as 0.000 and have no figure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, halves, last_run, lines, printed, values
+from assay.catalogue.printed import Printed, last_run, lines, printed, prints, reads
 
 EXPECTED = "mdtest's 'SUMMARY rate (in ops/sec)'"
 BEGUN = re.compile(r"mdtest-\S{1,40} was launched with .{1,80}")
@@ -32,11 +32,6 @@ OPERATIONS = {
 }
 
 
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of mdtest."""
-    return calls(argv, "mdtest") and any(HEADER.fullmatch(line) for line in lines(output))
-
-
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     """Yield the figures of the last run in the output, from its summary of rates, not of times."""
     whole = lines(text)
@@ -48,9 +43,4 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
             yield f"{OPERATIONS[match[1]]}.ops_per_s", printed(match[4])
 
 
-PARSER = Parser(
-    name="mdtest",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
-)
+PARSER = Parser(name="mdtest", recognises=prints(("mdtest",), HEADER), **reads(_figures, EXPECTED))

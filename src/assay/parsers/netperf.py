@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, Printed, calls, exact, halves, lines, printed, values
+from assay.catalogue.printed import SECOND, Printed, exact, lines, printed, prints, reads
 
 EXPECTED = "the table of a netperf test with its heading (or THROUGHPUT= and THROUGHPUT_UNITS= of the omni test)"
 TITLE = re.compile(r"(?:MIGRATED )?((?:TCP|UDP|OMNI|SCTP) [A-Za-z/ ]{3,40}?)(?: TEST| Test) from .{1,300}")
@@ -23,11 +23,6 @@ SIZES = {f"10^{power}bits": 10.0**power / 8 for power in (0, 3, 6, 9)} | {
 }
 DATAGRAMS = 6
 """Numbers in the sender's line of a UDP stream: socket, message, time, messages, errors, rate; the receiver's has 4."""
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of netperf."""
-    return calls(argv, "netperf") and any(TITLE.fullmatch(line) for line in lines(output))
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -69,9 +64,4 @@ def _keys(stream: str, found: dict[str, str]) -> Iterator[tuple[str, Printed]]:
             yield f"{stream}.elapsed_ns", printed(found["ELAPSED_TIME"], SECOND)
 
 
-PARSER = Parser(
-    name="netperf",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
-)
+PARSER = Parser(name="netperf", recognises=prints(("netperf",), TITLE), **reads(_figures, EXPECTED))

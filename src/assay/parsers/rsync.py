@@ -7,10 +7,10 @@ copies: its resolution is that of this clock. `kB/s`, `MB/s` of the progress are
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, Printed, calls, copy_operations, exact, halves, lines, printed, values
+from assay.catalogue.printed import Printed, both_sides, copy_operations, exact, lines, power, printed, prints, reads
 
 EXPECTED = "rsync's line 'sent N bytes  received N bytes  N bytes/sec' or the end of --info=progress2, without -h"
 GROUPED = r"(\d{1,3}(?:[.,]?\d{3}){0,7})"
@@ -22,11 +22,6 @@ PROGRESS = re.compile(
 ANY_PROGRESS = re.compile(PROGRESS.pattern.replace("chk=0/", r"chk=\d+/"))
 SUMMARY = re.compile(r"total size is .{1,200}")
 NAMES = "sending incremental file list"
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of rsync."""
-    return calls(argv, "rsync") and any(SENT.fullmatch(line) or PROGRESS.fullmatch(line) for line in lines(output))
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -46,11 +41,11 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     amount = _whole(files[1]) if files else _whole(progress[1]) if progress and NAMES not in text else crossed
     if amount == 0:
         return
-    yield from _both("bytes", exact(amount))
+    yield from both_sides(bytes=exact(amount))
     if progress and NAMES not in text:
-        yield from _both("bytes_per_s", printed(progress[2], KIB ** " kMGT".index(progress[3])))
+        yield from both_sides(bytes_per_s=printed(progress[2], power(progress[3])))
     elif sent:
-        yield from _both("bytes_per_s", _of_clock(_whole(sent[3]) + int(sent[4]) / 100, crossed))
+        yield from both_sides(bytes_per_s=_of_clock(_whole(sent[3]) + int(sent[4]) / 100, crossed))
 
 
 def _of_clock(rate: float, crossed: int) -> Printed:
@@ -62,15 +57,6 @@ def _whole(text: str) -> int:
     return int(text.replace(",", "").replace(".", ""))
 
 
-def _both(name: str, figure: Printed) -> Iterator[tuple[str, Printed]]:
-    yield f"read.{name}", figure
-    yield f"write.{name}", figure
-
-
 PARSER = Parser(
-    name="rsync",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
-    operations=copy_operations,
+    name="rsync", recognises=prints(("rsync",), SENT, PROGRESS), **reads(_figures, EXPECTED), operations=copy_operations
 )

@@ -7,21 +7,26 @@ count as copied in sequence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, Printed, calls, combined_rate, copy_operations, halves, lines, printed, total, values
+from assay.catalogue.printed import (
+    Printed,
+    both_sides,
+    combined_rate,
+    copy_operations,
+    lines,
+    power,
+    printed,
+    prints,
+    reads,
+    total,
+)
 
 EXPECTED = "scp's progress line of a complete file (100%), which it prints on a terminal only"
 DONE = re.compile(r".{0,512}\s100%\s+(\d{1,9})([KMGTP]?)B?\s+([\d.]{1,12})([KMGTP]?)B/s\s+(?:\d+:)?\d\d:\d\d\s*")
-PREFIXES = " KMGTP"
 ANY = re.compile(r"\s*(\S.{0,511}?)\s+\S{0,3}%\s.*B/s.*")
 """A progress line of a file, complete or not."""
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of scp or sftp, which print the same."""
-    return calls(argv, "scp", "sftp") and any(DONE.fullmatch(line) for line in lines(output))
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -33,23 +38,20 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         if match := DONE.fullmatch(line):
             if progress:
                 del begun[progress[1]]
-            size = printed(match[1], KIB ** PREFIXES.index(match[2] or " "))
-            files.append((size, printed(match[3], KIB ** PREFIXES.index(match[4] or " "))))
+            size = printed(match[1], power(match[2]))
+            files.append((size, printed(match[3], power(match[4]))))
     if begun:
         raise ValueError(f"end of a file, {next(iter(begun.values())).strip()[:80]!r}")
     if not files:
         return
     rate = combined_rate((size.value, speed) for size, speed in files)
-    for side in ("read", "write"):
-        yield f"{side}.bytes", total(size for size, _ in files)
-        yield f"{side}.bytes_per_s", rate
+    yield from both_sides(bytes=total(size for size, _ in files), bytes_per_s=rate)
 
 
 PARSER = Parser(
     name="scp_sftp",
     programs=("scp", "sftp"),
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
+    recognises=prints(("scp", "sftp"), DONE),
+    **reads(_figures, EXPECTED),
     operations=copy_operations,
 )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, SECOND, Printed, calls, halves, lines, printed, real_time, values
+from assay.catalogue.printed import SECOND, Printed, calls, lines, power, printed, reads, real_time
 
 EXPECTED = "slapadd's meter at 100.00% (which it prints on a terminal only), or the elapsed time of time"
 METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+(\S{0,15})\s+spd\s+([\d.]{1,8}) ([ kMGTPEZY])/s\s*")
@@ -31,15 +31,10 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
             seconds = sum(int(number) * SIZES[unit] for number, unit in TERM.findall(match[1]))
             if seconds:
                 yield "add.elapsed_ns", Printed(value=seconds * SECOND, half=SECOND)
-            yield "add.bytes_per_s", printed(match[2], float(KIB) ** " kMGTPEZY".index(match[3]))
+            yield "add.bytes_per_s", printed(match[2], power(match[3]))
     elapsed = real_time(rows)
     if elapsed:
         yield "add.elapsed_ns", elapsed
 
 
-PARSER = Parser(
-    name="slapadd",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
-)
+PARSER = Parser(name="slapadd", recognises=recognises, **reads(_figures, EXPECTED))

@@ -6,13 +6,24 @@ output_results.py: BYTES_PER_KiB and KiB_PER_MiB).
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, file_option, halves, last_run, lines, printed, values
+from assay.catalogue.printed import (
+    MIB,
+    SECOND,
+    Printed,
+    exact,
+    file_option,
+    json_number,
+    json_report,
+    last_run,
+    lines,
+    printed,
+    prints,
+    reads,
+)
 
 EXPECTED = "smallfile's report with its operation and files/sec, or the JSON of --output-json"
 BEGUN = re.compile(r"\s*version : .{1,40}")
@@ -22,11 +33,6 @@ OPERATIONS = (
     *("create", "delete", "append", "overwrite", "read", "readdir", "rename", "delete-renamed", "cleanup", "symlink", "mkdir"),
     *("rmdir", "stat", "chmod", "setxattr", "getxattr", "swift-get", "swift-put", "ls-l", "await-create", "truncate-overwrite"),
 )
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of smallfile."""
-    return calls(argv, "smallfile_cli.py", "smallfile") and ("files/sec" in output or "filesPerSec" in output)
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -46,13 +52,13 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
 
 
 def _json(text: str) -> Iterator[tuple[str, Printed]]:
-    report: Mapping[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    report = json_report(text)
     name, row = _name(report["params"]["operation"]), report["results"]
-    yield f"{name}.ops_per_s", exact(_number(row["filesPerSec"]))
-    yield f"{name}.count", exact(_number(row["files"]))
-    yield f"{name}.elapsed_ns", exact(_number(row["elapsed"])).times(SECOND)
+    yield f"{name}.ops_per_s", exact(json_number(row["filesPerSec"]))
+    yield f"{name}.count", exact(json_number(row["files"]))
+    yield f"{name}.elapsed_ns", exact(json_number(row["elapsed"])).times(SECOND)
     if "MiBps" in row:
-        yield f"{name}.bytes_per_s", exact(_number(row["MiBps"])).times(MIB)
+        yield f"{name}.bytes_per_s", exact(json_number(row["MiBps"])).times(MIB)
 
 
 def _name(operation: str) -> str:
@@ -61,17 +67,10 @@ def _name(operation: str) -> str:
     return RENAMED.get(operation, operation.replace("-", "_"))
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} as a number")
-    return float(value)
-
-
 PARSER = Parser(
     name="smallfile",
     programs=("smallfile_cli.py", "smallfile"),
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
+    recognises=prints(("smallfile_cli.py", "smallfile"), "files/sec", "filesPerSec"),
+    **reads(_figures, EXPECTED),
     result_file=file_option("smallfile_cli.py", "--output-json"),
 )

@@ -7,10 +7,10 @@ writes and fsyncs, so they are figures only for pure reads, and not if `0.00` ms
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, halves, last_run, lines, printed, values
+from assay.catalogue.printed import MIB, SECOND, Printed, exact, last_run, lines, printed, prints, reads
 
 EXPECTED = "the report of sysbench 1.0's fileio (File operations, Throughput, total time)"
 BEGUN = re.compile(r"sysbench \d.{1,100}")
@@ -23,11 +23,6 @@ LATENCIES = {
     "95th percentile": "latency_p95_ns",
     "99th percentile": "latency_p99_ns",
 }
-
-
-def recognises(argv: Sequence[str], output: str) -> bool:
-    """Return True for the output of the fileio test of sysbench."""
-    return calls(argv, "sysbench") and ("File operations:" in output or any(PREPARED.fullmatch(row) for row in lines(output)))
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -55,9 +50,4 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         yield from ((f"read.{name}", latency) for name, latency in latencies if latency.value)
 
 
-PARSER = Parser(
-    name="sysbench",
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
-)
+PARSER = Parser(name="sysbench", recognises=prints(("sysbench",), "File operations:", PREPARED), **reads(_figures, EXPECTED))

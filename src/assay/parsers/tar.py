@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, exact, halves, lines, printed, values
+from assay.catalogue.printed import Printed, calls, exact, lines, power, printed, reads
 
 EXPECTED = "tar's --totals line, such as 'Total bytes written: 10240 (10KiB, 154MiB/s)'"
 TOTALS = re.compile(r"([^:\d]{3,80}): (\d{1,18}) \([\d.,]{1,20}([KMGTPE]i)?B, ([\d.,]{1,20})(?:([KMGTPE])i)?B/s\)")
@@ -47,17 +47,10 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         if line.startswith(tuple(SIDES)) and not _result(line):
             raise ValueError(f"line {line[:80]!r}")  # an earlier total (--totals=SIGNAL) is not the final one
         if match := _result(line):
-            rate = printed(match[4], 1024.0 ** " KMGTPE".index(match[5] or " "))
+            rate = printed(match[4], power(match[5] or ""))
             for side in SIDES.get(match[1], ("read", "write")):
                 yield f"{side}.bytes", exact(int(match[2]))
                 yield f"{side}.bytes_per_s", Printed(value=rate.value, half=2 * rate.half)
 
 
-PARSER = Parser(
-    name="tar",
-    programs=("tar", "gtar"),
-    recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
-    operations=operations,
-)
+PARSER = Parser(name="tar", programs=("tar", "gtar"), recognises=recognises, **reads(_figures, EXPECTED), operations=operations)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, halves, lines, real_time, values
+from assay.catalogue.printed import Printed, calls, lines, reads, real_time
 
 EXPECTED = "the output of time (real 0m1.234s, 0:01.23elapsed, or Elapsed of -v), above 0"
 
@@ -27,6 +27,5 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
 PARSER = Parser(
     name="time_output",
     recognises=recognises,
-    parse=values(_figures, EXPECTED),
-    resolution=halves(_figures, EXPECTED),
+    **reads(_figures, EXPECTED),
 )

@@ -1,4 +1,4 @@
-"""Where a prepared target is, what a client is given of it, and what observers look at."""
+"""Where a prepared target is, which server is behind it, what a client is given of it, and what observers look at."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from enum import StrEnum
 from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
 from assay.records.experiment import Value
-from assay.records.server import Server, ServerNode
 
 
 class EndpointKind(StrEnum):
@@ -40,6 +39,34 @@ class Limit:
     bytes_per_s: int | None = None
     ops_per_s: int | None = None
     declared_by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerNode:
+    """A server's part on one host, as the experiment describes it; what it leaves out is None or empty."""
+
+    host: str = "local"
+    pid_file: str | None = None
+    """Holds the process id of the server, first of its children too."""
+    cgroup: str | None = None
+    """A control group all of whose processes are the server's."""
+    data: tuple[str, ...] = ()
+    """Its data: files, or directories whose files are meant."""
+    address: str | None = None
+    """The IP address that its clients use."""
+    requests: tuple[str, ...] = ()
+    """A command that prints how many requests it has answered; the last number counts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """A server with its nodes, each on a host."""
+
+    nodes: tuple[ServerNode, ...]
+
+    def on(self, host: str) -> ServerNode | None:
+        """The node on a host; None where there is none."""
+        return next((node for node in self.nodes if node.host == host), None)
 
 
 @dataclass(frozen=True, kw_only=True)

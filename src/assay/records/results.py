@@ -1,17 +1,110 @@
-"""Everything that is known of one experiment, as report, list and gate read it."""
+"""Everything that is known of one experiment, as report, list and gate read it: of each run how its figures went over time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from assay.frozen import dataclass, field
-from assay.records.course import Course
-from assay.records.estimates import Cell, Comparison, Dip, RequirementResult
+from assay.records.estimates import Cell, Comparison, Dip, Estimate, RequirementResult, Sensitivity
 from assay.records.experiment import Experiment, Plan
 from assay.records.judgement import Finding, Verdict
 from assay.records.run import Run
 from assay.records.scaling import Scaling
-from assay.records.sensitivity import Sensitivity
+
+
+class CourseState(StrEnum):
+    """Whether a figure was steady within its trial."""
+
+    STEADY = "steady"
+    """From `steady_from_ns` on nothing changed by what matters."""
+    NOT_STEADY = "not steady"
+    UNKNOWN = "unknown"
+    """Nobody counted it meanwhile, or at too few points; its noise hides changes; the clients never ran together."""
+
+
+class UnknownReason(StrEnum):
+    """Why nothing can be said of a figure over time."""
+
+    NOT_COUNTED = "not counted"
+    """It is known of the whole phase only."""
+    NEVER_TOGETHER = "never together"
+    """No moment had all clients at work."""
+    FEW_POINTS = "few points"
+    NOISE = "noise"
+    """That hides changes of level."""
+
+
+class CourseKind(StrEnum):
+    """What is looked at: a percentile is known of a whole phase only, over time its mean stands for it."""
+
+    RATE = "rate"
+    LATENCY = "mean latency"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangePoint:
+    """From where on the level is another, by more than what matters; times relative to T0."""
+
+    at_ns: int
+    before: float
+    after: float
+    """The means of the stretches that it parts, in the course's unit."""
+
+    @property
+    def change_share(self) -> float | None:
+        """By which share of the level before; None where that is 0."""
+        return self.after / self.before - 1 if self.before else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounds:
+    """How the rounds of a phase ended that was to run until it was steady."""
+
+    number: int
+    each_ns: int
+    alike: bool
+    """Whether the last five met the five-round criterion of SNIA."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """One measure of a run over time."""
+
+    run: str
+    """`0007/1`."""
+    measure: str
+    kind: CourseKind
+    unit: str
+    state: CourseState
+    start_ns: int
+    """When the phase began; people count time from there, all times here are from T0."""
+    unknown: UnknownReason | None = None
+    points: int | None = None
+    """At so many points of time it is known, where they are too few."""
+    from_ns: int | None = None
+    to_ns: int | None = None
+    """The window in which all clients ran; None where there is none."""
+    clients: int = 0
+    parts: int = 0
+    """Into how many the window was cut."""
+    steady_from_ns: int | None = None
+    """None where it was not steady."""
+    before: float | None = None
+    """The mean before that; None where it was steady from the beginning."""
+    memory_ns: int | None = None
+    """The correlation time: so long apart, values are worth an independent one each."""
+    mean: Estimate | None = None
+    """Of the steady part, with the interval of its batch means (n: batches); None where too few independent ones fit."""
+    changes: tuple[ChangePoint, ...] = ()
+    """In order of time, those of the warm-up among them."""
+    detectable_share: float | None = None
+    """The smallest change of level, as a share of the mean, that would have been found in its middle (80 % power)."""
+    drift_share: float | None = None
+    """By which share of its mean the steady part rises (or falls) beyond chance and beyond what matters, else None."""
+    rounds: Rounds | None = None
+    false_alarm_share: float | None = None
+    """How often a figure without a change is said to have one, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from assay import plain
 from assay.errors import DamagedError
-from assay.notebook import files, verdicts
+from assay.notebook import files, stored
 from assay.records import Bound, Claim, Finding, Label, Nature, Severity, State, Verdict, VerdictState
 
 SUBJECTS = ("run:0001/1:spool.create.ops_per_s", 'run:0002/1:"a".b.c', "")
-MARKS = (verdicts.BEFORE, verdicts.AFTER, verdicts.BETWEEN, verdicts.OPEN, verdicts.NOBODY, *map(json.dumps, SUBJECTS))
+MARKS = (stored.BEFORE, stored.AFTER, stored.BETWEEN, stored.OPEN, stored.NOBODY, *map(json.dumps, SUBJECTS))
 texts = st.lists(st.sampled_from([*MARKS, '"', "\\", "}", "]", '"subject":""', "\u2028", "x"]), max_size=4).map("".join)
 values = st.none() | texts | st.floats(allow_nan=False) | st.integers(-9, 9)
 figures = st.dictionaries(st.sampled_from(["advice", "subject", "findings", "label", "share"]), values, max_size=3)
@@ -58,7 +58,7 @@ def kept(found):
 @given(st.lists(st.tuples(st.sampled_from(SUBJECTS), st.lists(findings, max_size=4)), max_size=3))
 def test_what_is_read_is_what_was_kept(each):
     told = {f"{number}.a.b": verdict(subject, found) for number, (subject, found) in enumerate(each)}
-    found, rest = verdicts.from_text(kept(told))
+    found, rest = stored.verdicts(kept(told))
     assert found == told
     assert plain.to_plain(found) == plain.to_plain(told)
     assert rest["run"] == "0001/1"
@@ -66,30 +66,30 @@ def test_what_is_read_is_what_was_kept(each):
 
 @given(st.lists(findings, min_size=1, max_size=4))
 def test_findings_alike_but_for_their_subject_are_decoded_once(found):
-    verdicts.finding.cache_clear()
+    stored.finding.cache_clear()
     for subject in SUBJECTS[:2] * 3:
         own = [replace(one, subject=subject, observed={}, threshold={}) for one in found]
-        assert verdicts.from_text(kept({"a": verdict(subject, own)}))[0]["a"].findings == tuple(own)
-    assert verdicts.finding.cache_info().misses <= len(found)
+        assert stored.verdicts(kept({"a": verdict(subject, own)}))[0]["a"].findings == tuple(own)
+    assert stored.finding.cache_info().misses <= len(found)
 
 
 def test_a_text_of_another_form_is_read_as_a_whole():
     told = {"a": verdict(SUBJECTS[0], [finding()])}
     spaced = json.dumps(json.loads(kept(told)), indent=1)
-    assert verdicts.from_text(spaced)[0] == told
+    assert stored.verdicts(spaced)[0] == told
 
 
 def test_equal_findings_of_one_run_are_decoded_once():
-    verdicts.finding.cache_clear()
-    verdicts.from_text(kept({"a": verdict(SUBJECTS[0], [finding()] * 50)}))
-    assert (verdicts.finding.cache_info().misses, verdicts.finding.cache_info().hits) == (1, 49)
+    stored.finding.cache_clear()
+    stored.verdicts(kept({"a": verdict(SUBJECTS[0], [finding()] * 50)}))
+    assert (stored.finding.cache_info().misses, stored.finding.cache_info().hits) == (1, 49)
 
 
 @pytest.mark.parametrize("wrong", ['"state":"good"', '"state":"pass","more":1'])
 def test_a_finding_that_does_not_fit_is_damage(wrong):
     text = kept({"a": verdict(SUBJECTS[0], [finding()] * 2)})
     with pytest.raises(DamagedError):
-        verdicts.from_text(text.replace('"state":"pass"', wrong, 1))
+        stored.verdicts(text.replace('"state":"pass"', wrong, 1))
 
 
 def finding():
