@@ -95,4 +95,4 @@ $(ENGINE): $(RUST)
 
 $(BUNDLE): | .build/run.stamp
 	@mkdir -p $(@D)
-	$(BIN)/python -m assay.report.bundle
+	$(BIN)/python -m assay.report.picture

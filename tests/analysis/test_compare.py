@@ -8,8 +8,8 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
+from assay.answer.marks import exclusion
 from assay.answer.wording.comparison import statement
-from assay.answer.wording.methods import exclusion
 from assay.records import Change, Conclusion, Exclusion, Method, Observations, Outcome, VerdictState
 from assay.records import ExclusionReason as Reason
 

@@ -7,9 +7,9 @@ import pytest
 
 import notebook_records as made
 from assay import measures
-from assay.answer import headlines, reasons
+from assay.answer import doubts, headlines
 from assay.answer.wording import comparison as sentence
-from assay.answer.wording import headlines as words
+from assay.answer.wording import summary as words
 from assay.records import (
     Comparison,
     Conclusion,
@@ -25,7 +25,7 @@ from assay.records import (
 from assay.report import markdown, page
 from assay.report.charts import forest
 from assay.report.charts import forest as comparisons
-from assay.report.inputs import Pictures
+from assay.report.galleries import Pictures
 from report import fixture
 
 FAILED = {"0001/1": Exclusion(reason=ExclusionReason.OUTCOME)}
@@ -176,10 +176,10 @@ def test_a_doubtful_comparison_says_why():
     verdict = results.comparison_verdicts[one.id]
     sample = next(f for judged in results.runs for v in judged.verdicts.values() for f in v.findings)
     wide = replace(sample, rule="S02", name="wide-interval", state=State.FAIL, severity=Severity.QUALIFIES, short="too few runs")
-    said = reasons.why(results, one, replace(verdict, state=VerdictState.TAINTED, findings=(wide,)))
+    said = doubts.why(results, one, replace(verdict, state=VerdictState.TAINTED, findings=(wide,)))
     assert words.reason(said[0]) == "too few runs (S02)"
-    assert reasons.why(results, one, replace(verdict, state=VerdictState.SOUND)) == ()
-    assert reasons.why(results, one, None) == ()
+    assert doubts.why(results, one, replace(verdict, state=VerdictState.SOUND)) == ()
+    assert doubts.why(results, one, None) == ()
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.98, 1.03), (0.96, 1.12), (0.7, 1.2), (0.2, 6.0), (0.01, 90.0)])
@@ -216,9 +216,9 @@ def test_of_many_lines_the_first_are_told_and_the_others_are_counted():
     many = tuple(replace(sample, factor="clients", baseline=1, candidate=n, within={}) for n in range(2, 61))
     told = replace(results, experiment=counted, comparisons=many)
     (group,) = headlines.headlines(told)
-    assert (len(group.lines), group.told) == (59, headlines.MOST_LINES)
+    assert (len(group.lines), group.shown) == (59, headlines.MOST_LINES)
     assert "51 more below" in markdown.render(told)
     text = page.render(told, lambda _: Observations(), Pictures())
     assert "<summary>51 lines more</summary>" in text
     (few,) = headlines.headlines(replace(told, comparisons=many[: headlines.MOST_LINES + 1]))
-    assert few.told == headlines.MOST_LINES + 1
+    assert few.shown == headlines.MOST_LINES + 1

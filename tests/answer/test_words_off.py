@@ -24,8 +24,8 @@ from assay.cli.terminal import tables
 from assay.laboratory.gate import Gate, status
 from assay.plain import to_plain
 from assay.records import Observations, Results
-from assay.report import page, steady
-from assay.report.inputs import Pictures
+from assay.report import page, runs
+from assay.report.galleries import Pictures
 from effect_cases import FULL, answered, planted
 from report import fixture
 
@@ -118,7 +118,7 @@ def told(results, load, pictures):
         "json": json.dumps(masked(plainly(results)), sort_keys=True),
         "charts": json.dumps([[drawn(to_plain(panel.spec)) for panel in one.panels] for one in figures]),
         "figures": [(one.name, len(one.table.rows)) for one in figures],
-        "steady": [[(row.run, row.state) for row in group.rows] for group in steady.steady(results)],
+        "steady": [[(row.run, row.state) for row in group.rows] for group in runs.steady(results)],
         "terminal": noted(results),
         "gate": [status(results, gate) for gate in Gate],
     }

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.audit import limits
-from assay.published import arithmetic, implied, reading
-from assay.published.finding import RULES, Case
+from assay.published import arithmetic, claim, reading
+from assay.published.claim import RULES, Case
 from assay.records import Severity, State
 
 THRESHOLDS = {rule.id: limits.thresholds(rule.id) for rule in RULES}
@@ -231,7 +231,7 @@ def test_random_above_sequential():
     ],
 )
 def test_in_other_words(text, words):
-    assert [*implied.in_other_words(reading.read(text))] == [words]
+    assert [*claim.in_other_words(reading.read(text))] == [words]
     assert checked(text) == ()
 
 

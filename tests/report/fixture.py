@@ -68,7 +68,8 @@ from assay.records import (
     worst,
 )
 from assay.records.place import EndpointKind
-from assay.report.inputs import Curve, Pictures
+from assay.report.charts.curves import Curve
+from assay.report.galleries import Pictures
 
 GIB = 2**30
 MEASURES = (
@@ -245,11 +246,11 @@ WHY = {
         subject="",
         phase="",
         rule="N02",
-        name="stolen processor time",
+        name="stolen CPU time",
         state=State.FAIL,
         severity=Severity.QUALIFIES,
         part="noise",
-        statement="The hypervisor took 11 % of the processor time during the window.",
+        statement="The hypervisor took 11 % of the CPU time during the window.",
         observed={"steal_share": 0.11},
         threshold={"steal_share": 0.02},
         advice="Repeat when the host is quiet.",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.report import bundle, page
+from assay.report import page, picture
 from report import fixture
 from report.conftest import ALL_DRAWN, Opened
 
@@ -38,9 +38,9 @@ CONTRAST = """() => {
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    if not bundle.BUNDLE.exists():
+    if not picture.BUNDLE.exists():
         pytest.importorskip("vl_convert")
-        bundle.write()
+        picture.write_bundle()
     results = fixture.results()
     path = tmp_path_factory.mktemp("page") / "report.html"
     page.write(results, fixture.few(fixture.loader(results)), path, fixture.pictures(results))

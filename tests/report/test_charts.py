@@ -13,7 +13,7 @@ from assay.records import Factor, Observations
 from assay.report import markdown, page, picture
 from assay.report.charts import cells, dots, forest, latency, roles, theme
 from assay.report.charts.figure import end_labels
-from assay.report.inputs import Pictures
+from assay.report.galleries import Pictures
 from effect_cases import FULL, answered, planted
 from report import fixture
 
@@ -113,7 +113,9 @@ def test_data_as_text_survives_commas_and_quotes():
 def test_one_chart_as_a_picture(results, tmp_path, ending):
     pytest.importorskip("vl_convert")
     path = tmp_path / f"chart.{ending}"
-    picture.write(results, fixture.loader(results), fixture.pictures(results), "measure-spool.create.ops_per_s", path)
+    picture.write(
+        page.figures(results, fixture.loader(results), fixture.pictures(results)), "measure-spool.create.ops_per_s", path
+    )
     content = path.read_bytes()
     assert content.startswith(b"<svg" if ending == "svg" else b"\x89PNG")
     assert b"var(" not in content
@@ -121,7 +123,7 @@ def test_one_chart_as_a_picture(results, tmp_path, ending):
 
 def test_unknown_chart_names_those_that_are_there(results, tmp_path):
     with pytest.raises(UsageError, match=r"measure-spool\.create\.ops_per_s"):
-        picture.write(results, fixture.loader(results), fixture.pictures(results), "nothing", tmp_path / "x.svg")
+        picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), "nothing", tmp_path / "x.svg")
 
 
 def test_markdown_has_the_answer_and_escapes(results):
@@ -208,7 +210,7 @@ def test_of_many_levels_as_many_latencies_are_drawn_as_there_are_colours():
         series=Factor(path="clients", levels=tuple(range(60))), along=None, panels=(), experiment=fixture.experiment()
     )
     made = latency._figure(parts, ("load.read", "read"), lines)
-    assert "the first, the last and some between" in made.caption
+    assert "The first level, the last and some between" in made.caption
     assert len(made.table.rows) == 60
     assert len({latency._colour(parts, drawn, one) for one in drawn}) == theme.SERIES
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from assay.report import page
+from assay.report import picture
 from assay.report.charts import theme
 
 AA_TEXT, AA_GRAPHICS = 4.5, 3.0
@@ -25,7 +25,7 @@ SEEN_BY = {
 
 def papers():
     """The variables of the style sheet on light and on dark paper."""
-    text = (page.HERE / "style.css").read_text()
+    text = (picture.HERE / "style.css").read_text()
     first, _, rest = text.partition("@media screen and (prefers-color-scheme: dark)")
     light = dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{6})", first))
     return {"light": light, "dark": light | dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{6})", rest))}

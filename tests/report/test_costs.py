@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from assay.records import EngineCost, Observations
-from assay.report import page, steady
-from assay.report.inputs import Pictures
+from assay.report import page, runs
+from assay.report.galleries import Pictures
 from report import fixture
 
 SPENT = EngineCost(cpu_user_ns=2_000_000_000, cpu_system_ns=1_000_000_000, voluntary_switches=12, minor_faults=40)
@@ -24,27 +24,27 @@ def spending(results, spent):
 
 def table(spent):
     results = spending(fixture.one_run(), spent)
-    return steady.costs(fixture.experiment(), [(judged, Observations()) for judged in results.runs])
+    return runs.costs(fixture.experiment(), [(judged, Observations()) for judged in results.runs])
 
 
 def test_a_row_for_each_measured_phase_and_columns_of_what_is_known():
     found = table(SPENT)
     (judged,) = fixture.one_run().runs
-    assert [row.phase for row in found["costs"]] == [phase.name for phase in judged.run.phases if phase.measured]
-    assert found["cost_columns"] == ("processor time", "voluntary switches", "involuntary switches", "page faults")
-    assert found["cost_unknown"] == "user instructions, kernel instructions, user cycles, kernel cycles"
-    assert all(len(row.figures) == 4 for row in found["costs"])
-    assert {row.figures[2] for row in found["costs"]} == {"0"}
+    assert [phase for _, _, phase, _ in found["rows"]] == [phase.name for phase in judged.run.phases if phase.measured]
+    assert found["columns"] == ("CPU time", "voluntary switches", "involuntary switches", "page faults")
+    assert found["unknown"] == "user instructions, kernel instructions, user cycles, kernel cycles"
+    assert all(len(figures) == 4 for _, _, _, figures in found["rows"])
+    assert {figures[2] for _, _, _, figures in found["rows"]} == {"0"}
 
 
 def test_with_counters_nothing_is_unknown():
     counted = dict.fromkeys(("user_instructions", "kernel_instructions", "user_cycles", "kernel_cycles"), 10**9)
     found = table(replace(SPENT, **counted))
-    assert (len(found["cost_columns"]), found["cost_unknown"]) == (8, "")
+    assert (len(found["columns"]), found["unknown"]) == (8, "")
 
 
 def test_the_page_has_it_where_something_is_known():
     results = fixture.results(1)
     load = fixture.loader(results)
-    assert "What the load itself cost" not in page.render(results, load, Pictures())
-    assert "What the load itself cost" in page.render(spending(results, SPENT), load, Pictures())
+    assert "Cost of the load" not in page.render(results, load, Pictures())
+    assert "Cost of the load" in page.render(spending(results, SPENT), load, Pictures())

@@ -3,7 +3,7 @@
 import dataclasses
 
 from assay.records import Finding, Meaning, Results, Severity, State
-from assay.report.facts import arms
+from assay.report.runs import arms
 from report import fixture
 
 
@@ -32,7 +32,7 @@ def judged(evidence: tuple[str, ...]) -> Results:
 
 def test_arms_that_differ_in_nothing_are_said_to_once_for_all_measures() -> None:
     (one,) = arms(judged(()))
-    assert one.said == "The arms differ in nothing besides the factor (370 facts compared)."
+    assert one.sentence == "The arms differ in nothing besides the factor (370 facts compared)."
     assert " against " in one.title
 
 
@@ -49,6 +49,6 @@ def test_what_differs_what_changed_and_what_follows_stand_apart() -> None:
         ("x (1 -> 2)",),
         ("target.size: 1 against 2", "mkfs.inodes: 1 against 2"),
     )
-    assert one.said == (
+    assert one.sentence == (
         "The arms differ in 1 thing besides the factor (370 facts compared). 1 fact changed during a run. From it follow 2 facts."
     )

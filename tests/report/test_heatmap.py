@@ -9,11 +9,11 @@ import pytest
 
 import grid_cases
 from assay.records import Estimate, Factor, Method, Observations
-from assay.report import bundle, page, picture
+from assay.report import page, picture
 from assay.report.charts import cells, heatmap, theme
-from assay.report.inputs import Pictures
+from assay.report.galleries import Pictures
 
-STYLE = page.HERE / "style.css"
+STYLE = picture.HERE / "style.css"
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_letters_can_be_read_on_every_step_and_the_ramp_is_monotone_in_lightness
 def test_exported_pictures_have_the_light_colours(results, tmp_path):
     pytest.importorskip("vl_convert")
     path = tmp_path / "map.svg"
-    picture.write(results, lambda run: Observations(), Pictures(), f"measure-{grid_cases.RATE}", path)
+    picture.write(page.figures(results, lambda run: Observations(), Pictures()), f"measure-{grid_cases.RATE}", path)
     text = path.read_text()
     assert "var(" not in text
     assert theme.LIGHT["--h6"] in text
@@ -155,9 +155,9 @@ def test_exported_pictures_have_the_light_colours(results, tmp_path):
 
 @pytest.mark.parametrize(("width", "unit"), [(1400, True), (390, False)])
 def test_the_page_draws_it_and_the_unit_goes_where_there_is_room(results, tmp_path, look, width, unit):
-    if not bundle.BUNDLE.exists():
+    if not picture.BUNDLE.exists():
         pytest.importorskip("vl_convert")
-        bundle.write()
+        picture.write_bundle()
     path = tmp_path / "report.html"
     page.write(results, lambda run: Observations(), path, Pictures())
     seen = look(path, width)

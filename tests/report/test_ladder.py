@@ -126,4 +126,4 @@ def test_only_what_is_missing_is_an_alarm_not_a_journal_that_came_on_top(run):
     assert [step.lost for step in ladder_of(run, "warm.read").steps] == [False, False, True, False, False]
     more = tuple(replace(one, bytes=3 * (one.bytes or 0)) if one.rung is Rung.LOWEST_DEVICE else one for one in seen.readings)
     lowest = ladder_of(run, "cold.read", replace(seen, readings=more)).steps[-1]
-    assert ("more: read-ahead or others' traffic" in lowest.remark, lowest.lost) == (True, False)
+    assert ("more: read-ahead or other processes' traffic" in lowest.remark, lowest.lost) == (True, False)

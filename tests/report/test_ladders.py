@@ -28,7 +28,7 @@ def test_metadata_that_hardly_reached_storage_is_folded():
     ]
     assert metadata
     assert [group.phase for group in found.folded] == metadata
-    assert "operations answered from memory" in found.folded[0].said
+    assert "operations answered from memory" in found.folded[0].remark
 
 
 def test_nothing_observed_is_no_section():

@@ -8,8 +8,8 @@ import pytest
 
 from assay.errors import MissingError
 from assay.notebook.read import MOST_REMEMBERED
-from assay.report import bundle, page
-from assay.report.inputs import Pictures
+from assay.report import page, picture
+from assay.report.galleries import Pictures
 from report import fixture
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>"\'`${7*7}'
@@ -18,9 +18,9 @@ EXTERNAL = re.compile(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|url\(\s*["']?ht
 
 @pytest.fixture(scope="session", autouse=True)
 def built_bundle():
-    if not bundle.BUNDLE.exists():
+    if not picture.BUNDLE.exists():
         pytest.importorskip("vl_convert")
-        bundle.write()
+        picture.write_bundle()
 
 
 def written(tmp_path, results, pictures=None, load=lambda load: load):
@@ -55,8 +55,7 @@ def test_answer_comes_first(whole):
     text = whole.read_text()
     body = text[text.index("<main>") :]
     order = [
-        body.index(part)
-        for part in ("<h1>", "times the rate of ext4", "Requirements", "What to distrust", 'id="bytes"', 'id="measures"')
+        body.index(part) for part in ("<h1>", "times the rate of ext4", "Requirements", ">Doubts<", 'id="bytes"', 'id="measures"')
     ]
     assert order == sorted(order)
 
@@ -103,12 +102,18 @@ def test_hostile_texts_stay_texts(tmp_path, look):
 
 def test_no_external_address_is_referred_to(whole):
     text = whole.read_text()
-    own = text.replace(bundle.read(), "")
+    own = text.replace(picture.bundle(), "")
     assert EXTERNAL.findall(own) == []
 
 
+def test_a_ladder_gives_the_words_of_its_verdict_and_no_record(whole):
+    text = whole.read_text()
+    assert "Label(" not in text
+    assert "cold reads served by the device<br>" in text
+
+
 def test_missing_bundle_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(bundle, "BUNDLE", tmp_path / "vega.js")
+    monkeypatch.setattr(picture, "BUNDLE", tmp_path / "vega.js")
     with pytest.raises(MissingError, match="make build"):
         written(tmp_path, fixture.results(1))
 
@@ -122,7 +127,7 @@ def test_the_evidence_of_a_run_is_read_once_by_what_the_notebook_remembers(tmp_p
 
 
 def test_every_id_is_one_place_and_every_entry_of_the_navigation_leads_to_one(whole):
-    text = whole.read_text().replace(bundle.read(), "")
+    text = whole.read_text().replace(picture.bundle(), "")
     ids = re.findall(r'<(?:section|figure|h3|details|script)[^>]* id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'<li><a href="#([^"]+)"', text)) <= set(ids)
@@ -130,7 +135,7 @@ def test_every_id_is_one_place_and_every_entry_of_the_navigation_leads_to_one(wh
 
 @pytest.mark.parametrize("make", [fixture.results, fixture.one_run])
 def test_headings_leave_out_no_level(tmp_path, make):
-    text = written(tmp_path, make(), load=fixture.few).read_text().replace(bundle.read(), "")
+    text = written(tmp_path, make(), load=fixture.few).read_text().replace(picture.bundle(), "")
     levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", text)]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis import bottlenecks
-from assay.answer.wording import bottlenecks as words
 from assay.errors import UsageError
 from assay.measures import timelines
 from assay.records import Direction, Limit, Observations, Rung, Series, Span, State
-from assay.report import page, picture, selection
+from assay.report import galleries, page, picture
 from assay.report.charts import blocks, forest, ladder, spread, theme
+from assay.report.charts import limits as words
 from report import fixture
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -49,7 +49,7 @@ def figures(results):
 def test_each_kind_is_a_file_of_its_own_with_title_caption_and_light_colours(results, figures, name, tmp_path):
     pytest.importorskip("vl_convert")
     path = tmp_path / "chart.svg"
-    picture.write(results, fixture.loader(results), fixture.pictures(results), name, path)
+    picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), name, path)
     root = ET.fromstring(path.read_bytes())
     texts = "".join("".join(one.itertext()) for one in root.iter(f"{SVG}text"))
     assert figures[name].title in texts
@@ -67,13 +67,13 @@ def test_each_kind_has_the_same_in_numbers(figures, name):
 
 def test_a_drawing_is_pixels_too(results, tmp_path):
     pytest.importorskip("vl_convert")
-    picture.write(results, fixture.loader(results), fixture.pictures(results), "comparisons", tmp_path / "x.png")
+    picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), "comparisons", tmp_path / "x.png")
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_an_unknown_name_lists_all_and_says_what_to_type(results, figures, tmp_path):
     with pytest.raises(UsageError) as raised:
-        picture.write(results, fixture.loader(results), fixture.pictures(results), "shedule", tmp_path / "x.svg")
+        picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), "shedule", tmp_path / "x.svg")
     said = str(raised.value)
     assert all(f"\n  {name}\n" in said for name in figures)
     assert said.endswith("for example: assay report --chart schedule")
@@ -189,7 +189,7 @@ def test_the_first_representatives_differ_in_the_compared_level_alone(results):
     )
     cells = tuple(replace(one, levels=renamed(one.levels)) for one in results.cells)
     made = replace(results, experiment=replace(results.experiment, factors=factors), runs=runs, cells=cells)
-    first, second, *_ = selection.representatives(made, selection.groups(made))
+    first, second, *_ = galleries.representatives(made, galleries.groups(made))
     assert first.run.trial.levels["clients"] == second.run.trial.levels["clients"]
     assert {first.run.trial.levels["target"], second.run.trial.levels["target"]} == {"ext4", "xfs"}
 
@@ -201,9 +201,9 @@ def test_of_many_levels_the_first_the_last_and_one_between_are_drawn_beside_each
         replace(results.runs[0], run=replace(one.run, trial=replace(one.run.trial, id=level, levels={"clients": level})))
         for level, one in zip(factor.levels, results.runs, strict=False)
     ]
-    assert [one.run.trial.levels["clients"] for one in selection.beside(made, runs, 3)] == [1, 4, 7]
-    assert len(selection.beside(made, runs[:3], 3)) == 3
-    assert selection.beside(made, [], 3) == ()
+    assert [one.run.trial.levels["clients"] for one in galleries.beside(made, runs, 3)] == [1, 4, 7]
+    assert len(galleries.beside(made, runs[:3], 3)) == 3
+    assert galleries.beside(made, [], 3) == ()
 
 
 # ------------------------------------------------------------------------------------------ the layers over time

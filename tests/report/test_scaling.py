@@ -18,7 +18,7 @@ from assay.records import Capacity, CapacitySource, Ceiling, Factor, Requirement
 from assay.report import picture
 from assay.report.charts import theme
 from assay.report.charts.scaling import figures, limit, roof
-from assay.report.inputs import Pictures
+from assay.report.galleries import Pictures
 from closed_system import DEVICE, KNEE, LATENCY, NUMBERS, RATE, system, throughput
 
 

@@ -7,16 +7,15 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from assay.errors import MissingError, UsageError
-from assay.report import drawn as page
-from assay.report.charts import matrix as drawn
-from assay.report.charts.figure import Table
-from assay.report.charts.matrix import Matrix, Share
+from assay.report import picture
+from assay.report.charts.figure import Table, document
+from assay.report.charts.matrix import Matrix, Share, drawn
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def share(part, files=None, said="x: 1 file"):
-    return Share(bytes=part, files=part if files is None else files, said=said)
+def share(part, files=None, words="x: 1 file"):
+    return Share(bytes=part, files=part if files is None else files, label=words)
 
 
 def matrix(**more):
@@ -37,15 +36,22 @@ def matrix(**more):
     return Matrix(**given)
 
 
-PAGE = page.MatrixPage(
-    total="In all 2 files.",
-    tables=(("By age", Table(head=("age", "files"), rows=(("<1 day", "2"),))),),
-    remarks=("Could not be read: <x>",),
-)
+def sheet(matrix):
+    return picture.Sheet(
+        note="In all 2 files.",
+        drawn=drawn(matrix),
+        tables=(("By age", Table(head=("age", "files"), rows=(("<1 day", "2"),))),),
+        remarks=("Could not be read: <x>",),
+    )
+
+
+def alone(matrix):
+    """The picture as a document of its own."""
+    return document(matrix.title, matrix.sentence, drawn(matrix))
 
 
 def test_the_drawing_is_well_formed_and_has_every_cell():
-    root = ET.fromstring(drawn.picture(matrix()))
+    root = ET.fromstring(alone(matrix()))
     cells = [one for one in root.iter(f"{SVG}rect") if one.get("rx")]
     assert len(cells) == 6
     strengths = [float(one.get("fill-opacity")) for one in cells]
@@ -54,11 +60,11 @@ def test_the_drawing_is_well_formed_and_has_every_cell():
     assert cells[4].get("fill") == cells[1].get("fill") != cells[0].get("fill"), "files without bytes are not nothing"
     texts = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
     assert {"Files of /srv/<b>", "10 %", "30 %", "60 %", "256 KiB", "to 1 MiB", "under 1 day"} <= set(texts)
-    assert "var(" not in drawn.picture(matrix())
+    assert "var(" not in alone(matrix())
 
 
 def test_nothing_is_drawn_beside_the_paper():
-    root = ET.fromstring(drawn.picture(matrix(row_shares=(share(1.0), share(0.0)), column_shares=(share(1.0),) * 3)))
+    root = ET.fromstring(alone(matrix(row_shares=(share(1.0), share(0.0)), column_shares=(share(1.0),) * 3)))
     _, _, width, height = map(float, root.get("viewBox").split())
     for one in root.iter(f"{SVG}rect"):
         if "%" not in one.get("width"):
@@ -71,12 +77,12 @@ def test_nothing_is_drawn_beside_the_paper():
 def test_no_files_at_all_can_be_drawn():
     nothing = share(0.0)
     empty = matrix(cells=((nothing,) * 3,) * 2, row_shares=(nothing,) * 2, column_shares=(nothing,) * 3)
-    assert ET.fromstring(drawn.picture(empty)) is not None
+    assert ET.fromstring(alone(empty)) is not None
 
 
 def test_the_page_escapes_and_loads_nothing(tmp_path):
     path = tmp_path / "p.html"
-    page.write(page.of_matrix(matrix(title="<script>alert(1)</script>"), PAGE), path)
+    picture.write_sheet(sheet(matrix(title="<script>alert(1)</script>")), path)
     text = path.read_text()
     assert "<script" not in text
     assert "Could not be read: &lt;x&gt;" in text
@@ -93,13 +99,13 @@ def test_a_picture_alone(tmp_path, ending, start):
     if ending == "png":
         pytest.importorskip("vl_convert")
     path = tmp_path / f"p.{ending}"
-    page.write(page.of_matrix(matrix(), PAGE), path)
+    picture.write_sheet(sheet(matrix()), path)
     assert path.read_bytes().startswith(start)
 
 
 def test_other_endings_are_refused(tmp_path):
     with pytest.raises(UsageError, match=r"expected one of: \.html, \.svg, \.png"):
-        page.check(tmp_path / "p.gif")
+        picture.check(tmp_path / "p.gif")
 
 
 def test_only_png_needs_the_library(tmp_path, monkeypatch):
@@ -107,6 +113,6 @@ def test_only_png_needs_the_library(tmp_path, monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    page.check(tmp_path / "p.svg")
+    picture.check(tmp_path / "p.svg")
     with pytest.raises(MissingError, match=r"assay-lab\[picture\]"):
-        page.check(tmp_path / "p.png")
+        picture.check(tmp_path / "p.png")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import notebook_records as made
 from assay.analysis.steady_state import courses
 from assay.records import Judged, Results
-from assay.report import markdown, page, steady
+from assay.report import markdown, page, runs
 from assay.report.charts import timeline
-from assay.report.inputs import Pictures
+from assay.report.galleries import Pictures
 from course_cases import noise, scene
 
 
@@ -49,25 +49,25 @@ def test_what_is_steady_has_no_marks():
     (figure,) = timeline.figures(found.experiment, [(found.runs[0], seen)])
     assert "dotted" not in figure.caption
     assert all("levels change" not in panel.description for panel in figure.panels)
-    (rate, _) = steady.steady(found)
+    (rate, _) = runs.steady(found)
     assert rate.counts == "1 steady"
     assert rate.rows[0].statement.startswith("steady from the beginning; ")
     assert "Not steady within" not in markdown.render(found)
 
 
 def test_of_many_runs_those_that_were_not_steady_are_listed():
-    found, _ = results(noise("most", spread=0.01), runs=steady.LISTED + 9)
+    found, _ = results(noise("most", spread=0.01), runs=runs.LISTED + 9)
     _, fallen, _ = judged(FALLS)
     last = replace(fallen, run=replace(fallen.run, trial=replace(fallen.run.trial, id=99)))
-    (rate, _) = steady.steady(replace(found, runs=(*found.runs, last)))
-    assert rate.counts == f"{steady.LISTED + 9} steady, 1 not steady"
+    (rate, _) = runs.steady(replace(found, runs=(*found.runs, last)))
+    assert rate.counts == f"{runs.LISTED + 9} steady, 1 not steady"
     assert (rate.rows[0].run, rate.left_out) == ("0099/1", 10)
     assert "run 0099/1: falls by " in markdown.render(replace(found, runs=(last,)))
 
 
 def test_measures_that_say_the_same_are_one_group():
     found, _ = results(noise("few", 12))
-    (both,) = steady.steady(found)
+    (both,) = runs.steady(found)
     assert " and " in both.title
     assert both.counts == "1 unknown"
 

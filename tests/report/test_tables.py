@@ -3,13 +3,14 @@
 import mix_cases
 from assay.prediction.demand_groups import groups, tables
 from assay.report import page
-from assay.report.inputs import Listed, Pictures
+from assay.report.charts.figure import Table
+from assay.report.galleries import Pictures
 
 
 def test_what_an_operation_uses_stands_in_the_answer_and_is_text():
     results, load = mix_cases.results()
-    listed = tuple(Listed(title=title, head=head, rows=rows) for title, head, rows in tables(groups(results, load)))
-    bad = Listed(title="<b>", head=("a<",), rows=(("<script>",),))
+    listed = tuple((title, Table(head=head, rows=rows)) for title, head, rows in tables(groups(results, load)))
+    bad = ("<b>", Table(head=("a<",), rows=(("<script>",),)))
     text = page.render(results, load, Pictures(tables=(*listed, bad)))
     assert text.index("Resource use of one operation") < text.index("Rate limits by resource") < text.index("&lt;script&gt;")
     assert "CPUs, of the load itself" in text

@@ -7,7 +7,7 @@ import pytest
 import notebook_records as made
 from assay.report import markdown, page, picture
 from assay.report.charts import theme, tornado
-from assay.report.inputs import Pictures
+from assay.report.galleries import Pictures
 from effect_cases import ALONE, FRACTION, FULL, SCREEN, answered, plain_effects, planted
 
 
@@ -81,9 +81,9 @@ def test_it_is_on_the_page_below_the_answer_and_can_be_had_as_a_file(results, tm
     assert '<a href="#factors">' in text
     pytest.importorskip("vl_convert")
     name = "tornado-spool.create.ops_per_s"
-    picture.write(results, no_evidence, Pictures(), name, tmp_path / "a.svg")
+    picture.write(page.figures(results, no_evidence, Pictures()), name, tmp_path / "a.svg")
     assert "spool.a" in (tmp_path / "a.svg").read_text()
-    picture.write(results, no_evidence, Pictures(), name, tmp_path / "a.png")
+    picture.write(page.figures(results, no_evidence, Pictures()), name, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -18,7 +18,7 @@ from assay.experiment import plan as planning
 from assay.laboratory.results import answered
 from assay.records import Observations, Results, State
 from assay.report import markdown, page
-from assay.report.inputs import Pictures
+from assay.report.galleries import Pictures
 from sizes import few_and_many
 
 BLOCKS = 16

@@ -2,19 +2,205 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from assay.answer.doubts import Doubt, Losses, Required, counts, doubts, losses, requirements
-from assay.answer.first_line import Decision, Lead, decisions, leads
-from assay.answer.headlines import Headline, headlines
-from assay.records import Experiment, PlanNote, Results, VerdictState
+from assay.answer.doubts import Cause, Doubt, Losses, Required, cause, counts, doubts, losses, requirements
+from assay.answer.headlines import Headline, Line, headlines, lines
+from assay.records import (
+    Cell,
+    Conclusion,
+    Experiment,
+    Finding,
+    Measure,
+    PlanNote,
+    Results,
+    Scaling,
+    ScalingKind,
+    Sensitivity,
+    Severity,
+    State,
+    Verdict,
+    VerdictState,
+    worst,
+)
 
-__all__ = ["Answer", "Required", "answer"]
+MOST_LINES = 3
+"""Conditions of one measure that are listed; the table has the rest."""
+MOST_CAUSES = 2
+
+
+class LeadKind(StrEnum):
+    """What can be said of a measure."""
+
+    EFFECTS = "effects"
+    """Which factor matters most."""
+    GROWTH = "growth"
+    """How it grows over the count that is compared, and the last of the comparisons."""
+    COMPARED = "compared"
+    FIGURE = "figure"
+    """Nothing is compared: the figure itself."""
+    OTHER = "other"
+    """No run counts: the figure is not what it is called."""
+    DISTURBED = "disturbed"
+    """No run counts: the platform disturbed all of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lead:
+    """What can be said of one measure, with all that a sentence needs."""
+
+    kind: LeadKind
+    measure: Measure
+    state: VerdictState
+    sensitivity: Sensitivity | None = None
+    growth: Scaling | None = None
+    lines: tuple[Line, ...] = ()
+    """Those that are listed, what was decided first."""
+    more: int = 0
+    """So many are not listed."""
+    undecided: tuple[Line, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    everywhere: bool = True
+    """Whether these are all cells of the measure."""
+    verdicts: tuple[Verdict, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    """Of a disturbance, the most frequent first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """An answer about a count that belongs to the decision."""
+
+    scaling: Scaling
+    known: bool
+    """Whether there is a number whose interval is not all that was measured."""
+    one_order: bool = False
+    """Whether one arm leads, beyond noise, at all numbers."""
+
+
+def leads(results: Results) -> tuple[Lead, ...]:
+    """The measures from the first on that are not what they are called, and the first one that is; none without a figure.
+
+    Of a designed experiment all measures, each with its effects.
+    """
+    if results.sensitivity:
+        known = {measure.name: measure for measure in results.experiment.measures}
+        found = ((known[one.measure], one) for one in results.sensitivity)
+        return tuple(Lead(kind=LeadKind.EFFECTS, measure=measure, state=one.verdict, sensitivity=one) for measure, one in found)
+    return tuple(_from_the_first(results))
+
+
+def _from_the_first(results: Results) -> Iterator[Lead]:
+    for measure in results.experiment.measures:
+        cells = [cell for cell in results.cells if cell.measure == measure.name]
+        good = [cell for cell in cells if cell.estimate]
+        lies = [cell for cell in cells if not cell.estimate and cell.unfiltered]
+        if lies:
+            yield _uncounted(results, measure, lies, everywhere=not good)
+        if good:
+            yield _answered(results, measure, good)
+            return
+
+
+def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
+    """Who is ahead where it was compared, what was decided first; else the figure itself."""
+    found = [line for line in lines(results, measure) if any(one.ratio is not None for one in line.comparisons)]
+    if not found:
+        return _figure(results, measure, cells)
+    law = _law(results, measure)
+    if law and len(found) > 1:
+        state = worst(line.state for line in found)
+        return Lead(kind=LeadKind.GROWTH, measure=measure, state=state, growth=law, lines=tuple(found[-1:]))
+    weight = list(Conclusion)  # what matters comes first
+    decided = sorted(
+        (line for line in found if line.conclusion is not Conclusion.UNDECIDED), key=lambda line: weight.index(line.conclusion)
+    )
+    first = decided or found
+    return Lead(
+        kind=LeadKind.COMPARED,
+        measure=measure,
+        state=worst(line.state for line in first),
+        lines=tuple(first[:MOST_LINES]),
+        more=max(0, len(first) - MOST_LINES),
+        undecided=tuple(line for line in found if decided and line.conclusion is Conclusion.UNDECIDED),
+    )
+
+
+def _law(results: Results, measure: Measure) -> Scaling | None:
+    """How the figure grows over the compared count, where that count is all that varies: one curve says more than its points."""
+    laws = (one for one in results.scaling if one.kind is ScalingKind.LAW and one.measure == measure.name and not one.within)
+    return next((one for one in laws if one.factor == results.experiment.compare), None)
+
+
+def _figure(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
+    """The figure itself, with the verdicts of the runs that count."""
+    verdicts = [
+        judged.verdicts[measure.name]
+        for judged in results.runs
+        if measure.name in judged.verdicts and any(judged.id in cell.values for cell in cells)
+    ]
+    state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
+    return Lead(kind=LeadKind.FIGURE, measure=measure, state=state, cells=tuple(cells), verdicts=tuple(verdicts))
+
+
+def _uncounted(results: Results, measure: Measure, cells: Sequence[Cell], *, everywhere: bool) -> Lead:
+    """A figure of which no run counts: what it really is, or what disturbed it."""
+    runs = {run for cell in cells for run in cell.excluded}
+    verdicts = [one.verdicts[measure.name] for one in results.runs if one.id in runs and measure.name in one.verdicts]
+    invalid = [verdict for verdict in verdicts if verdict.state is VerdictState.INVALID]
+    lies = [verdict for verdict in invalid if any(map(accuses, verdict.findings))]
+    failed = [one for verdict in invalid for one in verdict.findings if one.state is State.FAIL]
+    causes = Counter(cause(one) for one in failed if one.severity is Severity.INVALIDATES)
+    return Lead(
+        kind=LeadKind.OTHER if lies else LeadKind.DISTURBED,
+        measure=measure,
+        state=VerdictState.INVALID,
+        cells=tuple(cells),
+        everywhere=everywhere,
+        verdicts=tuple(lies or invalid),
+        causes=tuple(one for one, _ in causes.most_common(MOST_CAUSES)),
+    )
+
+
+def accuses(finding: Finding) -> bool:
+    """Whether a finding says that the number is not what it is called; noise of the platform only disturbed it."""
+    failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    return failed and not finding.is_disturbance
+
+
+# --------------------------------------------------------------------------------------------- the decision
+
+
+def decisions(results: Results, measure: Measure) -> Iterator[Decision]:
+    """Up to where requirements are kept, then break-even and saturation of the measure."""
+    kept = (one for one in results.scaling if one.kind is ScalingKind.OBJECTIVE and one.at is not None)
+    yield from (Decision(scaling=one, known=True) for one in kept)
+    for one in results.scaling:
+        if one.kind is ScalingKind.BREAK_EVEN and one.measure == measure.name:
+            yield Decision(scaling=one, known=not _covers(one), one_order=one.at is None and _one_order(results, one))
+        elif one.kind is ScalingKind.SATURATION and one.at is not None and not _covers(one):
+            yield Decision(scaling=one, known=True)
+
+
+def _one_order(results: Results, one: Scaling) -> bool:
+    """Whether the same arm is ahead, beyond noise, in all comparisons of the measure."""
+    mine = [found for found in results.comparisons if found.measure == one.measure]
+    apart = all(found.conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL) for found in mine)
+    return apart and len({found.ratio.value > 1 for found in mine if found.ratio is not None}) == 1
+
+
+def _covers(one: Scaling) -> bool:
+    """Whether the interval of the number is all that was measured: then nothing is known of it."""
+    at = one.at
+    return at is None or at.low is None or at.high is None or (at.low <= one.lowest and at.high >= one.highest)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What an experiment says, in the order in which it is told."""
+    """The answer of an experiment, in the order in which it is read."""
 
     experiment: Experiment
     leads: tuple[Lead, ...]

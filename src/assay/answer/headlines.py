@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.answer.reasons import Reason, why
+from assay.answer.doubts import Reason, why
 from assay.measures.figures import Better, figure_kind
 from assay.records import Comparison, Conclusion, Measure, Results, Value, VerdictState, worst
 from assay.rulekit.contrasts import differs
 
 MOST_REASONS = 2
 MOST_LINES = 8
-"""So many lines of a measure are told at once; the table of comparisons has them all."""
+"""So many lines of a measure are shown at once; the table of comparisons has them all."""
 APART = 2
-"""So many undecided comparisons are told one by one, each with what could not be seen."""
+"""So many undecided comparisons are listed one by one, each with what could not be seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,8 @@ class Headline:
     lines: tuple[Line, ...]
 
     @property
-    def told(self) -> int:
-        """How many of the lines are told at once; all that there are unless these are many."""
+    def shown(self) -> int:
+        """How many of the lines are shown at once; all that there are unless these are many."""
         return len(self.lines) if len(self.lines) <= MOST_LINES + 1 else MOST_LINES
 
 

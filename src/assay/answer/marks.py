@@ -1,31 +1,29 @@
-"""Records in words that a reader without the manual understands: measures, claims, levels, verdicts."""
+"""Records in words that a reader without the manual understands: measures, methods, claims, verdicts; and their marks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from assay import measures
-from assay.answer.wording.names import figure, measure, operation
+from assay.measures import percent, with_unit
 from assay.measures.levels import level, levels
-from assay.records import Claim, Conclusion, RequirementState, Tier, VerdictState
+from assay.records import (
+    Claim,
+    DesignKind,
+    Exclusion,
+    ExclusionReason,
+    Limiter,
+    LimiterKind,
+    Measure,
+    Method,
+    RequirementState,
+    Tier,
+    VerdictState,
+)
 
-__all__ = [
-    "CONCLUSION_CLASS",
-    "HOLLOW",
-    "MEANING",
-    "NOT_COUNTED",
-    "REQUIREMENT_MARKS",
-    "SHAPES",
-    "bound",
-    "claim",
-    "count",
-    "figure",
-    "level",
-    "levels",
-    "lower_is_better",
-    "measure",
-    "operation",
-]
+__all__ = ["level", "levels"]
 
 MEANING: Mapping[VerdictState, str] = {
     VerdictState.SOUND: "the figure is what it claims to be",
@@ -57,12 +55,11 @@ REQUIREMENT_MARKS: Mapping[RequirementState, str] = {
     RequirementState.UNDECIDED: "?",
 }
 
-CONCLUSION_CLASS: Mapping[Conclusion, str] = {
-    Conclusion.MATTERS: "matters",
-    Conclusion.IMMATERIAL: "immaterial",
-    Conclusion.EQUIVALENT: "equivalent",
-    Conclusion.UNDECIDED: "undecided",
-}
+
+def tally(states: Iterable[VerdictState]) -> tuple[tuple[VerdictState, int], ...]:
+    """Count each state that occurs, from best to worst."""
+    found = Counter(states)
+    return tuple((state, found[state]) for state in MEANING if state in found)
 
 
 def lower_is_better(name: str) -> bool:
@@ -88,3 +85,119 @@ def bound(text: str) -> str:
 def count(number: int, noun: str) -> str:
     """`1 run`, `3 runs`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+_FIGURES: Mapping[str, str] = {
+    "ops_per_s": "operations per second",
+    "busy_ops_per_s": "operations per second of busy time",
+    "bytes_per_s": "throughput",
+    "busy_bytes_per_s": "throughput over busy time",
+    "latency_mean_ns": "mean latency",
+    "latency_max_ns": "longest latency",
+    "latency_p50_ns": "median latency",
+    "elapsed_ns": "elapsed time",
+    "cpu_share": "CPU share",
+    "cpu_ns_per_op": "CPU time per operation",
+    "cpu_s_per_million_ops": "seconds of CPU time per million operations",
+    "user_instructions_per_op": "instructions per operation in user mode",
+    "kernel_instructions_per_op": "instructions per operation in the kernel",
+    "user_cycles_per_op": "cycles per operation in user mode",
+    "kernel_cycles_per_op": "cycles per operation in the kernel",
+    "voluntary_switches": "voluntary switches of the load",
+    "involuntary_switches": "involuntary switches of the load",
+    "faults": "page faults of the load",
+    "bytes": "bytes moved",
+    "count": "operations done",
+    "errors": "errors",
+}
+
+
+def figure(name: str) -> str:
+    """The figure of a measure in words: `latency_p999_ns` is the 99.9th percentile of the latency."""
+    host, _, plain = name.rpartition(".")
+    percentile = re.fullmatch(r"latency_p(\d+)_ns", plain)
+    if plain in _FIGURES:
+        text = _FIGURES[plain]
+    elif percentile:
+        text = f"latency, {_ordinal(percentile[1])} percentile"
+    else:
+        text = plain.replace("_", " ")
+    return f"{text} of host {host.removeprefix('@')}" if host else text
+
+
+def _ordinal(digits: str) -> str:
+    """`99` is 99th, `999` is 99.9th."""
+    return f"{digits[:2]}.{digits[2:]}th" if len(digits) > 2 else f"{digits}th"
+
+
+def measure(one: Measure) -> str:
+    """`spool create: operations per second`."""
+    return f"{operation(one.workload, one.operation)}: {figure(one.figure)}"
+
+
+def operation(workload: str, name: str) -> str:
+    """`spool create`; the workload once where the operation begins with its name (`random`, `random_read`)."""
+    plain, own = name.replace("_", " "), workload.replace("_", " ")
+    return plain if f"{plain} ".startswith(f"{own} ") else f"{workload} {plain}"
+
+
+METHODS: Mapping[Method, str] = {
+    Method.MEAN: "mean, t interval",
+    Method.GEOMETRIC_MEAN: "geometric mean, t interval on logarithms",
+    Method.MEDIAN: "median, order-statistic interval",
+    Method.BATCH_MEANS: "mean, t interval of batch means",
+    Method.PAIRED_GEOMETRIC: "paired by block, t interval on logarithms",
+    Method.UNPAIRED_GEOMETRIC: "unpaired, Welch's t interval on logarithms",
+    Method.PAIRED_TOTALS: "paired by block, ratio of totals, Fieller's interval",
+    Method.UNPAIRED_TOTALS: "unpaired, ratio of totals, Fieller's interval",
+    Method.PAIRED_MEDIANS: "paired by block, median of the ratios, order-statistic interval",
+    Method.UNPAIRED_MEDIANS: "unpaired, ratio of medians, bootstrap (BCa) of runs",
+    Method.NEIGHBOURS: "paired by block, neighbours interpolated by logarithm, t interval on logarithms",
+    Method.EFFECT: "blocks removed, Welch-Satterthwaite t interval on logarithms",
+    Method.SCALING_LAW: "Gunther's law, resampled residuals",
+    Method.HIGHEST_POINT: "highest measured rate, between lower neighbours",
+    Method.CROSSING_OF_RATIOS: "ratios paired by block, linear interpolation",
+    Method.CROSSING_OF_MEANS: "means, linear interpolation",
+    Method.UTILISATION_LAW: "utilisation law, geometric mean with t interval",
+    Method.ASYMPTOTIC_BOUNDS: "asymptotic bounds, Welch's t interval on logarithms",
+    Method.SERVICE_DEMAND: "non-negative least squares over mixes, bootstrap of trials",
+}
+DESIGNS: Mapping[DesignKind, str] = {
+    DesignKind.ONE_AT_A_TIME: "other factors at their baseline",
+    DesignKind.FULL: "mean over all levels of the other factors",
+    DesignKind.FRACTIONAL: "mean over the fraction's levels of the other factors",
+    DesignKind.SCREENING: "mean over the screened levels of the other factors",
+}
+"""What the other factors of a design are when an effect is estimated."""
+
+
+def method(one: Method) -> str:
+    """Describe how a figure and its interval are computed."""
+    return METHODS[one]
+
+
+def exclusion(one: Exclusion) -> str:
+    """Describe why a run does not count."""
+    if one.reason is ExclusionReason.OUTCOME:
+        return ": ".join(part for part in (one.outcome.value if one.outcome else "", one.error) if part)
+    if one.reason is ExclusionReason.REPEATED:
+        return f"repeated as attempt {one.attempt}"
+    if one.reason is ExclusionReason.NOT_POSITIVE:
+        return f"INVALID: figure {one.value:g}, must be above 0"
+    if one.reason is ExclusionReason.INVALID:
+        rules = ", ".join(f"{name} ({rule})" for rule, name in one.rules.items())
+        return f"INVALID: {rules}" if rules else "INVALID"
+    if one.reason is ExclusionReason.UNREADABLE:
+        return one.error or "evidence unreadable"
+    return "no valid run of the other arm in its block" if one.reason is ExclusionReason.NO_PARTNER else "no figure"
+
+
+def limiter(one: Limiter) -> str:
+    """Name a limit that was reached: `limited by the declared 50 MB/s of loop0`."""
+    declared = "declared " if one.declared else ""
+    if one.kind is LimiterKind.RATE:
+        return f"limited by the {declared}{with_unit(one.amount or 0.0, one.unit)} of {one.name}"
+    if one.kind is LimiterKind.CPU_QUOTA:
+        stopped = f" ({one.stops:,} stops, {percent(one.stopped_share or 0.0)} of the time)" if one.stops else ""
+        return f"limited by the {declared}CPU quota of control group {one.name}{stopped}"
+    return f"limited by {one.amount:g} {'CPU' if one.amount == 1 else 'CPUs'}"

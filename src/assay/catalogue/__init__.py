@@ -105,8 +105,9 @@ def watching(*when: Watch) -> tuple[str, ...]:
     return tuple(name for name in names("observers") if any(word in _text("observers", name) for word in words))
 
 
+@functools.cache
 def noun_of(operation: str) -> str | None:
-    """What answers call an operation in the plural, as a workload says it (literally in its module); None where none does."""
+    """Give the plural of an operation in answers, as a workload declares it (literally in its module); None where none does."""
     speaking = (name for name in names("workloads") if f'"{operation}": "' in _text("workloads", name))
     return next((noun for name in speaking if (noun := find("workloads", name).nouns.get(operation))), None)
 

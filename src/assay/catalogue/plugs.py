@@ -122,7 +122,7 @@ class Workload:
     seconds: Callable[[Mapping[str, Value]], float] = lambda knobs: 10.0
     """A guess of how long it runs, for plans without history."""
     nouns: Mapping[str, str] = field(default_factory=dict)
-    """Operation -> its plural in answers (`random reads`), where that is not its name with an s."""
+    """Operation -> its plural in answers (`random reads`); an operation without one keeps its bare name."""
     lookups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Operation that only reads metadata -> the operations whose objects it looks up; none where it reads names alone."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
-from assay.answer.wording.across import unlike
+from assay.answer.wording.comparison import unlike
 from assay.cli.compare import answer_text, as_plain
 from assay.errors import UsageError
 from assay.laboratory.gate import UNMET, Gate, status

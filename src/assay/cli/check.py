@@ -11,8 +11,8 @@ from assay.audit import limits
 from assay.audit.verdicts import state_of
 from assay.errors import UsageError
 from assay.laboratory.gate import BAD_VERDICT, Gate
-from assay.published import arithmetic, implied, reading
-from assay.published.finding import RULES, Case, label
+from assay.published import arithmetic, reading
+from assay.published.claim import RULES, Case, in_other_words, label
 from assay.published.statement import Leftover, PrintedFigure, Statement
 from assay.records import Experiment, Finding, Severity, State, VerdictState
 from assay.terminal.output import deliver
@@ -48,7 +48,7 @@ def state_without_run(findings: Sequence[Finding]) -> VerdictState:
 
 def summary(statement: Statement, findings: Sequence[Finding]) -> str:
     """What the number is, in one line."""
-    return label(findings, tuple(implied.in_other_words(statement)))
+    return label(findings, tuple(in_other_words(statement)))
 
 
 def gated(state: VerdictState, gate: Gate) -> int:
@@ -66,7 +66,7 @@ def lines(statement: Statement, findings: Sequence[Finding], state: VerdictState
     yield from titled("understood", ", ".join(understood(statement)))
     for one in quoted(statement):
         yield from titled("not understood", one)
-    for title, lines in (("assumed", statement.assumed), ("in other words", tuple(implied.in_other_words(statement)))):
+    for title, lines in (("assumed", statement.assumed), ("in other words", tuple(in_other_words(statement)))):
         for line in lines:
             yield from titled(title, line)
     ranked = sorted(findings, key=lambda one: (one.state is not State.FAIL, list(Severity).index(one.severity)))
@@ -124,7 +124,7 @@ def as_plain(statement: Statement, findings: Sequence[Finding], state: VerdictSt
             for wire in statement.wires
         ],
         "assumed": list(statement.assumed),
-        "in_other_words": list(implied.in_other_words(statement)),
+        "in_other_words": list(in_other_words(statement)),
         "not_understood": [quoted_as_plain(one) for one in statement.quoted],
         "findings": [plain.to_plain(finding) for finding in findings],
     }

@@ -18,7 +18,7 @@ from assay.prediction import demand_groups
 from assay.prediction.demand_groups import DemandGroup, groups
 from assay.prediction.wording import linear
 from assay.records import Results
-from assay.report.facts import arms
+from assay.report.runs import arms
 from assay.terminal.output import deliver
 from assay.terminal.table import Row, table
 
@@ -102,5 +102,5 @@ def difference_text(results: Results) -> str:
     for one in arms(results):
         named = [*one.beside, *(f"changed during a run: {text}" for text in one.changed)]
         more = [f"and {len(named) - MOST_NAMED} more: the report has all"] if len(named) > MOST_NAMED else []
-        lines += [f"{one.title}: {one.said}", *(f"    {text}" for text in (*named[:MOST_NAMED], *more))]
+        lines += [f"{one.title}: {one.sentence}", *(f"    {text}" for text in (*named[:MOST_NAMED], *more))]
     return "\n".join(("How the arms differ", *lines)) if lines else ""

@@ -9,8 +9,7 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import steady_state
 from assay.answer.wording import labels, steady
-from assay.answer.wording.clients import account
-from assay.answer.wording.load_cost import own_cost
+from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
 from assay.cli.terminal import tables
 from assay.errors import DamagedError, UsageError

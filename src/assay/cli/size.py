@@ -9,8 +9,8 @@ from pathlib import Path
 from assay.errors import AssayError, RefusedError
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.report import drawn as picture
-from assay.report.charts.chain import Bar, Drawing
+from assay.report import picture
+from assay.report.charts.chain import Bar, Drawing, drawn
 from assay.report.charts.figure import Table
 from assay.sizing import read, wording
 from assay.sizing.sized import Sized, size
@@ -121,18 +121,18 @@ def draw(sized: Sized, path: Path) -> None:
             speed=row[1],
             used=stage.used,
             is_first=stage.part.name == sized.first,
-            said=f"{stage.part.name}: {row[1]}, {row[-1]}",
+            label=f"{stage.part.name}: {row[1]}, {row[-1]}",
         )
         for stage, row in zip(sized.stages, wording.part_rows(sized), strict=True)
     )
-    drawing = Drawing(title=sized.chain.title, sentence=wording.answer(sized), bars=bars)
     price = wording.costs(sized)
-    page = picture.ChainPage(
-        question=sized.chain.question,
+    sheet = picture.Sheet(
+        drawn=drawn(Drawing(title=sized.chain.title, sentence=wording.answer(sized), bars=bars)),
+        note=sized.chain.question,
         tables=tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in tables(sized)),
         remarks=(*((price,) if price else ()), *wording.how(sized), *wording.remarks(sized)),
     )
     try:
-        picture.write(picture.of_chain(drawing, page), path)
+        picture.write_sheet(sheet, path)
     except OSError as error:
         raise RefusedError(f"{path}: not written ({error.strerror}). Check permissions and free space.") from error

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from assay.errors import RefusedError, UsageError
 from assay.plain import to_plain
-from assay.report import drawn as picture
+from assay.report import picture
 from assay.report.charts.figure import Table
-from assay.report.charts.matrix import Matrix, Share
+from assay.report.charts.matrix import Matrix, Share, drawn
 from assay.survey import result, wording
 from assay.survey.filters import Clock, Filters, Words, keeper, printable, resolve
 from assay.survey.result import Counting, FileSum, Survey, reaching
@@ -169,8 +169,8 @@ def write_picture(found: Survey, path: Path) -> None:
         ("By size", wording.SIZE_HEAD, wording.size_rows(found)),
     )
     numbers = tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in texts)
-    page = picture.MatrixPage(total=wording.total(found), tables=numbers, remarks=wording.remarks(found))
-    picture.write(picture.of_matrix(matrix(found), page), path)
+    drawing, note = drawn(matrix(found)), wording.total(found)
+    picture.write_sheet(picture.Sheet(drawn=drawing, note=note, tables=numbers, remarks=wording.remarks(found)), path)
 
 
 def matrix(found: Survey) -> Matrix:
@@ -181,7 +181,7 @@ def matrix(found: Survey) -> Matrix:
 
     def share(group: FileSum, *labels: str) -> Share:
         parts = (group.bytes / (counts.kept.bytes or 1), group.files / (counts.kept.files or 1))
-        return Share(bytes=parts[0], files=parts[1], said=f"{', '.join(labels)}: {wording.held(group)}")
+        return Share(bytes=parts[0], files=parts[1], label=f"{', '.join(labels)}: {wording.held(group)}")
 
     return Matrix(
         title=f"Files of {', '.join(found.directories)}{kept} by age and size",

@@ -9,25 +9,25 @@ from assay.analysis.scaling.picture import pictured
 from assay.notebook import read as notebook
 from assay.prediction.demand_groups import groups, tables
 from assay.records import Direction, Results, Run
-from assay.report import selection
-from assay.report.inputs import Curve, Listed, Pictures
+from assay.report import galleries
+from assay.report.charts.curves import Curve
+from assay.report.charts.figure import Table
+from assay.report.galleries import Pictures
 
 
 def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
-    """What the report shows besides the results: curves over the number of objects, what operations use.
+    """Make the pictures that need the analysis: curves over the number of objects, resource use of operations.
 
-    Where there are very many runs, of some of them, the same ones of which latencies are merged. These are read last: what
-    `load` remembers of them is asked for again by the page.
+    If there are very many runs, only those are read whose latencies are merged. They are read last: the page needs what `load`
+    remembers of them again.
     """
     scaled = pictured(results.experiment, results.runs, results.cells, load)
     runs = {judged.id: judged.run for judged in results.runs}
-    chosen = [judged for group in selection.merged(selection.groups(results)) for judged in group if _changes_names(judged.run)]
+    chosen = [judged for group in galleries.merged(galleries.groups(results)) for judged in group if _changes_names(judged.run)]
     found = analysis.curves(sorted(chosen, key=lambda judged: judged.id), load)
-    made = [_curve(runs[one.run], one) for one in found]
-    used = tables(groups(results, load))
     return Pictures(
-        curves=tuple(one for one in made if one is not None),
-        tables=tuple(Listed(title=title, head=head, rows=rows) for title, head, rows in used),
+        curves=tuple(curve for one in found if (curve := _curve(runs[one.run], one))),
+        tables=tuple((title, Table(head=head, rows=rows)) for title, head, rows in tables(groups(results, load))),
         scaled=scaled,
         command=f"assay run {folder / 'experiment.toml'}",
     )
@@ -76,9 +76,9 @@ def write(folder: Path, results: Results, out: Path | None = None, form: str = "
 
 def write_chart(folder: Path, results: Results, chart: str, out: Path | None = None) -> Path:
     """Write one chart as .png or .svg; return its path. Raises UsageError, MissingError."""
-    from assay.report import picture
+    from assay.report import page, picture
 
     path = out or folder / f"{chart}.png"
     load = notebook.remembered(folder)
-    picture.write(results, load, pictures(folder, results, load), chart, path)
+    picture.write(page.figures(results, load, pictures(folder, results, load)), chart, path)
     return path

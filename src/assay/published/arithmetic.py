@@ -8,9 +8,8 @@ from fractions import Fraction
 
 from assay import units
 from assay.links import Link
-from assay.published import finding, implied, statement
-from assay.published.digits import Interval
-from assay.published.finding import (
+from assay.published import claim, statement
+from assay.published.claim import (
     CONTRADICTION,
     CROSS_METRIC,
     LITTLE,
@@ -19,12 +18,14 @@ from assay.published.finding import (
     WIDE_INTERVAL,
     WORKING_SET,
     Case,
+    Quantity,
     claim_finding,
+    judged_rates,
     mistaken_unit,
+    printed,
 )
-from assay.published.implied import Quantity, judged_rates, printed
 from assay.published.statement import ClaimComparison, Wire
-from assay.published.vocabulary import QuantityKind, Role
+from assay.published.vocabulary import Interval, QuantityKind, Role
 from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
 
@@ -50,14 +51,14 @@ class LinkRate:
     @property
     def full(self) -> str:
         """`413.3 MB/s`; `117.7 MB/s (941.5 Mbit/s)` where the rate is printed in bits."""
-        in_bytes = finding.capacity(float(self.capacity))
-        return f"{in_bytes} ({finding.capacity(float(self.capacity), bits=True)})" if self.rate.is_in_bits else in_bytes
+        in_bytes = claim.capacity(float(self.capacity))
+        return f"{in_bytes} ({claim.capacity(float(self.capacity), bits=True)})" if self.rate.is_in_bits else in_bytes
 
     @property
     def comparison(self) -> str:
         """`1 GB/s is 2.42 times the 413.3 MB/s that 2 x 2GFC carries one way`."""
         shares = [value / self.capacity for value in (self.rate.value, self.rate.most) if value is not None]
-        times = " to ".join(dict.fromkeys(finding.times(share) for share in shares))
+        times = " to ".join(dict.fromkeys(claim.multiple(share) for share in shares))
         way = "both ways together" if self.ways == 2 else "one way"
         return f"{self.rate.text} is {times} the {self.full} that {self.wire.name} carries {way}"
 
@@ -65,7 +66,7 @@ class LinkRate:
     def of_nominal(self) -> str:
         """`25 % of its nominal rate (500 MB/s)`, without coding and framing: as monitors often count."""
         nominal = self.wire.nominal_bytes_per_s * self.ways
-        return f"{units.percent(float(self.rate.value) / nominal)} of its nominal rate ({finding.capacity(nominal)})"
+        return f"{units.percent(float(self.rate.value) / nominal)} of its nominal rate ({claim.capacity(nominal)})"
 
 
 def check_links(case: Case) -> Iterator[Finding]:
@@ -100,7 +101,7 @@ def _against(case: Case, one: LinkRate) -> Finding:
     return claim_finding(
         ROOFLINE,
         State.FAIL,
-        f"{one.comparison}, but it may have been rounded up from {finding.quantity(low, QuantityKind.RATE)}.",
+        f"{one.comparison}, but it may have been rounded up from {claim.quantity(low, QuantityKind.RATE)}.",
         severity=Severity.QUALIFIES,
         bound=Bound(low=float(low), high=float(allowed), unit=Unit.BYTES_PER_S),
         relabel=f"at most what {one.wire.name} can carry, {one.full}",
@@ -113,12 +114,12 @@ def _above(case: Case, one: LinkRate, allowed: Fraction) -> Finding:
     least, value = one.rate.interval.low, one.rate.value
     jumbo = statement.with_jumbo(one.wire)
     if jumbo is not None and least * one.capacity <= allowed * Fraction(jumbo.payload_bytes_per_s) * one.ways:
-        words = f"possible only in frames of 9000 bytes ({finding.capacity(jumbo.payload_bytes_per_s * one.ways)})"
+        words = f"possible only in frames of 9000 bytes ({claim.capacity(jumbo.payload_bytes_per_s * one.ways)})"
         advice = "ask for the size of the frames (MTU)"
         return claim_finding(
             ROOFLINE, State.FAIL, f"{one.comparison}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice
         )
-    at_least = finding.times(least / one.capacity).removesuffix(" of")
+    at_least = claim.multiple(least / one.capacity).removesuffix(" of")
     even = f" ({at_least} at the least that prints so)" if least < value * Fraction(9, 10) else ""
     mistake = mistaken_unit(value / one.capacity, case.limit(ROOFLINE, "unit_share"), coded=one.wire.is_coded)
     hint = mistake if value >= LEAST_EXCESS * one.capacity else ""
@@ -139,7 +140,7 @@ def _within(case: Case, one: LinkRate) -> Finding:
     limits = value >= float(one.capacity * case.limit(ROOFLINE, "at_limit_share")) and not one.rate.is_upper_limit
     limiter = ": the link is the limit" if limits else ""
     both = units.percent(value / (2 * one.link.payload_bytes_per_s))
-    nominal_both = f"{units.percent(value / (2 * nominal))} of the nominal rate of both ways ({finding.capacity(2 * nominal)})"
+    nominal_both = f"{units.percent(value / (2 * nominal))} of the nominal rate of both ways ({claim.capacity(2 * nominal)})"
     also = f"{both} of both ways; {one.of_nominal}, {nominal_both}" if one.ways == 1 and one.wire.is_duplex else one.of_nominal
     return claim_finding(
         ROOFLINE,
@@ -174,9 +175,9 @@ def _denominators(wire: Wire) -> Iterator[tuple[str, Fraction]]:
     """Yield what a share of a link may be of, the payload of one way first."""
     payload, nominal = Fraction(wire.link.payload_bytes_per_s), Fraction(wire.nominal_bytes_per_s)
     gbit = f"{float(nominal) * 8 / 1e9:g} Gbit/s"
-    yield f"the {finding.capacity(float(payload))} of one way", payload
-    yield f"the {finding.capacity(float(payload * 2))} of both ways", payload * 2
-    rate, both = (finding.capacity(float(nominal * ways)) for ways in (1, 2))
+    yield f"the {claim.capacity(float(payload))} of one way", payload
+    yield f"the {claim.capacity(float(payload * 2))} of both ways", payload * 2
+    rate, both = (claim.capacity(float(nominal * ways)) for ways in (1, 2))
     yield f"its nominal {rate} ({gbit} / 8, without coding and framing)", nominal
     yield f"its nominal {both} both ways (2 x {gbit} / 8, without coding and framing)", nominal * 2
 
@@ -281,10 +282,10 @@ def _ends(low: Fraction, high: Fraction) -> tuple[str, str, str]:
         first, last = (units.digits(float(end), trimmed=True) for end in (low, high))
         return first, last, " times as much"
     if high <= 1:
-        return finding.two_digits(1 - high), finding.two_digits(1 - low), " less"
+        return claim.two_digits(1 - high), claim.two_digits(1 - low), " less"
     if low >= 1:
-        return finding.two_digits(low - 1), finding.two_digits(high - 1), " more"
-    return f"{finding.two_digits(1 - low)} less", f"{finding.two_digits(high - 1)} more", ""
+        return claim.two_digits(low - 1), claim.two_digits(high - 1), " more"
+    return f"{claim.two_digits(1 - low)} less", f"{claim.two_digits(high - 1)} more", ""
 
 
 def _claimed(case: Case, ratio: FigureRatio) -> Finding:
@@ -331,7 +332,7 @@ def fits_memory(case: Case) -> Iterator[Finding]:
     statement = case.statement
     memories = tuple(printed(figure) for figure in statement.of(QuantityKind.MEMORY))
     stated = tuple(printed(figure) for figure in statement.of(QuantityKind.DATA))
-    data = max((*implied.amounts(statement), *stated), key=lambda amount: amount.value, default=None)
+    data = max((*claim.amounts(statement), *stated), key=lambda amount: amount.value, default=None)
     if not memories or data is None or not data.value or Role.CACHED in statement.roles:
         return
     text = " and ".join(memory.text for memory in memories)
@@ -344,7 +345,7 @@ def fits_memory(case: Case) -> Iterator[Finding]:
         return
     fits = f"fits {_whole(1 / multiple)} into" if multiple <= 1 else f"is {units.times(float(multiple))}"
     room = f"{fits} {text} of memory"
-    least_text = finding.quantity(least * memory, QuantityKind.AMOUNT)
+    least_text = claim.quantity(least * memory, QuantityKind.AMOUNT)
     words = f"{data.text} {room}; required: at least {float(least):g} times the memory, {least_text}"
     if Role.DIRECT in statement.roles:
         yield claim_finding(
@@ -368,11 +369,11 @@ def _whole(times: Fraction) -> str:
 
 def too_short(case: Case) -> Iterator[Finding]:
     """Judge the duration (W01): a second is the least of anything, a minute of a rate that is called sustained."""
-    lasted = implied.duration(case.statement)
+    lasted = claim.duration(case.statement)
     if lasted is None or lasted.is_upper_limit or case.statement.of(QuantityKind.LATENCY):
         return
     least, steady, never = (case.limit(TOO_SHORT, name) for name in ("published_s", "seconds", "invalid_seconds"))
-    time = finding.seconds(float(lasted.value))
+    time = claim.seconds(float(lasted.value))
     how = f"the test lasts {lasted.text}" if case.statement.of(QuantityKind.TIME) else f"{lasted.text} takes {time}"
     relabel = f"lasts only {time}"
     if lasted.value >= steady:
@@ -391,22 +392,22 @@ def too_short(case: Case) -> Iterator[Finding]:
 def parts_agree(case: Case) -> Iterator[Finding]:
     """Compare what is printed with what follows from the other parts (E05)."""
     statement = case.statement
-    for kind, computed in ((QuantityKind.RATE, implied.rates(statement)), (QuantityKind.EVENTS, implied.events(statement))):
+    for kind, computed in ((QuantityKind.RATE, claim.rates(statement)), (QuantityKind.EVENTS, claim.events(statement))):
         stated = tuple(printed(figure) for figure in statement.of(kind))
-        for one, other in implied.pairs(tuple(computed), stated):
+        for one, other in claim.pairs(tuple(computed), stated):
             yield _agree(case, one, other)
 
 
 def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
     tolerance = case.limit(CONTRADICTION, "disagreement_share")
-    amounts = finding.quantity(computed.value, computed.kind)
-    words = f"{computed.text} is {amounts}{finding.rounding(computed.interval, computed.kind, ' by the printed digits')}"
+    amounts = claim.quantity(computed.value, computed.kind)
+    words = f"{computed.text} is {amounts}{claim.rounding(computed.interval, computed.kind, ' by the printed digits')}"
     if computed.interval.meets(stated.interval, tolerance):
-        rounded = finding.rounding(stated.interval, stated.kind)
+        rounded = claim.rounding(stated.interval, stated.kind)
         return claim_finding(CONTRADICTION, State.PASS, f"{words}, consistent with {stated.text}{rounded}.")
     off = stated.value / computed.value if computed.value else None
     hint = mistaken_unit(off, case.limit(ROOFLINE, "unit_share")) if off else ""
-    by = f", {finding.times(off)} that" if off is not None and off >= 2 else ""
+    by = f", {claim.multiple(off)} that" if off is not None and off >= 2 else ""
     unless = "" if computed.is_joined else " Possible only if a part was moved in this time, or some data more than once."
     return claim_finding(
         CONTRADICTION,
@@ -425,7 +426,7 @@ def in_flight(case: Case) -> Iterator[Finding]:
     )
     if rate is None or latency is None or most is None or not most.value:
         return
-    flying = implied.product(printed(rate), printed(latency), QuantityKind.COUNT, "")
+    flying = claim.product(printed(rate), printed(latency), QuantityKind.COUNT, "")
     words = f"{rate.text} of {latency.text} each keep {units.digits(float(flying.value), trimmed=True)} requests in flight"
     most_allowed = (most.interval.high or most.value) * (1 + case.limit(LITTLE, "gap_share"))
     if flying.interval.low > most_allowed:

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from assay import units
-from assay.published import digits, statement
-from assay.published.digits import Interval, PrintedNumber
+from assay.published import statement, vocabulary
 from assay.published.statement import LABEL_ROLES, ClaimComparison, Leftover, PrintedFigure, Statement, Wire
-from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, QuantityKind, Role, unit_size
+from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, Interval, PrintedNumber, QuantityKind, Role, unit_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,20 +31,15 @@ class Token:
 
 
 UNKNOWN = "unknown word"
-_NUMBER = re.compile(digits.NUMBER, re.ASCII)
-_RANGE = re.compile(rf"({digits.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9_]))\s*({digits.NUMBER})", re.ASCII)
+_RANGE = re.compile(rf"({vocabulary.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9_]))\s*({vocabulary.NUMBER})", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[0-9]+(?:[.,][0-9]+){1,99}", re.ASCII)
 _LETTERS = re.compile(r"\s*([A-Za-zµμ/%]+)")
 _REST = re.compile(r"[^\s,;:()]+|[,;:()]")
 _BLANK = re.compile(r"\s+")
 
 
-def scan(text: str) -> tuple[Token, ...]:
-    """Return the tokens of a claim, in order."""
-    return tuple(_tokens(text))
-
-
-def _tokens(text: str) -> Iterator[Token]:
+def scan(text: str) -> Iterator[Token]:
+    """Yield the tokens of a claim, in order."""
     start = 0
     while start < len(text):
         blank = _BLANK.match(text, start)
@@ -63,26 +57,26 @@ def _wire(text: str, start: int) -> Token | None:
 
 
 def _clock(text: str, start: int) -> Token | None:
-    match = digits.CLOCK.match(text, start)
+    match = vocabulary.CLOCK.match(text, start)
     if match is None or text[match.end() : match.end() + 1].isalnum():
         return None
-    printed = digits.clock(match[0])
+    printed = vocabulary.clock(match[0])
     return None if printed is None else _figure(text, (start, match.end()), QuantityKind.TIME, (printed, printed), Fraction(1))
 
 
 def _quantity(text: str, start: int) -> Token | None:
     """Return a number or a range, with the unit behind it; one whose unit has two meanings is refused, with what to write."""
     between = _RANGE.match(text, start)
-    match = between or _NUMBER.match(text, start)
+    match = between or vocabulary.NUMBER_AT.match(text, start)
     if match is None:
         return None
     whole = _DECIMAL_COMMA.match(text, start)
     if between is None and whole is not None and whole.end() > match.end():
         return _refused(text, start, whole.end(), "a decimal point, and commas only between thousands, are expected")
-    printed = tuple(digits.number(part) for part in (match.groups() if between else (match[0], match[0])))
+    printed = tuple(vocabulary.number(part) for part in (match.groups() if between else (match[0], match[0])))
     low, high = printed
     if low is None or high is None:
-        return _refused(text, start, match.end(), f"more than {digits.MOST_DIGITS} digits")
+        return _refused(text, start, match.end(), f"more than {vocabulary.MOST_DIGITS} digits")
     if low.value > high.value:
         return _refused(text, start, match.end(), "the lower end of a range is expected first")
     return _with_unit(text, start, match.end(), (low, high))
@@ -233,9 +227,9 @@ def _limited(figure: PrintedFigure, role: Role, word: Token) -> PrintedFigure:
     if role is Role.UNDER:
         return replace(where, limit=Role.UNDER, interval=Interval(low=Fraction(0), high=figure.value))
     if role is Role.ABOUT:
-        number = digits.NUMBER_AT.match(figure.text)
+        number = vocabulary.NUMBER_AT.match(figure.text)
         step = PrintedNumber(value=figure.value, interval=figure.interval)
-        rough = digits.roughly(number[0], step) if number is not None and figure.ends is None else step
+        rough = vocabulary.roughly(number[0], step) if number is not None and figure.ends is None else step
         return replace(where, interval=rough.interval)
     return replace(where, limit=Role.ABOVE, interval=Interval(low=figure.value, high=None))
 
@@ -295,12 +289,18 @@ def _memories(draft: Draft) -> None:
     for place in draft.places(Role.MEMORY):
         before = place - 2 if draft.word(place - 1) == "of" else place - 1
         after = place + 2 if draft.word(place + 1) in OF else place + 1
-        for other in (before, after):
-            figure = draft.figures.get(other)
-            if figure is not None and figure.kind is QuantityKind.AMOUNT:
-                draft.figures[other] = replace(figure, kind=QuantityKind.MEMORY)
-                draft.used.add(place)
-                break
+        if _becomes(draft, (before, after), QuantityKind.AMOUNT, QuantityKind.MEMORY):
+            draft.used.add(place)
+
+
+def _becomes(draft: Draft, places: tuple[int, int], was: QuantityKind, kind: QuantityKind) -> bool:
+    """Give the first figure of a kind at these places another kind; return whether there is one."""
+    for place in places:
+        figure = draft.figures.get(place)
+        if figure is not None and figure.kind is was:
+            draft.figures[place] = _exact(figure, kind) if kind is QuantityKind.IN_FLIGHT else replace(figure, kind=kind)
+            return True
+    return False
 
 
 def _data_sets(draft: Draft) -> None:
@@ -308,11 +308,7 @@ def _data_sets(draft: Draft) -> None:
     for role, kind in ((Role.DATA, QuantityKind.DATA), (Role.DEVICE, QuantityKind.CAPACITY)):
         for place in draft.places(role):
             of = place + 2 if draft.word(place + 1) in OF else place + 1
-            for other in (place - 1, of):
-                figure = draft.figures.get(other)
-                if figure is not None and figure.kind is QuantityKind.AMOUNT:
-                    draft.figures[other] = replace(figure, kind=kind)
-                    break
+            _becomes(draft, (place - 1, of), QuantityKind.AMOUNT, kind)
 
 
 def _products(draft: Draft) -> None:
@@ -356,14 +352,8 @@ def _latencies_and_depths(draft: Draft) -> None:
     ):
         for place in draft.places(role):
             of = place + 2 if draft.word(place + 1) in OF else place + 1
-            for other in (place - 1, of):
-                figure = draft.figures.get(other)
-                if figure is not None and figure.kind is was:
-                    draft.figures[other] = (
-                        _exact(figure, becomes) if becomes is QuantityKind.IN_FLIGHT else replace(figure, kind=becomes)
-                    )
-                    draft.used.add(place)
-                    break
+            if _becomes(draft, (place - 1, of), was, becomes):
+                draft.used.add(place)
 
 
 def _against(draft: Draft) -> None:
@@ -401,14 +391,14 @@ def _share_unit(draft: Draft, first: int, second: int) -> None:
 
 def _roles(draft: Draft) -> None:
     """Read, write, random, inside, ... belong to the rates of their clause."""
-    clause, said = 0, dict[int, set[Role]]()
+    clause, named = 0, dict[int, set[Role]]()
     for token in draft.tokens:
         clause += token.role in (Role.BREAK, Role.AGAINST)
         if token.role in WAYS:
-            said.setdefault(clause, set()).add(token.role)
+            named.setdefault(clause, set()).add(token.role)
     for place, figure in draft.figures.items():
         if figure.kind in (QuantityKind.RATE, QuantityKind.EVENTS):
-            draft.figures[place] = replace(figure, roles=figure.roles | said.get(figure.clause, set()))
+            draft.figures[place] = replace(figure, roles=figure.roles | named.get(figure.clause, set()))
 
 
 def _inside_and_out(draft: Draft) -> None:
@@ -448,7 +438,7 @@ LOOSE: dict[Role, str] = {
 
 def read(text: str) -> Statement:
     """Return what the claim says. Never fails: what is not understood is in `quoted`."""
-    tokens = scan(text)
+    tokens = tuple(scan(text))
     draft = begin(tokens)
     for one in PASSES:
         one(draft)

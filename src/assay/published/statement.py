@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from assay import links
 from assay.links import Link
-from assay.published.digits import Interval, PrintedNumber
-from assay.published.vocabulary import BASES, UNIT_PATTERNS, QuantityKind, Role, unit_size
+from assay.published.vocabulary import BASES, UNIT_PATTERNS, Interval, PrintedNumber, QuantityKind, Role, unit_size
 
 COUNT_WORDS: Mapping[str, int] = {"one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "dual": 2, "quad": 4}
 FIBRE_CHANNEL, ETHERNET = "GFC", "GbE"
@@ -117,14 +116,16 @@ def wire_at(text: str, start: int) -> Wire | None:
 def _by_rate(text: str, start: int) -> Wire | None:
     """`2.5 Gbit/s line`: no standard is named, so nothing is known of coding and framing, and all of it may be payload."""
     match = _BY_RATE.match(text, start)
-    rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, match) if match is not None else 0
+    rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, match) if match is not None else Fraction(0)
     if match is None or not rate:
         return None
     why = f"{match[0]!r} names no coding and no framing; its full rate counts as payload"
-    link = Link(
-        name=match[0], count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself"
-    )
-    return Wire(link=link, base=match[0], start=start, end=match.end(), assumed=why)
+    return Wire(link=_of_rate(match[0], rate), base=match[0], start=start, end=match.end(), assumed=why)
+
+
+def _of_rate(name: str, rate: Fraction) -> Link:
+    """Make a link of which nothing but its rate is known."""
+    return Link(name=name, count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself")
 
 
 def _crossed(text: str, start: int) -> Wire | None:
@@ -139,8 +140,7 @@ def _crossed(text: str, start: int) -> Wire | None:
         return None
     name = f"{match['number']} {unit['rate']} link"
     why = f"{match[0]!r} counts as a link with {match['number']} {unit['rate']} payload; write the name of the link if it has one"
-    link = Link(name=name, count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself")
-    return Wire(link=link, base=name, start=start, end=match.end(), assumed=why)
+    return Wire(link=_of_rate(name, rate), base=name, start=start, end=match.end(), assumed=why)
 
 
 def _assumed(match: re.Match[str]) -> Wire | None:

@@ -47,7 +47,7 @@ ACCUSING = ("tier", "durability")
 """Parts of a claim that speak of where the bytes are."""
 _DEVICES = (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
 _REMOTE = (Rung.CLIENT_NIC, Rung.SERVER_NIC, Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
-"""Rungs that the bytes pass only where the target is on another host; otherwise their counters hold others' traffic."""
+"""Rungs that the bytes pass only where the target is on another host; otherwise their counters hold other traffic."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +109,8 @@ def of_run(experiment: Experiment, judged: Judged, observations: Observations) -
     made = []
     for phase in judged.run.phases:
         ways = list(dict.fromkeys(phase.directions.values())) if phase.measured else []
-        moved = any(evidence.requested_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
-        for direction in (way for way in ways if not (moved and way is Direction.METADATA)):
+        has_bytes = any(evidence.requested_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
+        for direction in (way for way in ways if not (has_bytes and way is Direction.METADATA)):
             one = _ladder(experiment, judged, phase, direction, observations)
             if one is not None:
                 made.append(one)
@@ -159,10 +159,10 @@ def _rungs(judged: Judged, phase: Phase, direction: Direction) -> tuple[Rung, ..
     return tuple(rung for rung in _NAMES if rung not in hidden)
 
 
-def _below(seen: Observations, phase: Phase, asked: Direction, wanted: Sequence[Rung]) -> list[_Rung]:
+def _below(seen: Observations, phase: Phase, direction: Direction, wanted: Sequence[Rung]) -> list[_Rung]:
     """The rungs under the application, upper first: clients and processes summed, each device for itself."""
-    metadata = asked is Direction.METADATA
-    directions = (Direction.READ, Direction.WRITE) if metadata else (asked,)
+    metadata = direction is Direction.METADATA
+    directions = (Direction.READ, Direction.WRITE) if metadata else (direction,)
     found = []
     for rung in wanted:
         readings = [one for one in seen.readings if (one.phase, one.rung) == (phase.name, rung) and one.direction in directions]
@@ -234,7 +234,7 @@ def _remark(one: _Rung, above: float, part: float, direction: Direction) -> str:
             where = "still in memory when the clock stopped" if one.rung in _DEVICES else "went no further"
         return f"{share(lost)} {where}"
     if -lost > LOSS and one.rung in _DEVICES:
-        return f"{share(-lost)} more: {'journal' if direction is Direction.WRITE else 'read-ahead'} or others' traffic"
+        return f"{share(-lost)} more: {'journal' if direction is Direction.WRITE else 'read-ahead'} or other processes' traffic"
     return ""
 
 
@@ -247,10 +247,7 @@ def _foot(phase: Phase, readings: Iterable[Reading], *, metadata: bool) -> Itera
             pair[one.span is Span.DRAIN] += one.operations or 0
     writes = metadata or Direction.WRITE in phase.directions.values()
     if writes and flushes:
-        said = (
-            f"{device} {pair[0]:,}" + (f" (+ {pair[1]:,} after the clock)" if pair[1] else "") for device, pair in flushes.items()
-        )
-        yield f"Flushes: {', '.join(said)}"
+        yield f"Flushes: {', '.join(f'{device} {requests(*pair)}' for device, pair in flushes.items())}"
     if phase.cached_share_before is not None:
         yield f"In the page cache before the start: {share(phase.cached_share_before)}"
     if writes and phase.drain_ns is not None:
@@ -260,9 +257,8 @@ def _foot(phase: Phase, readings: Iterable[Reading], *, metadata: bool) -> Itera
 def _verdict(judged: Judged, phase: Phase, operations: Sequence[str]) -> Verdict | None:
     """The worst verdict on the measures of these operations."""
     names = tuple(f"{phase.workload}.{operation}." for operation in operations)
-    order = list(VerdictState)
     here = [verdict for measure, verdict in judged.verdicts.items() if measure.startswith(names)]
-    return min(here, key=lambda verdict: order.index(verdict.state), default=None)
+    return min(here, key=lambda verdict: list(VerdictState).index(verdict.state), default=None)
 
 
 TEXT = 25
@@ -348,7 +344,7 @@ class Group:
     phase: str
     operation: str
     sketches: tuple[Sketch, ...]
-    said: str = ""
+    remark: str = ""
     """For folded groups: what there is to see in them."""
 
 
@@ -386,20 +382,20 @@ def _group(same: Sequence[Ladder]) -> Group:
         phase=first.phase,
         operation=first.operation,
         sketches=tuple(sketch(one) for one in same),
-        said="; ".join((f"{first.total:,.0f} operations answered from memory", *_storage(same))),
+        remark="; ".join((f"{first.total:,.0f} operations answered from memory", *_storage(same))),
     )
 
 
 def _storage(same: Sequence[Ladder]) -> Iterable[str]:
     """What the lowest device saw, for each run."""
     seen = [(one, next((step for step in reversed(one.steps) if step.device), None)) for one in same]
-    said = [
+    texts = [
         f"{one.levels} {requests(one.total * (step.width or 0), one.total * step.late)}".strip()
         for one, step in seen
         if step is not None
     ]
-    if said:
-        yield f"requests to storage: {', '.join(said)}"
+    if texts:
+        yield f"requests to storage: {', '.join(texts)}"
 
 
 def requests(under: float, late: float) -> str:

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 
 from assay.answer import doubts, marks
 from assay.answer.scales import show, show_range
-from assay.answer.wording import comparison
-from assay.answer.wording.instead import instead
-from assay.answer.wording.labels import label as label_text
-from assay.answer.wording.labels import of_several, usual
+from assay.answer.wording import comparison, labels
 from assay.records import Cell, Experiment, Finding, Measure, Results, State, Verdict, VerdictState, worst
 from assay.report.charts import cells
 from assay.report.charts.figure import Figure
@@ -62,14 +59,6 @@ class VerdictRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FindingGroup:
-    """Findings of the same runs."""
-
-    runs: str
-    list: tuple[Finding, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class VerdictGroup:
     """All verdicts on one measure or on all comparisons."""
 
@@ -78,12 +67,12 @@ class VerdictGroup:
     rows: tuple[VerdictRow, ...]
     left_out: int
     """Sound verdicts that are not listed for their number; their values are in the measure's own table."""
-    findings: tuple[FindingGroup, ...]
+    findings: tuple[tuple[str, tuple[Finding, ...]], ...]
+    """Runs in words, and what was found of all of them."""
 
 
 def measures(results: Results) -> Iterable[Section]:
     """A section for each measure of the experiment."""
-    counts = doubts.by_measure(results)
     for measure in results.experiment.measures:
         verdicts = [judged.verdicts[measure.name] for judged in results.runs if measure.name in judged.verdicts]
         if verdicts:
@@ -91,8 +80,8 @@ def measures(results: Results) -> Iterable[Section]:
                 name=measure.name,
                 heading=marks.measure(measure),
                 claim=marks.claim(measure.claim),
-                counts=counts[measure.name],
-                label=of_several(verdicts),
+                counts=marks.tally(one.state for one in verdicts),
+                label=labels.of_several(verdicts),
                 figure=cells.figure(results, measure),
             )
 
@@ -121,39 +110,35 @@ def _all(results: Results, measure: Measure, here: Sequence[Cell], each: Sequenc
     """All combinations of a measure as one line."""
     known = [cell.estimate for cell in here if cell.estimate]
     varied = (name for name in here[0].levels if len({cell.levels.get(name) for cell in here}) > 1)
-    states = [row.state for row in each]
-    counts = ", ".join(f"{states.count(state)} {state.value}" for state in marks.MEANING if state in states)
+    verdicts = [one for cell in here for one in doubts.verdicts_of(results, cell)]
+    counts = ", ".join(f"{count} {state.value}" for state, count in marks.tally(row.state for row in each))
     return FigureRow(
         name=marks.measure(measure),
         levels=f"{len(here)} combinations of {' and '.join(varied)}",
         claim=marks.claim(measure.claim),
         value=show_range(min(one.value for one in known), max(one.value for one in known), known[0].unit) if known else "-",
         interval="smallest to largest estimate" if known else "n = 0",
-        state=worst(states),
-        label=f"{usual([one for cell in here for one in _verdicts(results, cell)])} ({counts})",
+        state=worst(row.state for row in each),
+        label=f"{labels.usual(verdicts)} ({counts})",
     )
 
 
 def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     one = cell.estimate or cell.unfiltered
     assert one is not None
-    here = _verdicts(results, cell)
+    here = doubts.verdicts_of(results, cell)
     state = worst(verdict.state for verdict in here) if here else VerdictState.UNVERIFIED
     return FigureRow(
         name=marks.measure(measure),
         levels=marks.levels(results.experiment, cell.levels),
         claim=marks.claim(measure.claim),
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
-        interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", instead(here)) if part),
+        interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", labels.instead(here)) if part),
         state=state,
-        label="; ".join(filter(None, (of_several([one for one in here if one.state is state]), comparison.left_out(cell)))),
+        label="; ".join(
+            filter(None, (labels.of_several([one for one in here if one.state is state]), comparison.left_out(cell)))
+        ),
     )
-
-
-def _verdicts(results: Results, cell: Cell) -> list[Verdict]:
-    """The verdicts on the runs that count, or where none does on those that are excluded."""
-    names = cell.values or cell.excluded
-    return [judged.verdicts[cell.measure] for judged in results.runs if judged.id in names and cell.measure in judged.verdicts]
 
 
 def _interval(cell: Cell) -> str:
@@ -165,12 +150,8 @@ def _interval(cell: Cell) -> str:
     return show_range(one.low, one.high, one.unit) or f"n = {one.n}"
 
 
-def verdicts(results: Results) -> dict[str, object]:
-    """The groups of verdicts."""
-    return {"verdict_groups": tuple(_groups(results))}
-
-
-def _groups(results: Results) -> Iterable[VerdictGroup]:
+def verdicts(results: Results) -> Iterable[VerdictGroup]:
+    """Group the verdicts by measure, those on comparisons last."""
     levels = functools.partial(marks.levels, results.experiment)
     for measure in results.experiment.measures:
         here = [(judged, judged.verdicts[measure.name]) for judged in results.runs if measure.name in judged.verdicts]
@@ -178,7 +159,7 @@ def _groups(results: Results) -> Iterable[VerdictGroup]:
         if rows:
             yield _group(marks.measure(measure), rows, [(judged.id, verdict) for judged, verdict in here])
     compared = [
-        (one, results.comparison_verdicts[name]) for one in results.comparisons if (name := one.id) in results.comparison_verdicts
+        (one, results.comparison_verdicts[one.id]) for one in results.comparisons if one.id in results.comparison_verdicts
     ]
     rows = tuple(_row(one.measure, levels({one.factor: one.candidate, **one.within}), verdict) for one, verdict in compared)
     if rows:
@@ -189,28 +170,24 @@ def _group(title: str, rows: Sequence[VerdictRow], here: Sequence[tuple[str, Ver
     states = [row.state for row in rows]
     return VerdictGroup(
         title=title,
-        counts=tuple((state, states.count(state)) for state in marks.MEANING if state in states),
+        counts=marks.tally(states),
         rows=tuple(row for row in rows if len(rows) <= LISTED or row.state is not VerdictState.SOUND),
         left_out=states.count(VerdictState.SOUND) if len(rows) > LISTED else 0,
         findings=_findings(here),
     )
 
 
-def _findings(here: Sequence[tuple[str, Verdict]]) -> tuple[FindingGroup, ...]:
+def _findings(here: Sequence[tuple[str, Verdict]]) -> tuple[tuple[str, tuple[Finding, ...]], ...]:
     """Each rule's result once, in the words of the first run that has it; those that failed first."""
     found: dict[tuple[str, State], tuple[Finding, list[str]]] = {}
     for name, verdict in here:
         for finding in verdict.findings:
-            same = found.get(key := (finding.rule, finding.state))
-            if same is None:
-                found[key] = (finding, [name])
-            else:
-                same[1].append(name)
+            found.setdefault((finding.rule, finding.state), (finding, []))[1].append(name)
     order = [State.FAIL, State.UNVERIFIED, State.PASS, State.NOT_APPLICABLE]
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for first, names in sorted(found.values(), key=lambda pair: (order.index(pair[0].state), pair[0].rule)):
         groups.setdefault(tuple(names), []).append(first)
-    return tuple(FindingGroup(runs=_named(names, len(here)), list=tuple(findings)) for names, findings in groups.items())
+    return tuple((_named(names, len(here)), tuple(findings)) for names, findings in groups.items())
 
 
 def _named(names: Sequence[str], total: int) -> str:
@@ -234,7 +211,7 @@ def _row(name: str, levels: str, verdict: Verdict) -> VerdictRow:
         corrected=show(verdict.corrected, verdict.unit) if verdict.corrected is not None else "",
         bound=show_range(bound.low, bound.high, bound.unit) if bound else "",
         state=verdict.state,
-        label=label_text(verdict),
+        label=labels.label(verdict),
         rules=", ".join(dict.fromkeys(doubtful)),
     )
 
@@ -258,9 +235,9 @@ def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
 
 def _spec(experiment: Experiment, name: str, kind: str, knobs: object) -> str:
     assert hasattr(knobs, "items")
-    said = ", ".join(
+    texts = ", ".join(
         f"{knob} = {text}"
         for knob, value in knobs.items()
         if value is not None and (text := marks.level(experiment, f"{name}.{knob}", value))
     )
-    return f"{name}: {kind}" + (f" ({said})" if said else "")
+    return f"{name}: {kind}" + (f" ({texts})" if texts else "")

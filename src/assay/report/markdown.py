@@ -1,4 +1,4 @@
-"""The report as short Markdown: the answer, requirements, figures, what to distrust."""
+"""The report as short Markdown: the answer, requirements, figures, doubts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from assay.answer import marks
 from assay.answer.answer import Answer, answer
 from assay.answer.headlines import Headline, Line
 from assay.answer.scales import show, show_range, times
-from assay.answer.wording import comparison, doubts, effects, first_line, headlines, scaling
+from assay.answer.wording import comparison, effects, scaling, summary
 from assay.records import CourseState, Experiment, Results, VerdictState
-from assay.report import listing, steady
+from assay.report import listing, runs
 from assay.report.charts import forest, tornado
 
 MEANS = re.compile(
@@ -25,23 +25,29 @@ MEANS = re.compile(
 
 
 def render(results: Results) -> str:
-    """The text, with tables; everything that came from outside is escaped."""
-    found = answer(results)
+    """Give the text, with tables; everything that came from outside is escaped."""
+    experiment, found = results.experiment, answer(results)
+    unsteady = (
+        f"{one.title}, run {row.run}: {row.statement}"
+        for one in runs.steady(results)
+        for row in one.rows
+        if row.state is CourseState.NOT_STEADY
+    )
     parts = [
-        f"# {escape(results.experiment.title)}",
-        f"*{escape(results.experiment.question)}*" if results.experiment.question else "",
+        f"# {escape(experiment.title)}",
+        f"*{escape(experiment.question)}*" if experiment.question else "",
         _lead(found),
         _headlines(results, found),
         _requirements(found),
         _figures(results),
         _comparisons(results),
-        _dips(results),
-        _scaling(results),
+        _listed("Dips", (comparison.dip(experiment, one) for one in results.dips)),
+        _listed("How it scales", (scaling.statement(experiment, one) for one in results.scaling)),
         *_effects(results),
-        _steady(results),
+        _listed("Not steady within the trial", unsteady),
         _verdicts(results, found),
         _doubts(found),
-        _again(results),
+        _listed("Do it again", (f"{key}: {value}" for key, value in listing.again(results, None))),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -62,8 +68,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _lead(found: Answer) -> str:
     if not found.leads:
         return ""
-    opening = f"{first_line.opening(found)} [{found.leads[0].state.value}]"
-    return "\n".join((f"**{escape(opening)}**", *(f"- {escape(one)}" for one in first_line.following(found))))
+    opening = f"{summary.opening(found)} [{found.leads[0].state.value}]"
+    return "\n".join((f"**{escape(opening)}**", *(f"- {escape(one)}" for one in summary.following(found))))
 
 
 def _headlines(results: Results, found: Answer) -> str:
@@ -74,16 +80,16 @@ def _headlines(results: Results, found: Answer) -> str:
 
 def _group(experiment: Experiment, group: Headline) -> Iterator[str]:
     """The first lines of a measure, and how many more there are."""
-    named = f"- **{escape(first_line.named(group.measure))}:** "
-    for line in group.lines[: group.told]:
-        yield f"{named}{escape(str(headlines.line(experiment, line)))} ({because(line)})"
-    if len(group.lines) > group.told:
-        yield f"{named}{len(group.lines) - group.told} more below"
+    named = f"- **{escape(summary.named(group.measure))}:** "
+    for line in group.lines[: group.shown]:
+        yield f"{named}{escape(str(summary.line(experiment, line)))} ({because(line)})"
+    if len(group.lines) > group.shown:
+        yield f"{named}{len(group.lines) - group.shown} more below"
 
 
 def because(line: Line) -> str:
     """The verdict with its causes."""
-    causes = "; ".join(map(headlines.reason, line.reasons))
+    causes = "; ".join(map(summary.reason, line.reasons))
     return line.state.value + (f": {escape(causes)}" if causes else "")
 
 
@@ -118,26 +124,6 @@ def _comparisons(results: Results) -> str:
     return _titled("Comparisons", table(("measure", "what", "ratio", "interval", "conclusion", "verdict"), rows))
 
 
-def _steady(results: Results) -> str:
-    lines = [
-        f"- {escape(f'{one.title}, run {row.run}: {row.statement}')}"
-        for one in steady.steady(results)
-        for row in one.rows
-        if row.state is CourseState.NOT_STEADY
-    ]
-    return _titled("Not steady within the trial", "\n".join(lines))
-
-
-def _dips(results: Results) -> str:
-    return _titled("Dips", "\n".join(f"- {escape(comparison.dip(results.experiment, one))}" for one in results.dips))
-
-
-def _scaling(results: Results) -> str:
-    return _titled(
-        "How it scales", "\n".join(f"- {escape(scaling.statement(results.experiment, one))}" for one in results.scaling)
-    )
-
-
 def _effects(results: Results) -> Iterator[str]:
     pictures = tornado.figures(results)
     for one in results.sensitivity:
@@ -146,11 +132,11 @@ def _effects(results: Results) -> Iterator[str]:
             for each in pictures
             if each.name in (tornado.NAME + one.measure, tornado.NAME + one.measure + tornado.PAIRS)
         ]
-        told = [
+        texts = [
             f"{escape(effects.statement(results.experiment, one))} [{one.verdict.value}]",
             *(table(each.head, each.rows) for each in mine),
         ]
-        yield _titled(f"Which factors matter to {one.measure}", "\n\n".join(told))
+        yield _titled(f"Which factors matter to {one.measure}", "\n\n".join(texts))
 
 
 def _verdicts(results: Results, found: Answer) -> str:
@@ -159,14 +145,14 @@ def _verdicts(results: Results, found: Answer) -> str:
 
 
 def _doubts(found: Answer) -> str:
-    said = [f"- {escape(one)}" for one in doubts.losses(found.losses)]
-    said += [f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in found.doubts]
-    said += [f"- {escape(one)}" for one in doubts.reservations(found)]
-    return _titled("What to distrust", "\n".join(said))
+    texts = [f"- {escape(one)}" for one in summary.losses(found.losses)]
+    texts += [f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in found.doubts]
+    texts += [f"- {escape(one)}" for one in summary.reservations(found)]
+    return _titled("Doubts", "\n".join(texts))
 
 
-def _again(results: Results) -> str:
-    return _titled("Do it again", "\n".join(f"- {key}: {escape(value)}" for key, value in listing.again(results, None)))
+def _listed(title: str, texts: Iterable[str]) -> str:
+    return _titled(title, "\n".join(f"- {escape(text)}" for text in texts))
 
 
 def _titled(title: str, text: str) -> str:

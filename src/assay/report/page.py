@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +12,16 @@ from assay.answer import marks
 from assay.answer.answer import answer
 from assay.answer.doubts import Doubt
 from assay.answer.scales import NARROW, number, show, show_range, times
-from assay.answer.wording import comparison, doubts, effects, first_line, headlines, scaling
-from assay.records import Bound, Estimate, Observations, Results, Severity, State
-from assay.report import bundle, facts, galleries, ladder, listing, selection, steady
+from assay.answer.wording import comparison, effects, labels, scaling, summary
+from assay.records import Bound, Estimate, Results, Severity, State
+from assay.report import galleries, ladder, listing, picture, runs
 from assay.report.charts import blocks, forest, theme
-from assay.report.charts import forest as comparisons
 from assay.report.charts import ladder as rungs
-from assay.report.charts.figure import Drawn, Figure
-from assay.report.inputs import Pictures
+from assay.report.charts.figure import Figure
+from assay.report.galleries import Load, Pictures
 
-HERE = Path(__file__).parent
 FEW = 4
-"""Doubts that are told at once even where none speaks against a figure."""
-Load = Callable[[str], Observations]
+"""Doubts that are shown at once even where none speaks against a figure."""
 
 
 def write(results: Results, load: Load, path: Path, pictures: Pictures | None = None) -> None:
@@ -37,36 +34,35 @@ def write(results: Results, load: Load, path: Path, pictures: Pictures | None = 
 
 def render(results: Results, load: Load, pictures: Pictures) -> str:
     """The page's text."""
-    found = selection.groups(results)
-    looked_at = selection.representatives(results, found)
+    found = galleries.groups(results)
     measures = tuple(listing.measures(results))
     kinds = galleries.galleries(results, load, found, pictures)
     ran = blocks.figure(results)
     shown = (*(one.figure for one in measures), ran, *(one for kind in kinds for one in kind.figures))
     drawn = any(one and one.panels for one in shown)
-    observed = [(judged, load(judged.id)) for judged in looked_at]
+    observed = [(judged, load(judged.id)) for judged in galleries.representatives(results, found)]
     context: dict[str, object] = {
         "results": results,
         "experiment": results.experiment,
-        "style": _safe((HERE / "style.css").read_text(encoding="utf-8")),
+        "style": picture.read("style.css"),
         "config": theme.CONFIG,
         "drawn": drawn,
-        "bundle": _safe(bundle.read()) if drawn else "",
-        "boot": _safe((HERE / "templates" / "boot.js").read_text(encoding="utf-8")),
+        "bundle": picture.bundle() if drawn else "",
+        "boot": picture.read("templates/boot.js"),
         "ladders": (steps := ladder.ladders(results.experiment, observed)),
         "rungs": rungs.figure(steps),
-        "forest": comparisons.figure(results),
+        "forest": forest.figure(results),
         "measures": measures,
         "bare": not results.comparisons and not any(one.figure and one.figure.seen for one in measures),
         "galleries": kinds,
-        "steady": steady.steady(results),
+        "steady": runs.steady(results),
         "tables": pictures.tables,
         "schedule": ran,
-        **facts.facts(observed),
-        "arms": facts.arms(results),
-        **steady.costs(results.experiment, observed),
+        "facts": runs.facts(observed),
+        "arms": runs.arms(results),
+        "costs": runs.costs(results.experiment, observed),
         **opening(results),
-        **listing.verdicts(results),
+        "verdict_groups": tuple(listing.verdicts(results)),
         "again": listing.again(results, pictures.command),
     }
     context["sections"] = sections(context)
@@ -79,16 +75,16 @@ def opening(results: Results) -> dict[str, object]:
     found = answer(results)
     return {
         "answer": found,
-        "lead": first_line.opening(found),
-        "lead_more": first_line.following(found),
+        "lead": summary.opening(found),
+        "lead_more": summary.following(found),
         "headlines": found.headlines,
         "figures_now": () if results.comparisons or results.sensitivity else listing.opening(results),
         "counts": found.counts,
         "total": sum(n for _, n in found.counts),
         "doubts": found.doubts,
-        "told": told(found.doubts),
-        "losses": tuple(doubts.losses(found.losses)),
-        "reservations": tuple(doubts.reservations(found)),
+        "grave": grave(found.doubts),
+        "losses": tuple(summary.losses(found.losses)),
+        "reservations": tuple(summary.reservations(found)),
         "ratios": forest.ratios(results),
         "axis": forest.axis(results),
         "matters": results.experiment.matters_share,
@@ -98,22 +94,22 @@ def opening(results: Results) -> dict[str, object]:
     }
 
 
-def told(doubts: Sequence[Doubt]) -> int:
-    """How many doubts are told at once: all that speak against a figure, a few others; the rest is folded."""
-    grave = sum(one.state is State.FAIL and one.severity is not Severity.NOTES for one in doubts)
-    shown = max(grave, FEW)
+def grave(doubts: Sequence[Doubt]) -> int:
+    """Count the doubts that are shown at once: all that speak against a figure, and a few more; the rest is folded."""
+    against = sum(one.state is State.FAIL and one.severity is not Severity.NOTES for one in doubts)
+    shown = max(against, FEW)
     return shown if len(doubts) - shown > 2 else len(doubts)
 
 
 def figures(results: Results, load: Load, pictures: Pictures) -> tuple[Figure, ...]:
     """All figures of the page, in its order."""
-    found = selection.groups(results)
-    observed = [(judged, load(judged.id)) for judged in selection.representatives(results, found)]
+    found = galleries.groups(results)
+    observed = [(judged, load(judged.id)) for judged in galleries.representatives(results, found)]
     measured = [one.figure for one in listing.measures(results)]
     kinds = galleries.galleries(results, load, found, pictures)
-    answers, others = ([one for kind in kinds if kind.answers is first for one in kind.figures] for first in (True, False))
+    answers, evidence = ([one for kind in kinds if kind.answers is first for one in kind.figures] for first in (True, False))
     steps = rungs.figure(ladder.ladders(results.experiment, observed))
-    whole = (comparisons.figure(results), *answers, steps, *measured, *others, blocks.figure(results))
+    whole = (forest.figure(results), *answers, steps, *measured, *evidence, blocks.figure(results))
     return tuple(one for one in whole if one is not None)
 
 
@@ -122,7 +118,7 @@ def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     entries = [
         ("answer", "The answer", True),
         *((kind.id, kind.name, kind.figures) for kind in context["galleries"] if kind.answers),
-        ("bytes", "Where the bytes went", context["ladders"]),
+        ("bytes", "Ladder of bytes", context["ladders"]),
         ("measures", "Measures", context["measures"] and not context["bare"]),
         *((kind.id, kind.name, kind.figures) for kind in context["galleries"] if not kind.answers),
         ("steady", "Within the trials", context["steady"]),
@@ -135,37 +131,21 @@ def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    made = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {"unbroken": _unbroken, "reason": headlines.reason}
-    made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code, "element": _element}
+    """Give the templates' environment with the filters and words of this page."""
+    made = picture.environment()
+    made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code}
+    made.filters |= {"unbroken": _unbroken, "reason": summary.reason, "label": labels.label}
     made.globals |= {
         "shapes": marks.SHAPES,
         "meaning": marks.MEANING,
         "ticks": marks.REQUIREMENT_MARKS,
-        "conclusion_class": marks.CONCLUSION_CLASS,
         "words": marks,
         "comparison": comparison,
-        "headline_words": headlines,
-        "named": first_line.named,
+        "summary": summary,
         "effects": effects,
         "scaling": scaling,
     }
     return made
-
-
-def _safe(text: str) -> object:
-    """Our own style or script, put in as it is."""
-    from markupsafe import Markup
-
-    return Markup(text)  # noqa: S704 - a file of this package
 
 
 def _spec(value: object) -> object:
@@ -174,11 +154,6 @@ def _spec(value: object) -> object:
 
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))  # noqa: S704 - no `<` is left
-
-
-def _element(drawn: Drawn) -> object:
-    """A drawing of our own, whose texts are escaped."""
-    return _safe(drawn.element)
 
 
 def _plain(value: float | str | None) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import catalogue, measures
-from assay.answer.wording.load_cost import counted
+from assay.answer.wording.load import counted
 from assay.catalogue import Observer, ObserverScope
 from assay.errors import MissingError, TrialError
 from assay.experiment import single

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.answer.wording.methods import exclusion
+from assay.answer.marks import exclusion
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
 from assay.hosts.local import Local

@@ -161,5 +161,6 @@ WORKLOAD = Workload(
     only_reads=lambda knobs: knobs.get("tree") is not None,
     space=space,
     seconds=seconds,
+    nouns={"read": "reads", "file": "files", "walk": "walks"},
     lookups={"walk": ("walk", "file"), "file": ("file",)},
 )

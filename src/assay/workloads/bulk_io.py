@@ -176,6 +176,10 @@ WORKLOAD = Workload(
     space=space,
     seconds=seconds,
     nouns={
+        "write": "writes",
+        "rewrite": "rewrites",
+        "read": "reads",
+        "reread": "rereads",
         "random_read": "random reads",
         "random_write": "random writes",
         "backward_read": "backward reads",

@@ -216,6 +216,7 @@ WORKLOAD = Workload(
     check=check,
     engine="command",
     parse=parse,
+    nouns={"trim": "trims"},
     lookups={"list": (), "readdir": (), "stat": ("stat",), "open": ("open",)},
     space=lambda knobs: integer(knobs, "needs"),
     seconds=lambda knobs: integer(knobs, "lasts", 10 * 10**9) / 1e9,

@@ -280,6 +280,9 @@ WORKLOAD = Workload(
     space=space,
     seconds=seconds,
     nouns={
+        "create": "creates",
+        "stat": "stats",
+        "unlink": "unlinks",
         "fsync": "syncs",
         "list": "listings",
         "readdir": "listings",

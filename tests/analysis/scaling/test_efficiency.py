@@ -10,7 +10,7 @@ from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.scaling.efficiency import listed, scaled
 from assay.answer import headlines
-from assay.answer.wording import headlines as words
+from assay.answer.wording import summary as words
 from assay.answer.wording.comparison import limited, statement
 from assay.cli.terminal import tables
 from assay.notebook import read as notebook

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from assay import measures
+from assay.analysis.across import Names, Unlike, UnlikeKind
 from assay.analysis.counting import measure_of
+from assay.answer import marks
 from assay.answer.headlines import is_above, is_better
-from assay.answer.wording import methods, names
 from assay.frozen import dataclass
 from assay.measures import difference, digits, percent
 from assay.measures.figures import figure_kind
@@ -28,10 +29,15 @@ class Sentence:
     """`95 % interval 0.54 to 0.68`; empty where there is none."""
     note: str
     """What could not be seen, or why nothing was decided; empty where all is said."""
+    where: str = ""
+    """`at clients = 4`, of a line that gives its conditions."""
+    unfiltered: str = ""
+    """The ratio that includes INVALID runs, where it is not part of the note."""
 
     def __str__(self) -> str:
+        size = " ".join(filter(None, (self.size, self.where)))
         interval = f" ({self.interval})" if self.interval else ""
-        return f"{self.claim}: {self.size}{interval}".rstrip(": ") + (f"; {self.note}" if self.note else "")
+        return "; ".join(filter(None, (f"{self.claim}: {size}{interval}".rstrip(": "), self.note, self.unfiltered)))
 
 
 def sentence(experiment: Experiment, one: Comparison) -> Sentence:
@@ -41,7 +47,7 @@ def sentence(experiment: Experiment, one: Comparison) -> Sentence:
 
 def statement(experiment: Experiment, one: Comparison) -> str:
     """Put a comparison in one sentence with its measure and conditions, and what its design cannot exclude."""
-    measure = names.measure(measure_of(experiment, one.measure))
+    measure = marks.measure(measure_of(experiment, one.measure))
     where = ", ".join(part for part in (measure, levels(experiment, one.within)) if part)
     parts = (f"{where}: {sentence(experiment, one)}", sittings(one), efficiency(one))
     return "; ".join(filter(None, parts))
@@ -99,7 +105,7 @@ def sized(experiment: Experiment, one: Comparison, times: str) -> str:
     if kind is not None and kind.unit is Unit.NANOSECONDS and figure != "cpu_ns_per_op":
         return f"it takes {times} times as long as {baseline}"
     nouns = {Unit.PER_S: "rate", Unit.BYTES_PER_S: "throughput"}
-    noun = nouns.get(kind.unit, names.figure(figure)) if kind else names.figure(figure)
+    noun = nouns.get(kind.unit, marks.figure(figure)) if kind else marks.figure(figure)
     return f"{times} times the {noun} of {baseline}"
 
 
@@ -180,8 +186,8 @@ def missing(one: Comparison) -> str:
 
 def dip(experiment: Experiment, one: Dip) -> str:
     """Put a dip in one sentence: measure, conditions, the level and how its figure compares with its neighbours."""
-    others = levels(experiment, {path: value for path, value in one.levels.items() if path != one.factor})
-    where = ", ".join(part for part in (names.measure(measure_of(experiment, one.measure)), others) if part)
+    rest = levels(experiment, {path: value for path, value in one.levels.items() if path != one.factor})
+    where = ", ".join(part for part in (marks.measure(measure_of(experiment, one.measure)), rest) if part)
     value, low, high = digits(one.depth)
     here, below, above = (level(experiment, one.factor, each) for each in (one.levels[one.factor], *one.neighbours))
     better = "" if one.depth.value < 1 else "; lower is better"
@@ -211,7 +217,7 @@ def limited(one: Comparison) -> str:
         return ""
     most = max(level for level in (one.candidate, one.baseline) if isinstance(level, int))
     wanted = "" if one.limiter.name else f" for {most:,} {one.factor.rpartition('.')[2]}"
-    return methods.limiter(one.limiter) + wanted
+    return marks.limiter(one.limiter) + wanted
 
 
 def counts(one: Comparison) -> str:
@@ -237,3 +243,14 @@ def spanned(share: Estimate) -> str:
 def round_percent(share: float) -> str:
     """`85 %`: without decimals from 10 % on."""
     return f"{100 * share:.0f} %" if share >= 0.1 else percent(share)
+
+
+def unlike(experiment: Experiment, one: Unlike, names: Names) -> str:
+    """Name one difference; `names`: what baseline and candidate are called."""
+    if one.kind is UnlikeKind.CLAIM:
+        return f"measure {one.name}: different claims in {names[0]} and {names[1]}, not compared"
+    if one.kind is UnlikeKind.SETTING:
+        baseline, candidate = (text or "not set" for text in one.texts)
+        return f"{one.name}: {baseline} in {names[0]}, {candidate} in {names[1]}"
+    name = f"measure {one.name}" if one.kind is UnlikeKind.MEASURE else levels(experiment, one.levels) or "all trials"
+    return f"{name}: only in {one.only}"

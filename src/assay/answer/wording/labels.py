@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import catalogue, measures
-from assay.answer.reasons import Cause, cause
+from assay.answer.doubts import Cause, cause
 from assay.records import Finding, Label, Nature, Outcome, State, Verdict, VerdictState
 from assay.units import Unit
 
 PART = "; "
 """Between the parts of a label."""
-COUNTED = frozenset({"create", "file", "read", "reread", "rewrite", "stat", "trim", "unlink", "walk", "write"})
-"""Operations whose plural is their name with an s; an external tool's own names are told as they are."""
 
 
 def short(one: Cause) -> str:
@@ -36,17 +34,14 @@ def parts(verdict: Verdict) -> tuple[str, ...]:
 def after_head(verdict: Verdict) -> list[str]:
     """Further reasons, a note, missing evidence and the limiter."""
     one = verdict.label
-    failed = [other for rule in one.because if (other := finding(verdict, rule)) and one.nature is not Nature.COMPARISON]
-    more = [words for other in failed for words in (instead(other), other.detail) if words]
-    more = [words for words in dict.fromkeys(more) if words != head(verdict)]
-    note = finding(verdict, one.noted)
-    limiter = finding(verdict, one.limited_by, State.PASS)
-    lacking = [unconfirmed(verdict)] if one.nature is Nature.UNVERIFIED else []
+    failed = [found for rule in one.because if (found := finding(verdict, rule)) and one.nature is not Nature.COMPARISON]
+    more = dict.fromkeys(words for each in failed for words in (relabelled(each), each.detail) if words)
+    note, limiter = finding(verdict, one.noted), finding(verdict, one.limited_by, State.PASS)
     return [
-        *more,
-        *(found.relabel or "" for found in (note,) if found),
-        *lacking,
-        *(found.relabel or "" for found in (limiter,) if found),
+        *(words for words in more if words != head(verdict)),
+        *([note.relabel] if note and note.relabel else []),
+        *([unconfirmed(verdict)] if one.nature is Nature.UNVERIFIED else []),
+        *([limiter.relabel] if limiter and limiter.relabel else []),
     ]
 
 
@@ -59,7 +54,7 @@ def head(verdict: Verdict) -> str:
         return compared(verdict)
     failed = finding(verdict, next(iter(one.because), None))
     if failed is not None:
-        return instead(failed)
+        return relabelled(failed)
     return f"{in_general(one)}{flush(verdict)}"
 
 
@@ -92,7 +87,7 @@ def no_figure(one: Label) -> str:
 def compared(verdict: Verdict) -> str:
     """The rules against a comparison, and its runs that are not sound."""
     one = verdict.label
-    held = [instead(failed) for rule in one.because if (failed := finding(verdict, rule))]
+    held = [relabelled(failed) for rule in one.because if (failed := finding(verdict, rule))]
     doubtful = [f"{count} {state}" for state, count in one.runs if state is not VerdictState.SOUND]
     runs = [f"{', '.join(doubtful)} of {sum(count for _, count in one.runs)} runs"] if doubtful else []
     return PART.join((*held, *runs))
@@ -111,14 +106,14 @@ def finding(verdict: Verdict, rule: str | None, state: State = State.FAIL) -> Fi
     return next((one for one in verdict.findings if one.rule == rule and one.state is state), None)
 
 
-def instead(failed: Finding) -> str:
+def relabelled(failed: Finding) -> str:
     """What a failed finding makes of the number."""
     return failed.relabel or failed.statement
 
 
 def noun(operation: str) -> str:
-    """The operation in the plural: `reads`, `random writes`; `operation rr` where its name is no word that is known here."""
-    return f"{operation}s" if operation in COUNTED else catalogue.noun_of(operation) or f"operation {operation}"
+    """The operation in the plural, as a workload declares it: `reads`; `operation rr` where none does."""
+    return catalogue.noun_of(operation) or f"operation {operation}"
 
 
 def of_several(verdicts: Sequence[Verdict]) -> str:
@@ -128,7 +123,7 @@ def of_several(verdicts: Sequence[Verdict]) -> str:
     whole = [parts(one) for one in verdicts]
     if len(set(whole)) == 1:
         return PART.join(whole[0])
-    shared = [first for first, *others in zip(*whole, strict=False) if all(other == first for other in others)]
+    shared = [first for first, *rest in zip(*whole, strict=False) if all(one == first for one in rest)]
     common = whole[0][: len(shared)] if list(whole[0][: len(shared)]) == shared else ()
     rest = whole[0][len(common) :]
     return PART.join([*common, f"in one run: {PART.join(rest)}"] if rest else common)
@@ -146,3 +141,17 @@ def without_figures(verdict: Verdict) -> str:
     one = verdict.label
     plain = one.nature not in (Nature.NO_FIGURE, Nature.COMPARISON, Nature.OTHER)
     return (in_general(one) + (", flushed inside the clock" if one.flushed else "")) if plain else head(verdict)
+
+
+def instead(verdicts: Sequence[Verdict]) -> str:
+    """`corrected 1.2 GB/s`: what runs that do not count really did, as far as a rule could say so; else between which bounds."""
+    right = [verdict for verdict in verdicts if verdict.corrected is not None and verdict.corrected != verdict.value]
+    if right:
+        found = sorted((verdict.corrected or 0.0, verdict.unit) for verdict in right)
+        return "corrected " + " to ".join(dict.fromkeys(measures.with_unit(*end) for end in (found[0], found[-1])))
+    bounds = [verdict.bound for verdict in verdicts if verdict.bound]
+    lows = [bound.low for bound in bounds if bound.low is not None]
+    highs = [bound.high for bound in bounds if bound.high is not None]
+    low = f"at least {measures.with_unit(min(lows), bounds[0].unit)}" if lows and len(lows) == len(bounds) else ""
+    high = f"at most {measures.with_unit(max(highs), bounds[0].unit)}" if highs and len(highs) == len(bounds) else ""
+    return " and ".join(end for end in (low, high) if end)

@@ -142,8 +142,8 @@ def credit(one: Scaling) -> str:
     assert one.use is not None
     assert one.use.capacity is not None
     return (
-        f"{measures.percent(one.use.share)} of {described(one.use.capacity)} passed while the clock ran, more than the limit"
-        " (burst credit in short trials, or a wrong declaration): no saturation and no knee follow"
+        f"{measures.percent(one.use.share)} of {described(one.use.capacity)} passed while the clock ran, more than the limit."
+        " Cause: burst credit in short trials, or a wrong declaration. No saturation and no knee follow"
     )
 
 
@@ -205,7 +205,7 @@ def held_back(one: Scaling, many: str) -> str:
     what = counted(one.factor)
     done, least = (measures.with_unit(value or 0.0, Unit(one.knee.unit)) for value in (one.knee.rate, one.knee.least))
     return (
-        f"an unlisted limit (a lock, a journal, a queue) holds it back: {many} do {done}; the rate of {so_many(1, what)} and the "
+        f"an unlisted limit (a lock, a journal, a queue) holds it back. {many} do {done}; the rate of {so_many(1, what)} and the "
         f"listed resources allow {least} or more. The knee of these resources alone would be at "
         f"{number(one.knee.estimate)} {what}"
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from assay.answer.answer import answer
-from assay.answer.wording import first_line, scaling
+from assay.answer.wording import scaling
+from assay.answer.wording.summary import following, opening
 from assay.cli.terminal import effects, grids, tables
 from assay.records import Results
 
@@ -12,9 +13,9 @@ def summary(results: Results) -> str:
     """The first line of the answer and what belongs to it; then verdict counts, every table, and why what is doubtful is so."""
     verdicts = [one for judged in results.runs for one in judged.verdicts.values()]
     found = answer(results)
-    opening = f"{first_line.opening(found)} [{found.leads[0].state.value}]" if found.leads else ""
+    first = f"{opening(found)} [{found.leads[0].state.value}]" if found.leads else ""
     parts = [
-        "\n".join((opening, *first_line.following(found))) if opening else "",
+        "\n".join((first, *following(found))) if first else "",
         f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
         results.experiment.question,
         tables.comparison_table(results),

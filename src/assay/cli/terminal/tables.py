@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from assay import measures
-from assay.answer.reasons import why
+from assay.answer.doubts import why
 from assay.answer.wording import comparison as sentence
-from assay.answer.wording.headlines import reason
-from assay.answer.wording.instead import instead
-from assay.answer.wording.labels import of_several
+from assay.answer.wording.labels import instead, of_several
+from assay.answer.wording.summary import reason
 from assay.measures.levels import word
 from assay.records import (
     Cell,

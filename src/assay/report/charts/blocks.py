@@ -12,12 +12,11 @@ from datetime import datetime
 
 from assay.answer import marks
 from assay.answer.scales import DASH, Scale, scale_for, show
-from assay.answer.wording.methods import exclusion
 from assay.records import Experiment, Judged, Results, VerdictState, worst
-from assay.report.charts.dots import EXCLUDED, named, shapes
+from assay.report.charts.dots import EXCLUDED, SHAPE, filling, named
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.roles import Roles, roles
-from assay.report.charts.theme import Row, Spec, frame, rows_of, series_colours, ticks
+from assay.report.charts.theme import Row, Spec, axis_over, downward, frame, rows_of, series_colours, ticks
 
 NAME = "schedule"
 ROOM, MOST_ROW, LEAST_ROW = 620, 30, 5
@@ -87,23 +86,21 @@ def _spec(drawing: _Drawing, bars: Sequence[Bar], names: Mapping[str, float]) ->
     every = max(1, -(-len(names) // NAMED))
     shown = {name: at for index, (name, at) in enumerate(names.items()) if index % every == 0}
     several = any("." in name for name in names)
-    x: Spec = {
-        "field": "x",
-        "type": "quantitative",
-        "scale": {"domain": [0, max(bar.end for bar in bars) / divisor or 1.0], "nice": False},
-        "axis": {"title": f"{scale.label} since the row's first run began", "tickCount": 6, "format": ",~r"},
-    }
-    y: Spec = {
-        "type": "quantitative",
-        "scale": {"domain": [0.5, len(names) + 0.5], "reverse": True, "nice": False, "zero": False},
-        "axis": {
-            **ticks(list(shown.values())),
-            "labelExpr": named(shown),
-            "title": "sitting.block" if several else "block",
-            "grid": False,
-            "titleY": -26,
-        },
-    }
+    x: Spec = axis_over(
+        [0, max(bar.end for bar in bars) / divisor or 1.0],
+        "x",
+        title=f"{scale.label} since the row's first run began",
+        tickCount=6,
+        format=",~r",
+    )
+    y: Spec = downward(
+        [0.5, len(names) + 0.5],
+        **ticks(list(shown.values())),
+        labelExpr=named(shown),
+        title="sitting.block" if several else "block",
+        grid=False,
+        titleY=-26,
+    )
     layers = [_bars(x, y), *([_letters(x, y)] if high >= MOST_ROW / 2 else []), _marks(x, y), *_key(parts)]
     return {**frame(high * len(names) + EDGES, layers), "data": rows_of(rows)}
 
@@ -111,13 +108,13 @@ def _spec(drawing: _Drawing, bars: Sequence[Bar], names: Mapping[str, float]) ->
 def _row(drawing: _Drawing, bar: Bar) -> Row:
     parts, divisor = drawing.roles, drawing.scale.divisor / 1e9
     trial = bar.judged.run.trial
-    rest = {path: level for path, level in trial.levels.items() if path != _path(parts)}
+    rest = {path: level for path, level in trial.levels.items() if parts.series is None or path != parts.series.path}
     label = marks.levels(parts.experiment, trial.levels if len(trial.levels) == 1 else rest)
     short = ", ".join(marks.level(parts.experiment, path, level) for path, level in rest.items())
     why = "; ".join(dict.fromkeys(bar.excluded.values())) or bar.judged.run.error or ""
     verdict = bar.judged.verdicts.get(drawing.measure)
     state = EXCLUDED if verdict is None or bar.is_hollow or drawing.measure in bar.excluded else verdict.state.value
-    said = f"run {bar.judged.id} · {marks.levels(parts.experiment, trial.levels) or 'all the same'} · block {trial.block + 1} · "
+    start = f"run {bar.judged.id} · {marks.levels(parts.experiment, trial.levels) or 'all the same'} · block {trial.block + 1} · "
     found = f" · {verdict.state.value}" if verdict else ""
     return {
         "x": round(bar.start / divisor, 4),
@@ -132,12 +129,8 @@ def _row(drawing: _Drawing, bar: Bar) -> Row:
         "l": short,
         "v": round(LETTER * len(short) + 21),
         "w": round(LETTER * len(label) + 21),
-        "t": said + bar.judged.run.outcome.value + found + (f" · not counted: {why}" if why else ""),
+        "t": start + bar.judged.run.outcome.value + found + (f" · not counted: {why}" if why else ""),
     }
-
-
-def _path(parts: Roles) -> str | None:
-    return parts.series.path if parts.series else None
 
 
 def _bars(x: Spec, y: Spec) -> Spec:
@@ -170,16 +163,14 @@ def _letters(x: Spec, y: Spec) -> Spec:
 
 def _marks(x: Spec, y: Spec) -> Spec:
     """The mark of each run's worst verdict, or of one that does not count."""
-    domain, paths = shapes()
-    solid = [state.value for state in VerdictState if state not in marks.HOLLOW]
     return {
         "mark": {"type": "point", "size": {"expr": f"datum.d === '{EXCLUDED}' ? 60 : 34"}, "strokeWidth": 1.4, "xOffset": 10},
         "encoding": {
             "x": x,
             "y": {**y, "field": "m"},
-            "shape": {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": domain, "range": paths}},
+            "shape": SHAPE,
             "stroke": series_colours(),
-            "fill": {"condition": {"test": f"indexof({solid}, datum.d) < 0", "value": "transparent"}, **series_colours()},
+            "fill": filling(series_colours()),
         },
     }
 
@@ -216,11 +207,8 @@ HEAD = ("run", "levels", "block", "started (UTC)", "took", "outcome", "worst ver
 
 def _cells(experiment: Experiment, bar: Bar) -> tuple[str, ...]:
     run = bar.judged.run
-    whys: dict[str, list[str]] = {}
-    for measure, why in bar.excluded.items():
-        whys.setdefault(why, []).append(measure)
-    every = len(bar.judged.verdicts)
-    said = [f"{why}" + ("" if len(names) >= every else f" ({', '.join(names)})") for why, names in whys.items()]
+    every, whys = len(bar.judged.verdicts), bar.measures_by_reason
+    texts = [why + ("" if len(names) >= every else f" ({', '.join(names)})") for why, names in whys.items()]
     return (
         bar.judged.id,
         marks.levels(experiment, run.trial.levels) or "all the same",
@@ -229,7 +217,7 @@ def _cells(experiment: Experiment, bar: Bar) -> tuple[str, ...]:
         show(took(bar.judged) * 1e9, "ns"),
         run.outcome.value,
         bar.state.value if bar.state else DASH,
-        "; ".join(said) or run.error or "",
+        "; ".join(texts) or run.error or "",
     )
 
 
@@ -247,6 +235,14 @@ class Bar:
     end: float
     excluded: Mapping[str, str]
     state: VerdictState | None
+
+    @property
+    def measures_by_reason(self) -> dict[str, list[str]]:
+        """Why the run does not count -> the measures for which it does not."""
+        found: dict[str, list[str]] = {}
+        for measure, why in self.excluded.items():
+            found.setdefault(why, []).append(measure)
+        return found
 
     @property
     def is_hollow(self) -> bool:
@@ -308,7 +304,7 @@ def _excluded(results: Results) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for cell in results.cells:
         for run, why in cell.excluded.items():
-            found.setdefault(run, {})[cell.measure] = exclusion(why)
+            found.setdefault(run, {})[cell.measure] = marks.exclusion(why)
     return found
 
 
@@ -316,18 +312,15 @@ def reasons(results: Results, bars: Sequence[Bar]) -> list[str]:
     """`Not counted: 0009/1 (partial: client 3 was lost)`, the same reasons together."""
     found: dict[tuple[str, str], list[str]] = {}
     for bar in bars:
-        by_reason: dict[str, list[str]] = {}
-        for measure, why in bar.excluded.items():
-            by_reason.setdefault(why, []).append(measure)
-        for why, measures in by_reason.items():
+        for why, measures in bar.measures_by_reason.items():
             everything = len(measures) >= len(results.experiment.measures)
             where = "" if everything else f" for {measures[0]}" if len(measures) == 1 else f" for {len(measures)} measures"
             found.setdefault((why, where), []).append(bar.judged.id)
     if not found:
         return []
-    said = [f"{_few(runs)}{where} ({why})" for (why, where), runs in found.items()]
-    more = f"; {len(said) - REASONS} more reasons in the table" if len(said) > REASONS else ""
-    return [f"Not counted: {'; '.join(said[:REASONS])}{more}."]
+    texts = [f"{_few(runs)}{where} ({why})" for (why, where), runs in found.items()]
+    more = f"; {len(texts) - REASONS} more reasons in the table" if len(texts) > REASONS else ""
+    return [f"Not counted: {'; '.join(texts[:REASONS])}{more}."]
 
 
 def _few(runs: Sequence[str]) -> str:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
-from assay.answer.wording.methods import exclusion
-from assay.answer.wording.methods import method as words
-from assay.records import Cell, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, Value, VerdictState
+from assay.records import Cell, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, VerdictState
 from assay.report.charts import dots, heatmap
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, heading, in_order, laid, nearest, positions, roles
+from assay.report.charts.roles import Key, Roles, heading, in_order, laid, nearest, positions, roles
 from assay.report.charts.theme import Row
 
 
@@ -41,7 +39,7 @@ def runs_of(results: Results, cell: Cell) -> tuple[Dot, ...]:
             continue
         value = cell.values.get(judged.id, verdict.value)
         why = cell.excluded.get(judged.id)
-        excluded = exclusion(why) if why else None if judged.id in cell.values else "does not count"
+        excluded = marks.exclusion(why) if why else None if judged.id in cell.values else "does not count"
         if value is not None:
             found.append(Dot(run=judged.id, value=value, state=verdict.state, excluded=excluded))
     return tuple(found)
@@ -83,7 +81,7 @@ def _axis(results: Results, measure: Measure, cells: Sequence[Cell], values: Seq
 
 def _panels(axis: _Axis, shown: Group) -> tuple[Panel, ...]:
     """Dots and intervals, a panel for each combination of the factors that are neither series nor axis."""
-    groups: dict[tuple[tuple[str, Value], ...], list[tuple[Cell, tuple[Dot, ...]]]] = {}
+    groups: dict[Key, list[tuple[Cell, tuple[Dot, ...]]]] = {}
     for cell, here in shown:
         groups.setdefault(axis.roles.panel_levels(cell.levels), []).append((cell, here))
     draw = _upright if axis.roles.along else _lying
@@ -127,12 +125,14 @@ def _caption(measure: Measure, cells: Sequence[Cell], grid: heatmap.Grid | None)
         return better
     ends = " Thin line: smallest to largest run." if grid is None else ""
     if all(cell.estimate is None or cell.estimate.low is None for cell in cells):
-        return f"{better} {'Tick' if grid is None else 'Cell'}: {words(method.method)}; too few runs for an interval.{ends}"
+        return (
+            f"{better} {'Tick' if grid is None else 'Cell'}: {marks.method(method.method)}; too few runs for an interval.{ends}"
+        )
     bar = "Bar:" if grid is None else "±: half the"
     largest = max((cell.high or 0.0 for cell in cells), default=0.0)
     wide = any(cell.estimate and (cell.estimate.high or 0.0) > BEYOND * largest > 0 for cell in cells)
     ends += " An interval that reaches the edge goes on beyond it." if wide and grid is None else ""
-    return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {words(method.method)}.{ends}"
+    return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {marks.method(method.method)}.{ends}"
 
 
 def _rows(axis: _Axis, group: Group, place: Mapping[int, float], gap: float) -> tuple[list[Row], list[Row]]:
@@ -162,7 +162,7 @@ def _dot_row(axis: _Axis, cell: Cell, dot: Dot, place: Row) -> Row:
 def _mean_row(axis: _Axis, cell: Cell, one: Estimate, place: Row) -> Row:
     low, high = (one.low, one.high) if one.low is not None and one.high is not None else (one.value, one.value)
     interval = show_range(one.low, one.high, one.unit)
-    said = f"{marks.levels(axis.roles.experiment, cell.levels)}: {show(one.value, one.unit)}" + (
+    description = f"{marks.levels(axis.roles.experiment, cell.levels)}: {show(one.value, one.unit)}" + (
         f" ({interval})" if interval else ""
     )
     return {
@@ -172,7 +172,7 @@ def _mean_row(axis: _Axis, cell: Cell, one: Estimate, place: Row) -> Row:
         "h": axis.figure(min(high, axis.top)),
         "a": axis.figure(one.value if cell.low is None else cell.low),
         "z": axis.figure(one.value if cell.high is None else cell.high),
-        "t": f"{said}, n = {one.n}",
+        "t": f"{description}, n = {one.n}",
     }
 
 
@@ -233,7 +233,7 @@ def _row_name(parts: Roles, cell: Cell) -> str:
     """The level; a number alone says little: `clients = 2`."""
     if parts.series is None:
         return ""
-    level = parts.series_level(cell.levels)
+    level = cell.levels.get(parts.series.path)
     named = isinstance(level, int | float) and not isinstance(level, bool)
     return (f"{parts.series.path.rpartition('.')[2]} = " if named else "") + marks.level(
         parts.experiment, parts.series.path, level
@@ -242,14 +242,17 @@ def _row_name(parts: Roles, cell: Cell) -> str:
 
 def _described(experiment: Experiment, group: Group) -> str:
     """The picture in a sentence, for readers who do not see it."""
-    said = [
+    description = [
         f"{marks.levels(experiment, cell.levels) or 'all runs'}: {show(cell.estimate.value, cell.estimate.unit)}"
         for cell, _ in group
         if cell.estimate is not None
     ]
     values = [dot.value for _, here in group for dot in here]
     unit = next((one.unit for cell, _ in group if (one := cell.estimate or cell.unfiltered)), "")
-    return "; ".join(said) or f"no run counts; {marks.count(len(values), 'run')}: {show_range(min(values), max(values), unit)}"
+    return (
+        "; ".join(description)
+        or f"no run counts; {marks.count(len(values), 'run')}: {show_range(min(values), max(values), unit)}"
+    )
 
 
 def _said(dot: Dot, scale: Scale) -> str:
@@ -275,7 +278,7 @@ def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: R
                 in_scale(cell.low, scale),
                 in_scale(cell.high, scale),
                 runs,
-                "; ".join(f"{run}: {exclusion(why)}" for run, why in cell.excluded.items()),
+                "; ".join(f"{run}: {marks.exclusion(why)}" for run, why in cell.excluded.items()),
             )
         )
     return Table(head=head, rows=tuple(rows))

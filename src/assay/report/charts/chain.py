@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from assay.report.charts import theme
-from assay.report.charts.matrix import PLAIN, QUIET, TITLE, Style, text
+from assay.report.charts.figure import INK, PLAIN, QUIET, Drawn, Style, text
 
 LEFT, WIDE, RIGHT = 190, 470, 110
 """Pixels: names, the bars' field, the figures behind it."""
 ROW, BAR = 52, 22
 TOP, BELOW = 26, 26
-LINE = 108
-"""Characters of a line of the sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +23,7 @@ class Bar:
     speed: str
     used: float
     is_first: bool
-    said: str
+    label: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,34 +35,22 @@ class Drawing:
     bars: tuple[Bar, ...]
 
 
-def drawing(chain: Drawing) -> str:
-    """An SVG element for a page, whose colours are the page's CSS variables."""
-    width, height = _extent(chain)
-    return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(chain.sentence)}">{"".join(_parts(chain))}</svg>'
-
-
-def picture(chain: Drawing) -> str:
-    """An SVG document of its own, with title and sentence, on light paper."""
-    width, height = _extent(chain)
-    lines = textwrap.wrap(chain.sentence, LINE)
-    head = 46 + 17 * len(lines)
-    said = "".join(text(12, 48 + 17 * place, line, Style(size=13)) for place, line in enumerate(lines))
-    frame = f'xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + head}" viewBox="0 0 {width} {height + head}"'
-    return theme.without_variables(
-        f'<svg {frame} font-family="{theme.CONFIG["font"]}"><rect width="100%" height="100%" fill="var(--paper)"/>'
-        f'{text(12, 26, chain.title, TITLE)}{said}<g transform="translate(0 {head})">{"".join(_parts(chain))}</g></svg>\n'
+def drawn(chain: Drawing) -> Drawn:
+    """Draw the chain."""
+    return Drawn(
+        width=LEFT + WIDE + RIGHT,
+        height=TOP + ROW * len(chain.bars) + BELOW,
+        inside="".join(_parts(chain)),
+        description=chain.sentence,
+        title=chain.title,
     )
-
-
-def _extent(chain: Drawing) -> tuple[int, int]:
-    return LEFT + WIDE + RIGHT, TOP + ROW * len(chain.bars) + BELOW
 
 
 def _parts(chain: Drawing) -> Iterator[str]:
     most = _most(chain)
     foot = TOP + ROW * len(chain.bars)
     for place, bar in enumerate(chain.bars):
-        yield f"<g><title>{escape(bar.said)}</title>{''.join(_bar(bar, TOP + ROW * place, most))}</g>"
+        yield f"<g><title>{escape(bar.label)}</title>{''.join(_bar(bar, TOP + ROW * place, most))}</g>"
         if place:
             y = TOP + ROW * place
             yield f'<line x1="{LEFT - 16}" y1="{y - 32}" x2="{LEFT - 16}" y2="{y + 8}" stroke="var(--axis)"/>'
@@ -87,7 +71,7 @@ def _bar(bar: Bar, y: int, most: float) -> Iterator[str]:
     yield f'<circle cx="{LEFT - 16}" cy="{y + 14}" r="4" fill="var({colour})"/>'
     yield f'<rect x="{LEFT}" y="{y + 3}" width="{WIDE}" height="{BAR}" fill="var(--grid)" fill-opacity="0.35"/>'
     yield f'<rect x="{LEFT}" y="{y + 3}" width="{long:.1f}" height="{BAR}" fill="var({colour})"/>'
-    yield text(LEFT + WIDE + 10, y + 19, bar.said.rsplit(", ", 1)[-1], Style(fill="--ink") if bar.is_first else QUIET)
+    yield text(LEFT + WIDE + 10, y + 19, bar.label.rsplit(", ", 1)[-1], INK if bar.is_first else QUIET)
 
 
 def _most(chain: Drawing) -> float:

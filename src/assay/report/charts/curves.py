@@ -9,10 +9,9 @@ from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, in_scale, scale_for
 from assay.records import Outcome, Results, Value
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, along, heading, in_order, roles
-from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours
-from assay.report.inputs import Curve
-from assay.report.selection import MERGED
+from assay.report.charts.latency import MERGED
+from assay.report.charts.roles import Key, Roles, along, heading, in_order, roles
+from assay.report.charts.theme import Row, Spec, axis_over, end_text, frame, room, rows_of, series_colours
 
 HEIGHT = 200
 BELOW = 100
@@ -20,7 +19,22 @@ POINTS = 3000
 """Points of all curves of one figure together; above it every nth point of each curve is drawn."""
 TABLE_ROWS = 12
 
-Group = tuple[tuple[str, Value], ...]
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """Time per operation of one run over the number of objects that exist, with the clients active at each point.
+
+    The sequences have equal lengths. Points with fewer active than all clients are drawn hollow.
+    """
+
+    run: str
+    """`0007/1`."""
+    workload: str
+    operation: str
+    objects: tuple[float, ...]
+    time_per_operation_ns: tuple[float, ...]
+    active_clients: tuple[int, ...]
+    clients: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +72,7 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
         longest=max((parts.name(levels[curve.run]) for curve in curves), key=len),
         step=max(1, -(-sum(len(curve.objects) for curve in curves) // POINTS)),
     )
-    groups: dict[Group, list[Curve]] = {}
+    groups: dict[Key, list[Curve]] = {}
     for curve in curves:
         groups.setdefault(along(drawing.roles, levels[curve.run]), []).append(curve)
     first = curves[0]
@@ -76,23 +90,18 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
     )
 
 
-def _pair(drawing: _Drawing, key: Group, curves: Sequence[Curve]) -> tuple[Panel, ...]:
+def _pair(drawing: _Drawing, key: Key, curves: Sequence[Curve]) -> tuple[Panel, ...]:
     last = max(curve.objects[-1] for curve in curves)
-    x: Spec = {
-        "field": "x",
-        "type": "quantitative",
-        "scale": {"domain": [0, last], "nice": False},
-        "axis": {"title": None, "labels": False, "format": ",d", "tickCount": 4},
-    }
+    x: Spec = axis_over([0, last], "x", title=None, labels=False, format=",d", tickCount=4)
     where = heading(drawing.roles.experiment, key)
-    said = f"Time per operation over objects, {marks.count(len(curves), 'run')}. {where}"
+    description = f"Time per operation over objects, {marks.count(len(curves), 'run')}. {where}"
     above = _times(drawing, curves, x)
     if drawing.most == 1:
         alone = _times(drawing, curves, {**x, "axis": {"title": "objects", "format": ",d", "tickCount": 4}})
-        return (Panel(heading=where, spec=alone, height=HEIGHT, description=said),)
+        return (Panel(heading=where, spec=alone, height=HEIGHT, description=description),)
     below = _active(drawing, curves, {**x, "axis": {"title": "objects", "format": ",d", "tickCount": 4, "labelFlush": True}})
     return (
-        Panel(heading=where, spec=above, height=HEIGHT, description=said),
+        Panel(heading=where, spec=above, height=HEIGHT, description=description),
         Panel(heading="", spec=below, height=BELOW, description=f"Active clients over objects. {where}"),
     )
 
@@ -126,11 +135,7 @@ def _changes(drawing: _Drawing, curve: Curve) -> list[Row]:
 
 
 def _times(drawing: _Drawing, curves: Sequence[Curve], x: Spec) -> Spec:
-    y: Spec = {
-        "type": "quantitative",
-        "scale": {"domain": [0, drawing.top], "nice": False},
-        "axis": {"title": f"{drawing.scale.label} per operation", "format": ",~r", "minExtent": 42, "maxExtent": 42},
-    }
+    y: Spec = axis_over([0, drawing.top], title=f"{drawing.scale.label} per operation", format=",~r", minExtent=42, maxExtent=42)
     both: Spec = {"x": x, "y": {**y, "field": "y"}, "detail": {"field": "r", "type": "nominal"}}
     line: Spec = {
         "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.6},
@@ -168,12 +173,9 @@ def _labels(drawing: _Drawing, curves: Sequence[Curve]) -> list[Row]:
 
 
 def _active(drawing: _Drawing, curves: Sequence[Curve], x: Spec) -> Spec:
-    y: Spec = {
-        "field": "a",
-        "type": "quantitative",
-        "scale": {"domain": [0, drawing.most], "nice": False},
-        "axis": {"title": "active clients", "values": [0, drawing.most], "format": "d", "minExtent": 42, "maxExtent": 42},
-    }
+    y: Spec = axis_over(
+        [0, drawing.most], "a", title="active clients", values=[0, drawing.most], format="d", minExtent=42, maxExtent=42
+    )
     line: Spec = {
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.2, "opacity": 0.6},
         "encoding": {"x": x, "y": y, "color": series_colours(), "detail": {"field": "r", "type": "nominal"}},

@@ -9,7 +9,7 @@ from enum import Enum
 
 from assay.answer import marks
 from assay.records import VerdictState
-from assay.report.charts.theme import Row, Spec, end_text, frame, name_ticks, rows_of, series_colours, ticks
+from assay.report.charts.theme import Row, Spec, axis_over, downward, end_text, frame, name_ticks, rows_of, series_colours, ticks
 
 HEIGHT = 232
 ROW = 62
@@ -32,6 +32,12 @@ class Plot:
     top: float
     unit: str
 
+    def axis(self, count: int) -> Spec:
+        """Give the axis of the figure with about so many ticks."""
+        return axis_over(
+            [0, self.top], zero=True, title=self.unit or None, format=",~r", tickCount=count, grid=True, domain=False
+        )
+
 
 class Way(Enum):
     """In which direction the figure goes: (channel of the place, channel of the figure, a tick's orientation)."""
@@ -42,12 +48,14 @@ class Way(Enum):
 
 def upright(plot: Plot, title: str, places: Mapping[str, float], labels: Sequence[Row]) -> Spec:
     """Levels with an order along x (name -> place), estimates joined by lines that carry their names at the end."""
-    x: Spec = {
-        "type": "quantitative",
-        "scale": {"domain": [min(places.values()) - 0.4, max(places.values()) + 0.45], "nice": False, "zero": False},
-        "axis": {**ticks(list(places.values())), "labelExpr": named(places), "title": title},
-    }
-    y = _figure_axis(plot, count=4)
+    x: Spec = axis_over(
+        [min(places.values()) - 0.4, max(places.values()) + 0.45],
+        zero=False,
+        **ticks(list(places.values())),
+        labelExpr=named(places),
+        title=title,
+    )
+    y = plot.axis(count=4)
     line: Spec = {
         "data": rows_of(plot.means),
         "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.55},
@@ -60,15 +68,8 @@ def upright(plot: Plot, title: str, places: Mapping[str, float], labels: Sequenc
 def lying(plot: Plot, names: Sequence[str]) -> tuple[Spec, int]:
     """Levels without an order in rows, the figure to the right; gives the height as well (pixels)."""
     height = max(1, len(names)) * ROW + 44
-    y: Spec = {
-        "type": "quantitative",
-        "scale": {"domain": [-0.45, len(names) - 0.3], "reverse": True, "nice": False, "zero": False},
-        "axis": {
-            **name_ticks(names),
-            "labelLimit": 130,
-        },
-    }
-    x = _figure_axis(plot, count=5)
+    y: Spec = downward([-0.45, len(names) - 0.3], **name_ticks(names), labelLimit=130)
+    x = plot.axis(count=5)
     limits = _limits(plot, x, Way.LYING, {"y": 8, "dx": 4})
     return frame(height, [*limits, *_marks(plot, y, x, Way.LYING)]), height
 
@@ -79,20 +80,10 @@ def named(places: Mapping[str, float]) -> str:
     return "".join(choices) + "''"
 
 
-def _figure_axis(plot: Plot, count: int) -> Spec:
-    return {
-        "type": "quantitative",
-        "scale": {"domain": [0, plot.top], "nice": False, "zero": True},
-        "axis": {"title": plot.unit or None, "format": ",~r", "tickCount": count, "grid": True, "domain": False},
-    }
-
-
 def _marks(plot: Plot, place: Spec, figure: Spec, way: Way) -> list[Spec]:
     """Each run as a dot (shape and filling tell its verdict), each estimate as a tick with its interval and the runs' ends."""
     flat, tall, across = way.value
     tip: Spec = {"field": "t", "type": "nominal"}
-    states, paths = shapes()
-    solid = [state.value for state in VerdictState if state not in marks.HOLLOW]
     sizes = (30, 20) if len(plot.runs) > CROWDED else (56, 34)
     dot: Spec = {
         "data": rows_of(plot.runs),
@@ -106,8 +97,8 @@ def _marks(plot: Plot, place: Spec, figure: Spec, way: Way) -> list[Spec]:
             flat: {**place, "field": "p"},
             tall: {**figure, "field": "v"},
             "stroke": series_colours(),
-            "fill": {"condition": {"test": f"indexof({solid}, datum.d) < 0", "value": "transparent"}, **series_colours()},
-            "shape": {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": states, "range": paths}},
+            "fill": filling(series_colours()),
+            "shape": SHAPE,
             "tooltip": tip,
         },
     }
@@ -127,12 +118,21 @@ def _marks(plot: Plot, place: Spec, figure: Spec, way: Way) -> list[Spec]:
     return [dot, {"data": rows_of(plot.means), "layer": [ends, interval, tick]}]
 
 
-def shapes() -> tuple[list[str], list[str]]:
-    """The marks: every state of a verdict and the runs that do not count, and the path of each."""
-    return (
-        [*(state.value for state in VerdictState), EXCLUDED],
-        [*(marks.SHAPES[state] for state in VerdictState), marks.NOT_COUNTED],
-    )
+def shape(more: Mapping[str, str]) -> Spec:
+    """The channel of marks: every state of a verdict with its path, and more."""
+    paths = {**{state.value: marks.SHAPES[state] for state in VerdictState}, **more}
+    scale = {"domain": list(paths), "range": list(paths.values())}
+    return {"field": "d", "type": "nominal", "legend": None, "scale": scale}
+
+
+SHAPE = shape({EXCLUDED: marks.NOT_COUNTED})
+"""The marks of runs, with that of runs that do not count."""
+
+
+def filling(colour: Spec) -> Spec:
+    """The channel that fills the marks of states without doubt."""
+    solid = [state.value for state in VerdictState if state not in marks.HOLLOW]
+    return {"condition": {"test": f"indexof({solid}, datum.d) < 0", "value": "transparent"}, **colour}
 
 
 def _limits(plot: Plot, figure: Spec, way: Way, at: Spec) -> list[Spec]:

@@ -37,6 +37,29 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Style:
+    """How a text is set; `fill` is a CSS variable or a colour."""
+
+    anchor: str = "start"
+    fill: str = "--muted"
+    size: int = 12
+    weight: int = 400
+
+
+QUIET = Style()
+INK = Style(fill="--ink")
+BOLD = Style(fill="--ink", weight=600)
+PLAIN = Style(anchor="end", fill="--ink")
+
+
+def text(x: float, y: float, words: str, style: Style) -> str:
+    """A text of SVG."""
+    colour = f"var({style.fill})" if style.fill.startswith("--") else style.fill
+    how = f'text-anchor="{style.anchor}" font-size="{style.size}" font-weight="{style.weight}" fill="{colour}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {how}>{escape(words)}</text>'
+
+
+@dataclass(frozen=True, kw_only=True)
 class Drawn:
     """A drawing of our own: what stands inside an SVG element of this size (pixels), its colours CSS variables."""
 
@@ -44,6 +67,8 @@ class Drawn:
     height: int
     inside: str
     description: str
+    title: str = ""
+    """Of a drawing with a page of its own."""
 
     @property
     def element(self) -> str:
@@ -81,14 +106,14 @@ def document(title: str, caption: str, drawn: Drawn) -> str:
     """An SVG document of its own on light paper: title, caption, drawing."""
     lines = textwrap.wrap(caption, int((drawn.width - MARGIN) / LINE))
     top = TITLE + STEP * len(lines) + 22
-    said = "".join(f'<text x="{MARGIN}" y="{TITLE + 22 + STEP * at}">{escape(line)}</text>' for at, line in enumerate(lines))
+    subtitle = "".join(f'<text x="{MARGIN}" y="{TITLE + 22 + STEP * at}">{escape(line)}</text>' for at, line in enumerate(lines))
     width = drawn.width + 2 * MARGIN
     size = f'width="{width}" height="{drawn.height + top}" viewBox="0 0 {width} {drawn.height + top}"'
     return theme.without_variables(
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{theme.CONFIG["font"]}">'
         f'<rect width="100%" height="100%" fill="var(--paper)"/>'
         f'<text x="{MARGIN}" y="{TITLE}" font-size="17" font-weight="600" fill="var(--ink)">{escape(title)}</text>'
-        f'<g font-size="13" fill="var(--muted)">{said}</g><g transform="translate({MARGIN} {top})">{drawn.inside}</g></svg>\n'
+        f'<g font-size="13" fill="var(--muted)">{subtitle}</g><g transform="translate({MARGIN} {top})">{drawn.inside}</g></svg>\n'
     )
 
 

@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from html import escape
 
 from assay.answer import marks
-from assay.answer.reasons import why
+from assay.answer.doubts import why
 from assay.answer.scales import NARROW
 from assay.answer.wording import comparison as sentence
-from assay.answer.wording.headlines import reason
+from assay.answer.wording.summary import reason
 from assay.measures import digits
-from assay.records import Comparison, Conclusion, Experiment, Results, Value, VerdictState
-from assay.report.charts.figure import Drawn, Figure, Table
-from assay.report.charts.matrix import PLAIN, QUIET, Style, text
+from assay.records import Comparison, Conclusion, Experiment, Results, VerdictState
+from assay.report.charts.figure import BOLD, PLAIN, QUIET, Drawn, Figure, Style, Table, text
+from assay.report.charts.theme import round_ratios
 
 NAMES, TRACK, FIGURES, SAID = 200, 330, 150, 230
 """Pixels: conditions, the field of the intervals, ratio with interval, conclusion with verdict."""
 ROW, HEAD, TOP = 24, 30, 22
 GAP = 14
 NAME = "comparisons"
-BOLD = Style(fill="--ink", weight=600)
 
 
 def figure(results: Results) -> Figure | None:
@@ -31,7 +30,7 @@ def figure(results: Results) -> Figure | None:
     if scale is None or not groups:
         return None
     rows = [row for group in groups for row in group.rows]
-    said = "; ".join(f"{row.condition}: {row.text} ({row.interval}), {row.comparison.conclusion.value}" for row in rows)
+    description = "; ".join(f"{row.condition}: {row.text} ({row.interval}), {row.comparison.conclusion.value}" for row in rows)
     return Figure(
         name=NAME,
         title="Every comparison",
@@ -41,7 +40,7 @@ def figure(results: Results) -> Figure | None:
             width=NAMES + TRACK + FIGURES + SAID + 3 * GAP,
             height=TOP + HEAD * len(groups) + ROW * len(rows) + 10,
             inside="".join(_parts(scale, groups)),
-            description=said,
+            description=description,
         ),
         table=_table(results.experiment, groups),
         wide=True,
@@ -118,9 +117,6 @@ def _where(experiment: Experiment, row: Ratio) -> str:
 
 REACH = 8.0
 """The axis goes to eight times at most."""
-STEPS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 8.0)
-APART = 14.0
-"""Percent of the width that two labels keep between them, so that they do not touch on a narrow page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +188,7 @@ def axis(results: Results) -> Axis | None:
         high=high,
         ticks=tuple(
             (_place(mark, low, high), f"×{NARROW}{mark:{'.3g' if mark > 1 else '.2g'}}" if mark != 1 else "1")
-            for mark in _marks(low, high)
+            for mark in round_ratios(high)
         ),
         one=_place(1.0, low, high),
         matter_left=_place(max(low, 1 / (1 + matters)), low, high),
@@ -200,21 +196,12 @@ def axis(results: Results) -> Axis | None:
     )
 
 
-def _marks(low: float, high: float) -> list[float]:
-    """One and round ratios on both sides, the outermost first, with room for their labels between them."""
-    kept: list[float] = []
-    for step in reversed(STEPS):
-        at = _place(step, low, high) if step <= high else 100.0
-        if at <= 96 and all(abs(at - _place(other, low, high)) >= APART for other in (1.0, *kept)):
-            kept.append(step)
-    return sorted([1.0, *kept, *(1 / step for step in kept)])
-
-
 def caption(groups: Iterable[Ratios], matters: float) -> str:
     """How the rows are read; `matters` is a share."""
     beyond = any(row.before or row.after for group in groups for row in group.rows)
-    said = f"Ratio with its interval on a logarithmic axis. Shaded: differences under {100 * matters:g} %, which do not matter."
-    return said + (" An arrow stands for what goes on beyond the axis." if beyond else "")
+    arrow = " An arrow: the interval goes on beyond the axis." if beyond else ""
+    shaded = f"differences under {100 * matters:g} %, which do not matter"
+    return f"Ratio with its interval on a logarithmic axis. Shaded: {shaded}.{arrow}"
 
 
 def ratios(results: Results) -> tuple[Ratios, ...]:
@@ -261,13 +248,9 @@ def _ratio(results: Results, span: Axis, one: Comparison) -> Ratio:
     )
 
 
-def _is_number(level: Value) -> bool:
-    return isinstance(level, int | float) and not isinstance(level, bool)
-
-
 def _named(experiment: Experiment, one: Comparison) -> Iterable[str]:
     """Which arms, and under which conditions."""
     baseline = marks.level(experiment, one.factor, one.baseline)
-    yield f"{sentence.candidate_of(experiment, one)} {'against' if _is_number(one.candidate) else 'to'} {baseline}"
+    yield f"{sentence.candidate_of(experiment, one)} {'against' if type(one.candidate) in (int, float) else 'to'} {baseline}"
     if one.within:
         yield marks.levels(experiment, one.within)

@@ -6,17 +6,18 @@ A cell whose runs do not count is hollow; one whose runs are not all SOUND carri
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.answer import marks
+from assay.answer.doubts import verdicts_of
 from assay.answer.scales import Scale, after, in_scale, show, show_range
 from assay.measures import digits
-from assay.records import Cell, Dip, Estimate, Experiment, Factor, Results, Value, VerdictState, worst
+from assay.records import Cell, Dip, Estimate, Experiment, Factor, Results, VerdictState, worst
+from assay.report.charts.dots import filling, shape
 from assay.report.charts.figure import Panel
-from assay.report.charts.roles import Roles, heading, in_order, numeric
+from assay.report.charts.roles import Key, Roles, heading, in_order, numeric
 from assay.report.charts.theme import Row, Spec, frame, rows_of
 
 LEAST = 3
@@ -80,7 +81,7 @@ def largest(factor: Factor) -> float:
 def panels(results: Results, cells: Sequence[Cell], parts: Grid, scale: Scale) -> tuple[Panel, ...]:
     """One map for each combination of the other factors; all share the ramp and the scale."""
     ramp = ramp_of([cell.estimate.value for cell in cells if cell.estimate])
-    groups: dict[tuple[tuple[str, Value], ...], list[Cell]] = {}
+    groups: dict[Key, list[Cell]] = {}
     for cell in cells:
         groups.setdefault(tuple((factor.path, cell.levels.get(factor.path)) for factor in parts.panels), []).append(cell)
     keys = in_order(Roles(series=None, along=None, panels=parts.panels, experiment=results.experiment), groups)
@@ -103,7 +104,7 @@ def named(experiment: Experiment, dips: Sequence[Dip]) -> str:
         around = " and ".join(marks.level(experiment, one.factor, level) for level in one.neighbours)
         where = marks.levels(experiment, one.levels)
         places.setdefault(where, []).append(f"{times} times the figure at {one.factor} = {around}")
-    return " ".join(f"Dip at {where}: {', '.join(said)}." for where, said in places.items())
+    return " ".join(f"Dip at {where}: {', '.join(texts)}." for where, texts in places.items())
 
 
 def _panel(results: Results, parts: Grid, cells: Sequence[Cell], look: tuple[Ramp, Scale], title: str) -> Panel:
@@ -113,7 +114,7 @@ def _panel(results: Results, parts: Grid, cells: Sequence[Cell], look: tuple[Ram
         heading=title,
         spec=_spec(parts, rows, height),
         height=height,
-        description="; ".join(f"{marks.levels(results.experiment, cell.levels)}: {_said(cell, look[1])}" for cell in cells),
+        description="; ".join(f"{marks.levels(results.experiment, cell.levels)}: {_words(cell, look[1])}" for cell in cells),
     )
 
 
@@ -123,7 +124,7 @@ def _row(results: Results, parts: Grid, cell: Cell, look: tuple[Ramp, Scale]) ->
     if one is None:
         return None
     step = ramp.step(one.value) if cell.estimate else -1
-    state = state_of(results, cell)
+    states = [verdict.state for verdict in verdicts_of(results, cell)]
     number = in_scale(one.value, scale)
     brackets = ("", "") if cell.estimate else ("(", ")")
     dip = [found for found in results.dips if found.measure == cell.measure and dict(found.levels) == dict(cell.levels)]
@@ -135,17 +136,10 @@ def _row(results: Results, parts: Grid, cell: Cell, look: tuple[Ramp, Scale]) ->
         "n": brackets[0] + number + brackets[1],
         "u": brackets[0] + number + after(scale.label) + brackets[1],
         "h": half(one),
-        "d": state.value if state else VerdictState.SOUND.value,
+        "d": (worst(states) if states else VerdictState.SOUND).value,
         "o": 1.0 if dip else 0.0,
-        "t": f"{marks.levels(results.experiment, cell.levels)}: {_said(cell, scale)}" + (" · dip" if dip else ""),
+        "t": f"{marks.levels(results.experiment, cell.levels)}: {_words(cell, scale)}" + (" · dip" if dip else ""),
     }
-
-
-def state_of(results: Results, cell: Cell) -> VerdictState | None:
-    """The worst verdict of the runs that the cell stands on, or of those that do not count where none does."""
-    runs = cell.values or cell.excluded
-    states = [one.verdicts[cell.measure].state for one in results.runs if one.id in runs and cell.measure in one.verdicts]
-    return worst(states) if states else None
 
 
 def half(one: Estimate) -> str:
@@ -156,7 +150,7 @@ def half(one: Estimate) -> str:
     return f"±{share:.0f} %" if share >= 10 else f"±{share:.1f} %"
 
 
-def _said(cell: Cell, scale: Scale) -> str:
+def _words(cell: Cell, scale: Scale) -> str:
     """A cell in words."""
     one = cell.estimate
     if one is None:
@@ -222,17 +216,14 @@ def _text(text: str, look: Spec) -> Spec:
 
 def _marks() -> Spec:
     """The mark of the worst verdict in the corner of a cell that is not SOUND."""
-    states = list(VerdictState)
-    domain, shapes = [state.value for state in states], [marks.SHAPES[state] for state in states]
     corner: Spec = {"xOffset": {"expr": f"{CELL_WIDTH} / 2 - 7"}, "yOffset": 8 - CELL / 2}
-    solid = [state.value for state in states if state not in marks.HOLLOW]
     return {
         "transform": [{"filter": f"datum.d !== '{VerdictState.SOUND.value}'"}],
         "mark": {"type": "point", "size": {"expr": f"{CELL_WIDTH} < {TIGHT} ? 16 : 34"}, "strokeWidth": 1.4, **corner},
         "encoding": {
-            "shape": {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": domain, "range": shapes}},
+            "shape": shape({}),
             "stroke": _letters(),
-            "fill": {"condition": {"test": f"indexof({json.dumps(solid)}, datum.d) < 0", "value": "transparent"}, **_letters()},
+            "fill": filling(_letters()),
         },
     }
 

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from assay.report.charts.figure import Drawn, Figure, Table
-from assay.report.charts.matrix import Style, text
+from assay.answer.wording.labels import label
+from assay.report.charts.figure import BOLD, INK, Drawn, Figure, Style, Table, text
 from assay.report.ladder import BAR, WIDE, Ladder, Ladders, Placed, Sketch
 
 ACROSS = 400
@@ -18,8 +18,7 @@ LETTERS = 68
 """Letters of a line below a ladder."""
 COLUMNS = 2
 NAME = "bytes"
-BOLD = Style(fill="--ink", weight=600)
-INK, RIGHT = Style(fill="--ink"), Style(anchor="end", fill="--ink")
+RIGHT = Style(anchor="end", fill="--ink")
 REMARK = Style(anchor="end", fill="--gold-deep", size=11)
 SHORE = Style(fill="--ink", size=9)
 
@@ -32,7 +31,7 @@ def figure(shown: Ladders | None) -> Figure | None:
     rows = [sketches[at : at + COLUMNS] for at in range(0, len(sketches), COLUMNS)]
     return Figure(
         name=NAME,
-        title="Where the bytes went",
+        title="Ladder of bytes",
         caption="100 % is what the application counted; what is missing below was answered, or is still held, above."
         " Pale with a dashed edge: came after the clock had stopped.",
         panels=(),
@@ -128,6 +127,6 @@ def _px(units: float) -> float:
 
 
 def _foot(one: Ladder) -> list[str]:
-    """What stands below a ladder, in lines."""
-    verdict = f"{one.verdict.state.value}: {one.verdict.label}" if one.verdict else ""
+    """Give the text below a ladder, in lines."""
+    verdict = f"{one.verdict.state.value}: {label(one.verdict)}" if one.verdict else ""
     return [line for part in (verdict, *one.foot) for line in textwrap.wrap(part, LETTERS)]

@@ -12,8 +12,20 @@ from assay.measures.latency import percentiles
 from assay.records import Judged, Observations, Results, Value, VerdictState
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, along, heading, in_order, roles
-from assay.report.charts.theme import SERIES, Row, Spec, end_text, frame, room, rows_of, series_colours, ticks
+from assay.report.charts.roles import Key, Roles, along, heading, in_order, roles
+from assay.report.charts.theme import (
+    SERIES,
+    Row,
+    Spec,
+    axis_over,
+    end_text,
+    frame,
+    room,
+    round_times,
+    rows_of,
+    series_colours,
+    ticks,
+)
 
 HEIGHT = 200
 BEYOND = 10
@@ -22,10 +34,12 @@ STEPS = 40
 MARKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 Load = Callable[[str], Observations]
-Key = tuple[str, str]
+Counted = tuple[str, str]
 """Phase and operation."""
-
-
+MERGED = 60
+"""Most runs whose histograms are read; evenly spaced in their order above it."""
+MANY = 10**2.2
+"""Latencies that span a larger factor have marks at powers of ten only."""
 MOST = 8
 """Most lines of a panel; of more some are drawn."""
 
@@ -44,7 +58,7 @@ class Line:
 
 def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) -> tuple[Figure, ...]:
     """One figure for each operation that was counted often enough; the runs of a group share their levels and are merged."""
-    lines: dict[Key, list[Line]] = {}
+    lines: dict[Counted, list[Line]] = {}
     for group in groups:
         for key, merged in _merged(group, load).items():
             if sum(merged.values()) > 2 * BEYOND:
@@ -53,7 +67,7 @@ def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) ->
     return tuple(_figure(parts, key, found) for key, found in lines.items())
 
 
-def _invalid(group: Sequence[Judged], key: Key) -> int:
+def _invalid(group: Sequence[Judged], key: Counted) -> int:
     """How many of the runs are INVALID in a measure of this operation."""
     phase, operation = key
     names = f"{phase.partition('.')[0]}.{operation}."
@@ -63,9 +77,9 @@ def _invalid(group: Sequence[Judged], key: Key) -> int:
     )
 
 
-def _merged(group: Sequence[Judged], load: Load) -> dict[Key, dict[int, int]]:
+def _merged(group: Sequence[Judged], load: Load) -> dict[Counted, dict[int, int]]:
     """Counts by the buckets' highest values, over all clients and runs."""
-    merged: dict[Key, dict[int, int]] = {}
+    merged: dict[Counted, dict[int, int]] = {}
     for judged in group:
         measured = {phase.name for phase in judged.run.phases if phase.measured}
         for histogram in load(judged.id).histograms:
@@ -85,7 +99,7 @@ def _line(group: Sequence[Judged], buckets: Mapping[int, int]) -> Line:
     return Line(levels=group[0].run.trial.levels, runs=len(group), count=total, points=tuple(points))
 
 
-def _figure(parts: Roles, key: Key, lines: Sequence[Line]) -> Figure:
+def _figure(parts: Roles, key: Counted, lines: Sequence[Line]) -> Figure:
     phase, operation = key
     times = [value for line in lines for _, value in line.points] or [1.0]
     span = _Span(
@@ -94,12 +108,12 @@ def _figure(parts: Roles, key: Key, lines: Sequence[Line]) -> Figure:
         furthest=max((-math.log10(1 - line.points[-1][0]) for line in lines if line.points), default=1.0),
         longest=max((parts.name(line.levels) for line in lines), key=len),
     )
-    panels: dict[tuple[tuple[str, Value], ...], list[Line]] = {}
+    panels: dict[Key, list[Line]] = {}
     for line in lines:
         panels.setdefault(along(parts, line.levels), []).append(line)
     drawn = {where: spread(found) for where, found in panels.items()}
     left_out = sum(map(len, panels.values())) - sum(map(len, drawn.values()))
-    more = " Of many levels the first, the last and some between are drawn; the table has all." if left_out else ""
+    more = " The first level, the last and some between are drawn; the table has all." if left_out else ""
     return Figure(
         name=f"latency-{phase}-{operation}",
         title=words.operation(phase.partition(".")[0], operation),
@@ -131,13 +145,6 @@ class _Span:
     furthest: float
     longest: str
 
-    @property
-    def ticks(self) -> list[float]:
-        """Round times inside the axis: one, two and five of each power of ten, only ones where these would be too many."""
-        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        steps = (1, 2, 5) if math.log10(self.high / self.low) < 2.2 else (1,)
-        return [step * 10.0**power for power in powers for step in steps if self.low <= step * 10.0**power <= self.high]
-
 
 def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Panel:
     rows: list[Row] = [
@@ -151,32 +158,29 @@ def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Pane
         for share, value in line.points
     ]
     marks = {f"{mark * 100:g}": round(-math.log10(1 - mark), 4) for mark in MARKS}
-    x: Spec = {
-        "field": "x",
-        "type": "quantitative",
-        "scale": {"domain": [0, span.furthest], "nice": False},
-        "axis": {
-            **ticks([at for at in marks.values() if at <= span.furthest + 0.01]),
-            "labelExpr": named(marks),
-            "title": "percentile",
-            "grid": True,
-            "labelOverlap": False,
-        },
-    }
+    x: Spec = axis_over(
+        [0, span.furthest],
+        "x",
+        **ticks([at for at in marks.values() if at <= span.furthest + 0.01]),
+        labelExpr=named(marks),
+        title="percentile",
+        grid=True,
+        labelOverlap=False,
+    )
     y: Spec = {
         "type": "quantitative",
         "scale": {"type": "log", "domain": [span.low, span.high], "nice": False},
-        "axis": {"title": None, "labelExpr": TIME, **ticks(span.ticks)},
+        "axis": {"title": None, "labelExpr": TIME, **ticks(round_times(span.low, span.high, MANY))},
     }
     line: Spec = {
         "mark": {"type": "line", "strokeWidth": 1.8},
         "encoding": {"x": x, "y": {**y, "field": "y"}, "color": series_colours(), "detail": {"field": "l", "type": "nominal"}},
     }
     spec = frame(HEIGHT, [line, end_text(_labels(parts, lines, span), y), room(span.longest)])
-    said = "; ".join(
+    description = "; ".join(
         f"{words.levels(parts.experiment, one.levels) or 'all runs'}: half within {show(_at(one, 0.5), 'ns')}" for one in lines
     )
-    return Panel(heading=title, spec={**spec, "data": rows_of(rows)}, height=HEIGHT, description=said)
+    return Panel(heading=title, spec={**spec, "data": rows_of(rows)}, height=HEIGHT, description=description)
 
 
 def _colour(parts: Roles, lines: Sequence[Line], line: Line) -> str:

@@ -5,13 +5,45 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from assay.analysis.bottlenecks import NEAR, Chain, Link, chains
+from assay import measures
+from assay.analysis.bottlenecks import NEAR, Chain, Link, Part, chains
 from assay.answer import marks
 from assay.answer.scales import share
-from assay.answer.wording.bottlenecks import name, sentence, use
-from assay.records import Experiment, Judged, Observations
-from assay.report.charts.figure import Drawn, Figure, Table
-from assay.report.charts.matrix import Style, text
+from assay.records import Direction, Experiment, Judged, Observations
+from assay.report.charts.figure import BOLD, INK, Drawn, Figure, Style, Table, text
+from assay.units import Unit
+
+NOUNS = {
+    (Direction.READ, Unit.BYTES_PER_S): " read",
+    (Direction.READ, Unit.PER_S): " reads",
+    (Direction.WRITE, Unit.BYTES_PER_S): " written",
+    (Direction.WRITE, Unit.PER_S): " writes",
+}
+
+
+def name(link: Link) -> str:
+    """`CPUs`, `CPUs of filer`, `loop0`."""
+    if link.part is Part.CPU:
+        return f"CPUs of {link.name}" if link.name else "CPUs"
+    return link.name
+
+
+def use(link: Link) -> str:
+    """`user and system time`, `of the declared 50 MB/s written`."""
+    if link.part is not Part.DECLARED or link.limit is None:
+        return link.part.value
+    noun = NOUNS.get((link.direction, link.unit), "") if link.direction else ""
+    return f"of the declared {measures.with_unit(link.limit, link.unit)}{noun}"
+
+
+def sentence(experiment: Experiment, chain: Chain) -> str:
+    """Which part was nearest to its limit."""
+    where = ", ".join(part for part in (chain.phase, marks.levels(experiment, chain.levels), f"run {chain.run}") if part)
+    most = f"{name(chain.nearest)}, {share(chain.nearest.used)}"
+    if chain.nearest.used < NEAR:
+        return f"{where}: no part was near its limit; highest: {most}."
+    return f"{where}: nearest to its limit: {most} ({use(chain.nearest)})."
+
 
 WIDE, LEFT = 360, 2
 """Pixels of a bar that is wholly used, and on both sides of it."""
@@ -20,12 +52,11 @@ OVER = 1.0
 ROW, BAR, LINE, GAP = 40, 11, 18, 20
 LETTERS = 52
 """Letters of a line above a chain."""
-INK, RIGHT = Style(fill="--ink"), Style(anchor="end", fill="--ink", weight=600)
-BOLD = Style(fill="--ink", weight=600)
+RIGHT = Style(anchor="end", fill="--ink", weight=600)
 
 
 def figures(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
-    """One figure for each phase, with a chain for each run that is looked at."""
+    """One figure for each phase, with a chain for each run."""
     found: dict[str, list[Chain]] = {}
     for chain in chains(observed):
         found.setdefault(chain.phase, []).append(chain)
@@ -37,7 +68,7 @@ def _figure(experiment: Experiment, phase: str, here: Sequence[Chain]) -> Figure
         name=f"limits-{phase}",
         title=phase,
         alone="How far the load used each part that its data passed.",
-        caption=_said(experiment, here),
+        caption=_caption(experiment, here),
         panels=(),
         drawn=Drawn(
             width=WIDE + 2 * LEFT,
@@ -56,15 +87,15 @@ def _figure(experiment: Experiment, phase: str, here: Sequence[Chain]) -> Figure
     )
 
 
-def _said(experiment: Experiment, here: Sequence[Chain]) -> str:
+def _caption(experiment: Experiment, here: Sequence[Chain]) -> str:
     """`Nearest to its limit: vda`, once where it is the same in all runs."""
     names = [name(chain.nearest) if chain.nearest.used >= NEAR else "none" for chain in here]
     if set(names) == {"none"}:
         return "No part was near its limit."
     if len(set(names)) == 1:
         return f"Nearest to its limit: {names[0]}."
-    said = (f"{one} ({marks.levels(experiment, chain.levels) or chain.run})" for one, chain in zip(names, here, strict=True))
-    return f"Nearest to its limit: {', '.join(said)}."
+    texts = (f"{one} ({marks.levels(experiment, chain.levels) or chain.run})" for one, chain in zip(names, here, strict=True))
+    return f"Nearest to its limit: {', '.join(texts)}."
 
 
 def _chains(experiment: Experiment, here: Sequence[Chain]) -> Iterator[str]:
@@ -92,7 +123,7 @@ def _link(link: Link, y: int, *, is_nearest: bool) -> Iterator[str]:
     colour = "--alarm" if link.used > OVER else "--gold" if is_nearest and link.used >= NEAR else "--muted"
     long = max(1.0, WIDE * min(link.used, OVER))
     yield text(LEFT, y + 14, name(link), INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)
-    # names and what was used stand in one line: letters are 6.6 pixels wide on average
+    # names and what was used are on one line: letters are 6.6 pixels wide on average
     yield text(LEFT + 10 + 6.6 * len(name(link)), y + 14, use(link), Style(size=11))
     yield f'<rect x="{LEFT}" y="{y + 20}" width="{WIDE}" height="{BAR}" fill="var(--grid)" fill-opacity="0.5"/>'
     yield f'<rect x="{LEFT}" y="{y + 20}" width="{long:.1f}" height="{BAR}" fill="var({colour})"/>'

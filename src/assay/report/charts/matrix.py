@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from assay.report.charts import theme
+from assay.report.charts.figure import PLAIN, QUIET, Drawn, Style, text
 
 LEFT, COLUMN, ROW = 150, 55, 30
 """Pixels: the names of the rows; a cell's width and height."""
@@ -24,23 +23,6 @@ PALE = 0.05
 DARK_FROM = 0.66
 """Opacity of the gold above which dark text is easier to read on it than the light text of dark paper."""
 DARK = "#22211f"
-LINE = 145
-"""Characters of a line of the subtitle."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Style:
-    """How a text is set; `fill` is a CSS variable or a colour."""
-
-    anchor: str = "start"
-    fill: str = "--muted"
-    size: int = 12
-    weight: int = 400
-
-
-QUIET = Style()
-PLAIN = Style(anchor="end", fill="--ink")
-TITLE = Style(fill="--ink", size=17, weight=600)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +31,7 @@ class Share:
 
     bytes: float
     files: float
-    said: str
+    label: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,29 +53,15 @@ class Matrix:
     """For each row, the share that it and all rows below it have, in words."""
 
 
-def drawing(matrix: Matrix) -> str:
-    """The matrix as an SVG element for a page, whose colours are the page's CSS variables."""
-    width, height = _extent(matrix)
-    inner = "".join(_parts(matrix))
-    return f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(matrix.sentence)}">{inner}</svg>'
-
-
-def picture(matrix: Matrix) -> str:
-    """The matrix as an SVG document of its own, with title and sentence, on light paper."""
-    width, height = _extent(matrix)
-    lines = textwrap.wrap(matrix.sentence, LINE)
-    head = 46 + 17 * len(lines)
-    said = "".join(text(LEFT - 138, 48 + 17 * place, line, Style(size=13)) for place, line in enumerate(lines))
-    frame = f'xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + head}" viewBox="0 0 {width} {height + head}"'
-    return theme.without_variables(
-        f'<svg {frame} font-family="{theme.CONFIG["font"]}"><rect width="100%" height="100%" fill="var(--paper)"/>'
-        f"{text(LEFT - 138, 26, matrix.title, TITLE)}{said}"
-        f'<g transform="translate(0 {head})">{"".join(_parts(matrix))}</g></svg>\n'
+def drawn(matrix: Matrix) -> Drawn:
+    """Draw the matrix."""
+    return Drawn(
+        width=LEFT + COLUMN * len(matrix.columns) + GAP + BESIDE + 70,
+        height=ABOVE + GAP + ROW * len(matrix.rows) + BELOW,
+        inside="".join(_parts(matrix)),
+        description=matrix.sentence,
+        title=matrix.title,
     )
-
-
-def _extent(matrix: Matrix) -> tuple[int, int]:
-    return LEFT + COLUMN * len(matrix.columns) + GAP + BESIDE + 70, ABOVE + GAP + ROW * len(matrix.rows) + BELOW
 
 
 def _parts(matrix: Matrix) -> Iterator[str]:
@@ -117,7 +85,7 @@ def _field(matrix: Matrix) -> Iterator[str]:
     for down, row in enumerate(matrix.cells):
         for right, cell in enumerate(row):
             x, y = LEFT + COLUMN * right, ABOVE + GAP + ROW * down
-            yield f"<g><title>{escape(cell.said)}</title>{_cell(x, y, cell, most)}</g>"
+            yield f"<g><title>{escape(cell.label)}</title>{_cell(x, y, cell, most)}</g>"
 
 
 def _cell(x: int, y: int, cell: Share, most: float) -> str:
@@ -140,7 +108,7 @@ def _upright_bars(matrix: Matrix) -> Iterator[str]:
         x, high, slim = LEFT + COLUMN * right, room * one.bytes / top, room * one.files / top
         wide = COLUMN * BAR
         start = x + (COLUMN - wide - COLUMN * SLIM - 2) / 2
-        yield f"<g><title>{escape(one.said)}</title>"
+        yield f"<g><title>{escape(one.label)}</title>"
         yield _bar(start, base - high, wide, high, "--gold")
         yield _bar(start + wide + 2, base - slim, COLUMN * SLIM, slim, "--muted")
         if one.files:
@@ -157,7 +125,7 @@ def _lying_bars(matrix: Matrix) -> Iterator[str]:
         y, long, slim = ABOVE + GAP + ROW * down, room * one.bytes / top, room * one.files / top
         wide = ROW * BAR
         start = y + (ROW - wide - ROW * SLIM - 2) / 2
-        yield f"<g><title>{escape(one.said)}</title>"
+        yield f"<g><title>{escape(one.label)}</title>"
         yield _bar(base, start, long, wide, "--gold")
         yield _bar(base, start + wide + 2, slim, ROW * SLIM, "--muted")
         if one.files:
@@ -198,10 +166,3 @@ def _bar(x: float, y: float, width: float, height: float, colour: str) -> str:
 
 def _line(x1: float, y1: float, x2: float, y2: float) -> str:
     return f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="var(--axis)"/>'
-
-
-def text(x: float, y: float, words: str, style: Style) -> str:
-    """A text of SVG."""
-    colour = f"var({style.fill})" if style.fill.startswith("--") else style.fill
-    how = f'text-anchor="{style.anchor}" font-size="{style.size}" font-weight="{style.weight}" fill="{colour}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {how}>{escape(words)}</text>'

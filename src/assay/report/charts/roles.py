@@ -11,6 +11,8 @@ from assay.answer import marks
 from assay.records import Experiment, Factor, Value
 from assay.report.charts.theme import SERIES
 
+Key = tuple[tuple[str, Value], ...]
+"""Paths of factors with their levels: what one small multiple is of."""
 CURVE = 3
 """Fewest compared numbers that are drawn as a curve."""
 
@@ -25,11 +27,7 @@ class Roles:
     panels: tuple[Factor, ...]
     experiment: Experiment
 
-    def series_level(self, levels: Mapping[str, Value]) -> Value:
-        """The level that decides the colour."""
-        return levels.get(self.series.path) if self.series else None
-
-    def panel_levels(self, levels: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    def panel_levels(self, levels: Mapping[str, Value]) -> Key:
         """The levels that decide in which panel it stands."""
         return tuple((factor.path, levels.get(factor.path)) for factor in self.panels)
 
@@ -52,12 +50,12 @@ def roles(experiment: Experiment) -> Roles:
     """The compared factor is told apart by colour; of the others the one with most numeric levels lies along x."""
     varying = [factor for factor in experiment.factors if len(factor.levels) > 1]
     series = next((factor for factor in varying if factor.path == experiment.compare), None)
-    others = [factor for factor in varying if factor is not series]
-    along = max((factor for factor in others if numeric(factor)), key=lambda factor: len(factor.levels), default=None)
-    others = [factor for factor in others if factor is not along]
-    if series is None and others:
-        series = others.pop(0)
-    return Roles(series=series, along=along, panels=tuple(others), experiment=experiment)
+    rest = [factor for factor in varying if factor is not series]
+    along = max((factor for factor in rest if numeric(factor)), key=lambda factor: len(factor.levels), default=None)
+    rest = [factor for factor in rest if factor is not along]
+    if series is None and rest:
+        series = rest.pop(0)
+    return Roles(series=series, along=along, panels=tuple(rest), experiment=experiment)
 
 
 def laid(parts: Roles) -> Roles:
@@ -85,23 +83,23 @@ def nearest(places: Iterable[float]) -> float:
     return min((after - before for before, after in itertools.pairwise(ordered)), default=1.0) or 1.0
 
 
-def along(parts: Roles, levels: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+def along(parts: Roles, levels: Mapping[str, Value]) -> Key:
     """The level along x and those of the panels: what one small multiple stands for where x is something else."""
     first = ((parts.along.path, levels.get(parts.along.path)),) if parts.along else ()
     return (*first, *parts.panel_levels(levels))
 
 
-def in_order(parts: Roles, keys: Iterable[tuple[tuple[str, Value], ...]]) -> list[tuple[tuple[str, Value], ...]]:
+def in_order(parts: Roles, keys: Iterable[Key]) -> list[Key]:
     """Small multiples in the order of the factors' levels."""
     factors = {factor.path: factor.levels for factor in (parts.along, *parts.panels) if factor is not None}
 
-    def order(key: tuple[tuple[str, Value], ...]) -> list[int]:
+    def order(key: Key) -> list[int]:
         return [factors[path].index(level) if level in factors[path] else -1 for path, level in key]
 
     return sorted(keys, key=order)
 
 
-def heading(experiment: Experiment, key: tuple[tuple[str, Value], ...]) -> str:
+def heading(experiment: Experiment, key: Key) -> str:
     """The levels of a small multiple in words."""
     return ", ".join(f"{path} = {marks.level(experiment, path, level)}" for path, level in key)
 

@@ -9,10 +9,10 @@ from assay.analysis.resources import described
 from assay.answer import marks
 from assay.answer.scales import DASH, NARROW, Scale, axis_title, in_scale, scale_for, share
 from assay.answer.wording.scaling import fitted, statement
-from assay.records import Cell, Results, Scaled, Scaling, ScalingKind, Value
+from assay.records import Cell, Results, Scaled, Scaling, ScalingKind
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, heading, roles
-from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours, ticks
+from assay.report.charts.roles import Key, Roles, heading, roles
+from assay.report.charts.theme import Row, Spec, axis_over, end_text, frame, room, rows_of, series_colours, ticks
 
 HEIGHT = 300
 LEDE = (
@@ -34,7 +34,7 @@ def figures(results: Results, curves: Sequence[Scaled]) -> tuple[Figure, ...]:
 def _figure(results: Results, curves: tuple[Scaled, ...]) -> Figure:
     first, parts = curves[0], roles(results.experiment)
     measure = next(one for one in results.experiment.measures if one.name == first.measure)
-    groups: dict[tuple[tuple[str, Value], ...], list[Scaled]] = {}
+    groups: dict[Key, list[Scaled]] = {}
     for curve in curves:
         rest = [(path, level) for path, level in curve.within.items() if parts.series is None or path != parts.series.path]
         groups.setdefault(tuple(rest), []).append(curve)
@@ -65,19 +65,19 @@ def _figure(results: Results, curves: tuple[Scaled, ...]) -> Figure:
 
 def _caption(curves: Sequence[Scaled], top: float) -> str:
     laws = dict.fromkeys(fitted(curve.fit) for curve in curves if curve.fit)
-    said = [f"Fitted: {'; '.join(laws)}."] if laws else ["Too few numbers for a law: four, three times each, are the least."]
+    texts = [f"Fitted: {'; '.join(laws)}."] if laws else ["Too few numbers for a law: four, three times each, are the least."]
     far = {described(one.capacity) for curve in curves for one in curve.ceilings[:1] if one.rate > REACH * top}
     if far:
-        said.append(f"Farther up than is drawn: the bound by {', '.join(sorted(far))}.")
+        texts.append(f"Farther up than is drawn: the bound by {', '.join(sorted(far))}.")
     if not any(curve.ceilings for curve in curves):
-        said.append("No bound: nothing tells how much there is of any resource.")
-    return " ".join(said)
+        texts.append("No bound: nothing tells how much there is of any resource.")
+    return " ".join(texts)
 
 
-def _panel(drawing: Drawing, key: tuple[tuple[str, Value], ...]) -> Panel:
+def _panel(drawing: Drawing, key: Key) -> Panel:
     experiment = drawing.results.experiment
-    said = "; ".join(statement(experiment, one) for curve in drawing.curves for one in answers(drawing.results, curve))
-    return Panel(heading=heading(experiment, key), spec=frame(HEIGHT, layers(drawing)), height=HEIGHT, description=said)
+    description = "; ".join(statement(experiment, one) for curve in drawing.curves for one in answers(drawing.results, curve))
+    return Panel(heading=heading(experiment, key), spec=frame(HEIGHT, layers(drawing)), height=HEIGHT, description=description)
 
 
 def _table(results: Results, curves: Sequence[Scaled], scale: Scale) -> Table:
@@ -157,20 +157,12 @@ class Drawing:
     def x(self) -> Spec:
         """The axis of the number."""
         numbers = sorted({number for curve in self.curves for number in curve.used})
-        return {
-            "type": "quantitative",
-            "scale": {"domain": [0, self.most * 1.02], "nice": False},
-            "axis": {**ticks([0, *apart(numbers, self.most)]), "format": "d", "title": self.curves[0].factor},
-        }
+        return axis_over([0, self.most * 1.02], **ticks([0, *apart(numbers, self.most)]), format="d", title=self.curves[0].factor)
 
     @property
     def y(self) -> Spec:
         """The axis of the rate."""
-        return {
-            "type": "quantitative",
-            "scale": {"domain": [0, self.top], "nice": False},
-            "axis": {"title": axis_title(self.scale.label) or None, "format": ",~r", "minExtent": 42},
-        }
+        return axis_over([0, self.top], title=axis_title(self.scale.label) or None, format=",~r", minExtent=42)
 
 
 def layers(drawing: Drawing) -> list[Spec]:
@@ -235,9 +227,9 @@ def _points(drawing: Drawing) -> list[Spec]:
             one = cell.estimate
             assert one is not None
             where = marks.levels(drawing.results.experiment, cell.levels)
-            said = f"{where}: {in_scale(one.value, drawing.scale)} {drawing.scale.label}, n = {one.n}"
+            tip_text = f"{where}: {in_scale(one.value, drawing.scale)} {drawing.scale.label}, n = {one.n}"
             low, value, high = (drawing.figure(end if end is not None else one.value) for end in (one.low, one.value, one.high))
-            rows.append({"x": number, "l": low, "v": value, "h": high, "s": _series(drawing, curve), "t": said})
+            rows.append({"x": number, "l": low, "v": value, "h": high, "s": _series(drawing, curve), "t": tip_text})
     x: Spec = {**drawing.x, "field": "x"}
     tip: Spec = {"field": "t", "type": "nominal"}
     both: Spec = {"x": x, "color": series_colours(), "tooltip": tip}
@@ -252,19 +244,20 @@ def _points(drawing: Drawing) -> list[Spec]:
     return [{"data": rows_of(rows), "layer": [interval, dot]}]
 
 
+def _layer(drawing: Drawing, rows: list[Row], mark: Spec, **y2: Spec) -> Spec:
+    """Draw rows by number (x) and rate (v; l to h in a band), in the colour of their curve."""
+    y = {**drawing.y, "field": "l" if y2 else "v"}
+    encoding: Spec = {"x": {**drawing.x, "field": "x"}, "y": y, **y2, "color": series_colours()}
+    return {"data": rows_of(rows), "mark": {**mark, "clip": True}, "encoding": encoding}
+
+
 def _band(drawing: Drawing) -> Spec:
     rows: list[Row] = [
         {"x": float(f"{at:.5g}"), "l": drawing.figure(low), "h": drawing.figure(high), "s": _series(drawing, curve)}
         for curve in drawing.curves
         for at, low, _, high in curve.fitted
     ]
-    encoding: Spec = {
-        "x": {**drawing.x, "field": "x"},
-        "y": {**drawing.y, "field": "l"},
-        "y2": {"field": "h"},
-        "color": series_colours(),
-    }
-    return {"data": rows_of(rows), "mark": {"type": "area", "opacity": 0.16, "clip": True}, "encoding": encoding}
+    return _layer(drawing, rows, {"type": "area", "opacity": 0.16}, y2={"field": "h"})
 
 
 def _law(drawing: Drawing) -> Spec:
@@ -273,12 +266,7 @@ def _law(drawing: Drawing) -> Spec:
         for curve in drawing.curves
         for at, _, value, _ in curve.fitted
     ]
-    encoding: Spec = {"x": {**drawing.x, "field": "x"}, "y": {**drawing.y, "field": "v"}, "color": series_colours()}
-    return {
-        "data": rows_of(rows),
-        "mark": {"type": "line", "strokeWidth": 1.4, "opacity": 0.8, "clip": True},
-        "encoding": encoding,
-    }
+    return _layer(drawing, rows, {"type": "line", "strokeWidth": 1.4, "opacity": 0.8})
 
 
 def roof(curve: Scaled, most: float, top: float) -> list[tuple[float, float]]:
@@ -300,15 +288,16 @@ def _roof(drawing: Drawing) -> Spec:
         for curve in drawing.curves
         for x, y in roof(curve, drawing.most, top)
     ]
-    encoding: Spec = {"x": {**drawing.x, "field": "x"}, "y": {**drawing.y, "field": "v"}, "color": series_colours()}
-    mark: Spec = {"type": "line", "strokeWidth": 1.3, "strokeDash": [5, 4], "clip": True}
-    return {"data": rows_of(rows), "mark": mark, "encoding": encoding}
+    return _layer(drawing, rows, {"type": "line", "strokeWidth": 1.3, "strokeDash": [5, 4]})
 
 
 def within_range(results: Results, curve: Scaled) -> list[Scaling]:
-    """The answers about a curve and its operation that lie within the measured range."""
-    said = (one for one in answers(results, curve) if one.kind is not ScalingKind.OBJECTIVE and one.at is not None)
-    return [*said, *objectives(results, curve)]
+    """Give the answers about a curve that lie within the measured range, requirements of its operation last."""
+    operation = curve.measure.rpartition(".")[0]
+    about = [one for one in results.scaling if one.at and one.factor == curve.factor and dict(one.within) == dict(curve.within)]
+    own = [one for one in about if one.measure == curve.measure and one.kind is not ScalingKind.OBJECTIVE]
+    kept = [one for one in about if one.measure.rpartition(".")[0] == operation and one.kind is ScalingKind.OBJECTIVE]
+    return [*own, *kept]
 
 
 def room_above(results: Results, panels: Sequence[Sequence[Scaled]]) -> float:
@@ -344,20 +333,6 @@ def _mark(drawing: Drawing, curve: Scaled, one: Scaling) -> Row:
         "t": statement(drawing.results.experiment, one),
         "r": int(one.at.value > 0.6 * drawing.most),
     }
-
-
-def objectives(results: Results, curve: Scaled) -> list[Scaling]:
-    """The requirements of the same operation that are kept up to a number within the measured range."""
-    operation = curve.measure.rpartition(".")[0]
-    return [
-        one
-        for one in results.scaling
-        if one.kind is ScalingKind.OBJECTIVE
-        and one.at is not None
-        and one.measure.rpartition(".")[0] == operation
-        and one.factor == curve.factor
-        and dict(one.within) == dict(curve.within)
-    ]
 
 
 def _marks(drawing: Drawing) -> list[Spec]:

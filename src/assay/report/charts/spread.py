@@ -19,7 +19,7 @@ from assay.measures.timelines import interpolated
 from assay.records import Experiment, Judged, Observations, Phase, Series
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.latency import BEYOND, TIME
-from assay.report.charts.theme import Row, Spec, frame, rows_of, ticks
+from assay.report.charts.theme import Row, Spec, axis_over, frame, round_times, rows_of, ticks
 
 HEIGHT = 230
 MOST, LEAST = 48, 6
@@ -186,18 +186,12 @@ def _panel(experiment: Experiment, one: Map, uppers: Sequence[float]) -> Panel:
 
 
 def _spec(one: Map, uppers: Sequence[float], cells: Sequence[Row]) -> Spec:
-    x: Spec = {
-        "type": "quantitative",
-        "scale": {"domain": [0, round(one.seconds, 4)], "nice": False},
-        "axis": {"title": "seconds since the start", "tickCount": 5},
-    }
+    x: Spec = axis_over([0, round(one.seconds, 4)], title="seconds since the start", tickCount=5)
     low, high = uppers[0] / WIDEST, uppers[-1]
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    marks = [step * 10.0**power for power in powers for step in ((1, 2, 5) if high / low < NARROW_SPAN else (1,))]
     y: Spec = {
         "type": "quantitative",
         "scale": {"type": "log", "domain": [low, high], "nice": False},
-        "axis": {"title": None, "labelExpr": TIME, "grid": False, **ticks([mark for mark in marks if low <= mark <= high])},
+        "axis": {"title": None, "labelExpr": TIME, "grid": False, **ticks(round_times(low, high, NARROW_SPAN))},
     }
     lowers = [max(before, upper / WIDEST) for before, upper in zip([0.0, *uppers[:-1]], uppers, strict=True)]
     return {**frame(HEIGHT, [_cells(one, (lowers, uppers), x, y, cells), *_lines(one, x, y)])}

@@ -5,13 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 Spec = dict[str, object]
 Row = dict[str, float | str]
 """One row of a chart's data."""
 
+RATIOS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0)
+"""Where an axis of ratios may have labels."""
+APART, FARTHEST = 0.14, 0.46
+"""Shares of the axis: between two of its labels, so that they do not touch on a narrow page, and from one to the outermost."""
 SERIES = 6
 """Number of series colours; more levels share them and are told apart by their labels."""
 
@@ -139,9 +145,38 @@ def end_text(rows: Sequence[Row], y: Spec, colours: Spec | None = None) -> Spec:
     }
 
 
-def ticks(values: Sequence[float]) -> Spec:
+def ticks(values: Sequence[float]) -> dict[str, Any]:
     """An axis with exactly these ticks: Vega thins named ticks down to the count unless the count is theirs."""
     return {"values": list(values), "tickCount": len(values)}
+
+
+def axis_over(domain: Sequence[float], field: str | None = None, /, *, zero: bool | None = None, **axis: object) -> Spec:
+    """Give the channel of a number whose axis ends exactly where the domain does."""
+    scale = {"domain": domain, "nice": False, **({} if zero is None else {"zero": zero})}
+    return {**({"field": field} if field else {}), "type": "quantitative", "scale": scale, "axis": axis}
+
+
+def downward(domain: Sequence[float], field: str | None = None, /, **axis: object) -> Spec:
+    """Give the channel of rows, the first on top."""
+    scale = {"domain": domain, "reverse": True, "nice": False, "zero": False}
+    return {**({"field": field} if field else {}), "type": "quantitative", "scale": scale, "axis": axis}
+
+
+def round_ratios(reach: float) -> list[float]:
+    """Give one, and round ratios on both sides of it up to `reach`, the outermost first, with room for their labels."""
+    kept: list[float] = []
+    for step in reversed(RATIOS):
+        at = math.log(step) / math.log(reach) / 2
+        if at <= FARTHEST and all(abs(at - math.log(other) / math.log(reach) / 2) >= APART for other in (1.0, *kept)):
+            kept.append(step)
+    return sorted([1.0, *kept, *(1 / step for step in kept)])
+
+
+def round_times(low: float, high: float, span: float) -> list[float]:
+    """Give round times on a logarithmic axis: one, two and five of each power of ten, only ones beyond a factor of `span`."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if high / low < span else (1,)
+    return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
 
 
 def name_ticks(names: Sequence[str | Sequence[str]]) -> Spec:

@@ -10,7 +10,7 @@ from assay.answer.scales import NARROW, Scale, in_scale, scale_for
 from assay.measures.timelines import Strip, strips
 from assay.records import Experiment, Judged, Observations, Phase
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.theme import TINTS, Row, Spec, end_text, frame, room, rows_of, tints
+from assay.report.charts.theme import TINTS, Row, Spec, axis_over, end_text, frame, room, rows_of, tints
 
 HEIGHT = 118
 LEAST = 5
@@ -96,9 +96,10 @@ def _shared(columns: Sequence[_Column], column: _Column) -> Mapping[str, _Shared
 
 
 def _column(experiment: Experiment, column: _Column, shared: Mapping[str, _Shared]) -> tuple[Panel, ...]:
-    said = f"{marks.levels(experiment, column.judged.run.trial.levels)} · run {column.judged.id}".removeprefix(" · ")
+    heading_text = f"{marks.levels(experiment, column.judged.run.trial.levels)} · run {column.judged.id}".removeprefix(" · ")
     return tuple(
-        _panel(column, strip, shared[strip.title], said if index == 0 else "") for index, strip in enumerate(column.strips)
+        _panel(column, strip, shared[strip.title], heading_text if index == 0 else "")
+        for index, strip in enumerate(column.strips)
     )
 
 
@@ -112,11 +113,7 @@ def _panel(column: _Column, strip: Strip, shared: _Shared, heading: str) -> Pane
     domain = [0, round(column.last, 3)]
     x: Spec = {"field": "x", "type": "quantitative", "scale": {"domain": domain, "nice": False}, "axis": axis}
     unit = f"{NARROW}({shared.scale.label})" if shared.scale.label else ""
-    y: Spec = {
-        "type": "quantitative",
-        "scale": {"domain": [0, shared.top], "nice": False},
-        "axis": {"title": f"{strip.title}{unit}", "format": ",~r", "tickCount": 3, "minExtent": 46, "maxExtent": 46},
-    }
+    y: Spec = axis_over([0, shared.top], title=f"{strip.title}{unit}", format=",~r", tickCount=3, minExtent=46, maxExtent=46)
     tip: list[Spec] = [
         {"field": "n", "title": "what", "type": "nominal"},
         {"field": "x", "title": "s"},
@@ -133,15 +130,16 @@ def _panel(column: _Column, strip: Strip, shared: _Shared, heading: str) -> Pane
         },
     }
     height = HEIGHT + (26 if shared.bottom else 0)
-    layers = [line, *_stop(column, x), *_changed(column, x), end_text(_labels(strip, shared), y, tints()), room(shared.longest)]
+    layers = [line, *_rules(column, x), end_text(_labels(strip, shared), y, tints()), room(shared.longest)]
     peaks = "; ".join(
         f"{name} up to {in_scale(max(v for _, v in points), shared.scale)}" for name, points in strip.lines if points
     )
+    changed = f"; levels change at {', '.join(f'{at:.3g} s' for at in column.changes)}" if column.changes else ""
     return Panel(
         heading=heading,
         spec={**frame(height, layers), "data": rows_of(rows)},
         height=height,
-        description=f"{strip.title} in {shared.scale.label} over time: {peaks}{_when(column)}",
+        description=f"{strip.title} in {shared.scale.label} over time: {peaks}{changed}",
     )
 
 
@@ -156,35 +154,14 @@ def stands_for(name: str) -> str:
     return "device" if name.endswith((" read", " write")) else "application"
 
 
-def _stop(column: _Column, x: Spec) -> list[Spec]:
-    """The moment when the clock stopped, where something follows it."""
-    if not column.drains:
-        return []
+def _rules(column: _Column, x: Spec) -> list[Spec]:
+    """Mark through all strips when the clock stopped, if something follows it, and when the level of a measure changes."""
+    stop = {"type": "rule", "strokeDash": [3, 3], "color": "var(--axis)"}
+    change = {"type": "rule", "strokeDash": [1, 3], "strokeWidth": 1.5, "color": "var(--alarm)"}
+    found = (((column.seconds,) if column.drains else (), stop), (column.changes, change))
     return [
-        {
-            "data": {"values": [{"x": column.seconds}]},
-            "mark": {"type": "rule", "strokeDash": [3, 3], "color": "var(--axis)"},
-            "encoding": {"x": x},
-        }
+        {"data": {"values": [{"x": at} for at in times]}, "mark": mark, "encoding": {"x": x}} for times, mark in found if times
     ]
-
-
-def _changed(column: _Column, x: Spec) -> list[Spec]:
-    """The moments when the level of a measure changes, through all strips: what else changed then?"""
-    if not column.changes:
-        return []
-    return [
-        {
-            "data": {"values": [{"x": at} for at in column.changes]},
-            "mark": {"type": "rule", "strokeDash": [1, 3], "strokeWidth": 1.5, "color": "var(--alarm)"},
-            "encoding": {"x": x},
-        }
-    ]
-
-
-def _when(column: _Column) -> str:
-    """The same in words, for those who do not see it."""
-    return f"; levels change at {', '.join(f'{at:.3g} s' for at in column.changes)}" if column.changes else ""
 
 
 def _labels(strip: Strip, shared: _Shared) -> list[Row]:

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from assay.answer import marks as words
 from assay.answer.scales import NARROW
 from assay.answer.wording.effects import effect
-from assay.answer.wording.methods import DESIGNS
 from assay.measures import digits
 from assay.records import Conclusion, DesignKind, Experiment, FactorEffect, Results, Sensitivity
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table
-from assay.report.charts.theme import Row, Spec, frame, name_ticks, rows_of, ticks
+from assay.report.charts.theme import Row, Spec, downward, frame, name_ticks, round_ratios, rows_of, ticks
 
 NAME = "tornado-"
 """How a figure's name begins; the measure follows."""
@@ -24,9 +23,6 @@ REACH = 16.0
 """The axis goes to sixteen times at most; what lies beyond is cut."""
 ROOM = 1.06
 """How far the axis goes beyond the farthest interval."""
-STEPS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)
-APART = 0.14
-"""Share of the axis that two of its labels keep between them."""
 FILLS = {
     Conclusion.MATTERS: "var(--s0)",
     Conclusion.IMMATERIAL: "var(--h3)",
@@ -72,11 +68,11 @@ def _figure(results: Results, one: Sensitivity, count: int) -> Figure | None:
     measure = words.measure(next(each for each in results.experiment.measures if each.name == one.measure))
     estimate = next(each.ratio for each in shown if each.ratio is not None)
     axis = _axis(effects, one.matters_share)
-    said = CAPTION.format(_percent(estimate.confidence), _percent(one.matters_share))
+    legend = CAPTION.format(_percent(estimate.confidence), _percent(one.matters_share))
     return Figure(
         name=f"{NAME}{one.measure}{PAIRS if count > 1 else ''}",
-        title=f"{measure}: {'which factors change the effect of others' if count > 1 else 'which factors matter'}",
-        caption=f"{TOGETHER if count > 1 else OWN} {said} Bars: {DESIGNS[one.design]}.{_doubt(one, shown)}",
+        title=f"{measure}: {'which factors change the effect of another' if count > 1 else 'which factors matter'}",
+        caption=f"{TOGETHER if count > 1 else OWN} {legend} Bars: {words.DESIGNS[one.design]}.{_doubt(one, shown)}",
         panels=(_panel(results.experiment, axis, shown),),
         table=_table(results.experiment, shown),
         wide=True,
@@ -105,8 +101,8 @@ def _panel(experiment: Experiment, axis: _Axis, effects: Sequence[FactorEffect])
     rows = [_row(experiment, axis, place, one) for place, one in enumerate(effects)]
     names = [_lines(experiment, one) for one in effects]
     height = len(rows) * ROW + 40
-    said = "; ".join(effect(experiment, one) for one in effects)
-    return Panel(heading="", spec=_spec(axis, rows, names, height), height=height, description=said)
+    description = "; ".join(effect(experiment, one) for one in effects)
+    return Panel(heading="", spec=_spec(axis, rows, names, height), height=height, description=description)
 
 
 def _row(experiment: Experiment, axis: _Axis, place: int, one: FactorEffect) -> Row:
@@ -142,7 +138,7 @@ def _lines(experiment: Experiment, one: FactorEffect) -> tuple[str, str]:
     )
 
 
-def _others(one: FactorEffect) -> str:
+def _aliases(one: FactorEffect) -> str:
     """`a with b, c with d`: what the design cannot tell from it."""
     return ", ".join(" with ".join(step.factor for step in steps) for steps in one.mixed_with)
 
@@ -161,23 +157,13 @@ def _spec(axis: _Axis, rows: Sequence[Row], names: Sequence[Sequence[str]], heig
         "type": "quantitative",
         "scale": {"type": "log", "domain": [1 / axis.reach, axis.reach], "nice": False},
         "axis": {
-            **ticks(marks := _marks(axis.reach)),
+            **ticks(marks := round_ratios(axis.reach)),
             "labelExpr": named({_tick(at): at for at in marks}),
             "labelFlush": True,
             "title": None,
         },
     }
-    y: Spec = {
-        "field": "p",
-        "type": "quantitative",
-        "scale": {"domain": [-0.6, len(rows) - 0.4], "reverse": True, "nice": False, "zero": False},
-        "axis": {
-            **name_ticks(names),
-            "labelLimit": 190,
-            "labelLineHeight": 13,
-            "labelOffset": -7,
-        },
-    }
+    y: Spec = downward([-0.6, len(rows) - 0.4], "p", **name_ticks(names), labelLimit=190, labelLineHeight=13, labelOffset=-7)
     return {**frame(height, [*_ground(axis, x), *_bars(x, y), *_texts(x, y)]), "data": rows_of(rows)}
 
 
@@ -231,16 +217,6 @@ def _texts(x: Spec, y: Spec) -> list[Spec]:
     ]
 
 
-def _marks(reach: float) -> list[float]:
-    """One, and round ratios on both sides with room between their labels."""
-    kept: list[float] = []
-    for step in reversed(STEPS):
-        at = math.log(step) / math.log(reach) / 2
-        if at <= 0.47 and all(abs(at - math.log(other) / math.log(reach) / 2) >= APART for other in (1.0, *kept)):
-            kept.append(step)
-    return sorted([1.0, *kept, *(1 / step for step in kept)])
-
-
 def _tick(ratio: float) -> str:
     """A place on the axis: `no effect`, `+20 %`, `-17 %`, `3 times`."""
     if ratio == 1:
@@ -264,5 +240,5 @@ def _numbers(experiment: Experiment, one: FactorEffect) -> tuple[str, ...]:
         f"{low} to {high}" if low else "no interval",
         one.conclusion.value,
         str(one.ratio.n) if one.ratio is not None else "0",
-        _others(one),
+        _aliases(one),
     )

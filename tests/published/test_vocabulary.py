@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from assay.published import digits
-from assay.published.digits import Interval
+from assay.published import vocabulary
+from assay.published.vocabulary import Interval
 
 VALUES = st.decimals(min_value=0, max_value=10**9, allow_nan=False, allow_infinity=False, places=6)
 PLACES = st.integers(0, 4)
@@ -21,7 +21,7 @@ def printed(value, places, rounding):
 
 @given(VALUES, PLACES, ROUNDINGS)
 def test_the_interval_holds_every_value_that_rounds_to_the_digits(value, places, rounding):
-    found = digits.number(printed(value, places, rounding))
+    found = vocabulary.number(printed(value, places, rounding))
     assert found is not None
     assert found.interval.holds(Fraction(value))
 
@@ -29,15 +29,18 @@ def test_the_interval_holds_every_value_that_rounds_to_the_digits(value, places,
 @given(VALUES, PLACES, st.decimals(min_value=Decimal("0.000001"), max_value=10, places=6))
 def test_and_none_that_rounds_to_others(value, places, beyond):
     text = printed(value, places, ROUND_HALF_UP)
-    outside = digits.number(text).interval.high + Fraction(beyond)
-    assert not digits.number(text).interval.holds(outside)
+    outside = vocabulary.number(text).interval.high + Fraction(beyond)
+    assert not vocabulary.number(text).interval.holds(outside)
     assert printed(Decimal(outside.numerator) / Decimal(outside.denominator), places, ROUND_HALF_UP) != text
 
 
 @given(VALUES, VALUES, PLACES, PLACES)
 def test_ratios_and_products_hold_those_of_all_values(first, second, places, others):
     assume(second > 0)
-    one, other = digits.number(printed(first, places, ROUND_HALF_UP)), digits.number(printed(second, others, ROUND_HALF_UP))
+    one, other = (
+        vocabulary.number(printed(first, places, ROUND_HALF_UP)),
+        vocabulary.number(printed(second, others, ROUND_HALF_UP)),
+    )
     assert one.interval.times(other.interval).holds(Fraction(first) * Fraction(second))
     assert one.interval.over(other.interval).holds(Fraction(first) / Fraction(second))
 
@@ -45,8 +48,8 @@ def test_ratios_and_products_hold_those_of_all_values(first, second, places, oth
 @given(VALUES, VALUES)
 def test_two_intervals_meet_or_one_is_below_the_other(first, second):
     one, other = (
-        digits.number(printed(first, 1, ROUND_HALF_UP)).interval,
-        digits.number(printed(second, 1, ROUND_HALF_UP)).interval,
+        vocabulary.number(printed(first, 1, ROUND_HALF_UP)).interval,
+        vocabulary.number(printed(second, 1, ROUND_HALF_UP)).interval,
     )
     nothing = Fraction(0)
     assert [one.meets(other, nothing), one.below(other, nothing), other.below(one, nothing)].count(True) == 1
@@ -71,12 +74,12 @@ def test_without_an_end_everything_above_is_held():
     ],
 )
 def test_half_a_unit_of_the_last_digit(text, low, high):
-    assert digits.number(text).interval == Interval(low=Fraction(low), high=Fraction(high))
+    assert vocabulary.number(text).interval == Interval(low=Fraction(low), high=Fraction(high))
 
 
 @pytest.mark.parametrize("text", ["", "1,5", "1.2.3", "-1", ".5", "1e9", "9" * 31, "1,0000", "٣"])
 def test_what_prints_no_number(text):
-    assert digits.number(text) is None
+    assert vocabulary.number(text) is None
 
 
 @pytest.mark.parametrize(
@@ -84,16 +87,16 @@ def test_what_prints_no_number(text):
     [("30:56.62", "1856.62", "0.005"), ("35:04.60", "2104.6", "0.005"), ("1:30:56", "5456", "0.5"), ("0:05", "5", "0.5")],
 )
 def test_times_by_the_clock(text, seconds, half):
-    found = digits.clock(text)
+    found = vocabulary.clock(text)
     assert found.value == Fraction(seconds)
     assert found.interval == Interval(low=Fraction(seconds) - Fraction(half), high=Fraction(seconds) + Fraction(half))
 
 
 @pytest.mark.parametrize("text", ["30:60", "5:6", "1:2:3:4", "30"])
 def test_what_is_no_time_by_the_clock(text):
-    assert digits.clock(text) is None
+    assert vocabulary.clock(text) is None
 
 
 @pytest.mark.parametrize(("text", "low", "high"), [("400", 350, 450), ("18", "17.5", "18.5"), ("1.50", "1.495", "1.505")])
 def test_zeros_at_the_end_stand_for_nothing_behind_about(text, low, high):
-    assert digits.roughly(text, digits.number(text)).interval == Interval(low=Fraction(low), high=Fraction(high))
+    assert vocabulary.roughly(text, vocabulary.number(text)).interval == Interval(low=Fraction(low), high=Fraction(high))

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay.answer.answer import answer
-from assay.answer.wording import first_line
+from assay.answer.wording.summary import following, opening
 from assay.cli.terminal import summary
 from assay.records import (
     Conclusion,
@@ -45,8 +45,8 @@ def lead(results):
     found = answer(results)
     if not found.leads:
         return None
-    said, state = first_line.opening(found), found.leads[0].state
-    return SimpleNamespace(said=said, state=state, text=f"{said} [{state.value}]", more=first_line.following(found))
+    said, state = opening(found), found.leads[0].state
+    return SimpleNamespace(said=said, state=state, text=f"{said} [{state.value}]", more=following(found))
 
 
 def first_only(results, name):

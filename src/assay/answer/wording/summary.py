@@ -1,0 +1,242 @@
+"""The summary of an answer in words: its opening, its lines, requirements and decisions, what to distrust."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay import measures
+from assay.answer import marks
+from assay.answer.answer import Answer, Decision, Lead, LeadKind
+from assay.answer.doubts import Losses, Reason, Required
+from assay.answer.headlines import Line
+from assay.answer.scales import show, show_range
+from assay.answer.wording import comparison, effects, labels, scaling
+from assay.records import Comparison, Estimate, Experiment, Measure, RequirementState, Scaling, ScalingKind, Tier, Value
+
+
+def opening(answer: Answer) -> str:
+    """Put the opening in words, without its verdict; empty where there is none."""
+    return sentence(answer.experiment, answer.leads[0]) if answer.leads else ""
+
+
+def following(answer: Answer) -> tuple[str, ...]:
+    """Put in words what belongs to the opening: other measures, then the decision."""
+    if not answer.leads:
+        return ()
+    experiment, (first, *more) = answer.experiment, answer.leads
+    rest = effects.sentences(experiment, first.sensitivity)[1:] if first.sensitivity else []
+    return (
+        *rest,
+        *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
+        *(required(experiment, one) for one in answer.requirements),
+        *(decision(experiment, one) for one in answer.decisions),
+    )
+
+
+def named(measure: Measure) -> str:
+    """`files create, operations per second`."""
+    return f"{marks.operation(measure.workload, measure.operation)}, {marks.figure(measure.figure)}"
+
+
+def sentence(experiment: Experiment, one: Lead) -> str:
+    """Put what can be said of a measure in one sentence."""
+    name = named(one.measure)
+    if one.sensitivity is not None:
+        return f"{name}: {effects.sentences(experiment, one.sensitivity)[0]}"
+    if one.growth is not None:
+        return f"{name}{scaling.predicate(experiment, one.growth)}; {clause(experiment, one.lines[0])}"
+    if one.kind is LeadKind.COMPARED:
+        return f"{name}: {'; '.join(compared(experiment, one))}"
+    if one.kind is LeadKind.FIGURE:
+        return f"{name}: {figure(one)}"
+    return f"{name}: {uncounted(experiment, one)}"
+
+
+def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
+    """Name what was decided, how much more there is, and what was not decided."""
+    yield from ("; ".join(filter(None, (clause(experiment, each), line(experiment, each).note))) for each in one.lines)
+    if one.more:
+        yield f"{one.more} more below"
+    for each in one.undecided:
+        text = line(experiment, each)
+        yield f"undecided {text.where or text.claim} ({'; '.join(part for part in (text.size, text.interval) if part)})"
+
+
+def clause(experiment: Experiment, one: Line) -> str:
+    """`xfs is slower, 0.60 times the rate of ext4 at clients = 1 (95 % interval 0.54 to 0.68)`."""
+    text = line(experiment, one)
+    claim = ", ".join(part for part in (text.claim, text.size) if part)
+    return " ".join(part for part in (claim, text.where) if part) + (f" ({text.interval})" if text.interval else "")
+
+
+def figure(one: Lead) -> str:
+    """`49.9 MB/s (95 % interval ...): cold reads served by the device`."""
+    found = sorted((cell.estimate for cell in one.cells if cell.estimate), key=lambda each: each.value)
+    label = labels.usual(one.verdicts)
+    amount = _amount(found[0]) if len(found) == 1 else _range(found, f"over {len(found)} combinations of levels")
+    return amount + (f": {label}" if label else "")
+
+
+def uncounted(experiment: Experiment, one: Lead) -> str:
+    """Say of a figure of which no run counts what was measured, and what it really is or what disturbed it."""
+    found = sorted((cell.unfiltered for cell in one.cells if cell.unfiltered), key=lambda each: each.value)
+    amount = _amount(found[0]) if len(found) == 1 else _range(found, "")
+    where = "" if one.everywhere else conditions(experiment, [cell.levels for cell in one.cells])
+    what = f"{amount} {where}".rstrip()
+    if one.kind is LeadKind.DISTURBED:
+        return f"{what} does not count: all runs disturbed: {', '.join(map(labels.short, one.causes))}"
+    fault = "cannot be believed" if one.measure.claim.tier is Tier.AS_IS else f"is no {marks.claim(one.measure.claim)}"
+    known = "" if any(verdict.corrected is not None for verdict in one.verdicts) else labels.instead(one.verdicts)
+    return f"{what} {fault}: {'; '.join(part for part in (labels.usual(one.verdicts), known) if part)}"
+
+
+def _amount(one: Estimate) -> str:
+    """`49.9 MB/s (95 % interval 49.8 MB/s to 50.0 MB/s)`."""
+    interval = show_range(one.low, one.high, one.unit) if one.low is not None else ""
+    return show(one.value, one.unit) + (f" ({measures.percent(one.confidence)} interval {interval})" if interval else "")
+
+
+def _range(found: Sequence[Estimate], where: str) -> str:
+    """From the smallest to the largest of several, with the hull of their intervals."""
+    span = show_range(found[0].value, found[-1].value, found[0].unit)
+    lows, highs = [one.low for one in found if one.low is not None], [one.high for one in found if one.high is not None]
+    sure = (
+        f"{measures.percent(found[0].confidence)} intervals from {show_range(min(lows), max(highs), found[0].unit)}"
+        if lows
+        else ""
+    )
+    return span + (f" {where}" if where else "") + (f" ({sure})" if sure else "")
+
+
+# --------------------------------------------------------------------------------------------- the decision
+
+
+def required(experiment: Experiment, one: Required) -> str:
+    """`required of files create, operations per second, not worse than 5 %: not met at clients = 1; met at clients = 4`."""
+    alone = len({row.state for row in one.rows}) == 1
+    states = []
+    for state in reversed(RequirementState):
+        rows = [row for row in one.rows if row.state is state]
+        places = conditions(experiment, [row.levels for row in rows]) if rows and not alone else ""
+        states += [f"{state.value} {places}".rstrip()] if rows else []
+    title = named(one.measure) if one.measure else one.name
+    return f"required of {title}, {one.text}: {'; '.join(states)} [{one.state.value}]"
+
+
+def decision(experiment: Experiment, one: Decision) -> str:
+    """Put a break-even, a saturation or the end of a requirement in one sentence."""
+    at, what = one.scaling.at, one.scaling.factor.rpartition(".")[2]
+    lowest, highest = one.scaling.lowest, one.scaling.highest
+    if one.scaling.kind is not ScalingKind.BREAK_EVEN:
+        return _whole(experiment, one.scaling)
+    if at is not None and not one.known:
+        return f"no significant break-even from {lowest:g} to {highest:g} {what}"
+    if at is not None:
+        interval = f"{measures.percent(at.confidence)} interval {at.low:.3g} to {at.high:.3g}"
+        return f"break-even at {at.value:.3g} {what} ({interval})"
+    if one.one_order:
+        return f"no break-even from {lowest:g} to {highest:g} {what}: the order is the same everywhere"
+    return _whole(experiment, one.scaling)
+
+
+def _whole(experiment: Experiment, one: Scaling) -> str:
+    """The statement with the measure in words, without the full stop."""
+    measure = next((measure for measure in experiment.measures if measure.name == one.measure), None)
+    return f"{named(measure) if measure else one.measure}{scaling.predicate(experiment, one)}"
+
+
+def line(experiment: Experiment, one: Line) -> comparison.Sentence:
+    """Put comparisons that agree in one sentence."""
+    same = one.comparisons
+    first, alone = same[0], len(same) == 1
+    hardest = max(same, key=lambda each: (each.detectable_share or 0.0, comparison.undecided_for(each)))
+    notes = (comparison.undecided_for(hardest), _efficiency(same))
+    return comparison.Sentence(
+        claim=comparison.claim(experiment, first),
+        size=comparison.size(experiment, first) if alone else _sizes(experiment, same),
+        where=conditions(experiment, [each.within for each in same]),
+        interval=comparison.interval(first) if alone else _spans(same),
+        note="; ".join(part for part in notes if part),
+        unfiltered=comparison.unfiltered(hardest),
+    )
+
+
+def reason(one: Reason) -> str:
+    """`interval too wide (S02)`, `3 of 8 runs TAINTED: CPU contention (N02)`."""
+    words = labels.short(one.cause) if one.cause else ""
+    if one.state is None:
+        return words
+    return f"{one.runs} of {one.of} runs {one.state.value}" + (f": {words}" if words else "")
+
+
+def _efficiency(same: Sequence[Comparison]) -> str:
+    """The parallel efficiency; from the least to the most of several."""
+    known = [(one.parallel_efficiency.value, one) for one in same if one.parallel_efficiency is not None]
+    found = sorted(known, key=lambda pair: pair[0])
+    if len(found) < 2:
+        return comparison.efficiency(found[0][1]) if found else ""
+    low, high = (comparison.round_percent(share) for share, _ in (found[0], found[-1]))
+    limits = dict.fromkeys(comparison.limited(one) for _, one in found if one.limiter)
+    bound = f" (not of the software alone: {'; '.join(limits)})" if limits else ""
+    return f"parallel efficiency {low} to {high}, {comparison.counts(found[0][1])}{bound}"
+
+
+def conditions(experiment: Experiment, places: Sequence[Mapping[str, Value]]) -> str:
+    """`at clients = 1, 2 and 4`: the conditions of several comparisons, each factor once."""
+    if not places[0]:
+        return ""
+    factors = [
+        (path, list(dict.fromkeys(marks.level(experiment, path, place.get(path)) for place in places))) for path in places[0]
+    ]
+    if len(places) == math.prod(len(levels) for _, levels in factors):
+        return "at " + ", ".join(f"{path} = {listed(levels)}" for path, levels in factors)
+    return "at " + "; ".join(marks.levels(experiment, place) for place in places)
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _ratios(same: Sequence[Comparison]) -> list[Estimate]:
+    return [one.ratio for one in same if one.ratio is not None]
+
+
+def _sizes(experiment: Experiment, same: Sequence[Comparison]) -> str:
+    """`1.26 to 1.83 times the rate of ext4`."""
+    found = sorted(_ratios(same), key=lambda ratio: ratio.value)
+    if not found:
+        return ""
+    low, high = (measures.digits(end)[0] for end in (found[0], found[-1]))
+    span = low if low == high else f"{low} to {high}"
+    return comparison.sized(experiment, same[0], span)
+
+
+def _spans(same: Sequence[Comparison]) -> str:
+    """The hull of the intervals, where each has one."""
+    found = _ratios(same)
+    lowest = min(found, key=lambda ratio: ratio.low or 0.0, default=None)
+    highest = max(found, key=lambda ratio: ratio.high or 0.0, default=None)
+    if lowest is None or highest is None or any(ratio.low is None for ratio in found):
+        return ""
+    low, high = measures.digits(lowest)[1], measures.digits(highest)[2]
+    return f"{measures.percent(found[0].confidence)} intervals from {low} to {high}"
+
+
+def losses(one: Losses) -> Iterator[str]:
+    """Name the runs and trials that are not what was planned."""
+    for lost in one.runs:
+        why = "; ".join(error or "no reason kept" for error in lost.errors)
+        yield f"{marks.count(len(lost.runs), 'run')} {lost.outcome.value} ({', '.join(lost.runs)}): {why}"
+    yield from (f"trial {folder} unreadable: {why}" for folder, why in one.damaged.items())
+    if one.missing:
+        yield f"{marks.count(one.missing, 'trial')} of {one.planned:,} not run"
+
+
+def reservations(answer: Answer) -> Iterator[str]:
+    """Say what is to be known of the schedule."""
+    if answer.apart:
+        count = marks.count(answer.apart, "comparison")
+        yield f"{count} not interleaved: a change between the sittings would look like a difference"
+    yield from (f"{note.subject}: {note.text}" for note in answer.notes)

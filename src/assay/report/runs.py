@@ -1,0 +1,223 @@
+"""The rows of the tables about runs: steady states, cost of the load, environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from assay import measures
+from assay.answer import marks
+from assay.answer.scales import show
+from assay.answer.wording.steady import detail
+from assay.measures.cost import UNITS
+from assay.records import (
+    Comparison,
+    Course,
+    CourseKind,
+    CourseState,
+    Experiment,
+    Finding,
+    Judged,
+    Meaning,
+    Observations,
+    Phase,
+    Results,
+    When,
+)
+
+LISTED = 40
+"""Most runs of a measure that are listed; where there are more, those that were not steady come first."""
+ORDER = (CourseState.NOT_STEADY, CourseState.UNKNOWN, CourseState.STEADY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteadyRow:
+    """One run's sentence."""
+
+    run: str
+    levels: str
+    state: CourseState
+    statement: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteadyGroup:
+    """The sentences of one measure, or of several that have the same ones."""
+
+    title: str
+    counts: str
+    """`9 steady, 1 not steady`."""
+    rows: tuple[SteadyRow, ...]
+    left_out: int
+
+
+def steady(results: Results) -> tuple[SteadyGroup, ...]:
+    """A group for each measure that has a course; measures whose runs all say the same are one."""
+    groups: dict[tuple[Course, ...], list[str]] = {}
+    for measure in results.experiment.measures:
+        here = [(judged, judged.courses[measure.name]) for judged in results.runs if measure.name in judged.courses]
+        if here:
+            groups.setdefault(tuple(bare(course) for _, course in here), []).append(measure.name)
+    known = {measure.name: marks.measure(measure) for measure in results.experiment.measures}
+    return tuple(group(" and ".join(known[name] for name in names), names[0], results) for names in groups.values())
+
+
+def bare(one: Course) -> Course:
+    """A course without the name of its measure; of one of which nothing is known its unit does not matter, either."""
+    return replace(one, measure="") if one.mean else replace(one, measure="", kind=CourseKind.RATE, unit="")
+
+
+def group(title: str, name: str, results: Results) -> SteadyGroup:
+    """One measure: how many runs are in which state, and their sentences."""
+    here = [(judged, judged.courses[name]) for judged in results.runs if name in judged.courses]
+    states = [course.state for _, course in here]
+    shown = here if len(here) <= LISTED else sorted(here, key=lambda pair: ORDER.index(pair[1].state))[:LISTED]
+    return SteadyGroup(
+        title=title,
+        counts=", ".join(f"{states.count(state)} {state.value}" for state in reversed(ORDER) if state in states),
+        rows=tuple(
+            SteadyRow(
+                run=judged.id,
+                levels=marks.levels(results.experiment, judged.run.trial.levels),
+                state=course.state,
+                statement=detail(course),
+            )
+            for judged, course in shown
+        ),
+        left_out=len(here) - len(shown),
+    )
+
+
+COLUMNS = {
+    "user_instructions_per_op": "user instructions",
+    "kernel_instructions_per_op": "kernel instructions",
+    "user_cycles_per_op": "user cycles",
+    "kernel_cycles_per_op": "kernel cycles",
+    "cpu_ns_per_op": "CPU time",
+    "voluntary_switches": "voluntary switches",
+    "involuntary_switches": "involuntary switches",
+    "faults": "page faults",
+}
+"""Figure -> head of its column; the first five are per operation."""
+UNKNOWN = "not known"
+
+
+def costs(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
+    """Give the rows (run, levels, phase, figures) and heads of the table, and the names of the columns left out as unknown."""
+    phases = [(judged, phase) for judged, _ in observed for phase in judged.run.phases if phase.measured]
+    known = [name for name in COLUMNS if any(measures.costs(phase)[name] is not None for _, phase in phases)]
+    return {
+        "rows": tuple(_rows(experiment, phases, known)),
+        "columns": tuple(COLUMNS[name] for name in known),
+        "unknown": ", ".join(COLUMNS[name] for name in COLUMNS if name not in known),
+    }
+
+
+def _rows(
+    experiment: Experiment, phases: Sequence[tuple[Judged, Phase]], known: Sequence[str]
+) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
+    for judged, phase in phases if known else ():
+        found = measures.costs(phase)
+        figures = tuple(UNKNOWN if (value := found[name]) is None else show(value, UNITS[name]) for name in known)
+        yield judged.id, marks.levels(experiment, judged.run.trial.levels), phase.name, figures
+
+
+FIRST = (
+    "kernel.release",
+    "cpu.model",
+    "cpu.online",
+    "memory.total",
+    "host.system",
+    "mount.target.fstype",
+    "mount.target.source",
+    "mount.target.options",
+    "0.name",
+    "0.queue.scheduler",
+    "0.queue.write_cache",
+    "0.queue.read_ahead_kb",
+)
+"""Keys, or the ends of keys, of the facts that stand on top."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arms:
+    """How the two arms of one or more comparisons differ, as the audit found it (C01)."""
+
+    title: str
+    """`disk: ext4 against xfs`."""
+    compared: int
+    """How many facts were held against each other."""
+    beside: tuple[str, ...]
+    """What differs and does not follow from the factor."""
+    changed: tuple[str, ...]
+    """What changed during a run."""
+    implied: tuple[str, ...]
+    """What differs because the factor does."""
+
+    @property
+    def sentence(self) -> str:
+        """Say it in one sentence, also if nothing differs."""
+        follow = f" From it follow {marks.count(len(self.implied), 'fact')}." if self.implied else ""
+        changed = f" {marks.count(len(self.changed), 'fact')} changed during a run." if self.changed else ""
+        besides = marks.count(len(self.beside), "thing") if self.beside else "nothing"
+        return f"The arms differ in {besides} besides the factor ({self.compared} facts compared).{changed}{follow}"
+
+
+CHANGED, IMPLIED = "changed during a run: ", "implied: "
+"""How C01 begins those pieces of its evidence that are no difference beside the factor."""
+
+
+def arms(results: Results) -> tuple[Arms, ...]:
+    """How the arms differ, once for all comparisons of the same arms of which the same was found."""
+    judged = ((one, results.comparison_verdicts[one.id]) for one in results.comparisons if one.id in results.comparison_verdicts)
+    rows = (
+        _arms(results.experiment, one, finding)
+        for one, verdict in judged
+        for finding in verdict.findings
+        if finding.meaning is Meaning.DIFFERENCES and "differing" in finding.observed
+    )
+    return tuple(dict.fromkeys(rows))
+
+
+def _arms(experiment: Experiment, one: Comparison, finding: Finding) -> Arms:
+    changed = [text.removeprefix(CHANGED) for text in finding.evidence if text.startswith(CHANGED)]
+    implied = [text.removeprefix(IMPLIED) for text in finding.evidence if text.startswith(IMPLIED)]
+    compared = finding.observed.get("compared")
+    levels = [marks.level(experiment, one.factor, level) for level in (one.baseline, one.candidate)]
+    return Arms(
+        title=f"{one.factor}: {levels[0]} against {levels[1]}",
+        compared=int(compared) if isinstance(compared, int | float) else 0,
+        beside=tuple(text for text in finding.evidence if not text.startswith((CHANGED, IMPLIED))),
+        changed=tuple(changed),
+        implied=tuple(implied),
+    )
+
+
+def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
+    """Give the rows (key, host, value, class), how many differ, whose they are, and the missing evidence."""
+    values: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    for judged, seen in observed:
+        for fact in seen.facts:
+            if fact.when is When.BEFORE:
+                here = values.setdefault((fact.key, fact.host, fact.fact_class.value), {})
+                here.setdefault(fact.value, []).append(judged.id)
+    rows = [(len(found) > 1, (key, host, _value(found), kind)) for (key, host, kind), found in sorted(values.items())]
+    missing = {one.key: one.reason for _, seen in observed for one in seen.missing}
+    return {
+        "rows": tuple(row for _, row in sorted(rows, key=lambda pair: (not pair[0], _rank(pair[1][0])))),
+        "compared": len(observed),
+        "differing": sum(differs for differs, _ in rows),
+        "runs": f"{marks.count(len(observed), 'run')} ({', '.join(judged.id for judged, _ in observed)})",
+        "missing": tuple(sorted(missing.items())),
+    }
+
+
+def _rank(key: str) -> int:
+    """The place of a fact among those that a reader asks for first; behind them all others."""
+    return next((place for place, first in enumerate(FIRST) if key == first or key.endswith(first)), len(FIRST))
+
+
+def _value(found: dict[str, list[str]]) -> str:
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{value} ({', '.join(runs)})" for value, runs in found.items())
