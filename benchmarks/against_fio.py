@@ -188,8 +188,7 @@ def fio_rate(device: Path, words: tuple[str, ...]) -> float:
 
 def told(pairs: list[tuple[float, float]]) -> str:
     """Medians, and the ratio with its interval over the pairs (t on logarithms)."""
-    from assay.statistics.contrast import interval
-    from assay.statistics.ratio import paired_ratio
+    from assay.statistics.contrast import interval, paired_ratio
 
     mine, theirs = (statistics.median(one[place] for one in pairs) for place in (0, 1))
     found = paired_ratio([theirs for _, theirs in pairs], [mine for mine, _ in pairs])

@@ -35,7 +35,7 @@ def case(
     if apart:
         order = sorted(runs, key=lambda judged: str(judged.run.trial.levels["target"]))
         runs = [started(judged, place) for place, judged in enumerate(order)]
-    (found,) = comparisons(asked, plan, cells(asked, plan, runs, no_evidence), runs)
+    (found,) = comparisons(asked, cells(asked, plan, runs, no_evidence), runs)
     arms = {level: [j for j in runs if j.run.trial.levels["target"] == level] for level in ("ext4", "xfs")}
     return ComparisonCase(
         subject="comparison",
@@ -57,7 +57,7 @@ def started(judged: Judged, place: int) -> Judged:
 
 def of_runs(rule: str, asked: Experiment, plan: Plan, runs: Sequence[Judged], which: int = 0) -> ComparisonCase:
     """The case of one comparison of these runs, with what it leaves out, as the judge would put it before a rule."""
-    one = comparisons(asked, plan, cells(asked, plan, runs, no_evidence), runs)[which]
+    one = comparisons(asked, cells(asked, plan, runs, no_evidence), runs)[which]
     both = arms.of(one, runs)
     measure = next(measure for measure in asked.measures if measure.name == one.measure)
     return ComparisonCase(

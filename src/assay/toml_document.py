@@ -9,6 +9,7 @@ from enum import Enum
 
 from assay._core import parse_toml
 from assay.errors import InputErrors, Mistake
+from assay.units import EXAMPLES, Refusal, Unit, attempt
 
 Path = tuple[str | int, ...]
 """Where a value stands: keys and indices from the top of the file."""
@@ -66,6 +67,52 @@ def _syntax(file: str, text: str, line: int, column: int, message: str) -> Mista
     what, _, expected = message.partition(", expected ")
     shown = repr(there[:40]) if there else "the end of the line"
     return Mistake(file=file, line=line, column=column, found=f"{shown} ({what})", expected=expected or "valid TOML")
+
+
+def table(document: Document, path: Path, value: object, keys: Iterable[str], expected: str) -> Mapping[str, object]:
+    """Return a table with these keys; note a mistake and return an empty one where it is none."""
+    if not isinstance(value, dict):
+        document.wrong(path, shown(value) if value is not None else "nothing", expected)
+        return {}
+    return known(document, path, value, keys)
+
+
+def known(document: Document, path: Path, values: Mapping[str, object], keys: Iterable[str]) -> Mapping[str, object]:
+    """Return the values; note keys that there are not."""
+    names = tuple(keys)
+    for key in values:
+        if key not in names:
+            document.wrong((*path, key), f"unknown key {key!r}", one_of(names, key), Point.KEY)
+    return values
+
+
+def text(document: Document, path: Path, values: Mapping[str, object], default: str) -> str:
+    """Return a text at the end of the path; note a mistake and return the default where it is none."""
+    value = values.get(str(path[-1]), default)
+    if not isinstance(value, str):
+        document.wrong(path, shown(value), "a text")
+        return default
+    return value.strip()
+
+
+def required_text(document: Document, path: Path, value: object) -> str:
+    """Return a text that must be there; note a mistake and return an empty one where it is missing or wrong."""
+    if isinstance(value, str) and value.strip():
+        return value
+    document.wrong(path, f"no {path[-1]}" if value is None else repr(value), f'{path[-1]} = "...", a text')
+    return ""
+
+
+def required_quantity(document: Document, path: Path, value: object, unit: Unit) -> int | float | None:
+    """Return a quantity written as a text; note a mistake and return None where it is missing or wrong."""
+    if not isinstance(value, str):
+        document.wrong(path, f"no {path[-1]}" if value is None else repr(value), f"{path[-1]}, {EXAMPLES[unit]}, as a text")
+        return None
+    found = attempt(value, unit)
+    if isinstance(found, Refusal):
+        document.wrong(path, found.found, found.expected)
+        return None
+    return found
 
 
 def one_of(names: Iterable[str], found: str | None = None) -> str:

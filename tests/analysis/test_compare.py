@@ -20,7 +20,7 @@ def no_evidence(run: str) -> Observations:
 
 def answer(asked, plan, runs):
     found = cells(asked, plan, runs, no_evidence)
-    return comparisons(asked, plan, found, runs)
+    return comparisons(asked, found, runs)
 
 
 def experiment_of(values, measures=(made.RATE,), **changes):
@@ -179,7 +179,7 @@ def test_an_experiment_that_compares_nothing_has_no_comparisons():
 
 @pytest.mark.parametrize(("n", "share"), [(3, 0.149), (5, 0.074), (10, 0.043)])
 def test_the_detectable_effect_at_a_spread_of_three_percent(n, share):
-    from assay.analysis.compare import shown_in_errors
+    from assay.analysis.together import shown_in_errors
 
     assert math.expm1(0.03 * math.sqrt(2 / n) * shown_in_errors(n - 1, 0.05)) == pytest.approx(share, abs=0.0006)
 
@@ -191,7 +191,7 @@ def test_arms_apart_detect_by_their_own_degrees_of_freedom():
     asked = made.experiment(change=Change.MANUAL)
     plan = made.plan(asked)
     runs = [made.judged(made.run(t), {made.RATE: 100 * math.exp(logs[t.block])}) for t in plan.trials]
-    (found,) = comparisons(asked, plan, cells(asked, plan, runs, no_evidence), runs)
+    (found,) = comparisons(asked, cells(asked, plan, runs, no_evidence), runs)
     assert found.detectable_share == pytest.approx(0.063, abs=0.0006)
 
 

@@ -47,7 +47,7 @@ def results_of(measure, kind, bound, candidate, state=VerdictState.SOUND, **chan
         raise AssertionError(run)
 
     table = cells(asked, plan, runs, no_evidence)
-    return requirements(asked, table, comparisons(asked, plan, table, runs), runs)
+    return requirements(asked, table, comparisons(asked, table, runs), runs)
 
 
 @pytest.mark.parametrize(

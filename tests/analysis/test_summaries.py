@@ -7,8 +7,7 @@ import pytest
 
 import notebook_records as made
 from assay.analysis.cells import cells
-from assay.analysis.compare import comparisons
-from assay.analysis.summaries import ratio
+from assay.analysis.compare import comparisons, summary_ratio
 from assay.records import Change, Conclusion, Measure, Method, Observations, Summary
 
 SHARE = Measure(workload="spool", operation="create", figure="@local.cpu_share")
@@ -25,7 +24,7 @@ def answer(value, summary=None, blocks=6, measure=None, **changes):
     plan = made.plan(asked, blocks)
     runs = [made.judged(made.run(trial), {measure.name: value(trial)}) for trial in plan.trials]
     table = cells(asked, plan, runs, no_evidence)
-    (found,) = comparisons(asked, plan, table, runs)
+    (found,) = comparisons(asked, table, runs)
     return found, table
 
 
@@ -80,7 +79,7 @@ def test_interval_and_p_value_never_disagree(summary, paired):
     for number in range(20):
         logs = draw.normal(0, 0.05, (2, 20)) + np.where(draw.random((2, 20)) < 0.1, 0.5, 0.0)
         first, second = np.exp(logs[0]), np.exp(logs[1] + 0.02 * number)
-        found = ratio(summary, first.tolist(), second.tolist(), paired=paired)
+        found = summary_ratio(summary, first.tolist(), second.tolist(), paired=paired)
         differs = not found.wide[0] <= 0 <= found.wide[1]
         assert differs == (found.p_value <= 0.05)
         apart += differs

@@ -33,7 +33,7 @@ class Case:
             one if one.run.trial.id not in left_out else replace(one, run=replace(one.run, outcome=Outcome.FAILED))
             for one in judged
         ]
-        return comparisons(self.asked, self.plan, cells(self.asked, self.plan, judged, no_evidence), judged)
+        return comparisons(self.asked, cells(self.asked, self.plan, judged, no_evidence), judged)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_one_candidate_is_no_family():
     plan = made.plan(asked)
     value = drawn(3)
     runs = [made.judged(made.run(trial), {made.RATE: value(trial)}) for trial in plan.trials]
-    found = comparisons(asked, plan, cells(asked, plan, runs, no_evidence), runs)
+    found = comparisons(asked, cells(asked, plan, runs, no_evidence), runs)
     assert {(one.adjusted_by, one.tested) for one in found} == {("Holm", 2)}
 
 

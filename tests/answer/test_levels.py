@@ -9,7 +9,7 @@ from assay.answer.wording.comparison import statement
 from assay.audit import judge
 from assay.cli import show
 from assay.cli.terminal import summary, tables
-from assay.measures import levels as texts
+from assay.measures import text as texts
 from assay.records import Factor, Judged, Results, TargetSpec, WorkloadSpec
 from assay.report import markdown
 from assay.report.charts import roles
@@ -37,7 +37,7 @@ def results():
         runs.append(Judged(run=run, verdicts={made.RATE: made.verdict(run, made.RATE, value)}))
     plan = replace(plan, trials=trials)
     table = cells(asked, plan, runs, lambda _: made.observations())
-    found = comparisons(asked, plan, table, runs)
+    found = comparisons(asked, table, runs)
     verdicts = judge.judge_comparisons(asked, plan, runs, found, lambda _: made.observations())
     return Results(experiment=asked, plan=plan, runs=tuple(runs), cells=table, comparisons=found, comparison_verdicts=verdicts)
 

@@ -13,9 +13,8 @@ import cli_notebook
 import closed_system
 import grid_cases
 import notebook_records as made
-from assay.analysis.scaling.bounds import bounded
+from assay.analysis.scaling.bounds import bounded, pictured
 from assay.analysis.scaling.law import scaling
-from assay.analysis.scaling.picture import pictured
 from assay.answer import wording
 from assay.answer.answer import answer
 from assay.answer.plainly import plainly

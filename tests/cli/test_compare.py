@@ -11,7 +11,7 @@ from assay.laboratory.gate import Gate
 from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.prediction.demand_groups import groups
+from assay.prediction.demand import groups
 from assay.records import Fit, Growth, LawName, Scaling, ScalingKind, Shape
 
 

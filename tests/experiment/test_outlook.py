@@ -8,7 +8,7 @@ from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.experiment.plan import History
 from assay.records import Experiment, Measure, Precision
-from assay.statistics.paired_power import Design, log_effect
+from assay.statistics.significance import Design, log_effect
 
 MEASURES = tuple(Measure(workload="w", operation="random_read", figure=f"latency_{p}_ns") for p in ("p50", "p90", "p99"))
 TEXT = """
@@ -85,7 +85,7 @@ def test_among_many_contrasts_a_difference_must_be_larger() -> None:
         look(replace(experiment(), factors=experiment().factors[:factors], measures=MEASURES[:measures]))
         for factors, measures in ((1, 1), (2, 1), (2, 3))
     )
-    assert (one.looked_at, three.looked_at, nine.looked_at) == (1, 3, 9)
+    assert (one.family_size, three.family_size, nine.family_size) == (1, 3, 9)
     shown = [outlook.effects[1] for outlook in (one, three, nine)]
     for count, effect in zip((1, 3, 9), shown, strict=True):
         assert effect.detectable_share == pytest.approx(math.expm1(log_effect(5, 0.03, level=0.05 / count) or 0.0))
@@ -120,7 +120,7 @@ def test_a_budget_allows_so_many_blocks() -> None:
 def test_sittings_are_independent_arms() -> None:
     asked = experiment('compare = "os"', '[factors.os]\nlevels = ["old", "new"]\nchange = "manual"\nreturns = 1')
     outlook = look(replace(asked, measures=MEASURES[:1]))
-    assert (outlook.design, outlook.trials, outlook.looked_at) == (Design.INDEPENDENT, 6 * 5 * 3, 6)
+    assert (outlook.design, outlook.trials, outlook.family_size) == (Design.INDEPENDENT, 6 * 5 * 3, 6)
     outlook = look(replace(asked, factors=asked.factors[-1:], measures=MEASURES[:1]))
     assert outlook.effects[1].detectable_share == pytest.approx(0.063, abs=0.0005)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay.analysis.resources import RESOURCES, watched
-from assay.prediction import demand_groups as groups_of
-from assay.prediction.demand import at_most, demand, samples
+from assay.prediction.demand import at_most, demand, groups, samples
+from assay.prediction.wording import arm_rows, bound_rows
 from assay.records import Direction, EndpointKind, Limit, Outcome, Place, Rung, Span, WorkloadSpec
 from assay.statistics.queueing import Unknown
 from mix_cases import BYTES, phase, results, rising, total
@@ -55,24 +55,24 @@ def test_runs_that_failed_take_no_part_and_what_is_done_within_another_is_none_o
 
 def test_an_experiment_that_varies_a_mix_is_told_what_each_operation_uses():
     found, load = results()
-    (group,) = groups_of.groups(found, load)
-    rows = groups_of.rows([group])
+    (group,) = groups(found, load)
+    rows = arm_rows([group])
     assert ("all", "CPUs, of the load itself", "random_read") in [row[:3] for row in rows]
     assert any(row[3].startswith("20") for row in rows), rows
-    assert any("background not separable" in row[-1] for row in rows if row[1] == RESOURCES["cpu"].said)
-    assert {row[-1] for row in groups_of.bound_rows([group])} == {"the 4 CPUs of the host"}
+    assert any("background not separable" in row[-1] for row in rows if row[1] == RESOURCES["cpu"].words)
+    assert {row[-1] for row in bound_rows([group])} == {"the 4 CPUs of the host"}
     for bound in group.bounds:
         assert bound.measured < bound.at_most.value
 
 
 def test_arms_have_demands_of_their_own():
     found, load = results(compare="target")
-    (group,) = groups_of.groups(found, load)
+    (group,) = groups(found, load)
     assert (group.factor, group.level) == ("target", "here")
 
 
 def test_an_experiment_of_one_mix_is_told_nothing():
-    assert groups_of.groups(*results(shares=(0.5,))) == ()
+    assert groups(*results(shares=(0.5,))) == ()
 
 
 def one_run():
@@ -105,19 +105,16 @@ def for_each_mix(**knobs):
 
 
 def test_a_workload_for_each_mix_varies_it_as_a_factor_does():
-    (group,) = groups_of.groups(*for_each_mix())
-    assert groups_of.rows([group]) == groups_of.rows(groups_of.groups(*results()))
+    (group,) = groups(*for_each_mix())
+    assert arm_rows([group]) == arm_rows(groups(*results()))
     assert {bound.mix for bound in group.bounds} == {f"reads_{share}.random_mix" for share in (0.9, 0.5, 0.1)}
 
 
 def test_workloads_that_differ_in_more_than_their_mix_do_not_vary_it():
-    (group,) = groups_of.groups(*for_each_mix(size=2))
+    (group,) = groups(*for_each_mix(size=2))
     assert {mix for one in group.demands for mix in one.mixes} == {"reads_0.9.random_mix", "reads_0.5.random_mix"}
     found, load = for_each_mix()
-    assert (
-        groups_of.groups(replace(found, experiment=replace(found.experiment, workloads=found.experiment.workloads[:1])), load)
-        == ()
-    )
+    assert groups(replace(found, experiment=replace(found.experiment, workloads=found.experiment.workloads[:1])), load) == ()
 
 
 def used_of(run, seen, *names):
@@ -193,7 +190,7 @@ def test_a_mix_is_bounded_by_what_is_used_up_first():
     limit = Limit(device="a", direction=Direction.WRITE, bytes_per_s=40_000_000)
     place = Place(target="here", host="local", kind=EndpointKind.DIRECTORY, address="/", devices=("a",), limits=(limit,))
     limited = replace(found, runs=tuple(replace(one, run=replace(one.run, places=(place,))) for one in found.runs))
-    (group,) = groups_of.groups(limited, load)
+    (group,) = groups(limited, load)
     by_mix = {bound.mix: bound for bound in group.bounds}
     writes = next(bound for mix, bound in by_mix.items() if "10 %" in mix)
     assert writes.because == "the 40 MB/s written to a"

@@ -11,9 +11,8 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.analysis.scaling.bounds import bounded
+from assay.analysis.scaling.bounds import bounded, pictured
 from assay.analysis.scaling.law import scaling
-from assay.analysis.scaling.picture import pictured
 from assay.records import Capacity, CapacitySource, Ceiling, Factor, Requirement, RequirementKind, Results
 from assay.report import picture
 from assay.report.charts import theme
@@ -100,7 +99,7 @@ def test_every_specification_is_valid_and_its_axes_begin_at_zero(figure):
 
 def test_two_arms_stand_in_one_panel_and_their_break_even_is_marked():
     asked, runs, table, load = two_arms()
-    found = comparisons(asked, made.plan(asked, 5), table, runs)
+    found = comparisons(asked, table, runs)
     answers = (*scaling(asked, table, found), *bounded(asked, runs, table, load))
     results = Results(
         experiment=asked, plan=made.plan(asked, 5), runs=tuple(runs), cells=table, comparisons=found, scaling=answers

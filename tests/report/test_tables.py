@@ -1,7 +1,8 @@
 """Tables of the analysis in the report: what operations use stands in the answer where an experiment varies a mix."""
 
 import mix_cases
-from assay.prediction.demand_groups import groups, tables
+from assay.prediction.demand import groups
+from assay.prediction.wording import tables
 from assay.report import page
 from assay.report.charts.figure import Table
 from assay.report.galleries import Pictures

@@ -64,11 +64,11 @@ def test_a_mean_is_rounded_to_a_byte():
     [
         ("title = ", ["p.toml:1:"]),
         ("", ["found no title", "found no source", "found no sizes"]),
-        (HEAD + "sizes = 5\nx = 1\n", ["p.toml:3:9: found 5", "p.toml:4:1: found unknown 'x'"]),
+        (HEAD + "sizes = 5\nx = 1\n", ["p.toml:3:9: found 5", "p.toml:4:1: found unknown key 'x'"]),
         (HEAD + "survey = 5\nsizes = [{ files = 1, bytes = 1 }]\n", ["p.toml:3:10: found 5; expected a table"]),
         (
             HEAD + 'sizes = [{ up_to = "4k", files = -1, bytes = true, x = 1 }]\n',
-            ["'4k'", "found -1", "found True", "unknown 'x'"],
+            ["'4k'", "found -1", "found True", "unknown key 'x'"],
         ),
         (HEAD + "sizes = [{ up_to = 4096, files = 1, bytes = 1 }]\n", ["found 4096; expected up_to, bytes such as"]),
         (HEAD + "sizes = [{ files = 1 }]\n", ["found no bytes; expected bytes = a whole number"]),

@@ -69,7 +69,7 @@ def compared(n: int, logs: np.ndarray, effect: float):
     asked, plan, runs = scene(n)
     values = [math.exp(log + effect * (run.trial.levels["target"] == "xfs")) for run, log in zip(runs, logs, strict=True)]
     judged = [made.judged(run, {made.RATE: value}) for run, value in zip(runs, values, strict=True)]
-    (found,) = comparisons(asked, plan, cells(asked, plan, judged, no_evidence), judged)
+    (found,) = comparisons(asked, cells(asked, plan, judged, no_evidence), judged)
     return found
 
 
@@ -144,8 +144,8 @@ def test_the_power_among_many_contrasts_is_what_the_plan_promised_at_least(sets)
             made.judged(run, {made.RATE: math.exp(log + effect.get(levels, 0.0))})
             for run, log, levels in zip(runs, logs, at, strict=True)
         ]
-        first = comparisons(asked, plan, cells(asked, plan, judged, no_evidence), judged)[0]
-        assert (first.candidate, first.within, first.tested) == ("b", {"clients": 1}, outlook.looked_at)
+        first = comparisons(asked, cells(asked, plan, judged, no_evidence), judged)[0]
+        assert (first.candidate, first.within, first.tested) == ("b", {"clients": 1}, outlook.family_size)
         seen += first.adjusted_p_value <= 0.05
     assert seen / sets >= 0.80 - error(0.80, sets)
 
@@ -186,7 +186,7 @@ def test_notebooks_written_and_read_again_say_the_same(tmp_path, number):
         bare = read.results(kept.folder)
         if number % 5:
             load = read.load(kept.folder)
-            (found,) = comparisons(asked, plan, cells(bare.experiment, bare.plan, bare.runs, load), bare.runs)
+            (found,) = comparisons(asked, cells(bare.experiment, bare.plan, bare.runs, load), bare.runs)
         else:
             (found,) = judged_anew(kept.folder).comparisons
     known = compared(n, logs, 0.0)

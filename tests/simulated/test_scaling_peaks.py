@@ -101,7 +101,7 @@ def test_early_starters_fake_no_crossing():
     whole = {n: sum(client.operations[0].count for client in started(n, early=True)[0].clients) / 10 for n in numbers}
     assert whole[2] > 200
     assert whole[8] < 800
-    found = scaling(asked, table, comparisons(asked, plan, table, runs))
+    found = scaling(asked, table, comparisons(asked, table, runs))
     (even,) = [one for one in found if one.kind is ScalingKind.BREAK_EVEN]
     assert even.at is None
     assert all(one.shape is Shape.PROPORTIONAL for one in found if one.kind is ScalingKind.LAW)

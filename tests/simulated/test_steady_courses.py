@@ -9,7 +9,7 @@ import pytest
 from assay.analysis import steady_state
 from assay.analysis.steady_state import Values
 from assay.records import Course, CourseKind, CourseState
-from assay.statistics.change_points import FALSE_ALARM_SHARE
+from assay.statistics.steadiness import FALSE_ALARM_SHARE
 from sizes import few_and_many
 
 SETS = few_and_many("sets", 50, 200)

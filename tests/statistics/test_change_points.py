@@ -6,10 +6,9 @@ import zlib
 
 import pytest
 
-from assay.statistics.batch_means import LEAST, batch_means
-from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable
-from assay.statistics.correlation_time import correlation_time
-from assay.statistics.steadiness import mser5
+from assay.statistics.autocorrelation import correlation_time
+from assay.statistics.intervals import LEAST_BATCHES, batch_means
+from assay.statistics.steadiness import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable, mser5
 
 SETS = 150
 AR_SETS_ERROR = 3 * math.sqrt(FALSE_ALARM_SHARE * (1 - FALSE_ALARM_SHARE) / SETS)
@@ -114,7 +113,7 @@ def test_a_series_that_remembers_itself_for_long_has_no_interval():
     values = [math.sin(at / 40) for at in range(120)]
     found = batch_means(values)
     assert (found.mean, found.batches) == (None, ())
-    assert found.time > 120 / (5 * LEAST)
+    assert found.time > 120 / (5 * LEAST_BATCHES)
 
 
 def test_batches_fill_the_end_of_the_series():

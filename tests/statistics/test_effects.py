@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from assay.statistics.contrast import interval
-from assay.statistics.effect_weights import alone, conditional, crossed
-from assay.statistics.effects import contrasts
+from assay.statistics.effects import alone, conditional, contrasts, crossed
 
 FULL = tuple(itertools.product((0, 1), repeat=3))
 HALF = tuple(row for row in itertools.product((0, 1), repeat=4) if sum(row) % 2 == 0)

@@ -127,7 +127,7 @@ ops = 5
     with pytest.raises(profiles.InputErrors) as caught:
         read.parse(text, "e.toml")
     told = str(caught.value)
-    for place, found in ((":2:1", "unknown 'origin'"), (":6:23", "1 kB"), (":1:1", "no source")):
+    for place, found in ((":2:1", "unknown key 'origin'"), (":6:23", "1 kB"), (" ", "no source")):
         assert f"p.toml{place}" in told
         assert found in told
 

@@ -88,9 +88,9 @@ def join(baseline: Results, candidate: Results, names: Names) -> Joined:
         sittings=len(baseline.plan.sittings),
     )
     both = [(baseline, first), (candidate, second)]
-    experiment = asked(baseline.experiment, candidate.experiment, names)
+    experiment = combined(baseline.experiment, candidate.experiment, names)
     measured = {measure.name for measure in experiment.measures}
-    runs = [[moved(judged, place, measured) for judged in one.runs] for one, place in both]
+    runs = [[placed(judged, place, measured) for judged in one.runs] for one, place in both]
     return Joined(
         results=Results(
             experiment=experiment,
@@ -106,7 +106,7 @@ def join(baseline: Results, candidate: Results, names: Names) -> Joined:
     )
 
 
-def asked(baseline: Experiment, candidate: Experiment, names: Names) -> Experiment:
+def combined(baseline: Experiment, candidate: Experiment, names: Names) -> Experiment:
     """The baseline's experiment over the measures that both have, with the notebook as the factor that is compared."""
     measures = common(baseline, candidate)
     measured = {measure.name for measure in measures}
@@ -127,11 +127,11 @@ def common(baseline: Experiment, candidate: Experiment) -> tuple[Measure, ...]:
 
 def factors(baseline: Experiment, candidate: Experiment) -> Iterator[Factor]:
     """The factors of both, each with the levels of both."""
-    others = {factor.path: factor for factor in candidate.factors}
+    rest = {factor.path: factor for factor in candidate.factors}
     for factor in baseline.factors:
-        other = others.pop(factor.path, None)
+        other = rest.pop(factor.path, None)
         yield replace(factor, levels=tuple(dict.fromkeys((*factor.levels, *(other.levels if other else ())))))
-    yield from others.values()
+    yield from rest.values()
 
 
 def planned(baseline: Plan, candidate: Plan, places: tuple[Place, Place]) -> Plan:
@@ -145,7 +145,7 @@ def planned(baseline: Plan, candidate: Plan, places: tuple[Place, Place]) -> Pla
     )
 
 
-def moved(judged: Judged, place: Place, measured: set[str]) -> Judged:
+def placed(judged: Judged, place: Place, measured: set[str]) -> Judged:
     """A run at its new place, with the verdicts on the measures that both notebooks have."""
     run = replace(judged.run, trial=trial(judged.run.trial, place))
     name = run.id

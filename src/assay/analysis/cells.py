@@ -1,15 +1,146 @@
-"""One measure at one combination of levels: its mean over trials with an interval, and which runs it stands on."""
+"""Which runs count, and the cells that they make: one measure at one combination of levels, its mean with an interval.
+
+A run counts that finished, in its last attempt, and was not found INVALID for the measure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 
-from assay.analysis.counting import Load, at_levels, count, unit_of
-from assay.analysis.summaries import summary_of
-from assay.records import Cell, Estimate, Experiment, Judged, Measure, Method, Plan, Summary, Value
-from assay.statistics.intervals import Mean, arithmetic_mean, geometric_mean
-from assay.statistics.median_interval import median_interval
+from assay import measures
+from assay.errors import AssayError
+from assay.records import (
+    Cell,
+    Estimate,
+    Exclusion,
+    ExclusionReason,
+    Experiment,
+    Judged,
+    Measure,
+    Method,
+    Observations,
+    Outcome,
+    Plan,
+    Severity,
+    State,
+    Summary,
+    Value,
+    Verdict,
+    VerdictState,
+)
+from assay.statistics.intervals import Mean, arithmetic_mean, geometric_mean, median_interval
+from assay.units import Unit
+
+Load = Callable[[str], Observations]
+
+MOST_READ = 100
+"""So many runs have their evidence read for what they used: that of thousands would take longer than it is worth."""
+
+ADDITIVE = frozenset({Unit.SHARE, Unit.COUNT})
+"""Figures that may be zero and are averaged as they are; all others are averaged as logarithms."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count:
+    """The values of the runs that count, the values of those found INVALID, and why a run does not count."""
+
+    values: Mapping[str, float]
+    invalid: Mapping[str, float]
+    excluded: Mapping[str, Exclusion]
+
+
+def measure_of(experiment: Experiment, name: str) -> Measure:
+    """The measure of this name. Raises KeyError."""
+    return next(measure for measure in experiment.measures if measure.name == name)
+
+
+def unit_of(measure: Measure) -> Unit:
+    """What the measure is counted in; no unit where its figure is an external tool's own."""
+    kind = measures.figure_kind(measure.figure)
+    return kind.unit if kind else Unit.NONE
+
+
+def additive(measure: Measure) -> bool:
+    """Whether the measure is averaged as it is, and not as a logarithm."""
+    return unit_of(measure) in ADDITIVE
+
+
+def summary_of(measure: Measure) -> Summary:
+    """What the file asks for, else what the unit asks for."""
+    return measure.summary or (Summary.TOTAL if additive(measure) else Summary.GEOMETRIC)
+
+
+def at_levels(runs: Iterable[Judged], levels: Mapping[str, Value]) -> list[Judged]:
+    """The runs at exactly these levels."""
+    return [judged for judged in runs if dict(judged.run.trial.levels) == dict(levels)]
+
+
+def count(runs: Sequence[Judged], measure: Measure, load: Load) -> Count:
+    """Sort the runs of one combination of levels; nothing is left out because of its size."""
+    values: dict[str, float] = {}
+    invalid: dict[str, float] = {}
+    excluded: dict[str, Exclusion] = {}
+    last = last_attempts(runs)
+    for judged in runs:
+        found = why_not_run(judged, last) or value_of(judged, measure, load)
+        if isinstance(found, float) and found <= 0 and not additive(measure):
+            found = Exclusion(reason=ExclusionReason.NOT_POSITIVE, value=found)
+        if isinstance(found, Exclusion):
+            excluded[judged.id] = found
+            continue
+        why = why_invalid(judged.verdicts.get(measure.name))
+        (invalid if why else values)[judged.id] = found
+        if why:
+            excluded[judged.id] = why
+    return Count(values=values, invalid=invalid, excluded=excluded)
+
+
+def early(runs: Iterable[Judged]) -> list[Judged]:
+    """The runs of the first blocks, at most MOST_READ; a block holds every combination once."""
+    return sorted(runs, key=lambda judged: judged.run.trial.block)[:MOST_READ]
+
+
+def last_attempts(runs: Iterable[Judged]) -> Mapping[int, int]:
+    """Trial -> its last attempt that was not interrupted."""
+    last: dict[int, int] = {}
+    for judged in runs:
+        if judged.run.outcome is not Outcome.INTERRUPTED:
+            last[judged.run.trial.id] = max(judged.run.attempt, last.get(judged.run.trial.id, 0))
+    return last
+
+
+def why_not_run(judged: Judged, last: Mapping[int, int]) -> Exclusion | None:
+    """Why a run does not count, whatever the measure; None where it does."""
+    if judged.run.outcome is not Outcome.FINISHED:
+        return Exclusion(reason=ExclusionReason.OUTCOME, outcome=judged.run.outcome, error=judged.run.error or "")
+    if judged.run.attempt != last[judged.run.trial.id]:
+        return Exclusion(reason=ExclusionReason.REPEATED, attempt=last[judged.run.trial.id])
+    return None
+
+
+def value_of(judged: Judged, measure: Measure, load: Load) -> float | Exclusion:
+    """The figure by the verdict, else from the evidence; why there is none, where the evidence cannot be read or lacks it."""
+    verdict = judged.verdicts.get(measure.name)
+    if verdict is not None:
+        value = verdict.value
+    else:
+        try:
+            figure = measures.value(judged.run, load(judged.id), measure)
+        except AssayError as error:
+            return Exclusion(reason=ExclusionReason.UNREADABLE, error=str(error))
+        value = None if figure is None else figure.value
+    return Exclusion(reason=ExclusionReason.NO_FIGURE) if value is None else float(value)
+
+
+def why_invalid(verdict: Verdict | None) -> Exclusion | None:
+    """Which rules made a verdict INVALID; None where it is not."""
+    if verdict is None or verdict.state is not VerdictState.INVALID:
+        return None
+    failed = (one for one in verdict.findings if (one.state, one.severity) == (State.FAIL, Severity.INVALIDATES))
+    return Exclusion(reason=ExclusionReason.INVALID, rules={one.rule: one.name for one in failed})
+
 
 CONFIDENCE = 0.95
 Levels = dict[str, Value]
@@ -59,29 +190,17 @@ def cell(measure: Measure, levels: Levels, runs: Sequence[Judged], load: Load) -
 
 
 def estimate(measure: Measure, values: Sequence[float]) -> Estimate | None:
-    """The mean of the values with its 95 % interval; None where there are no values."""
+    """The mean of the values, or their median, with its 95 % interval (a median needs six values); None where there are none."""
     if not values:
         return None
     summary = summary_of(measure)
     if summary is Summary.MEDIAN:
-        return of_median(measure, values)
-    plainly = summary is Summary.TOTAL
-    mean: Mean = arithmetic_mean(values, CONFIDENCE) if plainly else geometric_mean(values, CONFIDENCE)
-    method = Method.MEAN if plainly else Method.GEOMETRIC_MEAN
+        low, high = median_interval(values, CONFIDENCE) or (None, None)
+        mean, method = Mean(value=median(values), low=low, high=high, n=len(values)), Method.MEDIAN
+    elif summary is Summary.TOTAL:
+        mean, method = arithmetic_mean(values, CONFIDENCE), Method.MEAN
+    else:
+        mean, method = geometric_mean(values, CONFIDENCE), Method.GEOMETRIC_MEAN
     return Estimate(
         value=mean.value, low=mean.low, high=mean.high, confidence=CONFIDENCE, unit=unit_of(measure), n=mean.n, method=method
-    )
-
-
-def of_median(measure: Measure, values: Sequence[float]) -> Estimate:
-    """The median with its order-statistic interval, which needs six values."""
-    low, high = median_interval(values, CONFIDENCE) or (None, None)
-    return Estimate(
-        value=median(values),
-        low=low,
-        high=high,
-        confidence=CONFIDENCE,
-        unit=unit_of(measure),
-        n=len(values),
-        method=Method.MEDIAN,
     )

@@ -3,19 +3,22 @@
 Levels that the schedule mixes within blocks are compared in pairs, block by block; levels that a person changed by hand
 stand in sittings of their own and are compared unpaired. All contrasts of an experiment are tested together, so a
 difference must also hold among them (`together`).
+
+The geometric mean stands for the runs of an arm by default: noise multiplies, and rates and times are ratios. Shares and counts
+are totals, for which Fieller's interval holds; a file can ask for either, or for the median (`summary = "median"`): in pairs by
+order statistics, from six pairs on; apart, by a bootstrap of whole runs, from twenty runs on. Where an interval cannot be had,
+nothing is decided.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean, median
 
-from assay.analysis import summaries
-from assay.analysis.order import is_interleaved
-from assay.analysis.summaries import summary_of
-from assay.analysis.together import Tested, corrected
+from assay.analysis.cells import summary_of
+from assay.analysis.together import Tested, corrected, with_effects
 from assay.records import (
     Cell,
     Change,
@@ -28,17 +31,42 @@ from assay.records import (
     Factor,
     Judged,
     Method,
-    Plan,
     Summary,
 )
-from assay.statistics.contrast import Contrast, four_way, interval, p_value
-from assay.statistics.intervals import LEAST
-from assay.statistics.paired_power import LEVEL, POWER, noncentrality
-from assay.statistics.ratio import paired_ratio, welch_ratio
+from assay.statistics.contrast import (
+    Contrast,
+    fieller,
+    four_way,
+    interval,
+    p_of_one,
+    p_value,
+    paired_ratio,
+    resampled_p,
+    resampled_ratio,
+    welch_ratio,
+)
+from assay.statistics.intervals import LEAST, median_interval, sign_test
+from assay.statistics.least_squares import correlation
+from assay.statistics.significance import LEVEL
 
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
 Key = tuple[int, int]
 """Sitting and block."""
+SEPARATION = 0.6
+"""Correlation of arm with place in time above which the arms stood apart. Whole blocks of two arms reach 0.45 at most
+(two blocks in the same order), A A A B B B reaches 0.88."""
+
+
+Edges = tuple[float, float]
+METHODS = {
+    (Summary.GEOMETRIC, True): Method.PAIRED_GEOMETRIC,
+    (Summary.GEOMETRIC, False): Method.UNPAIRED_GEOMETRIC,
+    (Summary.TOTAL, True): Method.PAIRED_TOTALS,
+    (Summary.TOTAL, False): Method.UNPAIRED_TOTALS,
+    (Summary.MEDIAN, True): Method.PAIRED_MEDIANS,
+    (Summary.MEDIAN, False): Method.UNPAIRED_MEDIANS,
+}
+"""By summary, and whether the arms are paired."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +81,16 @@ class Arms:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Ratio:
+    """The ratio of two arms; both intervals on the scale of logarithms, None where there is none."""
+
+    value: float
+    wide: Edges | None
+    narrow: Edges | None
+    p_value: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """Contrasts of two arms: one, or one for each baseline sitting where there are several."""
 
@@ -63,9 +101,11 @@ class Outcome:
     excluded: Mapping[str, Exclusion] = field(default_factory=dict)
 
 
-def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs: Sequence[Judged]) -> tuple[Comparison, ...]:
-    """All comparisons of the factor that the experiment compares; none where it compares nothing."""
-    del plan  # the order that counts is the one in which the runs were made, and they carry their trials
+def comparisons(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Judged]) -> tuple[Comparison, ...]:
+    """All comparisons of the factor that the experiment compares; none where it compares nothing.
+
+    The order that counts is the one in which the runs were made, and they carry their trials.
+    """
     by_id = {judged.id: judged for judged in runs}
     tests = [tested(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)]
     return tuple(with_effects(one, own.contrasts) for one, own in zip(corrected(tests), tests, strict=True))
@@ -74,7 +114,7 @@ def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs:
 def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Arms]:
     """Each cell at a later level of the compared factor with the cell at its first level, other levels being equal."""
     factor = next((factor for factor in experiment.factors if factor.path == experiment.compare), None)
-    asked = {measure.name: summary_of(measure) for measure in experiment.measures}
+    summaries_of = {measure.name: summary_of(measure) for measure in experiment.measures}
     for cell in cells if factor else ():
         assert factor is not None
         if cell.levels.get(factor.path) == factor.levels[0]:
@@ -82,7 +122,7 @@ def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[
         levels = {**cell.levels, factor.path: factor.levels[0]}
         base = next((one for one in cells if one.measure == cell.measure and dict(one.levels) == levels), None)
         if base is not None:
-            yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs, summary=asked[cell.measure])
+            yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs, summary=summaries_of[cell.measure])
 
 
 def tested(arms: Arms, matters_share: float) -> Tested:
@@ -122,7 +162,7 @@ def compare(arms: Arms, matters_share: float) -> Comparison:
     cell, path = arms.candidate, arms.factor.path
     outcome = contrast(arms)
     positive = [found for found in outcome.contrasts if found.n]
-    ratio, conclusion = conclude(positive, summaries.METHODS[Summary.GEOMETRIC, outcome.paired], matters_share)
+    ratio, conclusion = conclude(positive, METHODS[Summary.GEOMETRIC, outcome.paired], matters_share)
     p = max((p_value(found) for found in positive), default=None)
     if positive and arms.summary is not Summary.GEOMETRIC:
         ratio, conclusion, p = summarised(arms, outcome, matters_share)
@@ -147,6 +187,15 @@ def compare(arms: Arms, matters_share: float) -> Comparison:
 def counted_runs(arms: Arms) -> tuple[list[Judged], list[Judged]]:
     """The runs that count in the two arms."""
     return [arms.runs[run] for run in arms.baseline.values], [arms.runs[run] for run in arms.candidate.values]
+
+
+def is_interleaved(baseline: Sequence[Judged], candidate: Sequence[Judged]) -> bool:
+    """Whether the runs of two arms were mixed in the order in which they were started; two runs or fewer always are."""
+    started = sorted([(one.run.started_utc, arm) for arm, runs in enumerate((baseline, candidate)) for one in runs])
+    if len(started) < 3 or not baseline or not candidate:
+        return True
+    places = [float(place) for place in range(len(started))]
+    return abs(correlation(places, [float(arm) for _, arm in started])) <= SEPARATION
 
 
 def contrast(arms: Arms) -> Outcome:
@@ -196,59 +245,98 @@ def conclude(contrasts: Sequence[Contrast], method: Method, matters_share: float
         return None, Conclusion.UNDECIDED
     n = min(found.n for found in contrasts)
     value = math.exp(sum(found.difference for found in contrasts) / len(contrasts))
-    if n < LEAST:
-        return Estimate(value=value, low=None, high=None, confidence=WIDE, unit="ratio", n=n, method=method), Conclusion.UNDECIDED
-    wide, narrow = hull(contrasts, WIDE), hull(contrasts, NARROW)
-    estimate = Estimate(
-        value=value, low=math.exp(wide[0]), high=math.exp(wide[1]), confidence=WIDE, unit="ratio", n=n, method=method
-    )
-    return estimate, four_way(wide, narrow, matters_share)
+    enough = n >= LEAST and min(found.degrees for found in contrasts) > 0
+    edges = (hull(contrasts, WIDE), hull(contrasts, NARROW)) if enough else (None, None)
+    return decided(value, edges, (n, method), matters_share)
 
 
 def summarised(arms: Arms, outcome: Outcome, matters_share: float) -> tuple[Estimate, Conclusion, float | None]:
     """The same for totals and medians, whose intervals are other ones."""
-    found = summaries.hull([summaries.ratio(arms.summary, *both, paired=outcome.paired) for both in outcome.values])
+    found = joined([summary_ratio(arms.summary, *both, paired=outcome.paired) for both in outcome.values])
     n = min(contrast.n for contrast in outcome.contrasts)
-    wide, narrow = (found.wide, found.narrow) if n >= LEAST else (None, None)
-    estimate = Estimate(
-        value=found.value,
-        low=math.exp(wide[0]) if wide else None,
-        high=math.exp(wide[1]) if wide else None,
-        confidence=WIDE,
-        unit="ratio",
-        n=n,
-        method=summaries.METHODS[arms.summary, outcome.paired],
-    )
-    decided = four_way(wide, narrow, matters_share) if wide and narrow else Conclusion.UNDECIDED
-    return estimate, decided, found.p_value
+    edges = (found.wide, found.narrow) if n >= LEAST else (None, None)
+    return *decided(found.value, edges, (n, METHODS[arms.summary, outcome.paired]), matters_share), found.p_value
 
 
-def hull(contrasts: Sequence[Contrast], confidence: float) -> tuple[float, float]:
+def decided(
+    value: float, edges: tuple[Edges | None, Edges | None], how: tuple[int, Method], matters_share: float
+) -> tuple[Estimate, Conclusion]:
+    """The ratio and the conclusion from its wide and its narrow interval (logarithms); undecided without them."""
+    (wide, narrow), (n, method) = edges, how
+    low, high = (math.exp(wide[0]), math.exp(wide[1])) if wide else (None, None)
+    ratio = Estimate(value=value, low=low, high=high, confidence=WIDE, unit="ratio", n=n, method=method)
+    return ratio, four_way(wide, narrow, matters_share) if wide and narrow else Conclusion.UNDECIDED
+
+
+def hull(contrasts: Sequence[Contrast], confidence: float) -> Edges:
     """The smallest interval that holds the interval of every contrast."""
     found = [interval(contrast, confidence) for contrast in contrasts]
     return min(low for low, _ in found), max(high for _, high in found)
 
 
-def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Comparison:
-    """The comparison with the effect it could detect and the one it could prove to matter (80 % power).
+# ---------------------------------------------------------------------------------------- totals and medians
 
-    Among several that are tested a difference is detected by the strictest of Holm's levels, where no other one differs.
-    """
-    if comparison.ratio is None or comparison.ratio.low is None:
-        return comparison
-    widest = max(contrasts, key=lambda found: found.standard_error)
-    freedom = max(1, round(widest.degrees))
-    alone, among = (
-        shown_in_errors(freedom, level) * widest.standard_error for level in (LEVEL, LEVEL / max(1, comparison.tested or 1))
+
+def summary_ratio(summary: Summary, baseline: Sequence[float], candidate: Sequence[float], *, paired: bool) -> Ratio:
+    """The ratio of two arms of positive values; pairs come in the same order. One run alone has a ratio and no interval."""
+    totals = summary is Summary.TOTAL
+    value = fmean(candidate) / fmean(baseline) if totals else middle(baseline, candidate, paired=paired)
+    if min(len(baseline), len(candidate)) < 2:
+        return Ratio(value=value, wide=None, narrow=None, p_value=None)
+    found = [ratio_edges(summary, baseline, candidate, (level, paired)) for level in (WIDE, NARROW)]
+    wide, narrow = (logs(one) for one in found)
+    return Ratio(value=value, wide=wide, narrow=narrow, p_value=probability(summary, baseline, candidate, paired=paired))
+
+
+def middle(baseline: Sequence[float], candidate: Sequence[float], *, paired: bool) -> float:
+    """The median of the ratios of pairs, or the ratio of the medians."""
+    return median(ratios(baseline, candidate)) if paired else median(candidate) / median(baseline)
+
+
+def ratios(baseline: Sequence[float], candidate: Sequence[float]) -> list[float]:
+    """The ratio of each pair."""
+    return [second / first for first, second in zip(baseline, candidate, strict=True)]
+
+
+def ratio_edges(summary: Summary, baseline: Sequence[float], candidate: Sequence[float], how: tuple[float, bool]) -> Edges | None:
+    """The interval of the ratio at a confidence; None where there is none."""
+    confidence, paired = how
+    if summary is Summary.TOTAL:
+        return fieller(baseline, candidate, confidence, paired=paired)
+    if paired:
+        return median_interval(ratios(baseline, candidate), confidence)
+    return resampled_ratio(baseline, candidate, median, confidence, paired=False)
+
+
+def logs(found: Edges | None) -> Edges | None:
+    """An interval on the scale of logarithms; nothing at or below 0 is a ratio, there it is open."""
+    if found is None:
+        return None
+    low, high = (math.log(edge) if edge > 0 else -math.inf for edge in found)
+    return None if math.isinf(low) or math.isinf(high) else (low, high)
+
+
+def probability(summary: Summary, baseline: Sequence[float], candidate: Sequence[float], *, paired: bool) -> float:
+    """The probability of so large a difference where there is none, by the test that the interval is made of."""
+    if summary is Summary.TOTAL:
+        return p_of_one(baseline, candidate, paired=paired)
+    if paired:
+        return sign_test([math.log(one) for one in ratios(baseline, candidate)])
+    found = resampled_p(baseline, candidate, median, paired=False)
+    return p_value(welch_ratio(baseline, candidate)) if found is None else found
+
+
+def joined(found: Sequence[Ratio]) -> Ratio:
+    """One ratio of several, with the smallest interval that holds theirs: one of a baseline's sittings each."""
+    return Ratio(
+        value=math.exp(fmean(math.log(one.value) for one in found)),
+        wide=around([one.wide for one in found]),
+        narrow=around([one.narrow for one in found]),
+        p_value=None if any(one.p_value is None for one in found) else max(one.p_value or 0.0 for one in found),
     )
-    return replace(
-        comparison,
-        detectable_share=math.expm1(among),
-        provable_share=math.expm1(max(among, math.log1p(comparison.matters_share) + alone)),
-    )
 
 
-@functools.cache
-def shown_in_errors(freedom: int, level: float) -> float:
-    """How many standard errors a difference must have to be shown at a level with 80 % power, by so many degrees of freedom."""
-    return noncentrality(freedom, level=level, power=POWER)
+def around(found: Sequence[Edges | None]) -> Edges | None:
+    """The hull of intervals; None where one is missing."""
+    known = [one for one in found if one is not None]
+    return (min(low for low, _ in known), max(high for _, high in known)) if known and len(known) == len(found) else None

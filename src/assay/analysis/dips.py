@@ -14,14 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
+from assay.analysis.cells import measure_of
 from assay.analysis.compare import WIDE, by_block
-from assay.analysis.counting import measure_of
 from assay.records import Cell, Dip, Estimate, Experiment, Factor, Judged, Method, Value
-from assay.statistics.contrast import interval
+from assay.statistics.contrast import NeighbourContrast, dip, interval, weight_of
 from assay.statistics.intervals import LEAST
-from assay.statistics.multiple_comparisons import holm
-from assay.statistics.paired_power import LEVEL
-from assay.statistics.ratio import NeighbourContrast, dip, weight_of
+from assay.statistics.significance import LEVEL, holm
 
 
 @dataclass(frozen=True, kw_only=True)

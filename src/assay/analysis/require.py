@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay import measures
-from assay.analysis.counting import measure_of
+from assay.analysis.cells import measure_of
 from assay.records import (
     Cell,
     Comparison,

@@ -1,18 +1,20 @@
-"""What operations use: processors, devices and the network, each by the evidence that observers keep of a phase.
+"""What operations use of processors, devices and the network, by the evidence of observers, and how much there is of it.
 
 A device is the one that has a declared limit, else the lowest that can be seen. Of several interfaces the one through which most
 passed counts: what goes over a bridge and the card below it is seen at both. The network is the server's where that was watched
 (a namespace of its own has one as well), else the client's, whose sent bytes go into the server; of a server behind the loopback
-only the sum of both ways is known.
+only the sum of both ways is known. A device's limit is declared by its target, or by the experiment's [limits]; the way to a
+server tells its speed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from assay import links
 from assay.evidence import ladder
-from assay.records import Capacity, CapacitySource, Direction, Observations, Phase, Reading, Run, Rung, Series, Span
+from assay.records import Capacity, CapacitySource, Direction, Experiment, Observations, Phase, Reading, Run, Rung, Series, Span
 from assay.units import Unit, human
 
 Used = Callable[[Phase, Observations], float | None]
@@ -23,7 +25,7 @@ class Resource:
     """Something that operations use: its name in files, in words, and the unit of which one operation uses some."""
 
     name: str
-    said: str
+    words: str
     unit: str
     used: Used
     """Units/s in a phase; None where nobody watched."""
@@ -137,21 +139,16 @@ _WRITTEN_CLOCKED, _WRITES_CLOCKED = (_passed(Direction.WRITE, each, (Span.CLOCK,
 _IN, _OUT = (_wired(way) for way in (Direction.READ, Direction.WRITE))
 
 
-def _processors(name: str, said: str, used: Used, *, idles: bool = False) -> Resource:
-    return Resource(name=name, said=said, unit="core-seconds", used=used, idles=idles)
+def _processors(name: str, words: str, used: Used, *, idles: bool = False) -> Resource:
+    return Resource(name=name, words=words, unit="core-seconds", used=used, idles=idles)
 
 
-def _bytes(name: str, said: str, used: Used, *, idles: bool = False, shown: bool = True) -> Resource:
-    return Resource(name=name, said=said, unit="bytes", used=used, rate=Unit.BYTES_PER_S, idles=idles, shown=shown)
+def _bytes(name: str, words: str, used: Used, *, idles: bool = False, shown: bool = True) -> Resource:
+    return Resource(name=name, words=words, unit="bytes", used=used, rate=Unit.BYTES_PER_S, idles=idles, shown=shown)
 
 
-def _requests(name: str, said: str, used: Used, *, shown: bool = True) -> Resource:
-    return Resource(name=name, said=said, unit="requests", used=used, rate=Unit.PER_S, shown=shown)
-
-
-def _late(resource: Resource, clocked: Used) -> Resource:
-    """A resource of which some is used after the clock, too."""
-    return replace(resource, clocked=clocked)
+def _requests(name: str, words: str, used: Used, *, shown: bool = True) -> Resource:
+    return Resource(name=name, words=words, unit="requests", used=used, rate=Unit.PER_S, shown=shown)
 
 
 RESOURCES: Mapping[str, Resource] = {
@@ -161,12 +158,12 @@ RESOURCES: Mapping[str, Resource] = {
         _processors("load_cpu", "CPUs, of the load itself", load_processor),
         _processors("server_cpu", "CPUs, of the server", server_processor, idles=True),
         _bytes("device_read", "read from the device", _READ),
-        _late(_bytes("device_write", "written to the device", _WRITTEN), _WRITTEN_CLOCKED),
+        replace(_bytes("device_write", "written to the device", _WRITTEN), clocked=_WRITTEN_CLOCKED),
         _bytes("device_bytes", "read from and written to the device", _all(_READ, _WRITTEN), shown=False),
         _requests("device_reads", "reads of the device", _READS, shown=False),
-        _late(_requests("device_writes", "writes of the device", _WRITES, shown=False), _WRITES_CLOCKED),
+        replace(_requests("device_writes", "writes of the device", _WRITES, shown=False), clocked=_WRITES_CLOCKED),
         _requests("device_operations", "requests to the device", _all(_READS, _WRITES)),
-        Resource(name="device_busy", said="time of the device", unit="seconds", used=device_busy),
+        Resource(name="device_busy", words="time of the device", unit="seconds", used=device_busy),
         _bytes("network_in", "over the network into the server", _IN, idles=True),
         _bytes("network_out", "over the network out of the server", _OUT, idles=True),
         _bytes("network", "over the network, both ways", _all(_IN, _OUT, _looped), idles=True, shown=False),
@@ -191,14 +188,58 @@ def _as_lowest(readings: Iterable[Reading], limited: set[str]) -> Iterable[Readi
             yield reading
 
 
+DECLARED: Mapping[tuple[Direction, str], str] = {
+    (Direction.READ, "bytes_per_s"): "device_read",
+    (Direction.WRITE, "bytes_per_s"): "device_write",
+    (Direction.READ, "ops_per_s"): "device_reads",
+    (Direction.WRITE, "ops_per_s"): "device_writes",
+}
+"""Which resource a declared limit is one of."""
+WIRE = ("network_in", "network_out")
+WIRE_FACT = "target.server.limit_bytes_per_s"
+
+
+def processor_count(phase: Phase, seen: Observations) -> float | None:
+    """How many processors the host had at the most."""
+    return max((value for series in seen.over_time(phase.name, "cpu", "cpus") for value in series.value), default=None)
+
+
+def amounts(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[Capacity]:
+    """Everything whose amount is known."""
+    count = processor_count(phase, seen)
+    if count is not None:
+        yield Capacity(resource="cpu", amount=count, source=CapacitySource.COUNTED)
+    for place in run.places:
+        for limit in place.limits:
+            for kind in ("bytes_per_s", "ops_per_s"):
+                most, resource = getattr(limit, kind), DECLARED.get((limit.direction, kind))
+                if most and resource:
+                    yield Capacity(resource=resource, amount=float(most), source=CapacitySource.LIMIT, name=limit.device)
+    yield from declared(experiment, run)
+    wire = seen.fact(WIRE_FACT)
+    if wire is not None and wire.isdigit():
+        for resource in WIRE:
+            yield Capacity(resource=resource, amount=float(wire), source=CapacitySource.LINK)
+
+
+def declared(experiment: Experiment, run: Run) -> Iterator[Capacity]:
+    """The [limits] of the experiment on the lowest device of a place: links, one way each."""
+    lowest = {f"{place.host}.{place.devices[-1]}" for place in run.places if place.devices and not place.limits}
+    for name, text in experiment.limits.items():
+        amount = links.capacity(text)
+        if isinstance(amount, float) and name in lowest:
+            for resource in ("device_read", "device_write"):
+                yield Capacity(resource=resource, amount=amount, source=CapacitySource.EXPERIMENT, name=name, text=text)
+
+
 def described(capacity: Capacity) -> str:
     """How much there is of a resource: `the 50 MB/s read from loop0`, `the 4 CPUs of the host`."""
     resource, amount = RESOURCES[capacity.resource], capacity.amount
     if capacity.source is CapacitySource.COUNTED:
-        return f"the {amount:g} {resource.said}" if amount != 1 else f"the CPU {resource.said.partition(' ')[2]}"
+        return f"the {amount:g} {resource.words}" if amount != 1 else f"the CPU {resource.words.partition(' ')[2]}"
     if capacity.source is CapacitySource.EXPERIMENT:
-        return f"the {capacity.text} of {capacity.name}, {resource.said}"
+        return f"the {capacity.text} of {capacity.name}, {resource.words}"
     most = human(amount, resource.rate or Unit.PER_S)
     if capacity.source is CapacitySource.LIMIT:
-        return f"the {most} {resource.said.removesuffix(' the device')} {capacity.name}"
-    return f"the {most} {resource.said}"
+        return f"the {most} {resource.words.removesuffix(' the device')} {capacity.name}"
+    return f"the {most} {resource.words}"

@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.analysis.compare import NARROW, WIDE, by_block
+from assay.analysis.compare import by_block, conclude
 from assay.analysis.require import trust
+from assay.analysis.together import demoted, shown_in_errors
 from assay.records import (
     Cell,
     Conclusion,
     DesignKind,
-    Estimate,
     Experiment,
     Factor,
     FactorEffect,
@@ -27,16 +27,9 @@ from assay.records import (
     Sensitivity,
     Step,
 )
-from assay.statistics import effect_weights
-from assay.statistics.contrast import Contrast, four_way, interval, p_value
-from assay.statistics.effect_weights import Effect, Steps
-from assay.statistics.effects import contrasts
-from assay.statistics.intervals import LEAST
-from assay.statistics.multiple_comparisons import holm
-from assay.statistics.paired_power import LEVEL, POWER, noncentrality
-
-LESS = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
-"""What is left of a conclusion that does not hold among all effects."""
+from assay.statistics.contrast import Contrast, p_value
+from assay.statistics.effects import Effect, Steps, alone, conditional, contrasts, crossed
+from assay.statistics.significance import LEVEL, holm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,10 +79,10 @@ def effects_on(
 ) -> Estimated:
     """Estimate the effects on one measure; none is found where a value is 0, for then it has no logarithm."""
     rows = [row(factors, cell) for cell in cells]
-    alone = kind is DesignKind.ONE_AT_A_TIME
-    effects = effect_weights.alone(rows) if alone else effect_weights.crossed(rows, pairs=kind is not DesignKind.SCREENING)
+    single = kind is DesignKind.ONE_AT_A_TIME
+    effects = alone(rows) if single else crossed(rows, pairs=kind is not DesignKind.SCREENING)
     pairs = [one.steps for one in effects if len(one.steps) > 1 and not one.mixed_with]
-    corners = [weights for pair in pairs for weights in effect_weights.conditional(rows, pair)]
+    corners = [weights for pair in pairs for weights in conditional(rows, pair)]
     found = estimated(cells, runs, [*(one.weights for one in effects), *corners])
     ends = [None if one is None else math.exp(one.difference) for one in found[len(effects) :]]
     both = dict(zip(pairs, zip(ends[::2], ends[1::2], strict=True), strict=True))
@@ -161,42 +154,18 @@ def concluded(experiment: Experiment, bare: FactorEffect, found: Contrast | None
     """An effect with its ratio and its conclusion; `adjusted` has the p-value of the next effect that was found."""
     if found is None:
         return bare
-    ratio, conclusion = decided(found, experiment.matters_share)
+    ratio, conclusion = conclude([found], Method.EFFECT, experiment.matters_share)
+    assert ratio is not None
     p = next(adjusted)
+    needed = shown_in_errors(max(1, round(found.degrees)), LEVEL)
     return replace(
         bare,
         ratio=ratio,
-        conclusion=LESS.get(conclusion, conclusion) if p > LEVEL else conclusion,
+        conclusion=demoted(conclusion, p),
         p_value=p_value(found),
         adjusted_p_value=p,
-        detectable_share=detectable(found) if ratio.low is not None else None,
+        detectable_share=math.expm1(needed * found.standard_error) if ratio.low is not None else None,
     )
-
-
-def decided(found: Contrast, matters_share: float) -> tuple[Estimate, Conclusion]:
-    """The ratio with its interval and one of four conclusions; fewer than three blocks, or runs of a side, have no interval."""
-    edges = interval(found, WIDE) if found.n >= LEAST and found.degrees > 0 else None
-    ratio = Estimate(
-        value=math.exp(found.difference),
-        low=math.exp(edges[0]) if edges else None,
-        high=math.exp(edges[1]) if edges else None,
-        confidence=WIDE,
-        unit="ratio",
-        n=found.n,
-        method=Method.EFFECT,
-    )
-    return ratio, four_way(edges, interval(found, NARROW), matters_share) if edges else Conclusion.UNDECIDED
-
-
-def detectable(found: Contrast) -> float:
-    """The smallest effect that would have been seen with 80 % power."""
-    return math.expm1(needed(max(1, round(found.degrees))) * found.standard_error)
-
-
-@functools.cache
-def needed(freedom: int) -> float:
-    """So many standard errors."""
-    return noncentrality(freedom, level=LEVEL, power=POWER)
 
 
 def size(one: FactorEffect) -> float:

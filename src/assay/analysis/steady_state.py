@@ -29,11 +29,19 @@ from assay.records import (
     Run,
     UnknownReason,
 )
-from assay.statistics.batch_means import BatchMeans, batch_means
-from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable, long_run_variance
-from assay.statistics.segments import Segment
-from assay.statistics.steadiness import BATCH, RANGE_SHARE, mser5
-from assay.statistics.trend import line_squares, trend
+from assay.statistics.intervals import BatchMeans, batch_means
+from assay.statistics.least_squares import line_squares, trend
+from assay.statistics.steadiness import (
+    BATCH,
+    FALSE_ALARM_SHARE,
+    LEAST_VALUES,
+    RANGE_SHARE,
+    Segment,
+    change_points,
+    detectable,
+    long_run_variance,
+    mser5,
+)
 from assay.units import Unit
 
 PARTS = (120, 60, 30, LEAST_VALUES)
@@ -41,12 +49,11 @@ PARTS = (120, 60, 30, LEAST_VALUES)
 DEVIATIONS = 4.0
 """By so many standard deviations a beginning differs that is no noise; MSER-5 has no level of its own, it cuts noise too."""
 DRIFT_P = 0.01
-RATES = {"ops_per_s": "count", "bytes_per_s": "bytes"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """One measure of a run and the phase that has it."""
+class Figure:
+    """One measure of a run whose course is wanted, and the phase that has it."""
 
     run: Run
     phase: Phase
@@ -88,7 +95,7 @@ def courses(experiment: Experiment, run: Run, observations: Observations) -> dic
             continue
         key = (phase.name, measure.operation, *kind)
         if key not in same:
-            asked = Asked(
+            figure = Figure(
                 run=run,
                 phase=phase,
                 observations=observations,
@@ -97,29 +104,29 @@ def courses(experiment: Experiment, run: Run, observations: Observations) -> dic
                 unit=kind[1],
                 matters=experiment.matters_share,
             )
-            same[key] = course(asked)
+            same[key] = course(figure)
         found[measure.name] = replace(same[key], measure=measure.name)
     return found
 
 
 def kind_of(measure: Measure) -> tuple[CourseKind, Unit] | None:
     """What is looked at over time; None where a figure has no course of its own."""
-    if measure.figure in RATES:
+    if measure.figure in measures.AMOUNTS:
         known = measures.figure_kind(measure.figure)
         return (CourseKind.RATE, known.unit) if known else None
     return (CourseKind.LATENCY, Unit.NANOSECONDS) if measure.figure.startswith("latency_") else None
 
 
-def course(asked: Asked) -> Course:
+def course(figure: Figure) -> Course:
     """One figure over time."""
-    phase, operation = asked.phase, asked.measure.operation
-    window = measures.common_window(phase, asked.observations, operation)
+    phase, operation = figure.phase, figure.measure.operation
+    window = measures.common_window(phase, figure.observations, operation)
     clients = len(measures.client_operations(phase, operation))
     bare = Course(
-        run=f"{asked.run.trial.id:04d}/{asked.run.attempt}",
-        measure=asked.measure.name,
-        kind=asked.kind,
-        unit=asked.unit,
+        run=f"{figure.run.trial.id:04d}/{figure.run.attempt}",
+        measure=figure.measure.name,
+        kind=figure.kind,
+        unit=figure.unit,
         state=CourseState.UNKNOWN,
         start_ns=phase.start_ns,
         clients=clients,
@@ -131,11 +138,11 @@ def course(asked: Asked) -> Course:
         return replace(bare, unknown=UnknownReason.NEVER_TOGETHER)
     edges = (window.from_ns, window.to_ns)
     bare = replace(bare, from_ns=edges[0], to_ns=edges[1])
-    known = measures.points_inside(phase, asked.observations, operation, edges)
-    each = values(asked, edges, known)
+    known = measures.points_inside(phase, figure.observations, operation, edges)
+    each = values(figure, edges, known)
     if len(each) < LEAST_VALUES or fmean(each) <= 0:
         return replace(bare, unknown=UnknownReason.FEW_POINTS, points=known)
-    return tested(bare, Values(edges=edges, each=each), asked.matters)
+    return tested(bare, Values(edges=edges, each=each), figure.matters)
 
 
 def rounds(phase: Phase) -> Rounds | None:
@@ -144,16 +151,16 @@ def rounds(phase: Phase) -> Rounds | None:
     return None if state is None else Rounds(number=state.rounds, each_ns=state.round_ns, alike=state.reached)
 
 
-def values(asked: Asked, edges: tuple[int, int], known: int) -> Sequence[float]:
+def values(figure: Figure, edges: tuple[int, int], known: int) -> Sequence[float]:
     """The figure in as many equal parts as are known; none where too little is."""
-    if asked.kind is CourseKind.RATE:
+    if figure.kind is CourseKind.RATE:
         parts = min(PARTS[0], known)
         seconds = (edges[1] - edges[0]) / 1e9 / max(1, parts)
-        return [done / seconds for done in asked.amounts(RATES[asked.measure.figure], edges, parts)] if parts else ()
+        return [done / seconds for done in figure.amounts(measures.AMOUNTS[figure.measure.figure], edges, parts)] if parts else ()
     for parts in (min(known, most) for most in PARTS):
-        counts = asked.amounts("count", edges, parts) if parts >= LEAST_VALUES else (0.0,)
+        counts = figure.amounts("count", edges, parts) if parts >= LEAST_VALUES else (0.0,)
         if all(counts):
-            return [busy / count for busy, count in zip(asked.amounts("busy_ns", edges, parts), counts, strict=True)]
+            return [busy / count for busy, count in zip(figure.amounts("busy_ns", edges, parts), counts, strict=True)]
     return ()
 
 
@@ -176,7 +183,7 @@ def tested(bare: Course, seen: Values, matters: float) -> Course:
         parts=len(seen.each),
         steady_from_ns=seen.at_ns(warm) if state is CourseState.STEADY else None,
         before=fmean(seen.each[:cut]) if cut else None,
-        memory_ns=round(batches.time * (seen.edges[1] - seen.edges[0]) / len(seen.each)),
+        correlation_time_ns=round(batches.time * (seen.edges[1] - seen.edges[0]) / len(seen.each)),
         changes=tuple(
             ChangePoint(at_ns=seen.at_ns(after.first), before=before.mean, after=after.mean)
             for before, after in pairwise(stretches)

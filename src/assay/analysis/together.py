@@ -8,13 +8,14 @@ spreads. Which of the two does not depend on who is ahead. No adjusted p-value i
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.records import Adjustment, Change, Comparison, Conclusion, Factor, Summary
 from assay.statistics.contrast import Contrast
-from assay.statistics.multiple_comparisons import alike, dunnett, holm
-from assay.statistics.paired_power import LEVEL
+from assay.statistics.significance import LEVEL, POWER, alike, dunnett, holm, noncentrality
 
 LEAST_CANDIDATES = 2
 Key = tuple[int, int]
@@ -40,13 +41,12 @@ def corrected(found: Sequence[Tested]) -> tuple[Comparison, ...]:
     by_dunnett = bool(families) and all(map(fits, families))
     adjusted = of_families(families) if by_dunnett else of_all(tested)
     return tuple(
-        demoted(
-            replace(
-                one.comparison,
-                adjusted_p_value=adjusted.get(id(one)),
-                adjusted_by=Adjustment.DUNNETT if by_dunnett else Adjustment.HOLM,
-                tested=len(tested),
-            )
+        replace(
+            one.comparison,
+            conclusion=demoted(one.comparison.conclusion, adjusted.get(id(one))),
+            adjusted_p_value=adjusted.get(id(one)),
+            adjusted_by=Adjustment.DUNNETT if by_dunnett else Adjustment.HOLM,
+            tested=len(tested),
         )
         for one in found
     )
@@ -92,10 +92,32 @@ def of_all(tested: Sequence[Tested]) -> Mapping[int, float]:
     return dict(zip(map(id, tested), holm([one.comparison.p_value or 0.0 for one in tested]), strict=True))
 
 
-def demoted(comparison: Comparison) -> Comparison:
-    """A comparison that does not claim a difference its adjusted p-value does not support."""
+def demoted(conclusion: Conclusion, adjusted: float | None) -> Conclusion:
+    """What is left of a conclusion: no difference is claimed that its adjusted p-value does not support."""
     less = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
-    p = comparison.adjusted_p_value
-    if p is None or p <= LEVEL or comparison.conclusion not in less:
+    return conclusion if adjusted is None or adjusted <= LEVEL else less.get(conclusion, conclusion)
+
+
+def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Comparison:
+    """The comparison with the effect it could detect and the one it could prove to matter (80 % power).
+
+    Among several that are tested a difference is detected by the strictest of Holm's levels, where no other one differs.
+    """
+    if comparison.ratio is None or comparison.ratio.low is None:
         return comparison
-    return replace(comparison, conclusion=less[comparison.conclusion])
+    widest = max(contrasts, key=lambda found: found.standard_error)
+    freedom = max(1, round(widest.degrees))
+    alone, among = (
+        shown_in_errors(freedom, level) * widest.standard_error for level in (LEVEL, LEVEL / max(1, comparison.tested or 1))
+    )
+    return replace(
+        comparison,
+        detectable_share=math.expm1(among),
+        provable_share=math.expm1(max(among, math.log1p(comparison.matters_share) + alone)),
+    )
+
+
+@functools.cache
+def shown_in_errors(freedom: int, level: float) -> float:
+    """How many standard errors a difference must have to be shown at a level with 80 % power, by so many degrees of freedom."""
+    return noncentrality(freedom, level=level, power=POWER)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from assay import measures
 from assay.measures import percent, with_unit
-from assay.measures.levels import level, levels
+from assay.measures.text import level, levels
 from assay.records import (
     Claim,
     DesignKind,

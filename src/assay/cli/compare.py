@@ -14,8 +14,8 @@ from assay.laboratory.gate import Gate, status
 from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.prediction import demand_groups
-from assay.prediction.demand_groups import DemandGroup, groups
+from assay.prediction import wording
+from assay.prediction.demand import DemandGroup, groups
 from assay.prediction.wording import linear
 from assay.records import Results
 from assay.report.runs import arms
@@ -68,8 +68,7 @@ def answer_text(results: Results) -> str:
 def demand_text(found: Sequence[DemandGroup]) -> str:
     """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
     return "\n\n".join(
-        f"{title}\n{table(head, [Row(cells=row) for row in lines], width=10_000)}"
-        for title, head, lines in demand_groups.tables(found)
+        f"{title}\n{table(head, [Row(cells=row) for row in lines], width=10_000)}" for title, head, lines in wording.tables(found)
     )
 
 

@@ -168,7 +168,7 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
     if outlook.compare is None and experiment.design is None:
         return ["  compares    nothing: no factor to compare, so figures without ratios"]
     matters = human(experiment.matters_share, Unit.SHARE)
-    together = f" ({outlook.looked_at} tests, Holm-adjusted)" if outlook.looked_at > 1 else ""
+    together = f" ({outlook.family_size} tests, Holm-adjusted)" if outlook.family_size > 1 else ""
     contrasts = (
         f"{outlook.contrasts} contrast{'' if outlook.contrasts == 1 else 's'} per measure{together}, {outlook.design.value} arms"
     )

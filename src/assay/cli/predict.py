@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.cli.size import beside, finite
 from assay.errors import AssayError
 from assay.laboratory.results import current
-from assay.measures import levels
+from assay.measures.text import word
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.prediction import demand, wording
@@ -71,7 +71,7 @@ def capacity(of: tuple[Path, str | None], measure: str, where: Selection) -> Est
     except AssayError as error:
         return refusal(of[0], error)
     cells = [cell for cell in results.cells if cell.measure == measure]
-    typed = [{path: levels.word(results.experiment, path, level) for path, level in cell.levels.items()} for cell in cells]
+    typed = [{path: word(results.experiment, path, level) for path, level in cell.levels.items()} for cell in cells]
     found = [cell.estimate for cell, words in zip(cells, typed, strict=True) if matches_words(words, where)]
     known = [one for one in found if one is not None]
     if not known:

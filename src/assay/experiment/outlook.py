@@ -11,8 +11,8 @@ from assay import catalogue
 from assay.experiment import design
 from assay.experiment.plan import LEAST_PRECISE, History, combinations
 from assay.records import Change, DesignKind, Experiment, Plan, Precision, Value
-from assay.statistics import effect_weights, intervals, paired_power
-from assay.statistics.paired_power import LEVEL, POWER, Design, noncentrality
+from assay.statistics import effects, intervals, significance
+from assay.statistics.significance import LEVEL, POWER, Design, noncentrality
 
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
 """Where nothing is known of the spread, three cases are shown."""
@@ -48,7 +48,7 @@ class Outlook:
     """Candidates times conditions: how often each measure is compared; with a design the effects that it estimates."""
     design: Design
     effects: tuple[PlannedEffect, ...]
-    looked_at: int = 1
+    family_size: int = 1
     """Contrasts of all measures, which are held together: a difference must stand among them."""
 
 
@@ -69,7 +69,7 @@ def outlook(experiment: Experiment, plan: Plan, history: History | None = None) 
         contrasts=_contrasts(experiment),
         design=_design(experiment),
         effects=_effects(experiment, blocks, known),
-        looked_at=_family_size(experiment),
+        family_size=_family_size(experiment),
     )
 
 
@@ -147,8 +147,8 @@ def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float)
         among = alone = log_effect(experiment, blocks, cv)
     else:
         arms = _design(experiment)
-        among = paired_power.log_effect(blocks, cv, arms, level=LEVEL / _family_size(experiment))
-        alone = paired_power.log_effect(blocks, cv, arms)
+        among = significance.log_effect(blocks, cv, arms, level=LEVEL / _family_size(experiment))
+        alone = significance.log_effect(blocks, cv, arms)
     if among is None or alone is None:
         return PlannedEffect(measure=measure, cv_share=cv, detectable_share=None, provable_share=None, blocks=blocks)
     proved = math.expm1(max(among, math.log1p(experiment.matters_share) + alone))
@@ -164,12 +164,12 @@ def _precise(experiment: Experiment, cv: float) -> int:
     return max(LEAST_PRECISE, within + 1)
 
 
-def estimated(experiment: Experiment) -> tuple[effect_weights.Effect, ...]:
+def estimated(experiment: Experiment) -> tuple[effects.Effect, ...]:
     """Return the effects that the design of an experiment estimates; interactions only where they can be told."""
     rows = design.rows(experiment, design.varying(experiment.factors))
     if experiment.design is DesignKind.ONE_AT_A_TIME:
-        return effect_weights.alone(rows)
-    return effect_weights.crossed(rows, pairs=experiment.design is not DesignKind.SCREENING)
+        return effects.alone(rows)
+    return effects.crossed(rows, pairs=experiment.design is not DesignKind.SCREENING)
 
 
 def expected_freedom(combinations: int, blocks: int) -> float:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from assay.analysis import curves as analysis
-from assay.analysis.scaling.picture import pictured
+from assay import measures
+from assay.analysis.cells import Load
+from assay.analysis.scaling.bounds import pictured
+from assay.errors import AssayError
 from assay.notebook import read as notebook
-from assay.prediction.demand_groups import groups, tables
-from assay.records import Direction, Results, Run
+from assay.prediction.demand import groups
+from assay.prediction.wording import tables
+from assay.records import Direction, Judged, Outcome, Phase, Results, Run
 from assay.report import galleries
 from assay.report.charts.curves import Curve
 from assay.report.charts.figure import Table
@@ -22,11 +26,9 @@ def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
     remembers of them again.
     """
     scaled = pictured(results.experiment, results.runs, results.cells, load)
-    runs = {judged.id: judged.run for judged in results.runs}
     chosen = [judged for group in galleries.merged(galleries.groups(results)) for judged in group if _changes_names(judged.run)]
-    found = analysis.curves(sorted(chosen, key=lambda judged: judged.id), load)
     return Pictures(
-        curves=tuple(curve for one in found if (curve := _curve(runs[one.run], one))),
+        curves=curves(sorted(chosen, key=lambda judged: judged.id), load),
         tables=tuple((title, Table(head=head, rows=rows)) for title, head, rows in tables(groups(results, load))),
         scaled=scaled,
         command=f"assay run {folder / 'experiment.toml'}",
@@ -38,24 +40,40 @@ def _changes_names(run: Run) -> bool:
     return any(phase.measured and Direction.METADATA in phase.directions.values() for phase in run.phases)
 
 
-def _curve(run: Run, one: analysis.Curve) -> Curve | None:
-    """The curve over objects: the phase's first operation counts them, another one stands for as many as came between."""
-    phase = next((phase for phase in run.phases if phase.workload == one.workload and one.operation in phase.operations), None)
-    if phase is None or phase.directions.get(one.operation) is not Direction.METADATA:
-        return None
+def curves(runs: Sequence[Judged], load: Load) -> tuple[Curve, ...]:
+    """Return the curves of every operation on metadata of every finished run that kept checkpoints; damaged evidence has none."""
+    found = []
+    for judged in runs:
+        if judged.run.outcome is not Outcome.FINISHED:
+            continue
+        try:
+            observations = load(judged.id)
+        except AssayError:
+            continue
+        for phase in judged.run.phases:
+            for operation in phase.operations if phase.measured else ():
+                points = measures.curve(phase, observations, operation)
+                if len(points) > 1 and phase.directions.get(operation) is Direction.METADATA:
+                    found.append(_curve((judged.id, phase, operation), points))
+    return tuple(found)
+
+
+def _curve(what: tuple[str, Phase, str], points: Sequence[measures.CurvePoint]) -> Curve:
+    """Return the curve over objects: the phase's first operation counts them, another one is done so many times for each."""
+    run, phase, operation = what
     counts = {
         name: sum(total.count for client in phase.clients for total in client.operations if total.operation == name)
-        for name in (phase.operations[0], one.operation)
+        for name in (phase.operations[0], operation)
     }
-    objects = counts[phase.operations[0]] / (counts[one.operation] or 1)
+    objects = counts[phase.operations[0]] / (counts[operation] or 1)
     return Curve(
-        run=one.run,
-        workload=one.workload,
-        operation=one.operation,
-        objects=tuple(done * objects for done in one.objects),
-        time_per_operation_ns=one.time_per_operation_ns,
-        active_clients=one.active_clients,
-        clients=one.clients,
+        run=run,
+        workload=phase.workload,
+        operation=operation,
+        objects=tuple(point.objects * objects for point in points),
+        time_per_operation_ns=tuple(point.ns_per_operation for point in points),
+        active_clients=tuple(point.active for point in points),
+        clients=max(point.clients for point in points),
     )
 
 

@@ -55,7 +55,7 @@ def answered(bare: Results, load: notebook.Load) -> Results:
     """The results with everything that follows from judged runs."""
     experiment, plan, runs = bare.experiment, bare.plan, bare.runs
     table = cells.cells(experiment, plan, runs, load)
-    comparisons = efficiency.scaled(experiment, compare.comparisons(experiment, plan, table, runs), runs, load)
+    comparisons = efficiency.scaled(experiment, compare.comparisons(experiment, table, runs), runs, load)
     verdicts = judge.judge_comparisons(experiment, plan, runs, comparisons, load)
     return replace(
         bare,

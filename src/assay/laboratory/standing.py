@@ -65,7 +65,7 @@ def half_width(kept: Results, sitting: int, runs: Sequence[Judged], load: notebo
     experiment, plan = kept.experiment, kept.plan
     table = cells.cells(experiment, replace(plan, trials=tuple(t for t in plan.trials if t.sitting == sitting)), runs, load)
     apart = [factor.path for factor in experiment.factors if factor.change is Change.MANUAL] == [experiment.compare]
-    found: tuple[Comparison, ...] = () if apart else compare.comparisons(experiment, plan, table, runs)
+    found: tuple[Comparison, ...] = () if apart else compare.comparisons(experiment, table, runs)
     estimates = [one.ratio for one in found] if found else [cell.estimate for cell in table]
     known = [
         (estimate.high - estimate.low) / 2 / estimate.value

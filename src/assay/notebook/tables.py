@@ -209,7 +209,7 @@ def course_rows(results: Results) -> Iterator[Row]:
             *mean, batches = interval(one.mean)
             yield (
                 *(judged.id, one.measure, one.kind.value, one.state.value, one.from_ns, one.to_ns, one.clients, one.parts),
-                *(one.steady_from_ns, one.before, *mean, one.unit, batches, one.memory_ns, one.drift_share),
+                *(one.steady_from_ns, one.before, *mean, one.unit, batches, one.correlation_time_ns, one.drift_share),
                 *(to_text(one.changes), one.unknown.value if one.unknown else None),
             )
 

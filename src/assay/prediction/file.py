@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
+from assay import toml_document
 from assay.errors import UsageError
 from assay.prediction import values as values_of
 from assay.prediction.platform import Capacities, Lookup, capacities, platform, table
@@ -27,10 +28,10 @@ Line = tuple[int, tuple[str, ...]]
 SEPARATORS = ",;\t"
 
 
-def production(document: Document, told: object, text_of: Texts) -> Production:
+def production(document: Document, value: object, text_of: Texts) -> Production:
     """Return what is done now."""
-    values = values_of.table(document, PRODUCTION, told, PRODUCTION_KEYS, PRODUCTION_EXPECTED)
-    if isinstance(told, dict) and ("operations" in values) == ("used" in values):
+    values = toml_document.table(document, PRODUCTION, value, PRODUCTION_KEYS, PRODUCTION_EXPECTED)
+    if isinstance(value, dict) and ("operations" in values) == ("used" in values):
         found = "both operations and used" if "used" in values else "neither operations nor used"
         document.wrong(PRODUCTION, found, 'one of them: operations = { read = "900 /s" }, or used = "8 % to 12 %"', Point.KEY)
     counted = "used" in values or "cpus" in values
@@ -47,26 +48,26 @@ def production(document: Document, told: object, text_of: Texts) -> Production:
 
 def busiest(document: Document, values: Mapping[str, object], operations: Rates, by_default: int | None) -> int | None:
     """Return how many of the hours count, those in which most is used; None where all do."""
-    told = values.get("busiest", by_default)
-    if told is None:
+    value = values.get("busiest", by_default)
+    if value is None:
         return None
     there = max((len(rates) for rates in operations.values()), default=0)
-    if not isinstance(told, int) or isinstance(told, bool) or not 1 <= told <= max(1, there):
-        document.wrong((*PRODUCTION, "busiest"), shown(told), f"how many of the {there} hours count: busiest = 1")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= max(1, there):
+        document.wrong((*PRODUCTION, "busiest"), shown(value), f"how many of the {there} hours count: busiest = 1")
         return None
-    return told
+    return value
 
 
-def done(document: Document, told: object, text_of: Texts) -> tuple[tuple[str, ...], Rates]:
+def done(document: Document, value: object, text_of: Texts) -> tuple[tuple[str, ...], Rates]:
     """Return the names of the hours where they have some, and operations/s of each hour by operation."""
     path = (*PRODUCTION, "operations")
-    if not isinstance(told, str):
-        return (), values_of.rates(document, path, told)
-    text = text_of(told)
+    if not isinstance(value, str):
+        return (), values_of.rates(document, path, value)
+    text = text_of(value)
     if isinstance(text, Refusal):
         document.wrong(path, text.found, text.expected)
         return (), {}
-    return of_table(document, path, told, tuple(lines(text)))
+    return of_table(document, path, value, tuple(lines(text)))
 
 
 def lines(text: str) -> Iterator[Line]:
@@ -136,7 +137,7 @@ def read(path: FilePath, laboratory: Laboratory) -> Question:
 def parse(text: str, file: str, laboratory: Laboratory) -> Question:
     """Return the question of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
-    values = values_of.known(document, (), document.values, TOP)
+    values = toml_document.known(document, (), document.values, TOP)
     done = production(document, values.get("production"), laboratory.texts)
     tables = {name: table(document, (name,), values[name], laboratory.samples) for name in ("new", "old") if name in values}
     new, old = tables.get("new"), tables.get("old")
@@ -144,8 +145,8 @@ def parse(text: str, file: str, laboratory: Laboratory) -> Question:
     machine = values.get("machine")
     speed = machine.get("speed", 1.0) if isinstance(machine, dict) else 1.0
     question = Question(
-        title=values_of.text(document, ("title",), values, "A load on another platform"),
-        question=values_of.text(document, ("question",), values, ""),
+        title=toml_document.text(document, ("title",), values, "A load on another platform"),
+        question=toml_document.text(document, ("question",), values, ""),
         production=done,
         old=None if old is None else platform(document, old, old.cpus),
         multiplier=values_of.bounds(document, ("multiplier",), values["multiplier"]) if "multiplier" in values else None,
@@ -164,8 +165,8 @@ def fits_together(document: Document, values: Mapping[str, object], done: Produc
         document.wrong(("production", "operations"), "operations without [new]", "[new], a notebook with their demands")
     if done.operations and "multiplier" in values:
         document.wrong(("multiplier",), "a multiplier beside operations", "none: operations have demands of their own")
-    told = values.get("production")
-    if isinstance(told, dict) and "used" in told and "operations" not in told:
+    value = values.get("production")
+    if isinstance(value, dict) and "used" in value and "operations" not in value:
         of_a_share(document, values)
     elif done.operations and done.mix is not None:
         document.wrong(("production", "mix"), "a mix beside operations", "none: operations have rates of their own", Point.KEY)

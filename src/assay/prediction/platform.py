@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay import links
+from assay import links, toml_document
 from assay.analysis.resources import PROCESSORS, RESOURCES, Resource
 from assay.prediction import values as values_of
 from assay.prediction.demand import Demand, Sample, demand
@@ -36,9 +36,9 @@ class PlatformTable:
     """Where it is told that nothing is known of a resource."""
 
 
-def table(document: Document, path: Path, told: object, lookup: Lookup) -> PlatformTable | None:
+def table(document: Document, path: Path, value: object, lookup: Lookup) -> PlatformTable | None:
     """Return the trials of one table; None where there are none, which was noted."""
-    values = values_of.table(document, path, told, PLATFORM, 'a table with notebook = "lab"')
+    values = toml_document.table(document, path, value, PLATFORM, 'a table with notebook = "lab"')
     selections = [values_of.selection(document, (*path, key), values.get(key, {})) for key in ("where", "fit", "holdout")]
     called = values_of.names(document, (*path, "called"), values.get("called", {}))
     cpus = values.get("resource", PROCESSORS[0])
@@ -109,10 +109,10 @@ def kinds(every: Sequence[Sample], selection: Selection) -> str:
     """Return what could have been selected, in words."""
     there = {name: dict.fromkeys(one.word(name) for one in every if name in one.levels) for name in selection}
     names = dict.fromkeys(name for one in every for name in one.levels)
-    told = (
+    texts = (
         f"{name} {one_of(levels)}" if levels else f"{one_of(names, name)}; nothing has a {name}" for name, levels in there.items()
     )
-    return "; ".join(told)
+    return "; ".join(texts)
 
 
 def platform(document: Document, table: PlatformTable, resource: str | None) -> Platform | None:
@@ -164,10 +164,10 @@ Capacities = Callable[[str, str | None, str, values_of.Selection], Estimate | Re
 """(notebook, experiment, measure, where) -> what was measured, or why there is nothing."""
 
 
-def capacities(document: Document, told: object, new: PlatformTable | None, measured: Capacities) -> tuple[Capacity, ...]:
+def capacities(document: Document, value: object, new: PlatformTable | None, measured: Capacities) -> tuple[Capacity, ...]:
     """Return all that the table tells, CPUs first, with what operations use of each where that was measured."""
-    values = values_of.table(document, MACHINE, told, MACHINE_KEYS, MACHINE_EXPECTED)
-    if isinstance(told, dict) and not any(name in values for name in ("cpus", *OTHERS)):
+    values = toml_document.table(document, MACHINE, value, MACHINE_KEYS, MACHINE_EXPECTED)
+    if isinstance(value, dict) and not any(name in values for name in ("cpus", *OTHERS)):
         found = "no capacity"
         document.wrong(MACHINE, found, f"cpus = 4, or one of: {', '.join(OTHERS)}", Point.KEY)
     return tuple(each_capacity(document, values, new, measured))
@@ -212,36 +212,36 @@ def of_other(document: Document, new: PlatformTable, name: str) -> Platform | No
 
 def capacity(document: Document, path: Path, what: tuple[Resource, object], measured: Capacities) -> Capacity | None:
     """Return how much there is of one resource."""
-    resource, told = what
-    if isinstance(told, dict):
-        return of_measure(document, path, (resource, told), measured)
+    resource, value = what
+    if isinstance(value, dict):
+        return of_measure(document, path, (resource, value), measured)
     if resource.rate is None:
-        return devices(document, path, resource, told)
-    amount = in_rate(told, resource.rate)
+        return devices(document, path, resource, value)
+    amount = in_rate(value, resource.rate)
     if isinstance(amount, Refusal):
         document.wrong(path, amount.found, f"{amount.expected}, or a table with notebook and measure")
         return None
     return Capacity(
-        resource=resource.name, amount=(amount,) * 3, amount_text=amount_text(resource, amount, told), of=resource.said
+        resource=resource.name, amount=(amount,) * 3, amount_text=amount_text(resource, amount, value), of=resource.words
     )
 
 
-def devices(document: Document, path: Path, resource: Resource, told: object) -> Capacity | None:
+def devices(document: Document, path: Path, resource: Resource, value: object) -> Capacity | None:
     """Devices that share the load, each of which does one thing at a time."""
-    if not isinstance(told, int) or isinstance(told, bool) or told < 1:
-        document.wrong(path, shown(told), f"how many devices share the load: {resource.name} = 1")
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        document.wrong(path, shown(value), f"how many devices share the load: {resource.name} = 1")
         return None
-    text = "the device's time" if told == 1 else f"the time of {told} devices"
-    return Capacity(resource=resource.name, amount=(float(told),) * 3, amount_text=text, servers=told)
+    text = "the device's time" if value == 1 else f"the time of {value} devices"
+    return Capacity(resource=resource.name, amount=(float(value),) * 3, amount_text=text, servers=value)
 
 
-def in_rate(told: object, unit: Unit) -> float | Refusal:
+def in_rate(value: object, unit: Unit) -> float | Refusal:
     """`50 MB/s`, `5 kIOPS`, or the name of a link."""
-    if not isinstance(told, str):
-        return Refusal(found=shown(told), expected=f"a text such as {'50 MB/s' if unit is Unit.BYTES_PER_S else '5 kIOPS'!r}")
-    found: float | Refusal = links.capacity(told) if unit is Unit.BYTES_PER_S else attempt(told, unit)
+    if not isinstance(value, str):
+        return Refusal(found=shown(value), expected=f"a text such as {'50 MB/s' if unit is Unit.BYTES_PER_S else '5 kIOPS'!r}")
+    found: float | Refusal = links.capacity(value) if unit is Unit.BYTES_PER_S else attempt(value, unit)
     if isinstance(found, float | int) and found <= 0:
-        return Refusal(found=repr(told), expected="more than 0")
+        return Refusal(found=repr(value), expected="more than 0")
     return found
 
 
@@ -249,7 +249,7 @@ def of_measure(
     document: Document, path: Path, what: tuple[Resource, Mapping[str, object]], measured: Capacities
 ) -> Capacity | None:
     """Return what a measure in a notebook says that there is."""
-    resource, values = what[0], values_of.known(document, path, what[1], MEASURED)
+    resource, values = what[0], toml_document.known(document, path, what[1], MEASURED)
     notebook, measure, experiment = (values.get(key) for key in ("notebook", "measure", "experiment"))
     where = values_of.selection(document, (*path, "where"), values.get("where", {}))
     if not isinstance(notebook, str) or not isinstance(measure, str) or not isinstance(experiment, str | None):
@@ -264,12 +264,12 @@ def of_measure(
         document.wrong(path, f"{measure}, which is {unit}", f"a measure in {resource.rate or 'no unit'} above 0")
         return None
     low, high = (found.value if end is None or end <= 0 else end for end in (found.low, found.high))
-    text, of = amount_text(resource, found.value, None), f"{resource.said} ({measure} of {notebook})"
+    text, of = amount_text(resource, found.value, None), f"{resource.words} ({measure} of {notebook})"
     return Capacity(resource=resource.name, amount=(low, found.value, high), amount_text=text, of=of)
 
 
-def amount_text(resource: Resource, amount: float, told: object) -> str:
+def amount_text(resource: Resource, amount: float, value: object) -> str:
     """`50 MB/s`, `118 MB/s (1GbE)` where the file names a link."""
     assert resource.rate is not None
-    link = f" ({told})" if isinstance(told, str) and links.find(told) is not None else ""
+    link = f" ({value})" if isinstance(value, str) and links.find(value) is not None else ""
     return f"{human(amount, resource.rate)}{link}"

@@ -45,7 +45,7 @@ def beyond(uses: Iterable[tuple[Capacity, float]]) -> Iterator[str]:
     for capacity, share in uses:
         platform, used = capacity.platform, share * capacity.amount[1]
         if platform is not None and used > BEYOND * platform.most_used > 0:
-            found[RESOURCES[capacity.resource].said] = used / platform.most_used
+            found[RESOURCES[capacity.resource].words] = used / platform.most_used
     if found:
         ends = (min(found.values()), max(found.values()))
         times = " to ".join(dict.fromkeys(digits(end, 2, trimmed=True) for end in ends))
@@ -60,7 +60,7 @@ def of_platforms(name: str, platforms: Sequence[Platform]) -> Iterator[str]:
     found: dict[str, list[str]] = {}
     for platform in platforms:
         for text in of_platform(platform):
-            found.setdefault(text, []).append(RESOURCES[platform.demand.resource].said)
+            found.setdefault(text, []).append(RESOURCES[platform.demand.resource].words)
     for text, of in found.items():
         which = "" if len(of) == len(platforms) else f" ({'; '.join(of)})"
         yield f"[{name}]{which}: {text}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from assay.toml_document import Document, Path, Point, one_of, shown
+from assay.toml_document import Document, Path, Point, shown
 from assay.units import Refusal, Unit, attempt
 
 Selection = Mapping[str, tuple[str, ...]]
@@ -17,75 +17,50 @@ _RANGE = re.compile(r"\s*(?P<low>[\d.]+)\s*%?\s*(?:to|-|–)\s*(?P<high>[\d.]+\s
 """`8 % to 12 %`, `8-12 %`."""
 
 
-def table(document: Document, path: Path, told: object, keys: tuple[str, ...], expected: str) -> Mapping[str, object]:
-    """Return a table with these keys; empty where it is none."""
-    if not isinstance(told, dict):
-        document.wrong(path, shown(told) if told is not None else "nothing", expected)
-        return {}
-    return known(document, path, told, keys)
-
-
-def known(document: Document, path: Path, values: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str, object]:
-    """Return the values; keys that there are not are noted."""
-    for key in values:
-        if key not in keys:
-            document.wrong((*path, key), f"unknown key {key!r}", one_of(keys, key), Point.KEY)
-    return values
-
-
-def text(document: Document, path: Path, values: Mapping[str, object], default: str) -> str:
-    """Return a text at the end of the path."""
-    told = values.get(str(path[-1]), default)
-    if not isinstance(told, str):
-        document.wrong(path, shown(told), "a text")
-        return default
-    return told.strip()
-
-
 def count(document: Document, path: Path, values: Mapping[str, object]) -> int:
     """Return how many CPUs, at least 1."""
-    told = values.get(str(path[-1]))
-    if not isinstance(told, int) or isinstance(told, bool) or told < 1:
-        document.wrong(path, shown(told) if told is not None else f"no {path[-1]}", "a whole number from 1: cpus = 4")
+    value = values.get(str(path[-1]))
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        document.wrong(path, shown(value) if value is not None else f"no {path[-1]}", "a whole number from 1: cpus = 4")
         return 1
-    return told
+    return value
 
 
-def positive(document: Document, path: Path, told: object) -> float:
+def positive(document: Document, path: Path, value: object) -> float:
     """Return a number above 0."""
-    if isinstance(told, bool) or not isinstance(told, int | float) or not 0 < told < float("inf"):
-        document.wrong(path, shown(told), "a number above 0")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        document.wrong(path, shown(value), "a number above 0")
         return 1.0
-    return float(told)
+    return float(value)
 
 
-def bounds(document: Document, path: Path, told: object) -> tuple[float, float] | None:
+def bounds(document: Document, path: Path, value: object) -> tuple[float, float] | None:
     """Return a number, or a range of two."""
-    ends = told if isinstance(told, list) else [told, told]
+    ends = value if isinstance(value, list) else [value, value]
     numbers = [float(end) for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
     if len(ends) != 2 or len(numbers) != 2 or not 0 < numbers[0] <= numbers[1] < float("inf"):
-        document.wrong(path, shown(told), "a number above 0, or a range such as [6.5, 7.5]")
+        document.wrong(path, shown(value), "a number above 0, or a range such as [6.5, 7.5]")
         return None
     return numbers[0], numbers[1]
 
 
-def shares(document: Document, path: Path, told: object) -> tuple[float, float] | None:
+def shares(document: Document, path: Path, value: object) -> tuple[float, float] | None:
     """`8 % to 12 %`, or one share."""
-    match = _RANGE.fullmatch(told) if isinstance(told, str) else None
-    ends = (f"{match['low']} %", match["high"]) if match else (told, told)
+    match = _RANGE.fullmatch(value) if isinstance(value, str) else None
+    ends = (f"{match['low']} %", match["high"]) if match else (value, value)
     low, high = (attempt(end, Unit.SHARE) if isinstance(end, str) else None for end in ends)
     if not isinstance(low, float) or not isinstance(high, float) or not 0 < low <= high <= 1:
-        document.wrong(path, shown(told), 'a share of all CPUs up to 100 %: "8 % to 12 %" or "10 %"')
+        document.wrong(path, shown(value), 'a share of all CPUs up to 100 %: "8 % to 12 %" or "10 %"')
         return None
     return low, high
 
 
-def rates(document: Document, path: Path, told: object) -> Mapping[str, tuple[float, ...]]:
+def rates(document: Document, path: Path, value: object) -> Mapping[str, tuple[float, ...]]:
     """Operation -> operations/s, one for each busy hour."""
-    if not isinstance(told, dict) or not told:
-        document.wrong(path, shown(told), 'a table of operations, such as { read = "900 /s" }')
+    if not isinstance(value, dict) or not value:
+        document.wrong(path, shown(value), 'a table of operations, such as { read = "900 /s" }')
         return {}
-    found = {name: _hours(document, (*path, name), one) for name, one in told.items()}
+    found = {name: _hours(document, (*path, name), one) for name, one in value.items()}
     hours = sorted({len(one) for one in found.values()} - {1})
     if len(hours) > 1:
         counts = " and ".join(str(one) for one in hours)
@@ -93,56 +68,58 @@ def rates(document: Document, path: Path, told: object) -> Mapping[str, tuple[fl
     return found
 
 
-def _hours(document: Document, path: Path, told: object) -> tuple[float, ...]:
-    if isinstance(told, list) and told:
-        return tuple(_rate(document, (*path, place), one) for place, one in enumerate(told))
-    return (_rate(document, path, told),)
+def _hours(document: Document, path: Path, value: object) -> tuple[float, ...]:
+    if isinstance(value, list) and value:
+        return tuple(_rate(document, (*path, place), one) for place, one in enumerate(value))
+    return (_rate(document, path, value),)
 
 
-def _rate(document: Document, path: Path, told: object) -> float:
-    found = attempt(told, Unit.PER_S) if isinstance(told, str) else Refusal(found=shown(told), expected='a rate such as "900 /s"')
+def _rate(document: Document, path: Path, value: object) -> float:
+    found = (
+        attempt(value, Unit.PER_S) if isinstance(value, str) else Refusal(found=shown(value), expected='a rate such as "900 /s"')
+    )
     if isinstance(found, Refusal):
         document.wrong(path, found.found, found.expected)
         return 0.0
     return float(found)
 
 
-def mix(document: Document, path: Path, told: object) -> Mapping[str, float] | None:
+def mix(document: Document, path: Path, value: object) -> Mapping[str, float] | None:
     """Operation -> share of all; they make up all of it."""
-    if not isinstance(told, dict) or not told:
-        document.wrong(path, shown(told), 'shares of operations, such as { read = "70 %", write = "30 %" }')
+    if not isinstance(value, dict) or not value:
+        document.wrong(path, shown(value), 'shares of operations, such as { read = "70 %", write = "30 %" }')
         return None
-    found = {name: attempt(one, Unit.SHARE) if isinstance(one, str) else None for name, one in told.items()}
+    found = {name: attempt(one, Unit.SHARE) if isinstance(one, str) else None for name, one in value.items()}
     known = {name: one for name, one in found.items() if isinstance(one, float) and 0 <= one <= 1}
-    for name in told:
+    for name in value:
         if name not in known:
-            document.wrong((*path, name), shown(told[name]), 'a share such as "70 %"')
+            document.wrong((*path, name), shown(value[name]), 'a share such as "70 %"')
     total = sum(known.values())
-    if len(known) == len(told) and abs(total - 1) > WHOLE:
+    if len(known) == len(value) and abs(total - 1) > WHOLE:
         document.wrong(path, f"shares of {total * 100:.4g} % together", "100 % together", Point.KEY)
     return known
 
 
-def selection(document: Document, path: Path, told: object) -> Selection:
+def selection(document: Document, path: Path, value: object) -> Selection:
     """Return what selects trials; levels are told as everywhere, so their texts are compared."""
-    if not isinstance(told, dict):
-        document.wrong(path, shown(told), SELECTION)
+    if not isinstance(value, dict):
+        document.wrong(path, shown(value), SELECTION)
         return {}
-    flat = dict(_flattened((), told))
+    flat = dict(_flattened((), value))
     return {name: tuple(str(one) for one in (level if isinstance(level, list) else [level])) for name, level in flat.items()}
 
 
-def _flattened(before: tuple[str, ...], told: Mapping[str, object]) -> list[tuple[str, object]]:
+def _flattened(before: tuple[str, ...], value: Mapping[str, object]) -> list[tuple[str, object]]:
     """`mix.read_share = ...` is a table in a table: the path of a factor again."""
     found: list[tuple[str, object]] = []
-    for key, value in told.items():
-        found += _flattened((*before, key), value) if isinstance(value, dict) else [(".".join((*before, key)), value)]
+    for key, one in value.items():
+        found += _flattened((*before, key), one) if isinstance(one, dict) else [(".".join((*before, key)), one)]
     return found
 
 
-def names(document: Document, path: Path, told: object) -> Mapping[str, str]:
+def names(document: Document, path: Path, value: object) -> Mapping[str, str]:
     """Operation -> what it is called in the others."""
-    if not isinstance(told, dict) or not all(isinstance(one, str) for one in told.values()):
-        document.wrong(path, shown(told), 'a table of names, such as { read = "random_read" }')
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        document.wrong(path, shown(value), 'a table of names, such as { read = "random_read" }')
         return {}
-    return {name: str(one) for name, one in told.items()}
+    return {name: str(one) for name, one in value.items()}

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assay.analysis.resources import RESOURCES
-from assay.prediction.demand import Demand
+from assay.prediction.demand import Demand, DemandGroup
 from assay.prediction.predict import BUSY, Prediction, ResourceUse
 from assay.prediction.question import Holdout, Platform, Range
 from assay.records import Estimate
+from assay.statistics.queueing import Demands
 from assay.units import Unit, counted, digits, human
 
 USE_HEAD = ("resource", "capacity", "used", "90 % interval", "times the service time", "machines")
 DEMAND_HEAD = ("platform", "resource", "operation", "one uses", "90 % interval", "times the old")
 HOLDOUT_HEAD = ("platform", "resource", "held-out mix", "predicted", "90 % interval", "observed", "within")
 
+ARM_HEAD = ("arm", "resource", "operation", "each uses", "90 % interval", "a sum of operations?")
+BOUND_HEAD = ("mix", "measured", "no more than", "90 % interval", "because of")
+
 NEXT_TO_NOTHING = 0.0005
 """Fewer bytes or requests an operation are none: what is left of a fit."""
+NOT_THESE = 0.5
+"""A mix that is off by more than this share says that what is used has little to do with these operations."""
 EXACT = 0.0001
 """A sum of operations that is off by less than this share is told without the figure."""
 
@@ -110,7 +116,7 @@ def _of_use(use: ResourceUse) -> tuple[str, ...]:
     likely, most = ("-" if count is None else str(count) for count in use.servers)
     machines = likely if likely == most else f"{likely} to {most}"
     return (
-        RESOURCES[use.capacity.resource].said,
+        RESOURCES[use.capacity.resource].words,
         use.capacity.amount_text,
         middle,
         f"{low} to {high}",
@@ -125,7 +131,7 @@ def demand_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
 
 
 def _of_platform(name: str, platform: Platform, found: Prediction) -> Iterator[tuple[str, ...]]:
-    resource = RESOURCES[platform.demand.resource].said
+    resource = RESOURCES[platform.demand.resource].words
     against = found.multipliers if name == "new" and platform is found.question.new else {}
     for operation, estimate in platform.demand.estimates.items():
         times = against.get(operation)
@@ -145,7 +151,7 @@ def holdout_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
 
 def _held(platform: Platform, one: Holdout) -> tuple[str, ...]:
     low, middle, high, observed = (in_rate(value, platform.demand.unit) for value in (*one.predicted, one.observed))
-    resource = RESOURCES[platform.demand.resource].said
+    resource = RESOURCES[platform.demand.resource].words
     return (resource, one.mix, middle, f"{low} to {high}", observed, "yes" if one.is_covered else "NO")
 
 
@@ -193,3 +199,44 @@ def linear(one: Demand) -> str:
         return f"not checked{idle}"
     off = f"{digits(one.found.misfit * 100, 2, trimmed=True)} % off" if one.found.misfit >= EXACT else "less than 0.01 % off"
     return f"{'yes' if one.found.is_linear else 'NO'}, {off}{idle}"
+
+
+# ---------------------------------------------------------------------------------------- demands by arm
+
+
+def arm_rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
+    """Return what one operation of each kind uses of each resource."""
+    return tuple(row for group in found for one in group.demands for row in _of_demand(group, one))
+
+
+def _of_demand(group: DemandGroup, one: Demand) -> Iterator[tuple[str, ...]]:
+    resource = RESOURCES[one.resource].words
+    if not isinstance(one.found, Demands) or (one.found.misfit or 0.0) > NOT_THESE:
+        yield (group.name, resource, ", ".join(one.operations), "-", "-", linear(one))
+        return
+    for name, estimate in one.estimates.items():
+        yield (group.name, resource, name, each(estimate), interval(estimate), linear(one))
+
+
+def bound_rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
+    """Return the rates that cannot be exceeded."""
+    return tuple(
+        (
+            bound.mix,
+            human(bound.measured, Unit.PER_S),
+            human(bound.at_most.value, Unit.PER_S),
+            f"{human(bound.at_most.low or 0.0, Unit.PER_S)} to {human(bound.at_most.high or 0.0, Unit.PER_S)}",
+            bound.because,
+        )
+        for group in found
+        for bound in group.bounds
+    )
+
+
+def tables(found: Sequence[DemandGroup]) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
+    """Title, head and rows of what there is to say; none where the experiment varies no mix."""
+    every = (
+        ("Resource use of one operation", ARM_HEAD, arm_rows(found)),
+        ("Rate limits by resource", BOUND_HEAD, bound_rows(found)),
+    )
+    return tuple(one for one in every if one[2])

@@ -92,7 +92,7 @@ class Course:
     """None where it was not steady."""
     before: float | None = None
     """The mean before that; None where it was steady from the beginning."""
-    memory_ns: int | None = None
+    correlation_time_ns: int | None = None
     """The correlation time: so long apart, values are worth an independent one each."""
     mean: Estimate | None = None
     """Of the steady part, with the interval of its batch means (n: batches); None where too few independent ones fit."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from assay.records import Comparison, Conclusion, Method
-from assay.statistics import intervals, median_interval, resampled
-from assay.statistics.paired_power import LEVEL
+from assay.statistics.contrast import LEAST_RUNS
+from assay.statistics.intervals import LEAST, LEAST_MEDIAN
+from assay.statistics.significance import LEVEL
 
 
 def differs(one: Comparison) -> bool:
@@ -35,5 +36,5 @@ def claims_difference(conclusion: Conclusion) -> bool:
 
 def least(method: Method) -> int:
     """Give the fewest pairs, or runs of an arm, that have an interval."""
-    medians = {Method.PAIRED_MEDIANS: median_interval.LEAST, Method.UNPAIRED_MEDIANS: resampled.LEAST}
-    return medians.get(method, intervals.LEAST)
+    medians = {Method.PAIRED_MEDIANS: LEAST_MEDIAN, Method.UNPAIRED_MEDIANS: LEAST_RUNS}
+    return medians.get(method, LEAST)

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from assay.catalogue import ComparisonCase
 from assay.frozen import dataclass
 from assay.records import Bound, Change, Conclusion, Method, Run, Trial, Value
-from assay.statistics.contrast import Contrast, four_way, interval
-from assay.statistics.ratio import paired_ratio, welch_ratio
+from assay.statistics.contrast import Contrast, four_way, interval, paired_ratio, welch_ratio
 
 Values = Mapping[int, float]
 """Trial -> value."""

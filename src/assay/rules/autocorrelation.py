@@ -21,7 +21,7 @@ from assay.catalogue import Case, ComparisonCase, Rule
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
-from assay.statistics.serial import Serial, serial
+from assay.statistics.autocorrelation import Serial, serial
 
 LEAST_DEGREES = 2.0
 """Of freedom, as three pairs have, the fewest for which Assay gives an interval."""

@@ -19,7 +19,7 @@ from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import Window
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
-from assay.statistics.segments import segments
+from assay.statistics.steadiness import segments
 from assay.units import Unit
 
 MOST_PARTS = 60

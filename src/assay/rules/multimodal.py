@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.measures.levels import level as level_text
+from assay.measures.text import level as level_text
 from assay.records import Bound, Finding, Scope, Severity, State, Value
 from assay.rulekit import pairs
 from assay.rulekit.findings import found

@@ -21,7 +21,7 @@ from assay.rulekit import contrasts as answers
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
 from assay.statistics.contrast import interval
-from assay.statistics.paired_power import LEVEL
+from assay.statistics.significance import LEVEL
 
 
 def applies(case: Case) -> str | None:

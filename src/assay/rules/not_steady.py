@@ -75,8 +75,8 @@ def check(case: Case) -> Finding:
     courses = tuple(courses_of(case, (window.from_ns, window.to_ns)))
     if not courses:
         return found(RULE, case, State.UNVERIFIED, "Too few points of the rate over time.")
-    worst = max(courses, key=lambda course: len(course.against) / course.found.asked)
-    if len(worst.against) >= min(case.thresholds["methods"], worst.found.asked):
+    worst = max(courses, key=lambda course: len(course.against) / course.found.tests)
+    if len(worst.against) >= min(case.thresholds["methods"], worst.found.tests):
         return unsteady(case, worst)
     return percentile_of_all(case) or found(
         RULE,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.measures.levels import level as level_text
+from assay.measures.text import level as level_text
 from assay.records import Bound, Finding, Observations, Run, Scope, Severity, State
 from assay.rulekit.findings import found
 

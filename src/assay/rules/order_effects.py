@@ -23,10 +23,9 @@ from assay.records import Bound, Change, Conclusion, Finding, Run, Scope, Severi
 from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 from assay.rulekit.pairs import NOTEBOOK
-from assay.statistics.contrast import Contrast, four_way
+from assay.statistics.contrast import Contrast, four_way, welch_ratio
 from assay.statistics.contrast import interval as limits
-from assay.statistics.ratio import welch_ratio
-from assay.statistics.trend import Trend, correlation, trend
+from assay.statistics.least_squares import Trend, correlation, trend
 
 ADVICE_OF_NOTEBOOKS = (
     "Measure both in one experiment, with what differs as one factor: its schedule mixes them. Where that cannot be, measure the "

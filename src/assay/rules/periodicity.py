@@ -16,7 +16,7 @@ from assay import measures
 from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
-from assay.statistics.cycles import LEAST, Cycle, cycle
+from assay.statistics.autocorrelation import LEAST_PERIODIC, Cycle, cycle
 from assay.units import Unit
 
 MOST_PARTS = 300
@@ -46,7 +46,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     values = course(case, (window.from_ns, window.to_ns)) if window is not None and window.seconds > 0 else ()
-    if window is None or len(values) < LEAST:
+    if window is None or len(values) < LEAST_PERIODIC:
         return found(RULE, case, State.UNVERIFIED, "Too few points over time for a period.")
     seen, limits = cycle(values), case.thresholds
     if seen is None or seen.correlation <= limits["correlation"] or seen.p_value >= limits["p"]:
@@ -71,7 +71,7 @@ def check(case: Case) -> Finding:
 def course(case: TrialCase, edges: tuple[int, int]) -> Sequence[float]:
     """The rate, or the mean latency, in equal parts of the window; none where too little is known between the edges."""
     parts = min(MOST_PARTS, measures.points_inside(case.phase, case.observations, case.measure.operation, edges))
-    if parts < LEAST:
+    if parts < LEAST_PERIODIC:
         return ()
     counts = amounts(case, METRICS.get(case.measure.figure, "count"), edges, parts)
     if not case.measure.figure.startswith("latency_"):

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.measures.levels import level as level_text
+from assay.measures.text import level as level_text
 from assay.records import Bound, Finding, Scope, Severity, State, Value
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
 from assay.statistics.contrast import interval
-from assay.statistics.two_way import TwoWay, two_way
+from assay.statistics.least_squares import TwoWay, two_way
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import re
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.measures.levels import level as level_text
+from assay.measures.text import level as level_text
 from assay.records import Finding, Scope, Severity, State, Value
 from assay.rulekit import pairs
 from assay.rulekit.findings import found, shortened

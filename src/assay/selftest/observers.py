@@ -178,8 +178,7 @@ def once(experiment: Experiment) -> Once:
 
 def compared(without: list[float], watched: list[float]) -> tuple[Estimate, Conclusion]:
     """The ratio of the paired rates with its 95 % interval, and whether it is shown to lie within the margin."""
-    from assay.statistics.contrast import four_way, interval
-    from assay.statistics.ratio import paired_ratio
+    from assay.statistics.contrast import four_way, interval, paired_ratio
 
     contrast = paired_ratio(without, watched)
     wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)

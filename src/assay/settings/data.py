@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.records import Direction
+from assay.settings.access import MIX, OPERATIONS
 from assay.settings.knobs import Values, choice, fraction, in_bytes, integer, messages, names, number, ratio, share, text
-from assay.settings.patterns import MIX, OPERATIONS
 
 BLOCK = 4096
 """Bytes of one labelled and verified unit."""

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from assay import units
 from assay.errors import InputErrors, Mistake
-from assay.settings import page
-from assay.settings.page import Page, Where
+from assay.toml_document import Document, known, load, required_quantity, required_text
+from assay.toml_document import Path as Where
 from assay.units import Unit
 
 SHIPPED = Path(__file__).parent.parent / "profiles"
@@ -139,12 +139,12 @@ def _none(name: str, found: str) -> InputErrors:
 
 def parse(text: str, file: str) -> Profile:
     """Parse a profile; `file` is the name in mistakes. Raises InputErrors with every mistake in it."""
-    sheet = page.load(text, file)
+    sheet = load(text, file)
     values = sheet.values
-    sheet.only((), values, KEYS)
-    title, source = (sheet.text((key,), values.get(key)) for key in ("title", "source"))
+    known(sheet, (), values, KEYS)
+    title, source = (required_text(sheet, (key,), values.get(key)) for key in ("title", "source"))
     read_share, random_share = (_share(sheet, (key,), values.get(key)) for key in ("read_share", "random_share"))
-    think = sheet.quantity(("think",), values["think"], Unit.NANOSECONDS) if "think" in values else 0
+    think = required_quantity(sheet, ("think",), values["think"], Unit.NANOSECONDS) if "think" in values else 0
     align = _sectors(sheet, ("align",), values["align"]) if "align" in values else None
     depth = _depth(sheet, values.get("depth", 1))
     if depth > 1 and think:
@@ -163,30 +163,30 @@ def parse(text: str, file: str) -> Profile:
     )
 
 
-def _share(sheet: Page, at: Where, value: object) -> float:
-    share = sheet.quantity(at, value, Unit.SHARE)
+def _share(sheet: Document, at: Where, value: object) -> float:
+    share = required_quantity(sheet, at, value, Unit.SHARE)
     if share is not None and share > 1:
         sheet.wrong(at, units.format(share, Unit.SHARE), "at most 100 %")
     return float(share or 0)
 
 
-def _sectors(sheet: Page, at: Where, value: object) -> int:
+def _sectors(sheet: Document, at: Where, value: object) -> int:
     """Return bytes in whole sectors; 0 after a mistake."""
-    size = sheet.quantity(at, value, Unit.BYTES)
+    size = required_quantity(sheet, at, value, Unit.BYTES)
     if size is not None and (size % SECTOR or not 0 < size <= MOST_BYTES):
         sheet.wrong(at, units.format(size, Unit.BYTES), f"a multiple of {SECTOR} B, at most 1 GiB")
         return 0
     return int(size or 0)
 
 
-def _depth(sheet: Page, value: object) -> int:
+def _depth(sheet: Document, value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_DEPTH:
         return value
     sheet.wrong(("depth",), repr(value), f"depth = a whole number from 1 to {MOST_DEPTH}")
     return 1
 
 
-def _requests(sheet: Page, rows: object) -> tuple[Request, ...]:
+def _requests(sheet: Document, rows: object) -> tuple[Request, ...]:
     """Return the rows of the table; note the mistakes in and between them."""
     at: Where = ("requests",)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
@@ -194,23 +194,23 @@ def _requests(sheet: Page, rows: object) -> tuple[Request, ...]:
         return ()
     if len(rows) > MOST_REQUESTS:
         sheet.wrong(at, f"{len(rows)} rows", f"at most {MOST_REQUESTS}")
-    known = len(sheet.mistakes)
+    before = len(sheet.mistakes)
     requests = tuple(_request(sheet, (*at, number), row) for number, row in enumerate(rows))
     for number, request in enumerate(requests):
         if request.bytes and any(request.bytes == other.bytes for other in requests[:number]):
             size = units.format(request.bytes, Unit.BYTES)
             sheet.wrong((*at, number, "bytes"), f"{size} a second time", "each size once")
     total = sum(request.weight for request in requests)
-    if len(sheet.mistakes) == known and total != WHOLE:
+    if len(sheet.mistakes) == before and total != WHOLE:
         sheet.wrong(at, f"shares that add to {total * 100 / WHOLE:.6g} %", "100 %")
     return requests
 
 
-def _request(sheet: Page, at: Where, row: Mapping[str, object]) -> Request:
-    sheet.only(at, row, ("bytes", "share"))
+def _request(sheet: Document, at: Where, row: Mapping[str, object]) -> Request:
+    known(sheet, at, row, ("bytes", "share"))
     size = _sectors(sheet, (*at, "bytes"), row.get("bytes"))
-    known = len(sheet.mistakes)
+    before = len(sheet.mistakes)
     weight = round(_share(sheet, (*at, "share"), row.get("share")) * WHOLE)
-    if len(sheet.mistakes) == known and not weight:
+    if len(sheet.mistakes) == before and not weight:
         sheet.wrong((*at, "share"), repr(row.get("share")), "at least 0.0001 %")
     return Request(bytes=size, weight=weight)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from assay.catalogue import Knob, KnobKind, Order, Unit
 from assay.records import EndpointKind
+from assay.settings.access import OPERATIONS
 from assay.settings.knobs import Values, choice, in_bytes, integer, messages, names, number, quantity, switch, text
-from assay.settings.patterns import OPERATIONS
 
 MIB = 1 << 20
 DEFAULT_SIZE = 64 * MIB

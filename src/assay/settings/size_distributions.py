@@ -19,8 +19,8 @@ from pathlib import Path
 
 from assay import units
 from assay.errors import InputErrors, Mistake
-from assay.settings import page
-from assay.settings.page import KEY, Page, Where
+from assay.toml_document import Document, Point, known, load, required_quantity, required_text
+from assay.toml_document import Path as Where
 from assay.units import Unit
 
 SHIPPED = Path(__file__).parent.parent / "size_distributions"
@@ -88,61 +88,61 @@ def read(name: str) -> SizeDistribution:
 
 def parse(text: str, file: str) -> SizeDistribution:
     """Parse a size distribution; `file` is the name in mistakes. Raises InputErrors with every mistake in it."""
-    read = page.load(text, file)
-    read.only((), read.values, ("title", "source", "sizes", "survey"))
-    title, source = (read.text((key,), read.values.get(key)) for key in ("title", "source"))
-    survey = read.values.get("survey", {})
+    sheet = load(text, file)
+    known(sheet, (), sheet.values, ("title", "source", "sizes", "survey"))
+    title, source = (required_text(sheet, (key,), sheet.values.get(key)) for key in ("title", "source"))
+    survey = sheet.values.get("survey", {})
     if not isinstance(survey, dict):
-        read.wrong(("survey",), repr(survey), "a table of facts")
-    sizes = bands(read, read.values.get("sizes"))
-    read.refuse_if_wrong()
+        sheet.wrong(("survey",), repr(survey), "a table of facts")
+    sizes = bands(sheet, sheet.values.get("sizes"))
+    sheet.refuse_if_wrong()
     return SizeDistribution(title=title, source=source, sizes=sizes, survey=survey if isinstance(survey, dict) else {})
 
 
-def bands(read: Page, rows: object) -> tuple[Band, ...]:
+def bands(sheet: Document, rows: object) -> tuple[Band, ...]:
     """Return the valid rows; note the mistakes in and between the others."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        read.wrong(("sizes",), "no sizes" if rows is None else repr(rows), "rows [[sizes]] with up_to, files and bytes")
+        sheet.wrong(("sizes",), "no sizes" if rows is None else repr(rows), "rows [[sizes]] with up_to, files and bytes")
         return ()
-    known = len(read.mistakes)
-    found = [band(read, row, ("sizes", number)) for number, row in enumerate(rows)]
+    before = len(sheet.mistakes)
+    found = [band(sheet, row, ("sizes", number)) for number, row in enumerate(rows)]
     lower = 0
     for number, one in enumerate(found):
         if one is not None:
-            check_edges(read, ("sizes", number), one, lower)
+            check_edges(sheet, ("sizes", number), one, lower)
             lower = lower if one.up_to is None else one.up_to
     for number, row in enumerate(rows[:-1]):
         if "up_to" not in row:
-            read.wrong(("sizes", number), "no up_to before the last row", "an up_to in every row but the last", KEY)
-    if len(read.mistakes) == known and not any(one and one.files for one in found):
-        read.wrong(("sizes",), "no files", "at least one row with files")
+            sheet.wrong(("sizes", number), "no up_to before the last row", "an up_to in every row but the last", Point.KEY)
+    if len(sheet.mistakes) == before and not any(one and one.files for one in found):
+        sheet.wrong(("sizes",), "no files", "at least one row with files")
     return tuple(one for one in found if one is not None)
 
 
-def band(read: Page, row: Mapping[str, object], at: Where) -> Band | None:
+def band(sheet: Document, row: Mapping[str, object], at: Where) -> Band | None:
     """Return one row; None if it has a mistake."""
-    known = len(read.mistakes)
-    read.only(at, row, ("up_to", "files", "bytes"))
-    files, size = (count(read, (*at, key), row.get(key)) for key in ("files", "bytes"))
-    up_to = read.quantity((*at, "up_to"), row["up_to"], Unit.BYTES) if "up_to" in row else None
-    return Band(files=files, bytes=size, up_to=None if up_to is None else int(up_to)) if len(read.mistakes) == known else None
+    before = len(sheet.mistakes)
+    known(sheet, at, row, ("up_to", "files", "bytes"))
+    files, size = (count(sheet, (*at, key), row.get(key)) for key in ("files", "bytes"))
+    up_to = required_quantity(sheet, (*at, "up_to"), row["up_to"], Unit.BYTES) if "up_to" in row else None
+    return Band(files=files, bytes=size, up_to=None if up_to is None else int(up_to)) if len(sheet.mistakes) == before else None
 
 
-def count(read: Page, at: Where, value: object) -> int:
+def count(sheet: Document, at: Where, value: object) -> int:
     """Return a required whole number; note a mistake and return 0 if it is missing or wrong."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= units.MOST:
         return value
-    read.wrong(at, f"no {at[-1]}" if value is None else repr(value), f"{at[-1]} = a whole number, at least 0")
+    sheet.wrong(at, f"no {at[-1]}" if value is None else repr(value), f"{at[-1]} = a whole number, at least 0")
     return 0
 
 
-def check_edges(read: Page, at: Where, one: Band, lower: int) -> None:
+def check_edges(sheet: Document, at: Where, one: Band, lower: int) -> None:
     """Note an edge that is not above the previous one, and files that do not fit into their band."""
     found = f"{one.bytes} bytes in {one.files} files"
     if one.up_to is not None and at[-1] and one.up_to <= lower:
         least = units.format(lower, Unit.BYTES)
-        read.wrong((*at, "up_to"), units.format(one.up_to, Unit.BYTES), f"more than {least}: ascending rows")
+        sheet.wrong((*at, "up_to"), units.format(one.up_to, Unit.BYTES), f"more than {least}: ascending rows")
     elif one.up_to is not None and one.bytes > one.files * one.up_to:
-        read.wrong((*at, "bytes"), found, f"at most {units.format(one.up_to, Unit.BYTES)} for each of them")
+        sheet.wrong((*at, "bytes"), found, f"at most {units.format(one.up_to, Unit.BYTES)} for each of them")
     elif one.bytes < one.files * lower:
-        read.wrong((*at, "bytes"), found, f"at least {units.format(lower, Unit.BYTES)} for each of them")
+        sheet.wrong((*at, "bytes"), found, f"at least {units.format(lower, Unit.BYTES)} for each of them")

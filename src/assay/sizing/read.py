@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 from assay.errors import UsageError
 from assay.sizing.chain import ChainLoad, ChainPart, Layout, MeasuredLimit, PartChain, Price, Speed, Upgrade, speed_of
 from assay.sizing.sized import LEAST_DISKS
-from assay.toml_document import Document, Path, Point, load, one_of, shown
+from assay.toml_document import Document, Path, Point, known, load, one_of, shown, table, text
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
 TOP = ("title", "question", "load", "part")
@@ -60,7 +60,7 @@ class Reader:
 
     def chain(self) -> PartChain:
         """Return the whole file."""
-        values = self._known((), self.document.values, TOP)
+        values = known(self.document, (), self.document.values, TOP)
         parts = values.get("part")
         if not isinstance(parts, list) or not parts:
             self.document.wrong(
@@ -71,16 +71,16 @@ class Reader:
         self._distinct(parts)
         self._one_currency(made)
         return PartChain(
-            title=self._text((), values, "title", "A chain of parts"),
-            question=self._text((), values, "question", ""),
+            title=text(self.document, ("title",), values, "A chain of parts"),
+            question=text(self.document, ("question",), values, ""),
             load=self._load(values.get("load")),
             parts=made,
         )
 
-    def _load(self, table: object) -> ChainLoad:
-        values = self._table(("load",), table, LOAD_KEYS, "[load], what is asked of the chain")
+    def _load(self, value: object) -> ChainLoad:
+        values = table(self.document, ("load",), value, LOAD_KEYS, "[load], what is asked of the chain")
         directory = self._ldap(values.get("ldap")) if "ldap" in values else None
-        asked = ChainLoad(
+        whole = ChainLoad(
             read_bytes_per_s=self._rate(("load", "read"), values.get("read")),
             write_bytes_per_s=self._rate(("load", "write"), values.get("write")),
             read_ops_per_s=self._quantity(("load", "random_reads"), values.get("random_reads"), Unit.PER_S)
@@ -90,7 +90,7 @@ class Reader:
             operation_bytes=self._quantity(("load", "operation_size"), values.get("operation_size"), Unit.BYTES),
             ldap_ops_per_s=directory.ldap_ops_per_s if directory else None,
         )
-        nothing = not (asked.read_bytes_per_s or asked.write_bytes_per_s or asked.read_ops_per_s or asked.write_ops_per_s)
+        nothing = not (whole.read_bytes_per_s or whole.write_bytes_per_s or whole.read_ops_per_s or whole.write_ops_per_s)
         if nothing and self.document.clean(("load",)) and not self.document.mistakes:
             self.document.wrong(
                 ("load",),
@@ -98,12 +98,12 @@ class Reader:
                 'some of read = "100 MB/s", write, random_reads = "500 /s", random_writes, ldap',
                 Point.KEY,
             )
-        return asked
+        return whole
 
-    def _ldap(self, table: object) -> ChainLoad:
+    def _ldap(self, value: object) -> ChainLoad:
         """Directory operations as the I/O that they were seen to need."""
         path = ("load", "ldap")
-        values = self._table(path, table, LDAP, 'a table such as { operations = "4000 /s", reads_each = 0.5 }')
+        values = table(self.document, path, value, LDAP, 'a table such as { operations = "4000 /s", reads_each = 0.5 }')
         rate = self._quantity((*path, "operations"), values.get("operations"), Unit.PER_S)
         return ChainLoad(
             ldap_ops_per_s=rate,
@@ -111,10 +111,10 @@ class Reader:
             write_ops_per_s=rate * self._number((*path, "writes_each"), values.get("writes_each", 0)),
         )
 
-    def _part(self, path: Path, table: object) -> ChainPart | None:
-        values = self._table(path, table, PART, "a table with name and speed")
-        name = self._text(path, values, "name", "")
-        if isinstance(table, dict) and not name and self.document.clean((*path, "name")):
+    def _part(self, path: Path, value: object) -> ChainPart | None:
+        values = table(self.document, path, value, PART, "a table with name and speed")
+        name = text(self.document, (*path, "name"), values, "")
+        if isinstance(value, dict) and not name and self.document.clean((*path, "name")):
             self.document.wrong(path, "a part without a name", 'name = "host port"', Point.KEY)
         carries = self._speed(path, values)
         measured = self._measured((*path, "measured"), values.get("measured"))
@@ -128,31 +128,31 @@ class Reader:
             name=name, speed=carries, layout=layout, standby=standby, measured=measured, price=price, upgrades=upgrades
         )
 
-    def _upgrades(self, path: Path, told: object, now: tuple[Layout, int]) -> Iterator[Upgrade]:
+    def _upgrades(self, path: Path, value: object, now: tuple[Layout, int]) -> Iterator[Upgrade]:
         """What the part could be instead: a list, one of them, or only its speed. `now`: its layout, and how many stand by."""
-        for at, each in enumerate(told if isinstance(told, list) else [told]):
-            one = self._upgrade((*path, at) if isinstance(told, list) else path, each, now)
+        for at, each in enumerate(value if isinstance(value, list) else [value]):
+            one = self._upgrade((*path, at) if isinstance(value, list) else path, each, now)
             if one is not None:
                 yield one
 
-    def _upgrade(self, path: Path, told: object, now: tuple[Layout, int]) -> Upgrade | None:
+    def _upgrade(self, path: Path, value: object, now: tuple[Layout, int]) -> Upgrade | None:
         """Return one of them; layout and standby stay as they are where nothing else is told."""
-        table = {"speed": told} if isinstance(told, str) else told
-        if not isinstance(table, dict):
-            self.document.wrong(path, shown(table), 'a speed, or a table such as { speed = "10GbE", price = "900 EUR" }')
+        upgrade = {"speed": value} if isinstance(value, str) else value
+        if not isinstance(upgrade, dict):
+            self.document.wrong(path, shown(upgrade), 'a speed, or a table such as { speed = "10GbE", price = "900 EUR" }')
             return None
-        values = self._known(path, table, UPGRADE)
+        values = known(self.document, path, upgrade, UPGRADE)
         carries, price = self._speed(path, values), self._price((*path, "price"), values.get("price"))
         standby = self._standby(path, values, carries, as_it_is=now[1])
         layout = self._layout(path, values, (carries, standby), as_it_is=now[0])
         return None if carries is None else Upgrade(speed=carries, layout=layout, standby=standby, price=price)
 
     def _speed(self, path: Path, values: Mapping[str, object]) -> Speed | None:
-        told = values.get("speed")
-        if told is None:
+        value = values.get("speed")
+        if value is None:
             self.document.wrong(path, "no speed", 'speed = "2 x 2GFC", "6 x SATA 7200" or "95 MB/s"', Point.KEY)
             return None
-        found = speed_of(told) if isinstance(told, str) else Refusal(found=shown(told), expected="a text")
+        found = speed_of(value) if isinstance(value, str) else Refusal(found=shown(value), expected="a text")
         if isinstance(found, Refusal):
             self.document.wrong((*path, "speed"), found.found, found.expected)
             return None
@@ -163,10 +163,10 @@ class Reader:
     ) -> Layout:
         """Return how so many disks, of which some stand by, share the data; what are no disks have no layout to keep."""
         (carries, standby), place = of, (*path, "layout")
-        told = values.get("layout", as_it_is.value if carries is None or carries.is_disk else Layout.NONE.value)
-        plain = re.sub(r"[ -]", "", told.lower()) if isinstance(told, str) else ""
+        value = values.get("layout", as_it_is.value if carries is None or carries.is_disk else Layout.NONE.value)
+        plain = re.sub(r"[ -]", "", value.lower()) if isinstance(value, str) else ""
         if plain not in (*Layout, *MIRRORS):
-            self.document.wrong(place, shown(told), one_of([layout.value for layout in Layout], str(told)))
+            self.document.wrong(place, shown(value), one_of([layout.value for layout in Layout], str(value)))
             return Layout.NONE
         layout = MIRRORS.get(plain) or Layout(plain)
         least, active = LEAST_DISKS.get(layout, 1), None if carries is None else carries.count - standby
@@ -181,17 +181,17 @@ class Reader:
     def _standby(self, path: Path, values: Mapping[str, object], carries: Speed | None, as_it_is: int = 0) -> int:
         """Return how many units only stand by; those that did before, as far as one is left that does not."""
         most = carries.count - 1 if carries is not None else None
-        told = values.get("standby", as_it_is if most is None else min(as_it_is, most))
-        if not isinstance(told, int) or isinstance(told, bool) or told < 0 or (most is not None and told > most):
+        value = values.get("standby", as_it_is if most is None else min(as_it_is, most))
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0 or (most is not None and value > most):
             up_to = "on" if most is None else f"to {most}"
-            self.document.wrong((*path, "standby"), shown(told), f"a whole number from 0 {up_to}: units on standby")
+            self.document.wrong((*path, "standby"), shown(value), f"a whole number from 0 {up_to}: units on standby")
             return 0
-        return told
+        return value
 
-    def _measured(self, path: Path, table: object) -> MeasuredLimit:
-        if table is None:
+    def _measured(self, path: Path, value: object) -> MeasuredLimit:
+        if value is None:
             return MeasuredLimit()
-        values = self._table(path, table, MEASURED, 'a table such as { read = "60 MB/s", write = "53 MB/s" }')
+        values = table(self.document, path, value, MEASURED, 'a table such as { read = "60 MB/s", write = "53 MB/s" }')
         notebook = values.get("notebook")
         if notebook is not None and not isinstance(notebook, str):
             self.document.wrong((*path, "notebook"), shown(notebook), "the directory of a notebook")
@@ -206,67 +206,48 @@ class Reader:
             source=notebook or "the file",
         )
 
-    def _figure(self, path: Path, told: object, notebook: str | None) -> float:
+    def _figure(self, path: Path, value: object, notebook: str | None) -> float:
         """Return a figure as written, or the measure of this name in the notebook."""
         unit = Unit.PER_S if path[-1] == "operations" else Unit.BYTES_PER_S
-        if notebook is None or not isinstance(told, str):
-            return self._quantity(path, told, unit)
-        found = self.lookup(notebook, told, unit)
+        if notebook is None or not isinstance(value, str):
+            return self._quantity(path, value, unit)
+        found = self.lookup(notebook, value, unit)
         if isinstance(found, Refusal):
             self.document.wrong(path, found.found, found.expected)
             return 0.0
         return found
 
-    def _price(self, path: Path, told: object) -> Price | None:
-        if told is None:
+    def _price(self, path: Path, value: object) -> Price | None:
+        if value is None:
             return None
-        match = _PRICE.fullmatch(told) if isinstance(told, str) else None
+        match = _PRICE.fullmatch(value) if isinstance(value, str) else None
         if match is None:
-            self.document.wrong(path, shown(told), 'a price such as "1200 EUR" or "1,200.50 EUR"')
+            self.document.wrong(path, shown(value), 'a price such as "1200 EUR" or "1,200.50 EUR"')
             return None
         return Price(amount=float(match["amount"].replace(",", "")), currency=match["currency"])
 
-    def _rate(self, path: Path, told: object) -> float:
+    def _rate(self, path: Path, value: object) -> float:
         """Return bytes/s; also as an amount in a longer time: `40 TB/week`."""
-        match = _AMOUNT.fullmatch(told) if isinstance(told, str) else None
+        match = _AMOUNT.fullmatch(value) if isinstance(value, str) else None
         amount = attempt(match["amount"], Unit.BYTES) if match else None
         if match is not None and amount is not None and not isinstance(amount, Refusal):
             return float(Fraction(amount) / PERIODS[match["period"]])
-        return self._quantity(path, told, Unit.BYTES_PER_S, also='; or in a longer time: "40 TB/week", "5 TB/day", "240 GB/h"')
+        return self._quantity(path, value, Unit.BYTES_PER_S, also='; or in a longer time: "40 TB/week", "5 TB/day", "240 GB/h"')
 
-    def _quantity(self, path: Path, told: object, unit: Unit, also: str = "") -> float:
-        if told is None:
+    def _quantity(self, path: Path, value: object, unit: Unit, also: str = "") -> float:
+        if value is None:
             return 0.0
-        found = attempt(told, unit) if isinstance(told, str) else Refusal(found=shown(told), expected=EXAMPLES[unit])
+        found = attempt(value, unit) if isinstance(value, str) else Refusal(found=shown(value), expected=EXAMPLES[unit])
         if isinstance(found, Refusal):
             self.document.wrong(path, found.found, found.expected + also)
             return 0.0
         return float(found)
 
-    def _number(self, path: Path, told: object) -> float:
-        if isinstance(told, bool) or not isinstance(told, int | float) or not 0 <= told < float("inf"):
-            self.document.wrong(path, shown(told), "a number, 0 or more")
+    def _number(self, path: Path, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+            self.document.wrong(path, shown(value), "a number, 0 or more")
             return 0.0
-        return float(told)
-
-    def _text(self, path: Path, values: Mapping[str, object], key: str, default: str) -> str:
-        told = values.get(key, default)
-        if not isinstance(told, str):
-            self.document.wrong((*path, key), shown(told), "a text")
-            return default
-        return told.strip()
-
-    def _table(self, path: Path, table: object, keys: tuple[str, ...], expected: str) -> Mapping[str, object]:
-        if not isinstance(table, dict):
-            self.document.wrong(path, shown(table) if table is not None else "nothing", expected)
-            return {}
-        return self._known(path, table, keys)
-
-    def _known(self, path: Path, values: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str, object]:
-        for key in values:
-            if key not in keys:
-                self.document.wrong((*path, key), f"unknown key {key!r}", one_of(keys, key), Point.KEY)
-        return values
+        return float(value)
 
     def _distinct(self, parts: Sequence[object]) -> None:
         names = [part.get("name") if isinstance(part, dict) else None for part in parts]

@@ -58,10 +58,10 @@ class PartLimit:
         return max(by_bytes, by_number)
 
 
-def _share(asked: float, limit: float | None) -> float:
-    if not asked or limit is None:
+def _share(load: float, limit: float | None) -> float:
+    if not load or limit is None:
         return 0.0
-    return asked / limit if limit else float("inf")
+    return load / limit if limit else float("inf")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,13 +126,13 @@ def survives(part: ChainPart, failed: int) -> bool:
 def limit(part: ChainPart, failed: int = 0) -> PartLimit:
     """Return what counts: what was measured of it where that is told, reduced as the nominal limit is by a failure."""
     whole, left = nominal(part), nominal(part, failed)
-    told = part.measured
+    measured = part.measured
     return PartLimit(
-        read_bytes_per_s=_left_of_measured(told.read_bytes_per_s, left.read_bytes_per_s, whole.read_bytes_per_s),
-        write_bytes_per_s=_left_of_measured(told.write_bytes_per_s, left.write_bytes_per_s, whole.write_bytes_per_s),
+        read_bytes_per_s=_left_of_measured(measured.read_bytes_per_s, left.read_bytes_per_s, whole.read_bytes_per_s),
+        write_bytes_per_s=_left_of_measured(measured.write_bytes_per_s, left.write_bytes_per_s, whole.write_bytes_per_s),
         shared=whole.shared,
-        read_ops_per_s=_left_of_measured_ops(told.ops_per_s, left.read_ops_per_s, whole.read_ops_per_s),
-        write_ops_per_s=_left_of_measured_ops(told.ops_per_s, left.write_ops_per_s, whole.read_ops_per_s),
+        read_ops_per_s=_left_of_measured_ops(measured.ops_per_s, left.read_ops_per_s, whole.read_ops_per_s),
+        write_ops_per_s=_left_of_measured_ops(measured.ops_per_s, left.write_ops_per_s, whole.read_ops_per_s),
         is_disk=whole.is_disk,
     )
 

@@ -1,24 +1,144 @@
-"""Contrasts of combinations that were measured in blocks: estimate, standard error and degrees of freedom of each.
+"""The effects of factors in a designed experiment: as weights of its combinations, and estimated from runs in blocks.
 
-The model is value = block + combination, by least squares, so that a block with a run missing still counts. What it leaves over
-is the error: how far a combination moves against the others from block to block. Each combination has its own spread; the
-variance of a contrast is the sum of theirs, and its degrees of freedom are those of Welch and Satterthwaite, so that one restless
-combination widens the intervals that it takes part in and no others.
+A factor's effect is the mean of the logarithms at one of its levels less that at its baseline, over all combinations of the
+design (in a one-at-a-time design: of that one combination less the baseline of all). A pair's is how much the effect of the one
+changes with the other: (both - the second alone) - (the first alone - neither), each a mean. As ratios: how many times larger
+one ratio is. Reference: G. Box, W. Hunter, J. Hunter, Statistics for Experimenters, 2nd ed. (2005), chapters 5 and 6; the
+interaction there is half of the one here, which is a ratio of ratios and so needs no convention to be read.
 
-References: R. A. Fisher, The Design of Experiments (1935), chapter IV; F. Satterthwaite, An approximate distribution of estimates
-of variance components, Biometrics Bulletin 2 (1946), 110-114. Coverage is simulated in tests/statistics/test_effects.py.
+They are estimated by the model value = block + combination, by least squares, so that a block with a run missing still counts.
+What it leaves over is the error: how far a combination moves against the others from block to block. Each combination has its
+own spread; the variance of a contrast is the sum of theirs, and its degrees of freedom are those of Welch and Satterthwaite, so
+that one restless combination widens the intervals that it takes part in and no others. References: R. A. Fisher, The Design of
+Experiments (1935), chapter IV; F. Satterthwaite, An approximate distribution of estimates of variance components, Biometrics
+Bulletin 2 (1946), 110-114. Coverage is simulated in tests/statistics/test_effects.py.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.frozen import dataclass
 from assay.statistics.contrast import Contrast
 
 TINY = 1e-9
+Term = tuple[int, ...]
+"""The places of one factor, or of the two of a pair."""
+Row = Sequence[int]
+"""Places of levels: 0 where a factor is at its baseline."""
+Step = tuple[int, int]
+"""Place of a factor, and of one of its levels but the first."""
+Steps = tuple[Step, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """One factor's step from its baseline, or two steps together."""
+
+    steps: Steps
+    mixed_with: tuple[Steps, ...]
+    """Effects that have the same column: what is estimated is theirs as well."""
+    weights: tuple[float, ...]
+    """By combination."""
+
+
+def alone(rows: Sequence[Row]) -> tuple[Effect, ...]:
+    """The effects of a one-at-a-time design: each combination against the baseline of all, which comes first."""
+    found = []
+    for number, row in enumerate(rows[1:], 1):
+        step = next((place, level) for place, level in enumerate(row) if level)
+        weights = tuple(float((other == number) - (other == 0)) for other in range(len(rows)))
+        found.append(Effect(steps=(step,), mixed_with=(), weights=weights))
+    return tuple(found)
+
+
+def crossed(rows: Sequence[Row], *, pairs: bool) -> tuple[Effect, ...]:
+    """The effects of a design in which all factors vary together: of factors, then of the pairs that are no factor's alias."""
+    steps = [
+        (place, level) for place in range(len(rows[0])) for level in range(1, 1 + max((row[place] for row in rows), default=0))
+    ]
+    mixed = mixtures(rows)
+    own = [effect((step,), rows, mixed) for step in steps]
+    return (*own, *(effect(pair, rows, mixed) for pair in free(steps, mixed))) if pairs else tuple(own)
+
+
+def free(steps: Sequence[Step], mixed: Mapping[Steps, tuple[Steps, ...]]) -> Iterator[Steps]:
+    """The pairs of different factors that are new: no alias of a factor, nor of a pair before them."""
+    known: set[Steps] = set()
+    for pair in itertools.combinations(steps, 2):
+        aliases = mixed.get(pair, ())
+        if pair[0][0] != pair[1][0] and pair not in known and all(len(alias) > 1 for alias in aliases):
+            known.update(aliases)
+            yield pair
+
+
+def mixtures(rows: Sequence[Row]) -> Mapping[Steps, tuple[Steps, ...]]:
+    """Effect -> the others that have its column; only designs of two levels leave combinations out."""
+    if any(level > 1 for row in rows for level in row):
+        return {}
+    alike = [[tuple((place, 1) for place in term) for term, _ in group] for group in groups(rows)]
+    return {one: tuple(other for other in group if other != one) for group in alike for one in group}
+
+
+def effect(steps: Steps, rows: Sequence[Row], mixed: Mapping[Steps, tuple[Steps, ...]]) -> Effect:
+    """One effect with its weights: the means at the corners of its steps, with alternating signs."""
+    weights = [0.0] * len(rows)
+    for corner in itertools.product((0, 1), repeat=len(steps)):
+        here = [
+            number
+            for number, row in enumerate(rows)
+            if all(row[place] == (level if on else 0) for (place, level), on in zip(steps, corner, strict=True))
+        ]
+        sign = (-1) ** (len(steps) - sum(corner))
+        for number in here:
+            weights[number] += sign / len(here)
+    return Effect(steps=steps, mixed_with=mixed.get(steps, ()), weights=tuple(weights))
+
+
+def conditional(rows: Sequence[Row], pair: Steps) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The effect of the first step of a pair where the second factor is at its baseline, and where it is at its level."""
+    first, (other, level) = pair
+    ends = []
+    for fixed in (0, level):
+        here = [number for number, row in enumerate(rows) if row[other] == fixed]
+        within = effect((first,), [rows[number] for number in here], {})
+        weights = [0.0] * len(rows)
+        for number, weight in zip(here, within.weights, strict=True):
+            weights[number] = weight
+        ends.append(tuple(weights))
+    return ends[0], ends[1]
+
+
+def column(rows: Sequence[Row], term: Term) -> tuple[int, ...]:
+    """The column of a factor or of a pair in a design of two levels."""
+    return tuple(math.prod([2 * row[place] - 1 for place in term]) for row in rows)
+
+
+def groups(rows: Sequence[Row]) -> tuple[tuple[tuple[Term, int], ...], ...]:
+    """Factors and pairs by their columns: (term, sign against the first of its group), factors first, in order."""
+    factors = range(len(rows[0]))
+    terms: list[Term] = [*((place,) for place in factors), *itertools.combinations(factors, 2)]
+    found: dict[tuple[int, ...], list[tuple[Term, int]]] = {}
+    for term in terms:
+        own = column(rows, term)
+        sign = own[0]
+        key = tuple(sign * one for one in own)
+        found.setdefault(key, []).append((term, sign))
+    return tuple(tuple((term, sign * group[0][1]) for term, sign in group) for group in found.values())
+
+
+def partly_mixed(rows: Sequence[Row]) -> float:
+    """The largest share, below one, of a pair's effect that is in a factor's own; 0 where there is none."""
+    pairs = [column(rows, pair) for pair in itertools.combinations(range(len(rows[0])), 2)]
+    shares = (
+        abs(sum(a * b for a, b in zip(column(rows, (place,)), pair, strict=True))) / len(rows)
+        for place in range(len(rows[0]))
+        for pair in pairs
+    )
+    return max((share for share in shares if share < 1), default=0.0)
 
 
 def contrasts(
@@ -44,10 +164,10 @@ def contrasts(
         if any(abs(weight) > TINY for weight in one[several:]):
             found.append(None)
             continue
-        asked = np.array([0.0] * len(names) + [*one, *[0.0] * several][:several])
-        shares = asked @ inverse
+        wanted = np.array([0.0] * len(names) + [*one, *[0.0] * several][:several])
+        shares = wanted @ inverse
         n = _stands_on(combined, in_block, one)
-        can = bool(np.allclose(shares @ model, asked, atol=1e-6))
+        can = bool(np.allclose(shares @ model, wanted, atol=1e-6))
         found.append(_contrast((float(shares @ y), n), shares, combined, variance) if can else None)
     return tuple(found)
 
@@ -85,45 +205,3 @@ def _contrast(found: tuple[float, int], shares: Any, combined: Any, variance: tu
     if total > 0 and (own >= 1).all():
         free = min(free, total**2 / float((parts[own >= 1] ** 2 / own[own >= 1]).sum()))
     return Contrast(difference=difference, standard_error=math.sqrt(total), degrees=free, n=n, spread=float(np.sqrt(each.mean())))
-
-
-Term = tuple[int, ...]
-"""The places of one factor, or of the two of a pair."""
-Row = Sequence[int]
-"""0 where a factor is at its baseline, 1 where it is not."""
-
-
-def column(rows: Sequence[Row], term: Term) -> tuple[int, ...]:
-    """The column of a factor or of a pair."""
-    return tuple(_product([2 * row[place] - 1 for place in term]) for row in rows)
-
-
-def groups(rows: Sequence[Row]) -> tuple[tuple[tuple[Term, int], ...], ...]:
-    """Factors and pairs by their columns: (term, sign against the first of its group), factors first, in order."""
-    factors = range(len(rows[0]))
-    terms: list[Term] = [*((place,) for place in factors), *itertools.combinations(factors, 2)]
-    found: dict[tuple[int, ...], list[tuple[Term, int]]] = {}
-    for term in terms:
-        own = column(rows, term)
-        sign = own[0]
-        key = tuple(sign * one for one in own)
-        found.setdefault(key, []).append((term, sign))
-    return tuple(tuple((term, sign * group[0][1]) for term, sign in group) for group in found.values())
-
-
-def partly_mixed(rows: Sequence[Row]) -> float:
-    """The largest share, below one, of a pair's effect that is in a factor's own; 0 where there is none."""
-    pairs = [column(rows, pair) for pair in itertools.combinations(range(len(rows[0])), 2)]
-    shares = (
-        abs(sum(a * b for a, b in zip(column(rows, (place,)), pair, strict=True))) / len(rows)
-        for place in range(len(rows[0]))
-        for pair in pairs
-    )
-    return max((share for share in shares if share < 1), default=0.0)
-
-
-def _product(values: Sequence[int]) -> int:
-    made = 1
-    for value in values:
-        made *= value
-    return made

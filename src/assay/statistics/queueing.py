@@ -1,11 +1,11 @@
 """Service demand: how much of a resource one operation of each class uses, by regression over trials with different mixes.
 
-Utilisation law with classes: U = U_0 + sum over c of D_c X_c, where X_c is the rate of a class, D_c >= 0 its demand and U_0 >= 0
-what is used with no operation at all. Fitted by non-negative least squares on relative errors, since noise of rates multiplies;
-where a trial used next to nothing (a mix without writes of what is written), errors are shares of a hundredth of the most.
-How far it is known comes from a bootstrap of trials within their mixes, blown up for the trial that each mix lacks and from the
-normal to Student's t by the trials of the smallest mix: a plain bootstrap of few trials is too narrow. What no mix could check, a
-curve instead of a line, is carried as an allowance.
+Utilisation law with classes: U = U_0 + sum over c of D_c X_c, where X_c is the rate of a class, D_c >= 0 its demand and U_0 >=
+0 what is used with no operation at all. Fitted by non-negative least squares on relative errors, since noise of rates
+multiplies; where a trial used next to nothing (a mix without writes of what is written), errors are shares of a hundredth of
+the most. How far it is known comes from a bootstrap of trials within their mixes, blown up for the trial that each mix lacks
+and from the normal to Student's t by the trials of the smallest mix: a plain bootstrap of few trials is too narrow. What no mix
+could check, a curve instead of a line, is carried as an allowance.
 
 References: Denning and Buzen, The operational analysis of queueing network models, ACM Computing Surveys 10 (1978);
 Lazowska, Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, ch. 12; Lawson and Hanson, Solving Least Squares
@@ -252,8 +252,8 @@ def _off(points: Sequence[Point], fitted: Array) -> Array:
     import numpy as np
 
     used = np.array([point.used for point in points])
-    said = np.array([[1.0, *point.rates] for point in points]) @ fitted
-    shares: Array = (used - said) / np.maximum(said, FLOOR * used.max())
+    line = np.array([[1.0, *point.rates] for point in points]) @ fitted
+    shares: Array = (used - line) / np.maximum(line, FLOOR * used.max())
     return shares
 
 

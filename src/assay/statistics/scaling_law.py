@@ -1,13 +1,18 @@
 """Throughput over concurrency: linear, clipped, Amdahl's and Gunther's law fitted to trials, and where the last has its peak.
 
 X(N) = lambda N / (1 + alpha (N - 1) + beta N (N - 1)), with alpha the share that is serial (contention) and beta the price of
-agreement (coherency); beta = 0 is Amdahl's law, alpha = beta = 0 is linear. N / X is linear in its coefficients, so it is fitted
-by non-negative least squares on relative errors, which for small noise are those of ln X. Clipped is X(N) = min(lambda N, C), a
-straight line up to the level of a resource that is used up (a roofline), by least squares on ln X. The laws are compared by AICc.
-Peak at N = sqrt((1 - alpha) / beta); its interval is that of a bootstrap of the residuals, blown up for the fitted parameters.
+agreement (coherency); beta = 0 is Amdahl's law, alpha = beta = 0 is linear. N / X is linear in its coefficients, so it is
+fitted by non-negative least squares on relative errors, which for small noise are those of ln X. Clipped is X(N) = min(lambda
+N, C), a straight line up to the level of a resource that is used up (a roofline), by least squares on ln X. The laws are
+compared by AICc. Peak at N = sqrt((1 - alpha) / beta); its interval is that of a bootstrap of the residuals, blown up for the
+fitted parameters.
 
 References: Gunther, Guerrilla Capacity Planning, 2007, ch. 4 to 6; Burnham and Anderson, Model Selection, 2002 (AICc);
 Davison and Hinkley, Bootstrap Methods, 1997, 6.2 (resampled residuals).
+
+`crossings` are where a curve that was measured at some places passes a level. The curve and its interval are joined by straight
+lines; the bounds are where the ends of the interval pass the level (the inverse of a confidence band, as Fieller's theorem is
+that of a ratio). Outside of the places nothing is known.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -180,3 +186,57 @@ def _refitted(name: str | None, points: Sequence[Point], law: Law, random: tuple
     for _ in range(random[1]):
         again = fitted * np.exp(chance.choice(residuals, size=len(residuals)))
         yield _fit(name, n, again) if name else _best(n, again)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """The curve at one place, with its interval."""
+
+    at: float
+    low: float
+    value: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crossing:
+    """One passage; a bound is None where the interval does not pass within the places."""
+
+    at: float
+    low: float | None
+    high: float | None
+    rising: bool
+
+
+def crossings(bands: Sequence[Band], level: float = 0.0) -> tuple[Crossing, ...]:
+    """Every passage of the curve through the level, from left to right."""
+    ordered = sorted(bands, key=lambda band: band.at)
+    places = [band.at for band in ordered]
+    value, low, high = (_passages(places, [getattr(band, name) - level for band in ordered]) for name in ("value", "low", "high"))
+    found = []
+    for at, rising in value:
+        edges = [_nearest([place for place, up in edge if up is rising], at) for edge in (low, high)]
+        first, last = (edges[1], edges[0]) if rising else edges
+        found.append(Crossing(at=at, low=_below(first, at), high=_above(last, at), rising=rising))
+    return tuple(found)
+
+
+def _passages(places: Sequence[float], values: Sequence[float]) -> list[tuple[float, bool]]:
+    """Where the line passes 0, and whether it rises there."""
+    found = []
+    for (left, before), (right, after) in pairwise(zip(places, values, strict=True)):
+        if (before < 0) != (after < 0):
+            found.append((left + (right - left) * before / (before - after), after > before))
+    return found
+
+
+def _nearest(places: Sequence[float], at: float) -> float | None:
+    return min(places, key=lambda place: abs(place - at), default=None)
+
+
+def _below(place: float | None, at: float) -> float | None:
+    return place if place is not None and place <= at else None
+
+
+def _above(place: float | None, at: float) -> float | None:
+    return place if place is not None and place >= at else None

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Order, Unit, Workload, resolved
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings import data, load, paths, patterns, regions
+from assay.settings import access, data, load, regions
+from assay.settings.access import OPERATIONS
 from assay.settings.knobs import Values, choice, integer, names, number, quantity, text, texts
-from assay.settings.patterns import OPERATIONS
 
 WRITES = tuple(name for name, pattern in OPERATIONS.items() if pattern.writes and not pattern.reads)
 READS = tuple(name for name, pattern in OPERATIONS.items() if pattern.reads and not pattern.writes)
@@ -23,8 +23,8 @@ GUESS_OPS_PER_S = 5e3
 KNOBS = (
     texts("operations", "operations, in order", ("write", "read"), tuple(OPERATIONS)),
     *regions.REGION,
-    *patterns.PATTERN,
-    *paths.PATH,
+    *access.PATTERN,
+    *access.PATH,
     *data.FLUSH,
     *data.DATA,
     quantity("duration", "stop after this time instead of after all records", Unit.NANOSECONDS),
@@ -44,7 +44,7 @@ def operation_sequence(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
     """Return the default figures: bytes/s for sequential operations, operations/s for random ones, latency for flushes."""
     values = resolved(KNOBS, knobs)
-    done = [called for name in operation_sequence(knobs) for called in patterns.result_operations(name)]
+    done = [called for name in operation_sequence(knobs) for called in access.result_operations(name)]
     figures = {called: "ops_per_s" if called.startswith("random") else "bytes_per_s" for called in done}
     called_flushes = (data.flush_name(values, name) for name in operation_sequence(knobs))
     return figures | {flush: "latency_p99_ns" for flush in called_flushes if flush}
@@ -54,9 +54,9 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the contradictions between the knobs."""
     values = resolved(KNOBS, knobs)
     return (
-        *patterns.pattern_mistakes(values),
+        *access.pattern_mistakes(values),
         *regions.region_mistakes(values),
-        *paths.path_mistakes(values),
+        *access.path_mistakes(values),
         *data.flush_mistakes(values),
         *data.data_mistakes(values),
         *load.load_mistakes(values),
@@ -112,7 +112,7 @@ def layout(order: Order, values: Values) -> PhasePlan:
 def plan(order: Order, values: Values, name: str) -> PhasePlan:
     """Plan one measured phase of all clients."""
     pattern, flush = OPERATIONS[name], data.flush_name(values, name)
-    done = patterns.result_operations(name)
+    done = access.result_operations(name)
     ends = integer(values, "duration") or load.lasts_ns(values)
     durable = bool(flush) and data.is_durable(values)
     return PhasePlan(
@@ -131,11 +131,11 @@ def setting(order: Order, values: Values, name: str, client: int) -> Mapping[str
     """Return the engine settings of one client."""
     shared = text(values, "layout")
     return {
-        **patterns.pattern_setting(values, name),
+        **access.pattern_setting(values, name),
         "regions": regions.regions(order, values, shared, client),
         "record_size": values["record_size"],
         "layout": shared,
-        **paths.path_setting(values, name),
+        **access.path_setting(values, name),
         **data.flush_setting(values, name),
         "create": OPERATIONS[name].writes and not OPERATIONS[name].keeps,
         **data.data_setting(values, name, fills=does_all(values)),

@@ -12,7 +12,7 @@ from itertools import pairwise
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload, resolved
 from assay.errors import InputErrors, Mistake
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings import load, paths, regions
+from assay.settings import access, load, regions
 from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, switch, text
 from assay.settings.profiles import Profile, read, shipped
 
@@ -38,7 +38,7 @@ KNOBS = (
         help="I/O interface; psync, or io_uring if depth is above 1",
         choices=("psync", "io_uring", "mmap"),
     ),
-    number("depth", "requests in flight of each worker; default: from the profile", None, (1, paths.MOST_DEPTH)),
+    number("depth", "requests in flight of each worker; default: from the profile", None, (1, access.MOST_DEPTH)),
     switch("direct", "open with O_DIRECT"),
     choice("sync", "open with O_DSYNC", "none", "dsync"),
     quantity("duration", "stop after this time", Unit.NANOSECONDS),
@@ -94,7 +94,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     )
     return (
         *messages(mistakes),
-        *paths.path_mistakes({**values, "record_size": largest, "register": "probe"}),
+        *access.path_mistakes({**values, "record_size": largest, "register": "probe"}),
         *load.load_mistakes(values),
         *load.timed_mistakes(values),
         *load.steady_mistakes(values),
@@ -148,7 +148,7 @@ def layout(values: Values, clients: tuple[Stretches, ...]) -> PhasePlan:
 def mix(values: Values, profile: Profile, clients: tuple[Stretches, ...]) -> PhasePlan:
     """Plan the measured phase of all clients."""
     path, sync = text(values, "ioengine"), text(values, "sync")
-    queue = {"depth": integer(values, "depth"), "batch": paths.batch(values)} if path == "io_uring" else {}
+    queue = {"depth": integer(values, "depth"), "batch": access.batch(values)} if path == "io_uring" else {}
     ends = {"ops": values["ops"], "duration_ns": values["duration"], "load": load.load_setting(values, len(clients))}
     shared = {**profile.setting, "path": path, **queue, "direct": values["direct"], "sync": sync, **ends}
     return PhasePlan(

@@ -65,7 +65,7 @@ def compared(values, load=no_evidence, finding=None, **changes):
             )
         runs.append(one)
     table = cells(asked, plan, runs, no_evidence)
-    found = scaled(asked, comparisons(asked, plan, table, runs), runs, load)
+    found = scaled(asked, comparisons(asked, table, runs), runs, load)
     return Results(experiment=asked, plan=plan, runs=tuple(runs), cells=table, comparisons=found)
 
 

@@ -10,14 +10,13 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.analysis.scaling.law import filling, ordered, passage, scaling
-from assay.analysis.scaling.objective import keeping
+from assay.analysis.scaling.law import filling, keeping, ordered, passage, scaling
 from assay.answer.wording.scaling import statement
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
 from assay.records import Factor, Method, Observations, Order, Results, Scaling, ScalingKind, Shape, Use
-from assay.statistics.crossing import Band, Crossing
+from assay.statistics.scaling_law import Band, Crossing
 
 NUMBERS = (1, 2, 4, 8, 16)
 SHARE = "spool.create.@local.cpu_share"
@@ -42,7 +41,7 @@ def answered(value, *, factors=None, compare=None, measure=made.RATE, blocks=5, 
         for trial in plan.trials
     ]
     table = cells(asked, plan, runs, no_evidence)
-    found = comparisons(asked, plan, table, runs)
+    found = comparisons(asked, table, runs)
     return Results(
         experiment=asked,
         plan=plan,

@@ -1,11 +1,11 @@
 """What bounds a curve over a number of clients, from what was used at each number.
 
-With D = what one operation uses of a resource, as a share of all there is of it, and Z + R(1) = 1 / X(1) of one client alone, who
-waits for nobody: X(N) <= min(N X(1), 1 / D_max), the asymptotic bounds of operational analysis. The two meet at the knee N* =
-1 / (D_max X(1)). D is that of the number with the highest rate, with whatever else the machine did then. If no resource takes
+With D = what one operation uses of a resource, as a share of all there is of it, and Z + R(1) = 1 / X(1) of one client alone,
+who waits for nobody: X(N) <= min(N X(1), 1 / D_max), the asymptotic bounds of operational analysis. The two meet at the knee N*
+= 1 / (D_max X(1)). D is that of the number with the highest rate, with whatever else the machine did then. If no resource takes
 more than D_max, X(N) >= N / (1 / X(1) + (N - 1) D_max), the lower bound of balanced jobs: a curve below it is held back by
-something else. A resource is saturated where nine tenths of it are used. All of it is said of the numbers that were measured, and
-of no others.
+something else. A resource is saturated where nine tenths of it are used. All of it is said of the numbers that were measured,
+and of no others.
 
 References: Denning and Buzen, The operational analysis of queueing network models, ACM Computing Surveys 10 (1978); Lazowska,
 Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, ch. 5 (balanced jobs: 5.4).
@@ -18,27 +18,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from assay.analysis.counting import Load
-from assay.analysis.scaling.law import CONFIDENCE, FULL_SHARE, LEAST_EACH, LEAST_PLACES, estimate, filling, passage
-from assay.analysis.scaling.objective import kept
+from assay.analysis.cells import Load
+from assay.analysis.scaling.law import CONFIDENCE, FULL_SHARE, LEAST_EACH, LEAST_PLACES, estimate, filling, fit_of, kept, passage
 from assay.analysis.scaling.use import Along, Use, along
 from assay.records import (
+    Capacity,
+    Ceiling,
     Cell,
     Estimate,
     Experiment,
+    Fit,
     Judged,
     Knee,
     Method,
+    Scaled,
     Scaling,
     ScalingKind,
     Shape,
 )
 from assay.records import Use as Used
-from assay.statistics.contrast import interval
-from assay.statistics.crossing import Band, crossings
+from assay.statistics.contrast import interval, welch_ratio
 from assay.statistics.intervals import arithmetic_mean, geometric_mean
-from assay.statistics.ratio import welch_ratio
+from assay.statistics.scaling_law import LEAST_LEVELS, Band, Point, band, crossings, laws
 
+PLACES = 40
+"""So many places of the fitted curve are told."""
 HELD = 0.9
 """A curve below this share of what the resources let through at the least is held back by something that is not among them."""
 OVER = 1.1
@@ -239,3 +243,51 @@ def scaling_of(curve: Along, kind: ScalingKind, shape: Shape) -> Scaling:
         lowest=float(min(curve.rates)),
         highest=float(max(curve.rates)),
     )
+
+
+# --------------------------------------------------------------------------------------------------- picture
+
+
+def pictured(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cell], load: Load) -> tuple[Scaled, ...]:
+    """What the picture of each curve shows besides its points: the fitted law with its band, and the bounds."""
+    return tuple(picture(curve) for curve in along(experiment, runs, cells, load))
+
+
+def picture(curve: Along) -> Scaled:
+    """One curve with all that is known of it."""
+    found, fitted = fit(curve)
+    alone = curve.rates.get(1)
+    return Scaled(
+        measure=curve.measure,
+        factor=curve.factor,
+        within=curve.within,
+        unit=curve.unit,
+        fit=found,
+        fitted=fitted,
+        alone=geometric_mean(alone).value if alone else None,
+        ceilings=tuple(
+            Ceiling(capacity=bound.use.capacity, rate=rate.value, low=rate.low or rate.value, high=rate.high or rate.value)
+            for bound in bounds(curve)
+            for rate in (bound.rate,)
+        ),
+        used={number: used(curve, number) for number in sorted(curve.rates)},
+    )
+
+
+def used(curve: Along, number: int) -> tuple[tuple[Capacity, float], ...]:
+    """The mean share of each resource at one number."""
+    uses = ((use.capacity, use.points.get(number)) for use in curve.uses)
+    return tuple((capacity, fmean(point.share for point in points)) for capacity, points in uses if points)
+
+
+def fit(curve: Along) -> tuple[Fit | None, tuple[tuple[float, float, float, float], ...]]:
+    """The law and its curve with the band; nothing where it is not told, by the same least numbers as the answer."""
+    enough = len(curve.rates) >= LEAST_LEVELS and all(len(values) >= LEAST_EACH for values in curve.rates.values())
+    if not enough:
+        return None, ()
+    points: list[Point] = [(float(number), rate) for number, rates in curve.rates.items() for rate in rates]
+    best, first, end = laws(points)[0], min(curve.rates), max(curve.rates)
+    even = {first + (end - first) * step / (PLACES - 1) for step in range(PLACES)}
+    places = sorted(even | {bend for bend in (best.ceiling / best.one,) if first < bend < end})  # the corner of a clipped line
+    edges = band(points, best, places)
+    return fit_of(best), tuple((at, low, best.at(at), high) for at, (low, high) in zip(places, edges, strict=True))

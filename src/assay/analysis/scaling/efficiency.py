@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from assay.analysis.counting import Load, at_levels, measure_of
+from assay.analysis.cells import Load, at_levels, measure_of
 from assay.errors import AssayError
 from assay.measures import AMOUNTS, CONCURRENCY
 from assay.records import Comparison, Estimate, Experiment, Judged, Limiter, LimiterKind, State, Verdict
@@ -19,8 +19,6 @@ from assay.units import Unit
 
 THREADS = CONCURRENCY - {"depth"}
 """Those that need a processor each to work at the same time."""
-RATES = frozenset(AMOUNTS)
-"""Figures of all clients together; those over busy time are of one."""
 
 
 def scaled(experiment: Experiment, found: Sequence[Comparison], runs: Sequence[Judged], load: Load) -> tuple[Comparison, ...]:
@@ -32,7 +30,7 @@ def scaled(experiment: Experiment, found: Sequence[Comparison], runs: Sequence[J
         return processors_of(by_id[run], load)
 
     def with_share(one: Comparison) -> Comparison:
-        share = efficiency(one) if measure_of(experiment, one.measure).figure in RATES else None
+        share = efficiency(one) if measure_of(experiment, one.measure).figure in AMOUNTS else None
         if share is None:
             return one
         return replace(one, parallel_efficiency=share, limiter=limiter(one, larger(one, runs), processors))
@@ -94,8 +92,8 @@ def processors_of(judged: Judged, load: Load) -> int | None:
     except AssayError:
         return None
     hosts = {client.host for phase in judged.run.phases for client in phase.clients}
-    told = [evidence.fact("cpu.online", host=host) for host in hosts]
-    known = [listed(text) for text in told if text and text[0].isdigit()]
+    texts = [evidence.fact("cpu.online", host=host) for host in hosts]
+    known = [listed(text) for text in texts if text and text[0].isdigit()]
     return sum(known) if known and len(known) == len(hosts) else None
 
 

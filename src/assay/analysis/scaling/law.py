@@ -1,8 +1,9 @@
 """What a curve over a number of clients, workers or requests in flight says, and only within the numbers that were measured.
 
 How it grows and where it peaks (Gunther's law, where it is told from Amdahl's and from a straight line), at which number one
-arm stops being better than the other, and at which number a share is used up. A peak is claimed only where its whole interval
-lies within what was measured; else the answer is that there is none in the range.
+arm stops being better than the other, at which number a share is used up, and up to which number a required bound is kept (the
+knee by an objective). A peak is claimed only where its whole interval lies within what was measured; else the answer is that
+there is none in the range.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from statistics import geometric_mean
 from typing import Required, TypedDict
 
 from assay import measures
-from assay.analysis.counting import measure_of, unit_of
-from assay.analysis.scaling.efficiency import RATES
+from assay.analysis.cells import measure_of, unit_of
 from assay.records import (
     Cell,
     Comparison,
@@ -26,16 +26,16 @@ from assay.records import (
     LawName,
     Method,
     Order,
+    Requirement,
+    RequirementKind,
     Scaling,
     ScalingKind,
     Shape,
     Use,
     Value,
 )
-from assay.statistics.contrast import interval
-from assay.statistics.crossing import Band, Crossing, crossings
-from assay.statistics.ratio import welch_ratio
-from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, laws, misfit, peak_interval
+from assay.statistics.contrast import interval, welch_ratio
+from assay.statistics.scaling_law import LEAST_LEVELS, Band, Crossing, Law, Point, crossings, laws, misfit, peak_interval
 from assay.units import Unit
 
 LEAST_PLACES = 2
@@ -91,7 +91,7 @@ def grown(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Iter
     """The law of each rate of all clients together that was measured at enough numbers."""
     for measure, within, along in curves(factor, cells):
         enough = len(along) >= LEAST_LEVELS and all(len(cell.values) >= LEAST_EACH for _, cell in along)
-        if not enough or measure_of(experiment, measure).figure not in RATES:
+        if not enough or measure_of(experiment, measure).figure not in measures.AMOUNTS:
             continue
         points: list[Point] = [(float(number), value) for number, cell in along for value in cell.values.values()]
         best = laws(points)[0]
@@ -312,3 +312,56 @@ def passage(one: Crossing | None, span: tuple[float, float], method: Method) -> 
 def estimate(value: float, low: float, high: float, n: int, method: Method) -> Estimate:
     """A number of clients with its interval."""
     return Estimate(value=value, low=low, high=high, confidence=CONFIDENCE, unit=Unit.NONE.value, n=n, method=method)
+
+
+# ------------------------------------------------------------------------------------------------ objectives
+
+
+def kept(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[Scaling]:
+    """Up to which number each bound that is required of a figure is kept."""
+    for factor in experiment.factors:
+        for requirement in experiment.requirements if counts(factor) else ():
+            if requirement.kind is not RequirementKind.NOT_WORSE_THAN:
+                of_it = [cell for cell in cells if cell.measure == requirement.measure]
+                yield from objective(factor, requirement, of_it)
+
+
+def objective(factor: Factor, requirement: Requirement, cells: Sequence[Cell]) -> Iterator[Scaling]:
+    """The same along one factor, for each combination of the others."""
+    for measure, within, places in curves(factor, cells):
+        estimates = [(number, cell.estimate) for number, cell in places if cell.estimate is not None]
+        known = [(number, one) for number, one in estimates if one.low is not None and one.high is not None]
+        if len(known) < LEAST_PLACES or len(known) < len(places):
+            continue
+        sign = 1 if requirement.kind is RequirementKind.AT_MOST else -1
+        table = [over(number, one, (requirement.bound, sign)) for number, one in known]
+        passed, span = crossings(table), (table[0].at, table[-1].at)
+        ends = passed[0] if len(passed) == 1 and passed[0].rising else None
+        yield Scaling(
+            kind=ScalingKind.OBJECTIVE,
+            shape=keeping(table, ends),
+            measure=measure,
+            factor=factor.path,
+            within=within,
+            lowest=span[0],
+            highest=span[1],
+            requirement=requirement.text,
+            **passage(ends, span, Method.CROSSING_OF_MEANS),
+        )
+
+
+def keeping(table: Sequence[Band], ends: Crossing | None) -> Shape:
+    """Whether, and how surely, a bound is kept up to a number."""
+    if ends is not None:
+        return Shape.CROSSES if is_sure(ends) else Shape.CROSSES_BY_MEANS
+    if all(band.value <= 0 for band in table):
+        return Shape.KEPT
+    return Shape.NOT_KEPT if all(band.value > 0 for band in table) else Shape.KEPT_AT_SOME
+
+
+def over(number: int, one: Estimate, bound: tuple[float, int]) -> Band:
+    """By how much a figure is worse than what is required; below 0 it is kept."""
+    low, value, high = sorted(
+        bound[1] * ((end if end is not None else one.value) - bound[0]) for end in (one.low, one.value, one.high)
+    )
+    return Band(at=float(number), low=low, value=value, high=high)

@@ -9,12 +9,11 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.analysis.counting import Load, early, measure_of, unit_of
-from assay.analysis.resources import RESOURCES, watched
-from assay.analysis.scaling.capacities import amounts
-from assay.analysis.scaling.efficiency import RATES
+from assay.analysis.cells import Load, early, measure_of, unit_of
+from assay.analysis.resources import RESOURCES, amounts, watched
 from assay.analysis.scaling.law import LEAST_PLACES, counts, curves
 from assay.errors import AssayError
+from assay.measures import AMOUNTS
 from assay.measures.limits import share as used_share
 from assay.records import Capacity, Cell, Experiment, Factor, Judged, Observations, Phase, Run, Value
 
@@ -74,14 +73,14 @@ def of_factor(
 ) -> Iterator[Along]:
     """The curves over one factor."""
     for measure, within, places in curves(factor, cells):
-        asked = measure_of(experiment, measure)
-        if asked.figure not in RATES or len(places) < LEAST_PLACES:
+        measured = measure_of(experiment, measure)
+        if measured.figure not in AMOUNTS or len(places) < LEAST_PLACES:
             continue
         found: dict[str, dict[int, list[Point]]] = {}
         known: dict[str, Capacity] = {}
         for number, cell in places:
             for run, rate in cell.values.items():
-                for capacity, (share, clocked) in uses(run).get((asked.workload, asked.operation), ()):
+                for capacity, (share, clocked) in uses(run).get((measured.workload, measured.operation), ()):
                     point = Point(rate=rate, share=share, clocked=clocked)
                     found.setdefault(capacity.resource, {}).setdefault(number, []).append(point)
                     known[capacity.resource] = capacity
@@ -94,7 +93,7 @@ def of_factor(
                 Use(capacity=known[name], points={number: tuple(points) for number, points in each.items()})
                 for name, each in found.items()
             ),
-            unit=unit_of(asked),
+            unit=unit_of(measured),
         )
 
 
@@ -112,7 +111,7 @@ def shares(experiment: Experiment, run: Run, load: Load) -> Mapping[Operation, S
         seen = watched(run, load(run.id))
     except AssayError:
         return {}
-    return {asked: tuple(of_phase(experiment, run, phase, seen)) for asked, phase in phases.items()}
+    return {operation: tuple(of_phase(experiment, run, phase, seen)) for operation, phase in phases.items()}
 
 
 def of_phase(

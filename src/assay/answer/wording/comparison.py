@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from assay import measures
 from assay.analysis.across import Names, Unlike, UnlikeKind
-from assay.analysis.counting import measure_of
+from assay.analysis.cells import measure_of
 from assay.answer import marks
 from assay.answer.headlines import is_above, is_better
 from assay.frozen import dataclass
 from assay.measures import difference, digits, percent
 from assay.measures.figures import figure_kind
-from assay.measures.levels import level, levels
+from assay.measures.text import level, levels
 from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment
 from assay.rulekit.contrasts import differs, least, lost_by_adjustment, reaches_beyond
 from assay.rulekit.pairs import NOTEBOOK

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from assay import measures
-from assay.analysis.counting import measure_of
+from assay.analysis.cells import measure_of
 from assay.answer.wording.comparison import unseen
-from assay.measures.levels import level, levels
+from assay.measures.text import level, levels
 from assay.records import Conclusion, DesignKind, Estimate, Experiment, FactorEffect, Sensitivity
-from assay.statistics.paired_power import LEVEL
+from assay.statistics.significance import LEVEL
 
 TIMES = 2.0
 """From this ratio on an effect is told as so many times, below it in percent."""

@@ -8,7 +8,7 @@ from assay import measures
 from assay.analysis.resources import described
 from assay.analysis.scaling.bounds import OVER
 from assay.analysis.scaling.law import FULL_SHARE
-from assay.measures.levels import level
+from assay.measures.text import level
 from assay.records import Estimate, Experiment, Fit, LawName, Method, Scaling, ScalingKind, Shape, Value
 from assay.units import Unit
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from assay import measures
 from assay.records import ChangePoint, Course, CourseKind, CourseState, UnknownReason
-from assay.statistics.batch_means import LEAST
-from assay.statistics.change_points import LEAST_VALUES
+from assay.statistics.intervals import LEAST_BATCHES
+from assay.statistics.steadiness import LEAST_VALUES
 from assay.units import Unit
 
 MOST_NAMED = 3
@@ -75,8 +75,9 @@ def mean(one: Course) -> str:
     what = "mean" if one.kind is CourseKind.RATE else one.kind.value
     value = f"{what} {measures.with_unit(known.value, known.unit)}"
     if known.low is None or known.high is None:
-        so_long = measures.with_unit(one.memory_ns or 0, Unit.NANOSECONDS)
-        return f"{value}, no confidence interval: autocorrelation time {so_long} leaves fewer than {LEAST} independent batches"
+        so_long = measures.with_unit(one.correlation_time_ns or 0, Unit.NANOSECONDS)
+        few = f"fewer than {LEAST_BATCHES} independent batches"
+        return f"{value}, no confidence interval: autocorrelation time {so_long} leaves {few}"
     half = (known.high - known.low) / 2
     return f"{value} ± {measures.percent(half / known.value) if known.value else measures.with_unit(half, known.unit)}"
 

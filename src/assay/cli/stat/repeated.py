@@ -13,9 +13,8 @@ from assay.cli.stat import json_output, shown
 from assay.cli.stat.execution import Execution, keep, once, status
 from assay.cli.stat.options import Request
 from assay.records import Conclusion, Experiment, VerdictState, worst
-from assay.statistics.contrast import four_way, interval
+from assay.statistics.contrast import four_way, interval, paired_ratio
 from assay.statistics.intervals import LEAST, Mean, geometric_mean
-from assay.statistics.ratio import paired_ratio
 from assay.terminal.fold import say
 from assay.units import Unit
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from assay.experiment.consistency import NUMERALS
 from assay.experiment.design import Structure, varying
 from assay.measures import percent
-from assay.measures.levels import level as level_text
+from assay.measures.text import level as level_text
 from assay.records import DesignKind, Experiment
 
 WIDTH = 96

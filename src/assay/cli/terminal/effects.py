@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.answer.wording import effects as words
 from assay.cli.terminal.tables import ratio_text
-from assay.measures.levels import level
+from assay.measures.text import level
 from assay.records import Experiment, FactorEffect, Results, Sensitivity
 from assay.terminal.table import Row, table
 

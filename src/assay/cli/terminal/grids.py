@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.answer.wording.labels import usual
 from assay.cli.terminal import tables
-from assay.measures.levels import word
+from assay.measures.text import word
 from assay.records import Cell, Experiment, Judged, Results, Value, VerdictState, worst
 from assay.terminal.table import Row, table
 

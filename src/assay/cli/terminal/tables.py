@@ -9,7 +9,7 @@ from assay.answer.doubts import why
 from assay.answer.wording import comparison as sentence
 from assay.answer.wording.labels import instead, of_several
 from assay.answer.wording.summary import reason
-from assay.measures.levels import word
+from assay.measures.text import word
 from assay.records import (
     Cell,
     Comparison,

@@ -1,16 +1,74 @@
-"""Many candidates against one baseline that were measured in the same complete blocks: p-values that hold for all together.
+"""What tests of significance can detect before they are run, and p-values of many that hold for all together.
 
-Reference: C. W. Dunnett, A multiple comparison procedure for comparing several treatments with a control, J. American
-Statistical Association 50 (1955), 1096-1121. The variance is the residual mean square of arms and blocks (two-way,
-additive, on logarithms), so its degrees of freedom are (arms - 1) (blocks - 1) and not those of samples without blocks,
-which scipy.stats.dunnett assumes. All arms must spread alike: `alike` says whether the differences to the baseline do.
+Power of the t test by the noncentral t distribution: J. Cohen, Statistical Power Analysis for the Behavioral Sciences (1988),
+2.3 and appendix; ratios as differences of logarithms: D. Altman, M. Bland, Transforming data (1996). The standard deviation of
+the difference of two logarithms, each with coefficient of variation CV, is sqrt(2) CV for small CV.
+
+Many candidates against one baseline that were measured in the same complete blocks: C. W. Dunnett, A multiple comparison
+procedure for comparing several treatments with a control, J. American Statistical Association 50 (1955), 1096-1121. The
+variance is the residual mean square of arms and blocks (two-way, additive, on logarithms), so its degrees of freedom are (arms
+- 1) (blocks - 1) and not those of samples without blocks, which scipy.stats.dunnett assumes. All arms must spread alike:
+`alike` says whether the differences to the baseline do. Any others: S. Holm, A simple sequentially rejective multiple test
+procedure, Scandinavian J. of Statistics 6 (1979), 65-70.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import Enum
 from statistics import fmean, variance
+
+LEVEL = 0.05
+POWER = 0.8
+_HALVINGS = 60
+_POWER_QUANTILES = 4000
+
+
+class Design(Enum):
+    """How the planned analysis takes the difference of two arms: what its degrees of freedom are."""
+
+    PAIRED = "paired"
+    """Both arms in every block: n - 1."""
+    INDEPENDENT = "independent"
+    """Arms in different sittings: 2 n - 2."""
+
+
+def log_effect(
+    blocks: int, cv: float, design: Design = Design.PAIRED, *, level: float = LEVEL, power: float = POWER
+) -> float | None:
+    """The smallest difference of natural logarithms that a two-sided t test shows; None with fewer than two blocks.
+
+    `cv` is the coefficient of variation of one arm within a cell (share).
+    """
+    if blocks < 2:
+        return None
+    freedom = blocks - 1 if design is Design.PAIRED else 2 * blocks - 2
+    return noncentrality(freedom, level=level, power=power) * math.sqrt(2) * cv / math.sqrt(blocks)
+
+
+def noncentrality(freedom: int, *, level: float, power: float) -> float:
+    """The noncentrality at which a two-sided t test with so many degrees of freedom reaches this power.
+
+    The noncentral t distribution is averaged over quantiles of chi: scipy.special.nctdtr has no value for one degree of
+    freedom and large shifts.
+    """
+    import numpy as np
+    from scipy.special import chdtri, ndtr, stdtrit
+
+    critical = float(stdtrit(freedom, 1 - level / 2))
+    quantiles = (np.arange(_POWER_QUANTILES) + 0.5) / _POWER_QUANTILES
+    threshold = critical * np.sqrt(chdtri(freedom, quantiles) / freedom)
+
+    def reached(shift: float) -> float:
+        return float(np.mean(ndtr(shift - threshold) + ndtr(-shift - threshold)))
+
+    low, high = 0.0, 2 * critical + 10.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(middle) < power else (low, middle)
+    return high
+
 
 MOST_UNLIKE = 4.0
 """Largest ratio of two variances of differences that still counts as alike."""

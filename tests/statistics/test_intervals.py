@@ -1,12 +1,55 @@
-"""Exact limits of a share: known values, the definition by tails of the binomial, symmetry."""
+"""Means with t intervals, how many values a wanted width takes, and exact limits of a share."""
 
 import math
+from statistics import StatisticsError
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t
 
-from assay.statistics.intervals import proportion
+from assay.statistics.intervals import LEAST, arithmetic_mean, geometric_mean, proportion, values_within
+
+
+def test_known_values():
+    mean = arithmetic_mean([1.0, 2.0, 3.0])
+    assert mean.value == 2.0
+    assert mean.high == pytest.approx(2 + 4.302652729911275 / math.sqrt(3))
+    assert geometric_mean([1.0, 100.0]).value == pytest.approx(10)
+
+
+def test_fewer_than_three_give_no_interval():
+    for values in ([5.0], [5.0, 6.0]):
+        assert (geometric_mean(values).low, geometric_mean(values).high) == (None, None)
+
+
+def test_what_has_no_mean():
+    with pytest.raises(StatisticsError):
+        arithmetic_mean([])
+    with pytest.raises(ValueError, match=r"math domain|positive"):
+        geometric_mean([1.0, 0.0])
+
+
+@given(st.lists(st.floats(1e-3, 1e9), min_size=3, max_size=20), st.floats(1e-3, 1e3))
+def test_the_interval_holds_the_mean_and_scales(values, factor):
+    mean, scaled = geometric_mean(values), geometric_mean([value * factor for value in values])
+    assert mean.low is not None
+    assert mean.high is not None
+    assert mean.low <= mean.value * (1 + 1e-9)
+    assert mean.value <= mean.high * (1 + 1e-9)
+    assert scaled.value == pytest.approx(mean.value * factor, rel=1e-6)
+
+
+def half_width(number: int, spread: float) -> float:
+    return float(t.ppf(0.975, number - 1)) * spread / math.sqrt(number)
+
+
+@given(st.floats(0.001, 0.2), st.floats(0.0, 2.0))
+def test_it_is_the_smallest_number_that_is_enough(wanted: float, spread: float) -> None:
+    number = values_within(wanted, spread)
+    assert half_width(number, spread) <= wanted * (1 + 1e-9)
+    assert number == LEAST or half_width(number - 1, spread) > wanted * (1 - 1e-9)
+
 
 counts = st.integers(1, 60).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of)))
 
@@ -16,7 +59,7 @@ def at_least(happened, of, share):
     return math.fsum(math.comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(happened, of + 1))
 
 
-def test_known_values():
+def test_known_limits_of_a_share():
     ten = proportion(10, 10)
     assert (ten.low, ten.high) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
     one = proportion(1, 10)  # 0.25 % to 44.5 %, as published tables have it
