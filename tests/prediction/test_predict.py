@@ -412,7 +412,7 @@ speed = 0
 @pytest.mark.parametrize(
     ("text", "line", "found"),
     [
-        ("", None, "nothing"),
+        ("", None, "no [machine]"),
         ("[production]\n[machine]\ncpus = 1", 1, "neither operations nor used"),
         ('[production]\nused = "9 %"\ncpus = 1\n[machine]\ncpus = 1', 2, "without multiplier or notebooks"),
         ('[production]\noperations = { read = "9 /s" }\n[machine]\ncpus = 1', 2, "without [new]"),
