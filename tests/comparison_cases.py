@@ -6,7 +6,7 @@ from dataclasses import replace
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.audit import arms, limits
+from assay.audit import judge, limits
 from assay.catalogue import ComparisonCase
 from assay.records import Change, Claim, Experiment, Judged, Load, Observations, Phase, Plan, Trial
 
@@ -58,7 +58,7 @@ def started(judged: Judged, place: int) -> Judged:
 def of_runs(rule: str, asked: Experiment, plan: Plan, runs: Sequence[Judged], which: int = 0) -> ComparisonCase:
     """The case of one comparison of these runs, with what it leaves out, as the judge would put it before a rule."""
     one = comparisons(asked, cells(asked, plan, runs, no_evidence), runs)[which]
-    both = arms.of(one, runs)
+    baseline, candidate = (judge.arm(one, level, runs) for level in (one.baseline, one.candidate))
     measure = next(measure for measure in asked.measures if measure.name == one.measure)
     return ComparisonCase(
         subject="comparison",
@@ -67,9 +67,9 @@ def of_runs(rule: str, asked: Experiment, plan: Plan, runs: Sequence[Judged], wh
         comparison=one,
         measure=measure,
         claim=Claim(),
-        baseline=tuple((j.run, Observations()) for j in both.baseline),
-        candidate=tuple((j.run, Observations()) for j in both.candidate),
-        verdicts={j.id: j.verdicts[measure.name] for j in both.every},
+        baseline=tuple((j.run, Observations()) for j in baseline),
+        candidate=tuple((j.run, Observations()) for j in candidate),
+        verdicts={j.id: j.verdicts[measure.name] for j in (*baseline, *candidate)},
         thresholds=limits.thresholds(rule),
-        left_out=both.left_out,
+        left_out=tuple(j for j in runs if j.id in one.excluded),
     )

@@ -2,6 +2,7 @@
 
 import ast
 import configparser
+import inspect
 import re
 import subprocess
 import sys
@@ -105,6 +106,23 @@ def test_rule_has_thresholds_a_source_and_a_control(name):
     control = SOURCE / "controls" / f"{name}.toml"
     assert control.is_file(), "its pair of controls is missing"
     assert tomllib.loads(control.read_text())["control"]["rule"] == rule.id
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_takes_the_case_of_its_scope(name):
+    rule = catalogue.find("rules", name)
+    cases = {Scope.TRIAL: "TrialCase", Scope.COMPARISON: "ComparisonCase", Scope.EXPERIMENT: "ExperimentCase"}
+    taken = {kind for function in (rule.check, rule.applies) for kind in inspect.get_annotations(function).values()}
+    assert taken & {*cases.values()} == {cases[rule.scope]}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_relabel_is_words_without_figures_of_the_run(name):
+    tree = ast.parse((SOURCE / "rules" / f"{name}.py").read_text())
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg in ("relabel", "label")]
+    for node in (part for text in texts for part in ast.walk(text)):
+        assert not (isinstance(node, ast.FormattedValue) and node.format_spec), "a number belongs in the detail"
+        assert not (isinstance(node, ast.Attribute) and ast.unparse(node.value) == "measures"), "a figure belongs in the detail"
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -7,7 +7,7 @@ import pytest
 from assay.answer.wording import comparison
 from assay.experiment import read
 from assay.hosts.local import Local
-from assay.machine import throttle
+from assay.machine import cgroups
 from assay.records import LimiterKind
 from assay.report.charts import cells, heatmap
 from assay.selftest.control import measured
@@ -80,7 +80,7 @@ def test_two_clients_on_a_throttled_disk_scale_to_one_half(tmp_path):
     host = Local()
     if not host.is_root() or not host.exists("/dev/loop-control"):
         pytest.skip("needs root and loop devices")
-    if (why := throttle.obstacle(host)) is not None:
+    if (why := cgroups.throttle_obstacle(host)) is not None:
         pytest.skip(why)
     results = measured(read.parse(HALVES, "halves.toml"), HALVES, tmp_path / "lab")
     (one,) = results.comparisons

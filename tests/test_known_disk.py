@@ -9,7 +9,7 @@ import pytest
 from assay.answer.wording import labels
 from assay.experiment import read
 from assay.hosts.local import Local
-from assay.machine import throttle
+from assay.machine import cgroups
 from assay.records import State, VerdictState
 from assay.selftest.control import measured
 
@@ -80,7 +80,7 @@ def told(tmp_path_factory):
     host = Local()
     if not host.is_root() or not host.exists("/dev/loop-control"):
         pytest.skip("needs root and loop devices")
-    if (why := throttle.obstacle(host)) is not None:
+    if (why := cgroups.throttle_obstacle(host)) is not None:
         pytest.skip(why)
     experiment = read.parse(TEXT, "known_disk.toml")
     for attempt in range(TRIES):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import measures
-from assay.evidence import ladder
+from assay.evidence import ladder, sources
 from assay.measures import external, latency
 from assay.records import (
     ABSOLUTE,
@@ -271,8 +271,8 @@ def test_edges_of_gauges():
 )
 def test_evidence_keys(key, there):
     made = Made(seen=Seen(lower_bytes=1))
-    assert ladder.has(run_of(made).phases[0], observations_of(made), key) is there
-    assert ladder.has_anywhere(observations_of(made), key) is there
+    assert sources.has(run_of(made).phases[0], observations_of(made), key) is there
+    assert sources.has_anywhere(observations_of(made), key) is there
 
 
 # ---------------------------------------------------------------------------------------------- words

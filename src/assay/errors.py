@@ -15,7 +15,7 @@ Every message says what was found, what was expected and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assay.frozen import dataclass
 
@@ -30,6 +30,12 @@ class UsageError(AssayError):
     """The words of the call, or of a file, are wrong."""
 
     exit_status = 2
+
+
+def refuse(mistakes: Sequence[str]) -> None:
+    """Raise UsageError with all these mistakes; do nothing without any."""
+    if mistakes:
+        raise UsageError("\n".join(mistakes))
 
 
 @dataclass(frozen=True, kw_only=True)

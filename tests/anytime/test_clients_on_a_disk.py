@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.hosts.local import Local
-from assay.machine import throttle
+from assay.machine import cgroups
 from assay_process import Bench
 
 SHIPPED = Path(__file__).parents[2] / "experiments" / "clients_on_a_disk.toml"
@@ -24,7 +24,7 @@ def ran(tmp_path_factory):
     host = Local()
     if not host.is_root() or not host.exists("/dev/loop-control"):
         pytest.skip("a disk of known speed needs root and loop devices")
-    if (reason := throttle.obstacle(host)) is not None:
+    if (reason := cgroups.throttle_obstacle(host)) is not None:
         pytest.skip(reason)
     home = tmp_path_factory.mktemp("clients")
     bench = Bench(home)

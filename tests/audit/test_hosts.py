@@ -7,7 +7,7 @@ import pytest
 
 from assay import catalogue
 from assay.audit import limits
-from assay.audit.examine import examine
+from assay.audit.judge import examine
 from assay.catalogue import About, TrialCase
 from assay.evidence import ladder
 from assay.records import (

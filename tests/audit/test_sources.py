@@ -3,7 +3,7 @@
 import pytest
 
 from assay import catalogue
-from assay.audit.examine import examine
+from assay.audit.judge import examine
 from assay.evidence import sources
 from assay.records import Claim, Durability, Scope, State, Tier
 from audit.case_builder import MIB, Made, Seen, but, case_of
@@ -54,6 +54,8 @@ def test_who_cannot_tell_says_how_to_get_what_lacks_and_why_it_was_not_there():
     assert finding.state is State.UNVERIFIED
     assert "process_io failed: no such file), needs a kernel with task I/O accounting" in finding.advice
     assert "the package bpftrace" in finding.advice
+    assert finding.observers == ("tracepoints",), "the rest of the missing evidence needs no request"
+    assert judged("T08", case_of(READ, "T08")).observers == ()
     finding = judged("D02", case_of(but(WRITTEN, flushes=None), "D02"))
     assert (finding.state, "Linux 5.5" in finding.advice) == (State.UNVERIFIED, True)
 

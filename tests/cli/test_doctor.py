@@ -8,7 +8,7 @@ import pytest
 
 from assay.cli import doctor as verb
 from assay.hosts.local import Local
-from assay.machine import marks
+from assay.machine import ownership
 from targets_host import HOST
 
 
@@ -19,10 +19,10 @@ def ledger(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.undo.ledger.default_directory", lambda: place)
     code = (
         "import os, sys; from assay.undo.ledger import Ledger; from assay.hosts.local import Local; "
-        "from assay.machine import marks\n"
-        "marks.make(Local(), Ledger(sys.argv[1]), sys.argv[2], 'm'); os.kill(os.getpid(), 9)"
+        "from assay.machine import ownership\n"
+        "ownership.make_directory(Local(), Ledger(sys.argv[1]), sys.argv[2], 'm'); os.kill(os.getpid(), 9)"
     )
-    left = tmp_path / f"{marks.PREFIX}left"
+    left = tmp_path / f"{ownership.PREFIX}left"
     subprocess.run([sys.executable, "-c", code, str(place), str(left)], check=False)
     assert left.exists()
     return left
@@ -44,7 +44,7 @@ def test_what_cannot_be_undone_is_a_failure(ledger, capsys):
     if os.geteuid() != 0:
         pytest.skip("mounts need root")
     HOST.run(["mount", "-t", "tmpfs", "none", str(ledger)])
-    HOST.write(f"{ledger}/{marks.MARKER}", "m")
+    HOST.write(f"{ledger}/{ownership.MARKER}", "m")
     try:
         assert verb.doctor(json_to=None, fix=True) == 1
         assert "still mounted" in capsys.readouterr().out

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evidence.keys import fits
+from assay.evidence.sources import fits
 
 words = st.text(alphabet="ab.", max_size=6)
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from assay import catalogue
 from assay.errors import InputErrors, UsageError
 from assay.experiment import single
-from assay.machine.own_file import Ownership
-from assay.machine.path_state import DEVICE, DIRECTORY, FILE, NOTHING, PathState
+from assay.machine.files import DEVICE, DIRECTORY, FILE, NOTHING, PathState
+from assay.machine.ownership import Ownership
 from assay.records import Claim, Durability, Tier
 
 MIB = 1 << 20

@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import RefusedError, UsageError
 from assay.hosts.local import Local
-from assay.machine import cgroups, throttle
+from assay.machine import cgroups
 from assay.trial import placement
 from assay.undo.ledger import Ledger
 from targets_host import HOST
@@ -65,7 +65,7 @@ def elsewhere(root, mountinfo, membership, namespace="4026531835", **options):
 
 
 def test_a_rule_in_the_root_group_is_possible(tmp_path):
-    assert throttle.obstacle(elsewhere(tmp_path, V1.format(within="/"), "7:blkio:/\n")) is None
+    assert cgroups.throttle_obstacle(elsewhere(tmp_path, V1.format(within="/"), "7:blkio:/\n")) is None
 
 
 @pytest.mark.parametrize(
@@ -75,24 +75,24 @@ def test_a_rule_in_the_root_group_is_possible(tmp_path):
 def test_a_rule_that_would_be_escaped_is_refused(tmp_path, membership, within, namespace):
     host = elsewhere(tmp_path, V1.format(within=within), membership, namespace)
     with pytest.raises(RefusedError, match="in the root group"):
-        throttle.set_rules(host, Noted(), "7:0", {"read_bytes_per_s": 5}, "x")
+        cgroups.throttle(host, Noted(), "7:0", {"read_bytes_per_s": 5}, "x")
 
 
 def test_a_rule_that_we_may_not_set_is_refused(tmp_path):
     host = elsewhere(tmp_path, V1.format(within="/"), "7:blkio:/\n", root_user=False)
     with pytest.raises(RefusedError, match="needs root"):
-        throttle.set_rules(host, Noted(), "7:0", {"read_bytes_per_s": 5}, "x")
+        cgroups.throttle(host, Noted(), "7:0", {"read_bytes_per_s": 5}, "x")
 
 
 def test_a_kernel_without_block_groups_is_refused(tmp_path):
-    assert "no control group" in str(throttle.obstacle(elsewhere(tmp_path, "", "0::/\n")))
+    assert "no control group" in str(cgroups.throttle_obstacle(elsewhere(tmp_path, "", "0::/\n")))
 
 
 def test_a_rule_that_the_kernel_drops_is_refused(tmp_path, monkeypatch):
     host, undo = elsewhere(tmp_path, V1.format(within="/"), "7:blkio:/\n"), Noted()
     monkeypatch.setattr(host, "write", lambda path, text: None)
     with pytest.raises(RefusedError, match="did not keep"):
-        throttle.set_rules(host, undo, "7:0", {"read_bytes_per_s": 5}, "x")
+        cgroups.throttle(host, undo, "7:0", {"read_bytes_per_s": 5}, "x")
     assert undo.entries == [
         ("throttle", {"file": "/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device", "device": "7:0", "value": "5"})
     ]
@@ -100,7 +100,7 @@ def test_a_rule_that_the_kernel_drops_is_refused(tmp_path, monkeypatch):
 
 def test_unified_groups_get_one_group_for_limit_and_memory(tmp_path):
     host, undo = elsewhere(tmp_path, V2.format(root="/sys/fs/cgroup"), "0::/user.slice\n"), Noted()
-    group = throttle.set_rules(host, undo, "7:0", {"read_bytes_per_s": 5, "write_ops_per_s": 6}, "trial-0001")
+    group = cgroups.throttle(host, undo, "7:0", {"read_bytes_per_s": 5, "write_ops_per_s": 6}, "trial-0001")
     assert group.startswith("/sys/fs/cgroup/assay/trial-0001-")
     assert host.read(f"{group}/io.max") == "7:0 rbps=5 wiops=6\n"
     assert host.read("/sys/fs/cgroup/cgroup.subtree_control").split() == ["+io", "+memory"]
@@ -116,9 +116,9 @@ def test_only_the_rule_that_was_set_is_removed(tmp_path):
     host = elsewhere(tmp_path, V1.format(within="/"), "7:blkio:/\n")
     file = "/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device"
     host.write(file, "7:0 55\n7:1 5")
-    assert not throttle.remove_rule(host, file, "7:0", "5")
-    assert not throttle.remove_rule(host, file + "x", "7:1", "5")
-    assert throttle.remove_rule(host, file, "7:1", "5")
+    assert not cgroups.remove_throttle_rule(host, file, "7:0", "5")
+    assert not cgroups.remove_throttle_rule(host, file + "x", "7:1", "5")
+    assert cgroups.remove_throttle_rule(host, file, "7:1", "5")
     assert host.read(file) == "7:1 0\n"
 
 

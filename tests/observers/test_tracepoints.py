@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from assay import sampler
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.machine import bpftrace, stack
 from assay.observers.tracepoints import MAPS, MOST_FILES, MOST_PROCESSES, OBSERVER
-from assay.observing import companion as beside
 from assay.records import Edge, Snapshot, Subject
 from assay.undo.ledger import Ledger
 from observer_looks import recorded, the_series
@@ -164,7 +164,7 @@ def watched(tmp_path_factory):
         devices=stack.stack(HOST, str(path)),
     )
     ledger = Ledger(path / "ledger")
-    companion = beside.start(HOST, ledger, OBSERVER.beside, subject)
+    companion = sampler.companion(HOST, ledger, OBSERVER.beside, subject)
     try:
         armed = looked(subject, companion, Edge.ARMED, 0)
         worker.stdin.write("\n")
@@ -225,12 +225,12 @@ def test_no_mount_is_left(watched):
 
 KILLED = """
 import os, sys, time
-from assay.observing import companion as beside
+from assay import sampler
 from assay.hosts.local import Local
 from assay.undo.ledger import Ledger
 from assay.observers.tracepoints import OBSERVER
 from assay.records import Subject
-companion = beside.start(Local(), Ledger(sys.argv[1]), OBSERVER.beside, Subject(pids=(os.getpid(),), directory=sys.argv[1]))
+companion = sampler.companion(Local(), Ledger(sys.argv[1]), OBSERVER.beside, Subject(pids=(os.getpid(),), directory=sys.argv[1]))
 print(companion.process.pid, flush=True)
 time.sleep(60)
 """

@@ -30,7 +30,7 @@ def judged(*args, **kwargs):
 def test_one_key_that_is_answered_faster_shows_a_cache():
     found = judged(3.0)
     assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "3.0 times as fast" in found.relabel
+    assert "3.0 times as fast" in found.detail
     assert judged(3.0, claim=Claim()).severity is Severity.NOTES
 
 

@@ -34,7 +34,8 @@ def test_a_burst_that_memory_takes_is_no_steady_rate():
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
     assert "dirtied in 1 s; write-back starts at 2.58 GB and after 30 s" in finding.statement
     assert (finding.bound.low, finding.bound.high) == (None, case(BURST).value)
-    assert finding.relabel == "write 268 MB/s absorbed by memory: a burst below the dirty limit, not a steady rate"
+    assert finding.relabel == "write absorbed by memory: a burst below the dirty limit, not a steady rate"
+    assert finding.detail == "268 MB in 1 s"
 
 
 def test_a_latency_is_bounded_from_below():

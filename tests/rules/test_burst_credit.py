@@ -29,7 +29,7 @@ def test_a_steady_rate_on_credit_is_a_burst():
     assert found.observed["at_s"] == pytest.approx(0.6)
     assert found.observed["ratio"] == pytest.approx(4, rel=0.1)
     assert (found.bound.low, found.bound.high) == (pytest.approx(500, rel=0.1), pytest.approx(2000, rel=0.1))
-    assert "a burst of" in found.relabel
+    assert found.relabel == "a burst, then a lower rate"
 
 
 def test_the_credit_of_a_rate_of_bytes_is_told_in_bytes():

@@ -19,7 +19,8 @@ def judged(made):
 def test_unsynced_write_without_a_drain_is_invalid():
     finding = judged(UNSYNCED)
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert finding.relabel == "write 1.24 GB/s into memory: 100 % dirty, and no drain timed"
+    assert finding.relabel == "write into memory: dirty when the clock stopped, and no drain timed"
+    assert finding.detail == "100 % dirty"
     assert finding.bound.low == pytest.approx(0)
 
 

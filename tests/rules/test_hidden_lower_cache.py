@@ -4,9 +4,11 @@ from array import array
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.records import CacheState, Claim, Direction, Limit, Severity, State, Tier
-from assay.rules.hidden_lower_cache import RULE
+from assay.rules.hidden_lower_cache import RULE, groups
 from audit.case_builder import MIB, Made, Seen, case_of, run_of
 
 DEVICE = Claim(tier=Tier.DEVICE)
@@ -128,3 +130,45 @@ def test_a_read_without_latencies_or_second_pass_is_unverified():
 
 def test_writes_are_not_its_business():
     assert RULE.applies(one(operation="write")) == "not a read"
+
+
+APART = {"times_apart": 10, "group_share": 0.1, "between_share": 0.1, "least_reads": 1}
+SPREAD = st.lists(st.tuples(st.floats(0.8, 1.25), st.integers(1, 50)), min_size=1, max_size=20)
+
+
+def buckets(middle, spread):
+    return [(round(middle * factor), count) for factor, count in spread]
+
+
+def merged(*parts):
+    counts = {}
+    for upper, count in (one for part in parts for one in part):
+        counts[upper] = counts.get(upper, 0) + count
+    return sorted(counts.items())
+
+
+@given(SPREAD, SPREAD, st.integers(10_000, 1_000_000), st.integers(20, 2000))
+def test_groups_that_are_far_apart_are_found_unless_one_is_small(fast, slow, middle, times):
+    quick, late = buckets(middle, fast), buckets(middle * times, slow)
+    share = sum(count for _, count in quick) / sum(count for _, count in (*quick, *late))
+    found = groups(merged(quick, late), APART)
+    if 0.1 <= share <= 0.9:
+        assert found is not None
+        assert abs(found[0] - share) < 1e-9
+        assert round(0.8 * middle) <= found[1] <= round(1.25 * middle)
+    else:
+        assert found is None
+
+
+@given(SPREAD, st.integers(10_000, 10_000_000))
+def test_one_group_is_one(spread, middle):
+    assert groups(merged(buckets(middle, spread)), APART) is None
+
+
+@given(st.integers(3, 60), st.integers(1000, 100_000))
+def test_a_slope_over_three_powers_of_ten_is_one_group(steps, lowest):
+    assert groups([(round(lowest * 1000 ** (step / (20 * steps))), 10) for step in range(20 * steps)], APART) is None
+
+
+def test_nothing_is_no_group():
+    assert groups([], APART) is None

@@ -137,7 +137,7 @@ def test_a_queue_that_is_kept_full_passes():
 def test_a_queue_that_is_not_kept_full_is_told():
     finding = RULE.check(in_flight(16, 32))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert finding.relabel == "queue not full for 50 % of the time"
+    assert (finding.relabel, finding.detail) == ("queue not full", "50 % of the time")
     assert finding.bound.high == pytest.approx(2 * finding.bound.low)
 
 

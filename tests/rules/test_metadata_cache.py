@@ -24,7 +24,7 @@ def test_loaded_inodes_pass():
 def test_cached_inodes_refute_cold():
     finding = judged(inodes=(21_000, 21_003))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert finding.relabel == "stat of cached inodes: 100 % from memory"
+    assert (finding.relabel, finding.detail) == ("stat of cached inodes", "100 % from memory")
 
 
 def test_cached_inodes_are_a_note_under_no_claim():

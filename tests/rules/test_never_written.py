@@ -61,7 +61,8 @@ def test_overwriting_in_memory_is_no_work_of_the_device_and_bounds_the_rate_onto
     finding = judged(but(OVERWRITTEN, claim=claim))
     assert (finding.state, finding.severity) == (State.FAIL, severity)
     assert finding.bound.high == pytest.approx(case_of(but(OVERWRITTEN, claim=claim), "D06").value / 8)
-    assert finding.relabel.endswith("% of it reached vda")
+    assert finding.relabel == "write into memory: data overwritten before write-back"
+    assert finding.detail.endswith("% reached vda")
 
 
 def test_without_a_drain_what_was_still_in_memory_may_have_come_later():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.audit.examine import examine
+from assay.audit.judge import examine
 from assay.records import Observations, State
 from assay.rules.observer_overhead import RULE
 from noise_cases import phase, run, series, trial_case

@@ -32,7 +32,7 @@ def test_of_a_hundred_the_fourth_longest_bounds_the_p99_from_below():
     """P(binomial(100, 0.99) >= 98) is 0.921, >= 97 is 0.982."""
     found = RULE.check(case(100))
     assert (found.bound.low, found.bound.high) == (1096, None)
-    assert found.relabel == "p99 of only 100 operations"
+    assert (found.relabel, found.detail) == ("p99 of too few operations", "100 operations")
     assert found.statement.endswith("no upper bound. It is at least 1.10 µs (95 % confidence).")
 
 
@@ -91,4 +91,4 @@ def test_the_largest_of_several_programs_is_a_bound_from_above():
     found = RULE.check(case(1, values={**TOLD, "read.count": 1e6}, starts=(0.0, 0.0)))
     assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
     assert (found.bound.low, found.bound.high) == (None, 5e6)
-    assert found.relabel == "the largest p99 of 2 programs"
+    assert (found.relabel, found.detail) == ("the largest p99 of several programs", "2 programs")

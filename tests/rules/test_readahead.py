@@ -30,7 +30,7 @@ def test_hits_in_memory_are_no_reading_ahead():
 def test_more_than_was_asked_is_a_note_under_every_claim(claim):
     finding = judged(but(AHEAD, claim=claim))
     assert (finding.state, finding.severity, finding.bound) == (State.FAIL, Severity.NOTES, None)
-    assert finding.relabel == "storage read 8.0 bytes per byte requested"
+    assert finding.detail == "8.0 bytes per byte requested"
 
 
 def test_the_read_ahead_of_the_devices_is_told():

@@ -21,7 +21,8 @@ def judged(given, dirty, told=64 * MIB, claim=STABLE, operation="write"):
 def test_answers_from_memory_are_invalid_as_stable_ones():
     found = judged(64 * MIB, 64 * MIB)
     assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert found.relabel.endswith("100 % not stored yet")
+    assert found.relabel == "write acknowledged from the server's memory, before it was stored"
+    assert found.detail == "100 % not stored at the last answer"
 
 
 def test_what_the_server_kept_in_its_own_memory_counts_too():

@@ -40,6 +40,6 @@ def test_of_a_phase_that_ran_until_it_was_steady_its_steady_rounds_count(round_s
     found = RULE.check(replace(case, phase=replace(case.phase, steady=steady)))
     assert found.state is state
     assert found.observed["seconds"] == 5 * round_s
-    assert (found.relabel == "steady rounds of 25.0 s") is (state is State.FAIL)
+    assert (found.detail == "25.0 s") is (state is State.FAIL)
     never = replace(steady, reached=False, from_ns=None, to_ns=None)
     assert RULE.check(replace(case, phase=replace(case.phase, steady=never))).state is State.PASS

@@ -26,7 +26,7 @@ def test_a_byte_for_a_byte_passes():
 def test_twice_the_bytes_are_a_note_under_every_claim(claim):
     finding = judged(but(DOUBLE, claim=claim))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
-    assert finding.relabel == "storage wrote 2.0 bytes per byte written"
+    assert (finding.relabel, finding.detail) == ("storage wrote more than the load", "2.0 bytes per byte written")
     assert finding.bound is None
 
 

@@ -39,7 +39,6 @@ def seen(path):
 
 def live(place, given):
     endpoint = TARGET.attach(HOST, place, 1)
-    TARGET.detach(HOST, place, endpoint)
     TARGET.teardown(HOST, given, place)
     TARGET.remove(HOST, given)
     return endpoint

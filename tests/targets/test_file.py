@@ -7,8 +7,8 @@ import pytest
 
 from assay import catalogue
 from assay.errors import RefusedError, UsageError
-from assay.machine import own_file
-from assay.machine.own_file import Ownership
+from assay.machine import ownership
+from assay.machine.ownership import Ownership
 from assay.records import EndpointKind, Experiment, Outcome, TargetSpec
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
@@ -42,7 +42,7 @@ def test_it_is_made_marked_and_removed(undo, base):
     assert TARGET.check(HOST, given) == ()
     place = TARGET.prepare(HOST, given)
     assert names(base) == [".F.assay-marker", "F"]
-    assert own_file.ownership(HOST, str(base / "F")) is Ownership.IN_USE
+    assert ownership.of_file(HOST, str(base / "F")) is Ownership.IN_USE
     with pytest.raises(UsageError, match="in use by another lab"):
         TARGET.prepare(HOST, given)
     endpoint = TARGET.attach(HOST, place, 1)
@@ -79,12 +79,12 @@ def test_another_file_in_place_of_ours_is_not_ours(undo, base):
     TARGET.teardown(HOST, given, TARGET.prepare(HOST, given))
     (base / "F").unlink()
     (base / "F").write_text("precious")
-    assert own_file.ownership(HOST, str(base / "F")) is Ownership.OTHERS
+    assert ownership.of_file(HOST, str(base / "F")) is Ownership.OTHERS
     with pytest.raises(UsageError, match="never writes"):
         TARGET.prepare(HOST, given)
     marker = json.loads((base / ".F.assay-marker").read_text())
     (base / ".F.assay-marker").write_text(json.dumps(marker | {"inode": str((base / "F").stat().st_ino)}))
-    assert own_file.ownership(HOST, str(base / "F")) is Ownership.OTHERS
+    assert ownership.of_file(HOST, str(base / "F")) is Ownership.OTHERS
     assert (base / "F").read_text() == "precious"
 
 
@@ -99,7 +99,7 @@ def test_what_replaced_ours_while_we_worked_is_not_removed(undo, base):
 
 @pytest.mark.parametrize("step", ["nothing", "made", "linked", "marked"])
 def test_after_a_kill_at_any_step_the_ledger_removes_all_that_is_ours(undo, base, step):
-    """The steps of `own_file.make`, ended after each."""
+    """The steps of `ownership.make_file`, ended after each."""
     path, token = base / "F", "0123456789ab"
     made = base / f".assay-{token}"
     undo.add("own_file", path=str(path), marker=token)
@@ -123,7 +123,7 @@ def test_a_name_that_is_taken_in_the_last_moment_is_left_alone(undo, base):
     """`make` does not look first: the link fails where something is."""
     (base / "F").write_text("precious")
     with pytest.raises(RefusedError, match="cannot create"):
-        own_file.make(HOST, undo, str(base / "F"))
+        ownership.make_file(HOST, undo, str(base / "F"))
     assert (names(base), (base / "F").read_text()) == (["F"], "precious")
 
 
@@ -143,12 +143,12 @@ def birthless(tmp_path):
 def test_without_a_time_of_birth_nothing_that_took_our_place_is_removed_after_a_kill(undo, birthless):
     """Neither by name nor by inode: the user removed what a killed lab had left, and put something else there."""
     path = birthless / "F"
-    own_file.make(HOST, undo, str(path))
+    ownership.make_file(HOST, undo, str(path))
     _, birth = identity(path)
-    assert birth in own_file.UNKNOWN_BIRTH
+    assert birth in ownership.UNKNOWN_BIRTH
     path.unlink()
     path.write_text("important")
-    assert own_file.ownership(HOST, str(path)) is Ownership.OTHERS
+    assert ownership.of_file(HOST, str(path)) is Ownership.OTHERS
     undo.undo("own_file", path=str(path))
     assert path.read_text() == "important"
     assert names(birthless) == ["F", "lost+found"]
@@ -196,4 +196,4 @@ def test_all_workers_of_all_clients_share_the_one_file(base, tmp_path):
     assert (base / "F").stat().st_size == 8 * MIB
     assert [sum(one.bytes for client in phase.clients for one in client.operations) for phase in run.phases] == [8 * MIB] * 2
     assert ledger.unwind() == ()
-    assert Path(own_file.marker_path(str(base / "F"))).exists()
+    assert Path(ownership.marker_path(str(base / "F"))).exists()

@@ -7,7 +7,7 @@ import pytest
 from assay import measures
 from assay.audit import judge
 from assay.records import Claim, Direction, Event, Load, Measure, Outcome, Regime, Rung, State, VerdictState
-from assay.trial.outcome import judge as outcome_of
+from assay.trial.harvest import judge as outcome_of
 from trial_stage import MIB, Laboratory, bulk, trial
 
 KIB = 1 << 10

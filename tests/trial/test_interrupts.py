@@ -37,7 +37,7 @@ def shielded_twice(interrupts, done):
 
 
 def tidied(interrupts, done):
-    with interrupts.deaf():
+    with interrupts.uninterrupted():
         come()
         come()
         with interrupts.shielded():

@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from assay.trial.clients import LISTEN_S, Crew
-from assay.trial.dialogue import Dialogue
+from assay.trial.clients import LISTEN_S, Crew, Dialogue
 from assay.trial.rendezvous import Rendezvous, State
 from assay.undo.ledger import Ledger
 from trial_stage import HOST, engine

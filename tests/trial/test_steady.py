@@ -40,7 +40,7 @@ def run(one, *rates):
 def test_five_equal_rounds_are_enough():
     one = watch()
     assert run(one, lambda at: 1000) == 5.0
-    state = one.state(t0_ns=START - SECOND, told_ns=START + 5 * SECOND + 1)
+    state = one.state(t0_ns=START - SECOND, stopped_ns=START + 5 * SECOND + 1)
     assert (state.reached, state.rounds, state.round_ns) == (True, 5, SECOND)
     assert (state.from_ns, state.to_ns, state.at_ns) == (SECOND, 6 * SECOND, 6 * SECOND + 1)
 

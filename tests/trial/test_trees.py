@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay import catalogue
 from assay.errors import TrialError
 from assay.records import CacheState, EndpointKind, PhasePlan, Place
-from assay.trial import cache_state, trees
+from assay.trial import initial_state
 from trial_stage import HOST
 
 DIRECTORY = catalogue.find("targets", "directory")
@@ -41,37 +41,37 @@ def tree(tmp_path):
 
 @given(st.sets(st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1), max_size=400), st.integers(0, 9))
 def test_the_same_seed_draws_the_same_files_in_whatever_order_they_come(paths, seed):
-    drawn = trees.drawn(sorted(paths), seed)
-    assert drawn == trees.drawn(sorted(paths, reverse=True), seed)
+    drawn = initial_state.sample(sorted(paths), seed)
+    assert drawn == initial_state.sample(sorted(paths, reverse=True), seed)
     assert set(drawn) <= paths
     assert len(set(drawn)) == len(drawn) == min(len(paths), 16)
 
 
 def test_of_a_large_tree_256_stand_for_it_and_another_seed_draws_others():
     paths = [f"/x/{number}" for number in range(30_000)]
-    assert len(trees.drawn(paths, 1)) == 256
-    assert len(trees.drawn(paths[:5_000], 1)) == 100
-    assert len(set(trees.drawn(paths, 1)) & set(trees.drawn(paths, 2))) < 50
-    halves = sum(int(path[3:]) < 15_000 for path in trees.drawn(paths, 1))
+    assert len(initial_state.sample(paths, 1)) == 256
+    assert len(initial_state.sample(paths[:5_000], 1)) == 100
+    assert len(set(initial_state.sample(paths, 1)) & set(initial_state.sample(paths, 2))) < 50
+    halves = sum(int(path[3:]) < 15_000 for path in initial_state.sample(paths, 1))
     assert 80 < halves < 176
 
 
 def test_only_files_with_content_and_a_name_are_drawn(tree):
-    plan = trees.settled(HOST, place(tree.parent), replace(PLAN, tree=str(tree)), 7)
+    plan = initial_state.with_data_files(HOST, place(tree.parent), replace(PLAN, tree=str(tree)), 7)
     assert len(plan.data_files) == 16
     assert all("file " in path and Path(path).stat().st_size == 4096 for path in plan.data_files)
-    assert len(list(trees.files(HOST, str(tree)))) == 40
+    assert len(list(initial_state.files_of(HOST, str(tree)))) == 40
 
 
 def test_a_tree_is_not_walked_where_nothing_is_to_be_known(tree):
     left = replace(PLAN, tree=str(tree), cache=CacheState.UNCHANGED)
-    assert trees.settled(HOST, place(tree.parent), left, 7) is left
-    assert trees.settled(HOST, place(tree.parent), PLAN, 7) is PLAN
+    assert initial_state.with_data_files(HOST, place(tree.parent), left, 7) is left
+    assert initial_state.with_data_files(HOST, place(tree.parent), PLAN, 7) is PLAN
 
 
 def test_a_tree_on_another_file_system_is_refused(tree):
     with pytest.raises(TrialError, match="another file system"):
-        trees.settled(HOST, place("/proc"), replace(PLAN, tree=str(tree)), 7)
+        initial_state.with_data_files(HOST, place("/proc"), replace(PLAN, tree=str(tree)), 7)
 
 
 @pytest.mark.parametrize("at", ["inside", "outside"])
@@ -80,9 +80,9 @@ def test_every_file_of_a_tree_is_made_cold_and_not_only_those_that_stand_for_it(
         pytest.skip("the temporary directory is in memory: nothing there can be cold")
     own = place(tmp_path if at == "inside" else tmp_path / "elsewhere")
     Path(own.address).mkdir(exist_ok=True)
-    files = list(trees.files(HOST, str(tree)))
-    assert cache_state.resident_share(HOST, files) == 1.0
-    plan = trees.settled(HOST, own, replace(PLAN, tree=str(tree)), 7)
-    proof = cache_state.establish(HOST, DIRECTORY, own, plan)
+    files = list(initial_state.files_of(HOST, str(tree)))
+    assert initial_state.resident_share(HOST, files) == 1.0
+    plan = initial_state.with_data_files(HOST, own, replace(PLAN, tree=str(tree)), 7)
+    proof = initial_state.establish(HOST, DIRECTORY, own, plan)
     assert (proof.proved, proof.refusal) == (CacheState.COLD, None)
-    assert cache_state.resident_share(HOST, files) == 0.0
+    assert initial_state.resident_share(HOST, files) == 0.0

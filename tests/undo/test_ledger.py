@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import RefusedError, TrialError, UsageError
 from assay.hosts.local import Local
-from assay.machine import marks
+from assay.machine import ownership
 from assay.undo.kinds import process_state
 from assay.undo.ledger import Ledger, LedgerEntry, default_directory, in_order
 
@@ -37,7 +37,7 @@ def ledger(tmp_path):
 
 def test_what_was_undone_is_struck_out_and_the_file_goes(ledger, tmp_path):
     path = str(tmp_path / ".assay-1")
-    marks.make(HOST, ledger, path, "1")
+    ownership.make_directory(HOST, ledger, path, "1")
     assert HOST.exists(path)
     ledger.undo("directory", path=path)
     assert not HOST.exists(path)
@@ -59,7 +59,7 @@ def test_entry_is_on_disk_before_the_act(ledger, tmp_path):
 
 def test_a_living_owner_is_no_orphan(ledger, tmp_path):
     path = str(tmp_path / ".assay-2")
-    marks.make(HOST, ledger, path, "2")
+    ownership.make_directory(HOST, ledger, path, "2")
     other = Ledger(ledger.directory)
     assert other.orphans(HOST) == ()
     assert other.clean(HOST) == ()
@@ -70,7 +70,7 @@ def test_clean_removes_what_a_killed_owner_left_and_nothing_else(tmp_path):
     ours, stranger = tmp_path / ".assay-ours", tmp_path / ".assay-stranger"
     for path, marker in ((ours, "ours"), (stranger, "of somebody else")):
         path.mkdir()
-        (path / marks.MARKER).write_text(marker)
+        (path / ownership.MARKER).write_text(marker)
         (path / "data").write_text("x")
     acts = [("directory", {"path": str(path), "marker": "ours"}) for path in (ours, stranger)]
     orphan(tmp_path / "ledger", *acts)
@@ -87,7 +87,7 @@ def test_a_directory_whose_maker_was_killed_before_the_marker_is_removed(tmp_pat
     for name, content in ((".assay-a", None), (".assay-b", "")):
         (tmp_path / name).mkdir()
         if content is not None:
-            (tmp_path / name / marks.MARKER).write_text(content)
+            (tmp_path / name / ownership.MARKER).write_text(content)
     orphan(tmp_path / "l", *[("directory", {"path": str(tmp_path / name), "marker": "m"}) for name in (".assay-a", ".assay-b")])
     assert [cleaned.state for cleaned in Ledger(tmp_path / "l").clean(HOST)] == ["undone", "undone"]
 
@@ -201,16 +201,16 @@ def test_the_marker_outlives_all_else_in_a_directory_of_any_name(tmp_path, name)
 
     path = tmp_path / name / ".assay-1"
     (path / "sub").mkdir(parents=True)
-    for file in (path / marks.MARKER, path / "sub" / marks.MARKER, path / "data"):
+    for file in (path / ownership.MARKER, path / "sub" / ownership.MARKER, path / "data"):
         file.write_text("m")
     with pytest.raises(TrialError, match="stopped"):
-        marks.remove(Stopped(), str(path), "m")
-    assert [found.name for found in path.iterdir()] == [marks.MARKER]
-    assert marks.remove(HOST, str(path), "m")
+        ownership.remove_directory(Stopped(), str(path), "m")
+    assert [found.name for found in path.iterdir()] == [ownership.MARKER]
+    assert ownership.remove_directory(HOST, str(path), "m")
 
 
 def test_a_file_is_removed_only_from_a_marked_directory(tmp_path):
-    (tmp_path / marks.MARKER).write_text("m")
+    (tmp_path / ownership.MARKER).write_text("m")
     (tmp_path / "image").write_text("x")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "image").write_text("x")

@@ -7,7 +7,7 @@ from assay.catalogue import Order
 from assay.errors import EvidenceError, InputErrors
 from assay.experiment import read
 from assay.records import CacheState, Direction, Endpoint, EndpointKind
-from assay.trial.outcome import reported
+from assay.trial.harvest import reported
 
 WORKLOAD = catalogue.find("workloads", "command")
 FIO = Path(__file__).parent.parent / "fixtures" / "output" / "fio-3.33-randread.json"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from dataclasses import replace
 
 from assay import catalogue, measures
-from assay.audit import arms, labels
-from assay.audit.examine import examine
+from assay.audit import labels, limits
 from assay.audit.verdicts import common_bound, failures, state_of
 from assay.catalogue import Case, ComparisonCase, ExperimentCase, Rule, TrialCase
+from assay.errors import EvidenceError
+from assay.evidence import sources
 from assay.measures import Figure
 from assay.records import (
     Comparison,
@@ -25,15 +26,23 @@ from assay.records import (
     Plan,
     Run,
     Scope,
+    Severity,
+    State,
+    Value,
     Verdict,
     VerdictState,
     worst,
 )
+from assay.rulekit.findings import found
 from assay.rulekit.soundness import COMPARED, required_rules
 from assay.units import Unit
 
 Load = Callable[[str], Observations]
 """The observations of a run by its id (`0007/1`); those of the runs that are asked for again should be kept."""
+STATES = (State.FAIL, State.UNVERIFIED, State.PASS, State.NOT_APPLICABLE)
+"""Of several hosts the first of these counts."""
+OF_STORAGE = ("tier", "durability")
+"""Parts of a claim that speak of storage."""
 
 
 def ruleset() -> str:
@@ -43,10 +52,65 @@ def ruleset() -> str:
     return name()
 
 
-@cache
-def rules(scope: Scope) -> tuple[Rule, ...]:
-    """The rules of one scope, by id."""
-    return catalogue.rules_of(scope)
+# ---------------------------------------------------------------------------------------------- one rule on one case
+
+
+def examine(rule: Rule, case: Case) -> Finding:
+    """The finding of one rule on one case; never raises for lack of evidence, says UNVERIFIED instead.
+
+    A trial rule is given the evidence of those hosts that it is about; of a rule about each load host the worst finding counts.
+    """
+    if not isinstance(case, TrialCase):
+        return examine_one(rule, case)
+    return min((examine_one(rule, scoped) for scoped in case.about(rule.about)), key=badness)
+
+
+def badness(finding: Finding) -> tuple[int, int, bool]:
+    """The place of a finding among those of several hosts: the lowest counts."""
+    severities = list(Severity)
+    return STATES.index(finding.state), severities.index(finding.severity), finding.bound is not None
+
+
+def examine_one(rule: Rule, case: Case) -> Finding:
+    """The finding of one rule on the evidence of one host, or of all that it judges together."""
+    case = replace(case, thresholds=limits.thresholds(rule.id))
+    reason = None if isinstance(case, ExperimentCase) else limits.outside(rule.id, case.claim)
+    reason = reason or not_of_storage(rule, case) or rule.applies(case)
+    if reason is not None:
+        return found(rule, case, State.NOT_APPLICABLE, f"{reason[:1].upper()}{reason[1:]}.")
+    missing = lacking(rule, case)
+    if missing:
+        keys = "; ".join(f"{key} ({why})" if why else key for key, why in missing.items())
+        return found(rule, case, State.UNVERIFIED, f"Evidence is missing: {keys}.", evidence=tuple(missing))
+    try:
+        return rule.check(case)
+    except EvidenceError as error:
+        return found(rule, case, State.UNVERIFIED, f"The evidence cannot be read: {error}")
+
+
+def not_of_storage(rule: Rule, case: Case) -> str | None:
+    """Why a rule of storage says nothing of what goes over a network or is a request; None where it may."""
+    if not isinstance(case, TrialCase) or rule.part not in OF_STORAGE:
+        return None
+    return None if case.direction is None or case.direction.of_storage else "no storage is asked for by itself"
+
+
+def lacking(rule: Rule, case: Case) -> dict[str, str]:
+    """Evidence that the rule needs and that is not there, each with the reason where one is known."""
+    if isinstance(case, TrialCase):
+        absent = [key for key in rule.needs if not sources.has(case.phase, case.observations, key)]
+        return {key: case.observations.why_missing(key) or "" for key in absent}
+    if not isinstance(case, ComparisonCase):
+        return {}
+    every = [observations for arm in case.arms for _, observations in arm]
+    return {
+        key: next((why for seen in every if (why := seen.why_missing(key)) is not None), "")
+        for key in rule.needs
+        if not all(sources.has_anywhere(seen, key) for seen in every)
+    }
+
+
+# ---------------------------------------------------------------------------------------------- measures of a run
 
 
 def judge_run(experiment: Experiment, run: Run, observations: Observations) -> tuple[Verdict, ...]:
@@ -85,7 +149,7 @@ def judge_measure(
         thresholds={},
         siblings={name: sibling.value for name, sibling in figures.items() if name != measure.name},
     )
-    findings = tuple(examine(rule, case) for rule in rules(Scope.TRIAL))
+    findings = tuple(examine(rule, case) for rule in catalogue.rules_of(Scope.TRIAL))
     return verdict(case, figure, findings)
 
 
@@ -115,9 +179,7 @@ def unit_of(measure: Measure) -> str:
 
 def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...]) -> Verdict:
     """State, label, correction and bound from the findings of one measure."""
-    direction = case.phase.directions.get(case.measure.operation)
-    state = state_of(findings, required_rules(case.claim, direction))
-    bound = common_bound(findings)
+    state = state_of(findings, required_rules(case.claim, case.direction))
     return Verdict(
         subject=case.subject,
         run=case.run.id,
@@ -125,10 +187,10 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
         claim=case.claim,
         value=figure.value if figure else None,
         unit=figure.unit if figure else unit_of(case.measure),
-        corrected=corrected(case.phase, figure, findings, direction),
+        corrected=corrected(case.phase, figure, findings, case.direction),
         state=state,
         label=labels.label(case, figure, findings),
-        bound=bound,
+        bound=common_bound(findings),
         findings=findings,
     )
 
@@ -151,15 +213,22 @@ def judge_comparisons(
     experiment: Experiment, plan: Plan, runs: Sequence[Judged], comparisons: Sequence[Comparison], load: Load
 ) -> Mapping[str, Verdict]:
     """A verdict for each comparison by its subject: its own rules, and the runs that it rests on."""
-    judged = (judge_comparison(experiment, plan, (comparison, arms.of(comparison, runs)), load) for comparison in comparisons)
+    judged = (judge_comparison(experiment, plan, comparison, runs, load) for comparison in comparisons)
     return {verdict.subject: verdict for verdict in judged}
 
 
-def judge_comparison(experiment: Experiment, plan: Plan, what: tuple[Comparison, arms.Arms], load: Load) -> Verdict:
+def arm(comparison: Comparison, level: Value, runs: Sequence[Judged]) -> tuple[Judged, ...]:
+    """The runs at one level of the factor that the comparison does not exclude."""
+    wanted = {**comparison.within, comparison.factor: level}
+    counted = (one for one in runs if one.id not in comparison.excluded)
+    return tuple(one for one in counted if all(one.run.trial.levels.get(path) == at for path, at in wanted.items()))
+
+
+def judge_comparison(experiment: Experiment, plan: Plan, comparison: Comparison, runs: Sequence[Judged], load: Load) -> Verdict:
     """The worst of what its rules say and of the verdicts of the runs that count in it."""
-    comparison, both = what
+    baseline, candidate = (arm(comparison, level, runs) for level in (comparison.baseline, comparison.candidate))
     measure = next(measure for measure in experiment.measures if measure.name == comparison.measure)
-    counted = {judged.id: judged.verdicts[measure.name] for judged in both.every if measure.name in judged.verdicts}
+    counted = {judged.id: judged.verdicts[measure.name] for judged in (*baseline, *candidate) if measure.name in judged.verdicts}
     case = ComparisonCase(
         subject=comparison.id,
         experiment=experiment,
@@ -167,13 +236,13 @@ def judge_comparison(experiment: Experiment, plan: Plan, what: tuple[Comparison,
         comparison=comparison,
         measure=measure,
         claim=measure.claim,
-        baseline=tuple((judged.run, load(judged.id).on_all()) for judged in both.baseline),
-        candidate=tuple((judged.run, load(judged.id).on_all()) for judged in both.candidate),
+        baseline=tuple((judged.run, load(judged.id).on_all()) for judged in baseline),
+        candidate=tuple((judged.run, load(judged.id).on_all()) for judged in candidate),
         verdicts=counted,
         thresholds={},
-        left_out=both.left_out,
+        left_out=tuple(one for one in runs if one.id in comparison.excluded),
     )
-    findings = tuple(examine(rule, case) for rule in rules(Scope.COMPARISON))
+    findings = tuple(examine(rule, case) for rule in catalogue.rules_of(Scope.COMPARISON))
     own = state_of(findings, COMPARED)
     state = worst((own, *(verdict.state for verdict in counted.values())))
     return Verdict(
@@ -193,4 +262,4 @@ def judge_comparison(experiment: Experiment, plan: Plan, what: tuple[Comparison,
 def judge_experiment(experiment: Experiment, plan: Plan, runs: Sequence[Judged]) -> tuple[Finding, ...]:
     """The findings of the rules that look at the whole experiment, by what is known of its runs."""
     case: Case = ExperimentCase(subject="experiment", experiment=experiment, plan=plan, runs=tuple(runs), thresholds={})
-    return tuple(examine(rule, case) for rule in rules(Scope.EXPERIMENT))
+    return tuple(examine(rule, case) for rule in catalogue.rules_of(Scope.EXPERIMENT))

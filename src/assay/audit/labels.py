@@ -81,7 +81,7 @@ def explained(findings: Sequence[Finding]) -> list[Finding]:
 
 def required(case: TrialCase) -> tuple[str, ...]:
     """The rules that the claim needs."""
-    return required_rules(case.claim, case.phase.directions.get(case.measure.operation))
+    return required_rules(case.claim, case.direction)
 
 
 def is_as_is(case: TrialCase) -> bool:
@@ -97,15 +97,13 @@ def confirmed(case: TrialCase) -> Nature:
         return Nature.CLIENT_CACHE
     if case.claim.tier is Tier.SERVER_CACHE:
         return Nature.SERVER_CACHE
-    is_write = case.phase.directions.get(case.measure.operation) is Direction.WRITE
-    return Nature.DEVICE_WRITE if is_write else Nature.DEVICE_READ
+    return Nature.DEVICE_WRITE if case.direction is Direction.WRITE else Nature.DEVICE_READ
 
 
 def below(case: TrialCase) -> str | None:
     """The name of the lowest device that moved bytes of this direction."""
     (of_target,) = case.about(About.TARGET_HOST)
-    direction, seen = case.phase.directions.get(case.measure.operation), of_target.observations
-    step = ladder.lowest_device(case.phase, seen, direction) if direction else None
+    step = ladder.lowest_device(case.phase, of_target.observations, case.direction) if case.direction else None
     return step.device if step else None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, overload
 
-from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, TrialCase
+from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, Runs, TrialCase
 from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls, needs_assay, needs_file
 from assay.catalogue.knobs import FREE, PLACEMENT, TIMING, Knob, KnobKind, resolved
 from assay.catalogue.plugs import (
@@ -76,6 +76,7 @@ def find(kind: Kind, name: str) -> Plug:
     return plug
 
 
+@functools.cache
 def rules_of(scope: Scope) -> tuple[Rule, ...]:
     """The rules of one scope, by id. What says in its text that it has another scope is not imported, for that costs time."""
     words = tuple(f"scope=Scope.{one.name}," for one in Scope if one is not scope)
@@ -92,11 +93,11 @@ def _text(kind: Kind, name: str) -> str:
         return ""
 
 
-def sources_of(key: str) -> tuple[Source, ...]:
-    """What observers say of evidence with a key's layer (`page_cache`, `L9`, `fact:device`); imports those that speak of it."""
+def observers_of(key: str) -> tuple[Observer, ...]:
+    """The observers that speak of evidence with a key's layer (`page_cache`, `L9`, `fact:device`); imports none of the rest."""
     words = (f'keys="{key.partition(".")[0]}.', f'keys="{key}"')
-    speaking = [name for name in names("observers") if any(word in _text("observers", name) for word in words)]
-    return tuple(source for name in speaking for source in find("observers", name).sources)
+    speaking = (name for name in names("observers") if any(word in _text("observers", name) for word in words))
+    return tuple(find("observers", name) for name in speaking)
 
 
 def watching(*when: Watch) -> tuple[str, ...]:

@@ -7,7 +7,23 @@ from dataclasses import replace
 from enum import StrEnum
 
 from assay.frozen import dataclass, field
-from assay.records import Claim, Comparison, Experiment, HostRole, Judged, Measure, Observations, Phase, Plan, Run, Verdict
+from assay.records import (
+    Claim,
+    Comparison,
+    Direction,
+    Experiment,
+    HostRole,
+    Judged,
+    Measure,
+    Observations,
+    Phase,
+    Plan,
+    Run,
+    Verdict,
+)
+
+Runs = tuple[tuple[Run, Observations], ...]
+"""Runs with what was seen of them."""
 
 
 class About(StrEnum):
@@ -37,6 +53,11 @@ class TrialCase:
     """The host whose evidence this is; None where it is that of several, or of all."""
     role: HostRole | None = None
     """What that host is in the run, or those hosts are."""
+
+    @property
+    def direction(self) -> Direction | None:
+        """What the measured operation does; None for an external tool's unknown operation."""
+        return self.phase.directions.get(self.measure.operation)
 
     def about(self, whom: About) -> tuple[TrialCase, ...]:
         """The case as a rule sees it that is about these hosts: one case for each load host, or a single one.
@@ -69,13 +90,18 @@ class ComparisonCase:
     comparison: Comparison
     measure: Measure
     claim: Claim
-    baseline: tuple[tuple[Run, Observations], ...]
-    candidate: tuple[tuple[Run, Observations], ...]
+    baseline: Runs
+    candidate: Runs
     verdicts: Mapping[str, Verdict]
     """Run (`0007/1`) -> verdict of this measure in that run."""
     thresholds: Mapping[str, float]
     left_out: tuple[Judged, ...] = ()
     """Runs at the levels of the two arms that the comparison leaves out, with what was said of them (S08)."""
+
+    @property
+    def arms(self) -> tuple[Runs, Runs]:
+        """The runs of the baseline, and those of the candidate."""
+        return self.baseline, self.candidate
 
 
 @dataclass(frozen=True, kw_only=True)

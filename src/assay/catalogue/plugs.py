@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
-from assay.catalogue.cases import About, Case
+from assay.catalogue.cases import About
 from assay.catalogue.host import Host, Process
 from assay.catalogue.knobs import Knob
 from assay.frozen import dataclass, field
@@ -68,17 +68,21 @@ class Target:
     endpoint: EndpointKind
     check: Callable[[Host, Setting], tuple[str, ...]]
     """What is wrong with these knobs on this host (empty = nothing); touches, changes nothing."""
-    install: Callable[[Host, Setting], None]
     prepare: Callable[[Host, Setting], Place]
-    attach: Callable[[Host, Place, int], Endpoint]
-    """The endpoint of one client (its index); called on the client's host."""
     drop_caches: Callable[[Host, Place], None]
     """Make everything of this place cold (drop, remount); what is not possible raises RefusedError."""
     facts: Callable[[Host, Place], tuple[tuple[str, str], ...]]
     """Key and value pairs for the fingerprint."""
-    detach: Callable[[Host, Place, Endpoint], None]
     teardown: Callable[[Host, Setting, Place], None]
-    remove: Callable[[Host, Setting], None]
+    """Undo `prepare` and `attach`."""
+    attach: Callable[[Host, Place, int], Endpoint] = lambda host, place, client: Endpoint(
+        kind=EndpointKind.DIRECTORY, address=place.address
+    )
+    """The endpoint of one client (its index): by default the place, which all share. Called on the client's host."""
+    install: Callable[[Host, Setting], None] = lambda host, setting: None
+    """Make what all trials share."""
+    remove: Callable[[Host, Setting], None] = lambda host, setting: None
+    """Undo `install`."""
     limits: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which of the limits are declared by these knobs, in words."""
     read_only: bool = False
@@ -211,7 +215,7 @@ class Observer:
 class Rule:
     """Judges one part of a claim by evidence; returns exactly one finding.
 
-    `needs` are evidence keys as in Observer.gives; `applies` says in a word why not (n/a), or None where it does.
+    `check` and `applies` take the case of the rule's scope: TrialCase, ComparisonCase or ExperimentCase.
     """
 
     id: str
@@ -219,9 +223,11 @@ class Rule:
     scope: Scope
     severity: Severity
     part: str
-    needs: tuple[str, ...]
-    applies: Callable[[Case], str | None]
-    check: Callable[[Case], Finding]
+    check: Callable[[Any], Finding]
+    applies: Callable[[Any], str | None] = lambda case: None
+    """Why the rule says nothing of a case (n/a), or None where it applies."""
+    needs: tuple[str, ...] = ()
+    """Evidence keys as in Observer.gives, without which the rule is unverified."""
     reads: tuple[str, ...] = ()
     """Evidence keys that it looks at where they are there, whether it needs them or not: its findings name their sources."""
     about: About = About.EACH_LOAD_HOST

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay import catalogue
 from assay.catalogue import Host
 from assay.hosts.local import Local
-from assay.machine import cgroups, throttle, tools
+from assay.machine import cgroups, external_commands
 from assay.machine.filesystems import FILESYSTEMS
 from assay.plain import to_plain
 from assay.terminal.output import deliver
@@ -65,7 +65,7 @@ def abilities(host: Host) -> tuple[Ability, ...]:
     """Return the capabilities of the machine, the most important first."""
     return (
         *(_ability(name, serves, check(host)) for name, serves, check in CHECKS),
-        *(_ability(tool, serves, next(iter(tools.missing(host, (tool,))), None)) for tool, serves in _tools()),
+        *(_ability(tool, serves, next(iter(external_commands.missing(host, (tool,))), None)) for tool, serves in _tools()),
     )
 
 
@@ -133,7 +133,7 @@ def _memory(host: Host) -> str | None:
 CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
     ("root", "loop devices, mounts, limits", _root),
     ("cachestat", "proof of cold caches (T01, T12, D01)", _cachestat),
-    ("throttle", "knobs `limit.*` of loopfs", throttle.obstacle),
+    ("throttle", "knobs `limit.*` of loopfs", cgroups.throttle_obstacle),
     ("memory limit", "knob `memory`", _memory),
     ("pressure", "stall time of CPU, memory and disk", _pressure),
     ("perf counters", "CPU cost per operation of the engine", _counters),

@@ -13,8 +13,8 @@ from assay.hosts.local import Local
 from assay.laboratory.gate import Gate, status
 from assay.laboratory.session import clean_quietly
 from assay.laboratory.single_run import conduct
-from assay.machine import own_file
-from assay.machine.path_state import NOTHING, path_state
+from assay.machine import ownership
+from assay.machine.files import NOTHING, path_state
 from assay.records import Experiment, Judged, Observations, Outcome, Plan, Results, Run
 from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import ProgressMode
@@ -48,7 +48,7 @@ def load(request: Request) -> int:
     plan = single.plan(experiment)
     run, observations = conduct(experiment, plan, host, request.progress)
     if request.keep and found is not None and found.kind == NOTHING and run.outcome is not Outcome.FINISHED:
-        own_file.discard(host, found.path)  # half a file is not what was to be kept
+        ownership.discard_file(host, found.path)  # half a file is not what was to be kept
     if run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     return conclude(request, experiment, plan, (run, observations))

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from assay.evidence.keys import fits
 from assay.frozen import dataclass
 from assay.records import ABSOLUTE, Direction, Limit, Observations, Phase, Reading, Rung, Series, Span
 
@@ -39,15 +38,22 @@ class Step:
         return ", ".join(subject.partition(":")[2] for subject in self.subjects)
 
 
+AMOUNTS = (
+    *("bytes", "operations", "raw_bytes", "raw_operations"),
+    *("other_processes_bytes", "other_processes_operations", "uncertainty_bytes"),
+)
+"""The fields of a step that add up."""
+
+
 def reported_bytes(phase: Phase, direction: Direction) -> float | None:
     """What the clients themselves say they moved in a direction; None where they do not say it."""
     own = sum(t.bytes for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
-    told = [
+    reported = [
         figure
         for name, figure in phase.values.items()
         if name.endswith(".bytes") and phase.directions.get(name.rpartition(".")[0]) == direction
     ]
-    return float(own or sum(told)) or None
+    return float(own or sum(reported)) or None
 
 
 def requested_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
@@ -55,8 +61,8 @@ def requested_bytes(phase: Phase, observations: Observations, direction: Directi
 
     None where neither is known: a command that uses io_uring, libaio or mmap and does not report its bytes.
     """
-    if told := reported_bytes(phase, direction):
-        return told
+    if own := reported_bytes(phase, direction):
+        return own
     calls = passed(phase, observations, Rung.SYSCALL, direction)
     return calls.bytes if calls and calls.bytes and phase.values else None
 
@@ -138,17 +144,7 @@ def both(first: Step | None, second: Step | None) -> Step | None:
     """Two spans of one rung together."""
     if first is None or second is None:
         return first or second
-    return Step(
-        bytes=first.bytes + second.bytes,
-        operations=first.operations + second.operations,
-        raw_bytes=first.raw_bytes + second.raw_bytes,
-        raw_operations=first.raw_operations + second.raw_operations,
-        other_processes_bytes=first.other_processes_bytes + second.other_processes_bytes,
-        other_processes_operations=first.other_processes_operations + second.other_processes_operations,
-        uncertainty_bytes=first.uncertainty_bytes + second.uncertainty_bytes,
-        source=first.source,
-        subjects=first.subjects,
-    )
+    return replace(first, **{name: getattr(first, name) + getattr(second, name) for name in AMOUNTS})
 
 
 def highest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
@@ -204,28 +200,6 @@ def encoded_bytes(phase: Phase, observations: Observations) -> float:
     return sum(item.value[-1] for item in series if item.value)
 
 
-def has(phase: Phase, observations: Observations, key: str) -> bool:
-    """Whether there is evidence of a key (`L2.read`, `page_cache.dirty_bytes`, `fact:kernel.*`) in a phase."""
-    kind, _, rest = key.partition(":")
-    if kind == "fact":
-        return any(fits(fact.key, rest) for fact in observations.facts)
-    layer, _, metric = key.partition(".")
-    if layer in set(Rung):
-        return any(True for _ in observations.rung(phase.name, Rung(layer), Direction(metric)))
-    return any(True for _ in observations.over_time(phase.name, layer, metric))
-
-
-def has_anywhere(observations: Observations, key: str) -> bool:
-    """Whether there is evidence of a key in any phase."""
-    kind, _, rest = key.partition(":")
-    if kind == "fact":
-        return any(fits(fact.key, rest) for fact in observations.facts)
-    layer, _, metric = key.partition(".")
-    return any((reading.rung, reading.direction) == (layer, metric) for reading in observations.readings) or any(
-        (series.layer, series.metric) == (layer, metric) for series in observations.series
-    )
-
-
 # ---------------------------------------------------------------------------------------------- gauges at an edge
 
 
@@ -239,11 +213,6 @@ def value_after(series: Series, when_ns: int) -> float | None:
     """A gauge's first sample at or after a time, its last one where all are earlier."""
     found = [value for at, value in zip(series.at_ns, series.value, strict=True) if at >= when_ns]
     return found[0] if found else (series.value[-1] if series.value else None)
-
-
-def value_before(series: Series, when_ns: int) -> float | None:
-    """A gauge's last sample at or before a time; None where there was nothing to look at yet, such as a file not made yet."""
-    return latest_sample(series, when_ns) if series.at_ns and series.at_ns[0] <= when_ns else None
 
 
 def rise(series: Series, from_ns: int, to_ns: int) -> float:
@@ -296,13 +265,13 @@ def gauges(phase: Phase, observations: Observations, layer: str, metric: str, ki
 
 def stands_for(phase: Phase, observations: Observations) -> float:
     """How many data files each one stands for that was looked at: of very many the observer page_cache looks at a sample."""
-    told = re.match(r"(\d+) of (\d+)", observations.fact(f"page_cache.sample.{phase.name}") or "")
-    return int(told[2]) / int(told[1]) if told else 1.0
+    sample = re.match(r"(\d+) of (\d+)", observations.fact(f"page_cache.sample.{phase.name}") or "")
+    return int(sample[2]) / int(sample[1]) if sample else 1.0
 
 
 def at_arming(phase: Phase, series: Iterable[Series]) -> float | None:
-    """The sum of gauges just before the clock started; None where nothing had a sample by then, later ones never stand in."""
-    return total(value_before(item, phase.start_ns) for item in series)
+    """The sum of gauges just before the clock started; None without a sample by then, such as of a file that is not made yet."""
+    return total(latest_sample(item, phase.start_ns) for item in series if item.at_ns and item.at_ns[0] <= phase.start_ns)
 
 
 def at_stop(phase: Phase, series: Iterable[Series]) -> float | None:
@@ -322,3 +291,16 @@ def device_fact(observations: Observations, device: str, name: str) -> str | Non
         if fact.key.startswith("device.") and fact.key.endswith(".name") and fact.value == device:
             return observations.fact(fact.key.removesuffix("name") + name)
     return None
+
+
+FREE = "filesystem.free_share"
+"""The fact: which share an ordinary user could still take before the trial, from statvfs(3)."""
+
+
+def used_share(observations: Observations) -> float | None:
+    """The share of the file system that was taken before the trial (0..1); None where it is not known."""
+    free = observations.fact(FREE)
+    try:
+        return None if free is None else 1 - float(free)
+    except ValueError:
+        return None

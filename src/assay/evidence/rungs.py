@@ -54,10 +54,10 @@ def rungs(phase: Phase, observations: Observations, direction: Direction) -> Run
     calls = ladder.passed(phase, observations, Rung.SYSCALL, direction)
     storage = ladder.passed(phase, observations, Rung.CLIENT_CACHE, direction)
     asked = ladder.requested_bytes(phase, observations, direction)
-    told = any(True for _ in observations.rung(phase.name, Rung.APPLICATION, direction))
+    is_reported = any(True for _ in observations.rung(phase.name, Rung.APPLICATION, direction))
     return Rungs(
         application=asked,
-        source="application" if told else "system calls",
+        source="application" if is_reported else "system calls",
         calls=calls.bytes if calls else None,
         storage=storage.bytes if storage else None,
     )

@@ -50,9 +50,9 @@ def below_client(run: Run, phase: Phase, observations: Observations) -> ladder.S
 
 def payload(phase: Phase, observations: Observations, direction: Direction) -> float | None:
     """Bytes that the clients got or gave: as they say, else what passed the server's interfaces."""
-    told = ladder.reported_bytes(phase, direction)
+    own = ladder.reported_bytes(phase, direction)
     passed = over_network(phase, observations, direction)
-    return told or (passed.raw_bytes if passed else None)
+    return own or (passed.raw_bytes if passed else None)
 
 
 def storage_io(phase: Phase, observations: Observations, direction: Direction) -> ladder.Step | None:

@@ -1,4 +1,4 @@
-"""Where evidence comes from, in words, and how to get it where it is missing: for verdicts, reports and `assay explain`."""
+"""Keys of evidence: whether there is evidence of a key, its source in words, and how to get it where it is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from assay import catalogue
 from assay.catalogue import Source
 from assay.evidence import ladder
-from assay.evidence.keys import fits
 from assay.records import Direction, Observations, Phase, Rung
 
 PROCESS = "a kernel with task I/O accounting (/proc/self/io), and root for other users' processes"
@@ -27,10 +26,49 @@ UNOBSERVED = (
 @functools.cache
 def of(key: str) -> Source:
     """The source of an evidence key (`L9.flush`, `page_cache.dirty_bytes`, `fact:sysctl.vm.*`), as its observer says it."""
-    declared = (*UNOBSERVED, *catalogue.sources_of(key))
-    fitting = (source for source in declared if fits(key, source.keys))
+    declared = (source for observer in catalogue.observers_of(key) for source in observer.sources)
+    fitting = (source for source in (*UNOBSERVED, *declared) if fits(key, source.keys))
     unknown = Source(keys=key, words=key, way="an observer that counts it: see `assay catalogue`")
     return max(fitting, key=lambda source: len(source.keys), default=unknown)
+
+
+def fits(key: str, pattern: str) -> bool:
+    """Return whether a pattern (`fact:device.*`, `own_*_bytes`) stands for a key; a `*` is anything, all else is itself."""
+    head, *rest = pattern.split("*")
+    if not rest:
+        return key == pattern
+    *between, tail = rest
+    if not key.startswith(head):
+        return False
+    at = len(head)
+    for part in between:
+        found = key.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return len(key) - len(tail) >= at and key.endswith(tail)
+
+
+def has(phase: Phase, observations: Observations, key: str) -> bool:
+    """Whether there is evidence of a key (`L2.read`, `page_cache.dirty_bytes`, `fact:kernel.*`) in a phase."""
+    kind, _, rest = key.partition(":")
+    if kind == "fact":
+        return any(fits(fact.key, rest) for fact in observations.facts)
+    layer, _, metric = key.partition(".")
+    if layer in set(Rung):
+        return any(True for _ in observations.rung(phase.name, Rung(layer), Direction(metric)))
+    return any(True for _ in observations.over_time(phase.name, layer, metric))
+
+
+def has_anywhere(observations: Observations, key: str) -> bool:
+    """Whether there is evidence of a key in any phase."""
+    kind, _, rest = key.partition(":")
+    if kind == "fact":
+        return any(fits(fact.key, rest) for fact in observations.facts)
+    layer, _, metric = key.partition(".")
+    return any((reading.rung, reading.direction) == (layer, metric) for reading in observations.readings) or any(
+        (series.layer, series.metric) == (layer, metric) for series in observations.series
+    )
 
 
 def words(key: str) -> str:
@@ -41,12 +79,12 @@ def words(key: str) -> str:
 
 def named(phase: Phase, observations: Observations, keys: tuple[str, ...]) -> tuple[str, ...]:
     """The evidence that there is of these keys, each once, in words and with the file, call or program that told it."""
-    told: dict[str, dict[str, None]] = {}
+    found: dict[str, dict[str, None]] = {}
     for key in keys:
-        if ladder.has(phase, observations, key):
+        if has(phase, observations, key):
             who = (one for one in programs(phase, observations, key) if one.partition("(")[0] not in words(key))
-            told.setdefault(words(key), {}).update(dict.fromkeys(who))
-    return tuple(f"{word} ({', '.join(who)})" if who else word for word, who in told.items())
+            found.setdefault(words(key), {}).update(dict.fromkeys(who))
+    return tuple(f"{word} ({', '.join(who)})" if who else word for word, who in found.items())
 
 
 def programs(phase: Phase, observations: Observations, key: str) -> Iterator[str]:
@@ -61,13 +99,24 @@ def programs(phase: Phase, observations: Observations, key: str) -> Iterator[str
         yield series.source.partition(":")[2] or series.source
 
 
-def ways(phase: Phase, observations: Observations, keys: tuple[str, ...]) -> Iterator[str]:
-    """The missing evidence of these keys, each with its reason, if known, and its requirement."""
-    said: dict[str, str] = {}
+def missing(phase: Phase, observations: Observations, keys: tuple[str, ...]) -> Iterator[str]:
+    """Those of the keys of which there is no evidence."""
     for key in keys:
         upper = key.startswith(f"{Rung.UPPER_DEVICE}.")  # a stack of one device has none above it
-        if not ladder.has(phase, observations, key) and not (upper and ladder.has(phase, observations, f"L9{key[2:]}")):
-            why = observations.why_missing(key)
-            said.setdefault(words(key), f"{f' ({why})' if why else ''}, needs {of(key).way}")
-    for what, how in said.items():
-        yield f"{what}{how}"
+        if not has(phase, observations, key) and not (upper and has(phase, observations, f"L9{key[2:]}")):
+            yield key
+
+
+def way(observations: Observations, key: str) -> str:
+    """How to get missing evidence, after the reason why it is missing, where one is known."""
+    why = observations.why_missing(key)
+    return f"{words(key)}{f' ({why})' if why else ''}, needs {of(key).way}"
+
+
+@functools.cache
+def on_request(key: str) -> tuple[str, ...]:
+    """The observers that give this evidence and that `assay stat` runs on request alone; rungs it counts without."""
+    if key.partition(".")[0] in set(Rung):
+        return ()
+    known = (observer for observer in catalogue.observers_of(key) if observer.watch is None)
+    return tuple(observer.name for observer in known if any(fits(key, given) for given in observer.gives))

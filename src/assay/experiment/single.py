@@ -16,8 +16,8 @@ from assay.experiment import knobs
 from assay.experiment.digest import digest
 from assay.experiment.knobs import Settled, declared
 from assay.experiment.plan import trial_seed
-from assay.machine.own_file import Ownership
-from assay.machine.path_state import DEVICE, DIRECTORY, FILE, NOTHING, PathState
+from assay.machine.files import DEVICE, DIRECTORY, FILE, NOTHING, PathState
+from assay.machine.ownership import Ownership
 from assay.records import (
     Claim,
     Direction,

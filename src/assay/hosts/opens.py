@@ -58,7 +58,7 @@ class Opens:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         self._points: dict[bytes, str] = {}
         self._buffer = bytearray(BUFFER_BYTES)
-        self.deaf: set[str] = set()
+        self.refusing: set[str] = set()
         """Where file systems are mounted that refuse to be listened to."""
         self.all_opens = True
         """Whether we hear of what is opened, too, and not of files alone that were open for writing."""
@@ -103,7 +103,7 @@ class Opens:
 
     def _mark(self, mount: Mount) -> None:
         if self._change(FAN_MARK_ADD, FAN_OPEN | FAN_CLOSE_WRITE, mount.point):
-            self.deaf.add(mount.point)
+            self.refusing.add(mount.point)
             return
         with contextlib.suppress(OSError):
             self._points[struct.pack("=Q", os.statvfs(mount.point).f_fsid)] = mount.point

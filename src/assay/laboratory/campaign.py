@@ -14,7 +14,7 @@ from assay.hosts.local import Local
 from assay.laboratory.results import judged_run
 from assay.laboratory.session import engine_path, observers, own_ledger
 from assay.laboratory.standing import standing
-from assay.machine import marks
+from assay.machine import ownership
 from assay.notebook.store import Store
 from assay.records import Experiment, Observations, Outcome, Plan, Precision, Run, Severity, State, Trial, Verdict, VerdictState
 from assay.trial.runner import TrialRunner
@@ -63,8 +63,8 @@ def conduct(campaign: Campaign) -> None:
 
 def scratch(ledger: Ledger, folder: Path) -> str:
     """A private, marked directory beside the notebook's folder: images lie on the storage that the user chose for the lab."""
-    path = str((folder.parent / marks.fresh_name()).resolve())
-    marks.make(Local(), ledger, path, secrets.token_hex(8))
+    path = str((folder.parent / ownership.fresh_name()).resolve())
+    ownership.make_directory(Local(), ledger, path, secrets.token_hex(8))
     return path
 
 

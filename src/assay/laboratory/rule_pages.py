@@ -21,7 +21,7 @@ from assay.evidence import sources
 from assay.records import Scope
 from assay.rulekit.soundness import ROWS
 
-SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z0-9`(\"])")
+SENTENCE_END = re.compile(r"(?<=[.?!])(?<!^\d\.) (?=[A-Z0-9`(\"])", re.MULTILINE)
 ITEM = re.compile(r"- |\d\. ")
 """How an item of a list begins."""
 
@@ -72,7 +72,7 @@ def page(module: str, rule: Rule) -> Page:
         "summary": summary,
         "wrong": rule.wrong,
         "how": rest.strip(),
-        "judges": f"the {rule.part} of a claim, for each {'measure of a run' if rule.scope is Scope.TRIAL else rule.scope}",
+        "judges": f"the {rule.part} of a claim, for each {subject(rule)}",
         "applies": limits.applies_text(rule.id),
         "severity": rule.severity.value,
         "needs": list(rule.needs),
@@ -83,6 +83,11 @@ def page(module: str, rule: Rule) -> Page:
         "advice": rule.advice,
         "sources": list(rule.sources),
     }
+
+
+def subject(rule: Rule) -> str:
+    """What a rule is shown, and the hosts whose evidence it judges."""
+    return f"measure of a run, by the evidence of {rule.about}" if rule.scope is Scope.TRIAL else str(rule.scope)
 
 
 def blocks(text: str) -> Iterator[str]:
@@ -117,7 +122,7 @@ def markdown(one: Page) -> str:
         *(("## Evidence", listed(read)) if read else ()),
         *(("## Thresholds", "\n".join(("| threshold | value | reason |", "|---|---|---|", *rows))) if rows else ()),
         "## What else it could be",
-        listed(one["alternatives"]),
+        sentences(listed(one["alternatives"])),
         "## What to do",
         sentences(one["advice"]),
         "## Literature",
@@ -128,18 +133,19 @@ def markdown(one: Page) -> str:
 
 def prose(text: str) -> str:
     """A docstring as Markdown: one sentence on a line, the items of a list one below the other."""
-    lines = [(block, bool(ITEM.match(block))) for block in blocks(text)]
     joined = ""
     was_item = False
-    for block, is_item in lines:
-        joined += ("\n" if is_item and was_item else "\n\n" if joined else "") + (block if is_item else sentences(block))
+    for block in blocks(text):
+        is_item = bool(ITEM.match(block))
+        joined += ("\n" if is_item and was_item else "\n\n" if joined else "") + sentences(block)
         was_item = is_item
     return joined
 
 
 def sentences(text: str) -> str:
-    """One sentence on a line; examples as they are."""
-    return text if text.startswith("```") else SENTENCE_END.sub("\n", text)
+    """One sentence on a line, indented below the first one of an item; examples as they are."""
+    marker = ITEM.match(text)
+    return text if text.startswith("```") else SENTENCE_END.sub("\n" + " " * (marker.end() if marker else 0), text)
 
 
 def listed(entries: dict[str, None] | list[str]) -> str:

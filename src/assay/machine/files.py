@@ -1,15 +1,76 @@
-"""Files below a path: drop them from the page cache; check permission and space for new ones."""
+"""Files at and below a path: state before a run, room for new ones, their mount, and removal from the page cache."""
 
 from __future__ import annotations
 
 import contextlib
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from assay import units
 from assay.catalogue import Host
-from assay.errors import RefusedError
-from assay.machine import image
-from assay.machine.stack import mount_of
+from assay.errors import EvidenceError, RefusedError
+from assay.machine import image, ownership
+from assay.machine.ownership import Ownership
+from assay.machine.stack import device_stack, mount_of, stack
 from assay.units import Unit
+
+NOTHING, FILE, DIRECTORY, DEVICE = "nothing", "regular file", "directory", "block special file"
+EMPTY_FILE = "regular empty file"
+"""Word of stat(1) for a file of 0 bytes."""
+LEAST_UNIT = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathState:
+    """State of a path."""
+
+    path: str
+    """Absolute, links followed."""
+    kind: str
+    """`nothing`, or in the words of stat(1)."""
+    parent: bool = True
+    """True if its directory exists."""
+    size: int = 0
+    """Bytes of a file."""
+    ownership: Ownership = Ownership.OTHERS
+    whole: bool = False
+    """True if every byte of our file was written: no holes and no unwritten extents."""
+    unit: int = LEAST_UNIT
+    """Smallest unit of direct I/O: the logical block of the device below."""
+
+
+def path_state(host: Host, path: str) -> PathState:
+    """Return the state of a path."""
+    real = host.real_path(path)
+    parent = posixpath.dirname(real)
+    there = host.run(["test", "-d", parent], check=False).status == 0
+    done = host.run(["stat", "-L", "-c", "%F|%s", "--", real], check=False)
+    if done.status != 0:
+        return PathState(path=real, kind=NOTHING, parent=there, unit=_unit(host, parent) if there else LEAST_UNIT)
+    kind, _, size = done.stdout.strip().partition("|")
+    if kind not in (FILE, EMPTY_FILE):
+        return PathState(path=real, kind=kind, unit=_unit(host, real, is_device=kind == DEVICE))
+    owner = ownership.of_file(host, real)
+    whole = owner is Ownership.KEPT and _whole(host, real)
+    return PathState(path=real, kind=FILE, size=int(size), ownership=owner, whole=whole, unit=_unit(host, real))
+
+
+def _whole(host: Host, path: str) -> bool:
+    try:
+        extents = host.syscalls.fiemap(path) if host.syscalls is not None else None
+    except OSError:
+        return False
+    return extents is not None and not extents.hole_bytes and not extents.unwritten_bytes
+
+
+def _unit(host: Host, path: str, *, is_device: bool = False) -> int:
+    try:
+        devices = device_stack(host, posixpath.basename(path)) if is_device else stack(host, path)
+        disks = [device for device in devices if host.exists(f"/sys/block/{device}")]
+        return int(host.read(f"/sys/block/{disks[0]}/queue/logical_block_size")) if disks else LEAST_UNIT
+    except (OSError, ValueError, EvidenceError):
+        return LEAST_UNIT
 
 
 def drop_files(host: Host, path: str, filesystem: str | None) -> None:
@@ -29,10 +90,6 @@ def drop_files(host: Host, path: str, filesystem: str | None) -> None:
             host.syscalls.drop_file(file)
 
 
-SPARE = 1.1
-"""Free space must exceed the need of the workloads by this factor: full file systems slow down and fail."""
-
-
 def mistakes(host: Host, path: str, needed: int) -> tuple[str, ...]:
     """Return the reasons why a directory cannot take this many bytes."""
     return (*_not_writable(host, path), *_no_space(host, path, needed))
@@ -49,7 +106,22 @@ def _not_writable(host: Host, path: str) -> tuple[str, ...]:
 
 def _no_space(host: Host, path: str, needed: int) -> tuple[str, ...]:
     free = image.free_bytes(host, path)
-    if free >= needed * SPARE:
+    if free >= needed * image.SPARE:
         return ()
-    available, wanted = (units.human(count, Unit.BYTES) for count in (free, needed * SPARE))
+    available, wanted = (units.human(count, Unit.BYTES) for count in (free, needed * image.SPARE))
     return (f"{path}: {available} free, {wanted} needed (workloads plus 10 %). Free space, or reduce the workloads.",)
+
+
+def mount_facts(host: Host, path: str, devices: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the file system of a path, its devices and mount options."""
+    try:
+        mount = mount_of(host, path)
+    except (OSError, EvidenceError) as error:
+        return (("mount", f"unknown: {error}"),)
+    return (
+        ("filesystem", mount.filesystem),
+        ("mount.point", mount.point),
+        ("mount.source", mount.source),
+        ("mount.options", ",".join(mount.options)),
+        ("devices", " ".join(devices) or f"none: {mount.filesystem} shows no block device"),
+    )

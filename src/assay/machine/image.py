@@ -18,7 +18,7 @@ MIB = 1 << 20
 BLOCK = 4096
 ATTACH_TRIES = 20
 SPARE = 1.1
-"""Free space must exceed the image by this factor: a full file system below would slow every write."""
+"""Free space must exceed the image, or the need of the workloads, by this factor: full file systems slow down and fail."""
 LEAST_READ_AHEAD_KB = 128
 """Read-ahead of a new device (VM_READAHEAD_PAGES, include/linux/mm.h)."""
 IN_MEMORY = ("tmpfs", "ramfs")

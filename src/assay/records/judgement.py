@@ -142,6 +142,8 @@ class Finding:
     meaning: Meaning | None = None
     limiter: Limiter | None = None
     """The limit that was reached, of rules that look for one."""
+    observers: tuple[str, ...] = ()
+    """Observers that give missing evidence of it and that run on request alone: `assay stat --observe NAME`."""
 
     @property
     def is_disturbance(self) -> bool:

@@ -1,72 +1,64 @@
-"""Which cases rules are for, as far as several of them say it alike: None where a rule applies, else why it does not.
+"""The cases that several rules are for: None where a rule applies, else why it does not.
 
-Each of these may be the `applies` of a rule, or the first word of one that asks for more.
+Each of these may be the `applies` of a rule, or its first line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalogue import Case, ComparisonCase, TrialCase, find, names
+from assay.catalogue import ComparisonCase, TrialCase, find, names
 from assay.evidence import served
-from assay.records import Direction, Durability
+from assay.records import Claim, Direction, Durability, Tier
 
 
 def lookups(case: TrialCase) -> Mapping[str, tuple[str, ...]]:
     """The operations of the case's workload that only read metadata, as the workload declares them."""
-    kind = next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
+    kind = workload_kind(case)
     return find("workloads", kind).lookups if kind in names("workloads") else {}
 
 
-def runs_only(case: Case) -> str | None:
-    """Every measure of every run."""
-    return None if isinstance(case, TrialCase) else "it judges runs"
+def workload_kind(case: TrialCase | ComparisonCase) -> str:
+    """The kind of workload that is measured; empty where the experiment has none of this name."""
+    return next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
 
 
-def comparisons_only(case: Case) -> str | None:
-    """Every comparison and nothing else."""
-    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
-
-
-def reads_only(case: Case) -> str | None:
+def reads_only(case: TrialCase) -> str | None:
     """Reads of data."""
-    return None if _direction(case) is Direction.READ else "not a read"
+    return None if case.direction is Direction.READ else "not a read"
 
 
-def data_only(case: Case) -> str | None:
+def data_only(case: TrialCase) -> str | None:
     """Reads and writes of data."""
-    return None if _direction(case) in (Direction.READ, Direction.WRITE) else "neither a read nor a write of data"
+    return None if case.direction in (Direction.READ, Direction.WRITE) else "neither a read nor a write of data"
 
 
-def changes_only(case: Case) -> str | None:
+def changes_only(case: TrialCase) -> str | None:
     """Everything that writes data, or makes, changes or removes objects."""
-    assert isinstance(case, TrialCase)
-    direction = _direction(case)
+    direction = case.direction
     reads = direction is Direction.READ or (direction is not Direction.WRITE and case.measure.operation in lookups(case))
     return "not a write" if reads else None
 
 
-def kept_only(case: Case) -> str | None:
+def kept_only(case: TrialCase) -> str | None:
     """Writes of data; what makes, changes or removes objects where stable media are claimed."""
-    assert isinstance(case, TrialCase)
     if why := changes_only(case):
         return why
-    unclaimed = _direction(case) is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA
+    unclaimed = case.direction is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA
     return "no claim that these objects are on stable media" if unclaimed else None
 
 
-def servers_only(case: Case) -> str | None:
+def servers_only(case: TrialCase) -> str | None:
     """Whatever is asked of a server that the target names."""
-    assert isinstance(case, TrialCase)
     return None if served.server(case.run) else "the target names no server"
+
+
+def rests_on_storage(claim: Claim) -> bool:
+    """Whether a claim is about the way to the disk: of the device, or of stable media."""
+    return claim.tier is Tier.DEVICE or claim.durability is Durability.STABLE_MEDIA
 
 
 def is_own_setting(case: ComparisonCase) -> bool:
     """Whether the compared factor is a setting of one target: then what follows from it is what is compared."""
     owner, _, knob = case.comparison.factor.partition(".")
     return bool(knob) and owner in {target.name for target in case.experiment.targets}
-
-
-def _direction(case: Case) -> Direction | None:
-    assert isinstance(case, TrialCase)
-    return case.phase.directions.get(case.measure.operation)

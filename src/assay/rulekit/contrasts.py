@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from assay.records import Comparison, Conclusion, Method
+from assay.records import Bound, Comparison, Method
 from assay.statistics.contrast import LEAST_RUNS
 from assay.statistics.intervals import LEAST, LEAST_MEDIAN
 from assay.statistics.significance import LEVEL
@@ -29,9 +29,10 @@ def reaches_beyond(one: Comparison) -> bool:
     return ratio is not None and ((ratio.low or 0.0) < 1 / margin or (ratio.high or math.inf) > margin)
 
 
-def claims_difference(conclusion: Conclusion) -> bool:
-    """Tell whether a conclusion is that the arms differ."""
-    return conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL)
+def interval_of(one: Comparison) -> Bound | None:
+    """Give the 95 % interval of the ratio as a bound; None where there is none."""
+    ratio = one.ratio
+    return Bound(low=ratio.low, high=ratio.high, unit="ratio") if ratio is not None and ratio.low is not None else None
 
 
 def least(method: Method) -> int:

@@ -26,6 +26,7 @@ class Details(TypedDict, total=False):
     part: str
     observed: Figures
     threshold: Figures
+    """Where the limit is another than those of the rule in limits.toml, which a finding names by itself."""
     bound: Bound | None
     relabel: str | None
     detail: str | None
@@ -46,6 +47,7 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
     """One finding about the case's subject; a failure carries alternative causes and advice."""
     failed = state is State.FAIL
     named = witnesses(rule, case, state)
+    missing = lacking(case, state, details.get("lacking") or rule.reads or rule.needs)
     return Finding(
         subject=case.subject,
         phase=case.phase.name if isinstance(case, TrialCase) else None,
@@ -56,16 +58,15 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         part=details.get("part", rule.part),
         statement=statement,
         observed=details.get("observed", {}),
-        threshold=details.get("threshold", {}),
+        threshold=details.get("threshold", {} if state is State.NOT_APPLICABLE else case.thresholds),
         bound=details.get("bound"),
         relabel=details.get("relabel"),
         detail=details.get("detail"),
         limiter=details.get("limiter"),
         evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
-        advice=details.get("advice", rule.advice)
-        if failed
-        else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
+        advice=details.get("advice", rule.advice) if failed else to_get(case, missing),
+        observers=tuple(dict.fromkeys(name for key in missing for name in sources.on_request(key))),
         host=case.host if isinstance(case, TrialCase) else None,
         role=case.role if isinstance(case, TrialCase) else None,
         short=details.get("short") or rule.short or rule.name.replace("-", " "),
@@ -86,6 +87,15 @@ def held_back(case: TrialCase, own_share: float | None = None) -> Bound | None:
     return Bound(low=None if own_share is None else case.value * own_share, high=case.value, unit=kind.unit)
 
 
+def flattered(case: TrialCase, value: float | None = None) -> Bound | None:
+    """The bound of a figure that leaves work out: a rate is at most, a time at least the measured value, or this one."""
+    kind, value = measures.figure_kind(case.measure.figure), case.value if value is None else value
+    if value is None or kind is None:
+        return None
+    higher = kind.better is measures.Better.HIGHER
+    return Bound(low=None if higher else value, high=value if higher else None, unit=kind.unit)
+
+
 def witnesses(rule: Rule, case: Case, state: State) -> tuple[str, ...]:
     """The sources of the evidence that a rule used, each in words."""
     if state is State.NOT_APPLICABLE or not isinstance(case, TrialCase):
@@ -93,12 +103,21 @@ def witnesses(rule: Rule, case: Case, state: State) -> tuple[str, ...]:
     return sources.named(case.phase, case.observations, concerning(case, rule.reads))
 
 
-def to_get(case: Case, state: State, keys: tuple[str, ...]) -> str | None:
-    """The evidence that an unverified finding lacks, why, and what it needs; None where nothing is missing."""
+def lacking(case: Case, state: State, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the evidence keys that an unverified finding lacks."""
     if state is not State.UNVERIFIED or not isinstance(case, TrialCase):
+        return ()
+    return tuple(sources.missing(case.phase, case.observations, concerning(case, keys)))
+
+
+def to_get(case: Case, missing: tuple[str, ...]) -> str | None:
+    """The missing evidence, why it is missing, and what it needs; None where nothing is missing."""
+    if not missing or not isinstance(case, TrialCase):
         return None
-    missing = [*sources.ways(case.phase, case.observations, concerning(case, keys))]
-    return f"Missing evidence: {'; '.join(missing)}." if missing else None
+    ways: dict[str, str] = {}
+    for key in missing:
+        ways.setdefault(sources.words(key), sources.way(case.observations, key))
+    return f"Missing evidence: {'; '.join(ways.values())}."
 
 
 def concerning(case: TrialCase, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -113,12 +132,6 @@ def rate_of(case: TrialCase) -> tuple[float, Unit] | None:
     """The case's value with its unit where it is a rate (bytes/s or 1/s), else None."""
     kind = measures.figure_kind(case.measure.figure)
     return (case.value, kind.unit) if case.value is not None and kind is not None and kind.unit in RATES else None
-
-
-def rate_text(case: TrialCase) -> str:
-    """` 4.10 GB/s`, with its leading space, where the value is a rate; else nothing."""
-    rate = rate_of(case)
-    return f" {measures.with_unit(*rate)}" if rate else ""
 
 
 def at_most(case: TrialCase, share: float) -> Bound | None:

@@ -13,21 +13,19 @@ If the interval keeps its 95 %, a false requirement is called shown in at most 2
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
-from assay.records import Bound, Conclusion, Estimate, Finding, Requirement, RequirementKind, Scope, Severity, State
+from assay.catalogue import ComparisonCase, Rule
+from assay.records import Conclusion, Estimate, Finding, Requirement, RequirementKind, Scope, Severity, State
 from assay.rulekit import contrasts
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where neither a difference nor its absence was shown; it counts where the experiment asks that nothing be lost."""
-    assert isinstance(case, ComparisonCase)
-    ratio, asked = case.comparison.ratio, required(case)
+    ratio, requirement = case.comparison.ratio, required(case)
     if ratio is None or ratio.low is None or ratio.high is None:
-        return unshown(case, "Too few pairs of runs for an interval", asked)
-    if asked is not None:
-        return of_requirement(case, ratio, asked)
+        return unshown(case, "Too few pairs of runs for an interval", requirement)
+    if requirement is not None:
+        return of_requirement(case, ratio, requirement)
     edges = f"confidence interval {span(ratio)}"
     if case.comparison.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL):
         if contrasts.reaches_beyond(case.comparison):
@@ -39,50 +37,45 @@ def check(case: Case) -> Finding:
     return unshown(case, f"Ratio {span(ratio)}", None)
 
 
-def of_requirement(case: ComparisonCase, ratio: Estimate, asked: Requirement) -> Finding:
+def of_requirement(case: ComparisonCase, ratio: Estimate, requirement: Requirement) -> Finding:
     """Whether the requirement is decided: the whole interval on one side of its bound."""
     assert ratio.low is not None
     assert ratio.high is not None
     kind = measures.figure_kind(case.measure.figure)
     lower_better = kind is not None and kind.better is measures.Better.LOWER
-    bound = 1 + asked.bound if lower_better else 1 - asked.bound
+    bound = 1 + requirement.bound if lower_better else 1 - requirement.bound
     kept = ratio.high <= bound if lower_better else ratio.low >= bound
     lost = ratio.low > bound if lower_better else ratio.high < bound
     if kept or lost:
-        said = "shown" if kept else "refuted"
-        statement = f"`{asked.text}` is {said}: confidence interval {span(ratio)}."
+        statement = f"`{requirement.text}` is {'shown' if kept else 'refuted'}: confidence interval {span(ratio)}."
         return found(RULE, case, State.PASS, statement, observed=ends(ratio), threshold={"bound": bound})
-    return unshown(case, f"Ratio {span(ratio)}", asked, bound)
+    return unshown(case, f"Ratio {span(ratio)}", requirement, bound)
 
 
-def unshown(case: ComparisonCase, why: str, asked: Requirement | None, bound: float | None = None) -> Finding:
+def unshown(case: ComparisonCase, why: str, requirement: Requirement | None, bound: float | None = None) -> Finding:
     """The failure: a note, or what bounds the comparison where the experiment asks that nothing be lost."""
     ratio, limit = case.comparison.ratio, case.comparison.detectable_share
-    smallest = measures.difference(limit) if ratio is not None and ratio.low is not None else ""
+    interval = contrasts.interval_of(case.comparison)
+    smallest = measures.difference(limit) if interval else ""
     unseen = f"; minimum detectable difference {smallest}" if smallest else ""
-    wanted = f"`{asked.text}` is not shown" if asked else "No difference shown, and no equivalence either"
-    known = ratio is not None and ratio.low is not None and ratio.high is not None
+    wanted = f"`{requirement.text}` is not shown" if requirement else "No difference shown, and no equivalence either"
     return found(
         RULE,
         case,
         State.FAIL,
         f"{wanted}. {why}{unseen}.",
-        severity=Severity.QUALIFIES if asked else Severity.NOTES,
+        severity=Severity.QUALIFIES if requirement else Severity.NOTES,
         observed={**(ends(ratio) if ratio is not None else {}), "detectable_share": limit},
         threshold={"matters_share": case.comparison.matters_share, **({} if bound is None else {"bound": bound})},
-        bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if known and ratio is not None else None,
+        bound=interval,
         relabel="undecided, not equivalent",
     )
 
 
 def required(case: ComparisonCase) -> Requirement | None:
     """The strictest requirement that nothing, or not more than a share, be lost against the baseline."""
-    asked = [
-        requirement
-        for requirement in case.experiment.requirements
-        if requirement.measure == case.measure.name and requirement.kind is RequirementKind.NOT_WORSE_THAN
-    ]
-    return min(asked, key=lambda requirement: requirement.bound, default=None)
+    every = (one for one in case.experiment.requirements if one.measure == case.measure.name)
+    return min((one for one in every if one.kind is RequirementKind.NOT_WORSE_THAN), key=lambda one: one.bound, default=None)
 
 
 def span(ratio: Estimate) -> str:
@@ -103,8 +96,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="equivalence not shown",
-    needs=(),
-    applies=comparisons_only,
     check=check,
     wrong='Two systems are measured four times each, the test gives p = 0.4, and the report says "no difference". With that '
     "spread a difference of 15 % would have been missed as well. The experiment was too weak to answer. The smaller and "

@@ -10,8 +10,8 @@ The digits of rate, work and time, and the time of a program outside its own mea
 A rate below work over time passes: it overstates nothing.
 Assay's own engines count operations in one window, so the rule covers external programs only.
 E05 checks bytes, time and rate of a single program.
-Of 20 tools with recorded output one fails, rightly: smallfile adds the rates of its threads (105,074/s reported, 62,000/s by
-work over time).
+Among 20 tools with recorded output one fails, rightly: smallfile adds the rates of its threads. It reports 105,074/s instead of
+62,000/s by work over time.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Bound, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, in_words
-from assay.units import Unit
 
 PRINTED_S = 0.001
 """Tools report times in whole milliseconds; their clocks agree no better."""
@@ -40,9 +39,8 @@ class Sum:
     seconds: float
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Rates that external programs report."""
-    assert isinstance(case, TrialCase)
     if case.measure.figure not in measures.AMOUNTS:
         return "no rate"
     if f"{case.measure.operation}.{case.measure.figure}" not in case.phase.values:
@@ -54,36 +52,31 @@ def applies(case: Case) -> str | None:
     return None if sum_of(case) is not None else "one program reports a rate alone: nothing was added"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Compare the reported rate with the reported work over the time."""
-    assert isinstance(case, TrialCase)
-    told = sum_of(case)
-    if told is None:
-        said = "The programs report a rate alone, so it cannot be recomputed. Let them print bytes or operations, and the time."
-        return found(RULE, case, State.UNVERIFIED, said)
-    seconds, overlap = together(case, told)
-    rate = told.amount / seconds
-    clients = len(case.phase.clients)
-    allowed = allowed_share(case, told)
-    observed = {"told": told.rate, "recomputed": rate, "overlap_share": overlap, "seconds": seconds}
+    report = sum_of(case)
+    if report is None:
+        text = "The programs report a rate alone, so it cannot be recomputed. Let them print bytes or operations, and the time."
+        return found(RULE, case, State.UNVERIFIED, text)
+    seconds, overlap = together(case, report)
+    rate, clients, allowed = report.amount / seconds, len(case.phase.clients), allowed_share(case, report)
+    observed = {"reported": report.rate, "recomputed": rate, "overlap_share": overlap, "seconds": seconds}
     threshold = {"apart_share": allowed}
-    if told.rate <= rate * (1 + allowed):
-        said = (
-            f"Reported {in_unit(case, told.rate)}; {amount_of(case, told.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
-        )
-        return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
+    recomputed = f"{amount_of(case, report.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
+    if report.rate <= rate * (1 + allowed):
+        text = f"Reported {in_unit(case, report.rate)}; {recomputed}"
+        return found(RULE, case, State.PASS, text, observed=observed, threshold=threshold)
     apart = clients > 1 and overlap < case.thresholds["overlap_share"]
     unit = measures.FIGURES[case.measure.figure].unit
-    bound = Bound(low=rate, high=None if apart else told.rate, unit=unit)
-    bound = Bound(low=told.amount / whole_s(case), high=rate, unit=unit) if apart else bound
+    low, high = (report.amount / whole_s(case), rate) if apart else (rate, report.rate)
+    bound = Bound(low=low, high=high, unit=unit)
     what = f"The rates of {clients} programs add up to" if clients > 1 else "The program reports"
     also = f" They overlapped for {measures.percent(overlap)} of the time." if clients > 1 else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{what} {in_unit(case, told.rate)}, but {amount_of(case, told.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
-        f"{also} The rate is {in_words(bound)}.",
+        f"{what} {in_unit(case, report.rate)}, but {recomputed}{also} The rate is {in_words(bound)}.",
         severity=Severity.INVALIDATES if apart else Severity.QUALIFIES,
         observed=observed,
         threshold=threshold,
@@ -100,16 +93,16 @@ def sum_of(case: TrialCase) -> Sum | None:
     return Sum(rate=rate, amount=amount, seconds=elapsed / 1e9) if min(rate, amount, elapsed) > 0 else None
 
 
-def together(case: TrialCase, told: Sum) -> tuple[float, float]:
+def together(case: TrialCase, report: Sum) -> tuple[float, float]:
     """The shortest time in s in which all of the work can have been done, and the share in which all programs ran.
 
     A program's own time lies somewhere between its start and its end, so at both ends of the whole that much is left open.
     """
     spans = spans_of(case)
     if len(spans) < 2:
-        return told.seconds, 1.0
+        return report.seconds, 1.0
     longest = max(last - first for first, last in spans) / 1e9
-    return max(told.seconds, whole_s(case) - 2 * max(0.0, longest - told.seconds)), measures.overlap_share(spans)
+    return max(report.seconds, whole_s(case) - 2 * max(0.0, longest - report.seconds)), measures.overlap_share(spans)
 
 
 def spans_of(case: TrialCase) -> Sequence[tuple[int, int]]:
@@ -124,11 +117,11 @@ def whole_s(case: TrialCase) -> float:
     return (max(last for _, last in spans) - min(first for first, _ in spans)) / 1e9
 
 
-def allowed_share(case: TrialCase, told: Sum) -> float:
+def allowed_share(case: TrialCase, report: Sum) -> float:
     """How far the rate may lie above: a threshold, and what is lost in the digits of rate, work and time."""
     clients, unit = len(case.phase.clients), PRINTED[case.measure.figure]
     share = case.thresholds["several_share" if clients > 1 else "apart_share"]
-    return share + PRINTED_S / told.seconds + clients * unit / told.rate + clients * unit / told.amount
+    return share + PRINTED_S / report.seconds + clients * unit / report.rate + clients * unit / report.amount
 
 
 def in_unit(case: TrialCase, rate: float) -> str:
@@ -138,7 +131,7 @@ def in_unit(case: TrialCase, rate: float) -> str:
 
 def amount_of(case: TrialCase, amount: float) -> str:
     """`16.8 MB`, `4,000 operations`."""
-    return measures.with_unit(amount, Unit.BYTES) if case.measure.figure == "bytes_per_s" else f"{amount:,.0f} operations"
+    return measures.in_bytes(amount) if case.measure.figure == "bytes_per_s" else f"{amount:,.0f} operations"
 
 
 RULE = Rule(
@@ -148,7 +141,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="statistics",
     short="rates added wrongly",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -25,24 +25,23 @@ A cache that holds all keys makes both runs alike. T02 measures the server's pag
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import served
 from assay.measures import Better
 from assay.records import Direction, Finding, Measure, Scope, Severity, State, Tier
-from assay.rulekit.findings import found, knob, rate_text
+from assay.rulekit.findings import found, knob
 
 KNOB = "variables.same_key_of"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads and searches that are repeated with one key, or that claim a server's storage."""
-    assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) not in (Direction.READ, Direction.METADATA):
+    if case.direction not in (Direction.READ, Direction.METADATA):
         return "neither a read nor a search"
     if knob(case, KNOB) is not None:
         return "the repetition with one key itself"
-    asked = served.server(case.run) is not None and case.claim.tier is Tier.DEVICE
-    return None if asked or repetition(case) else "no workload repeats it with one key"
+    is_claimed = served.server(case.run) is not None and case.claim.tier is Tier.DEVICE
+    return None if is_claimed or repetition(case) else "no workload repeats it with one key"
 
 
 def repetition(case: TrialCase) -> str | None:
@@ -51,28 +50,32 @@ def repetition(case: TrialCase) -> str | None:
     return next((name for name in names if knob(case, KNOB, name) == case.measure.workload), None)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """How many times as fast one key was answered."""
-    assert isinstance(case, TrialCase)
     other = repetition(case)
     times = None if other is None else faster(case, other)
     if times is None:
-        lacking = (
-            f'a second workload with {KNOB} = "{case.measure.workload}" and a single key'
-            if other is None
-            else f"the same figure of {other}"
-        )
-        said = f"Server cache unknown: add {lacking}."
-        return found(RULE, case, State.UNVERIFIED, said)
+        second = f'a second workload with {KNOB} = "{case.measure.workload}" and a single key'
+        lacking = second if other is None else f"the same figure of {other}"
+        return found(RULE, case, State.UNVERIFIED, f"Server cache unknown: add {lacking}.")
     observed = {"times_as_fast": times}
-    said = f"One key was {times:.2f} times as fast as all keys"
+    ratio = f"One key was {times:.2f} times as fast as all keys"
     if times <= case.thresholds["same"]:
         tail = f"no sign of an entry cache (limit {case.thresholds['same']:g}; T02 covers the page cache)"
-        return found(RULE, case, State.PASS, f"{said}: {tail}.", observed=observed)
+        return found(RULE, case, State.PASS, f"{ratio}: {tail}.", observed=observed)
     if times <= case.thresholds["faster"]:
-        said = f"{said}: too little for one run (limit {case.thresholds['faster']:g}). Repeat and compare."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    return cached(case, said, observed)
+        text = f"{ratio}: too little for one run (limit {case.thresholds['faster']:g}). Repeat and compare."
+        return found(RULE, case, State.UNVERIFIED, text, observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{ratio} (limit {case.thresholds['faster']:g}): the server caches answers, so the figure depends on these keys.",
+        severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
+        observed=observed,
+        relabel="answers with a server cache involved",
+        detail=f"one key was {times:.1f} times as fast",
+    )
 
 
 def faster(case: TrialCase, other: str) -> float | None:
@@ -86,28 +89,12 @@ def faster(case: TrialCase, other: str) -> float | None:
     return ratio if kind.better is Better.HIGHER else 1 / ratio
 
 
-def cached(case: TrialCase, said: str, observed: dict[str, float]) -> Finding:
-    """The failure: the figure depends on which keys are asked for."""
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"{said} (limit {case.thresholds['faster']:g}): the server caches answers, so the figure depends on these keys.",
-        severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
-        observed={**observed},
-        threshold={"faster": case.thresholds["faster"]},
-        relabel=f"answers{rate_text(case)} with a server cache involved: one key was"
-        f" {observed['times_as_fast']:.1f} times as fast",
-    )
-
-
 RULE = Rule(
     id="T10",
     name="application-cache",
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="tier",
-    needs=(),
     applies=applies,
     check=check,
     reads=("L0.read",),

@@ -17,72 +17,59 @@ Processes that start after the idle baseline are found by N03. The last phase of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
+from assay.measures import in_bytes
+from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
+from assay.rulekit.applicability import rests_on_storage
 from assay.rulekit.findings import found, knob
-from assay.units import Unit
 
 WAYS = (Direction.READ, Direction.WRITE)
+Account = tuple[float, str]
+"""The load's own bytes by a count that holds no other program, and its source."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Account:
-    """The load's own work by a count that holds no other program."""
-
-    bytes: float
-    source: str
-
-
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Claims that rest on what a device counted."""
-    assert isinstance(case, TrialCase)
-    if case.claim.tier is not Tier.DEVICE and case.claim.durability is not Durability.STABLE_MEDIA:
+    if not rests_on_storage(case.claim):
         return "no claim about a device"
     return None if any(place.devices for place in case.run.places) else "no block device below"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Other programs' share of the lowest device's count, and the count that is trusted."""
-    assert isinstance(case, TrialCase)
     steps = [step for way in ways(case) if (step := ladder.lowest_device(case.phase, case.observations, way)) is not None]
     if not steps or not any(baselines(case)):
-        said = "Other processes' I/O is unknown: the device has no idle baseline."
-        return found(RULE, case, State.UNVERIFIED, said, threshold={**case.thresholds})
-    own, others = sum(step.bytes for step in steps), sum(step.other_processes_bytes for step in steps)
-    share = others / max(own, 1.0)
-    observed: dict[str, float | str | None] = {"own_bytes": own, "other_processes_bytes": others, "baseline_share": share}
-    device, theirs = steps[0].device, measures.with_unit(others, Unit.BYTES)
-    if others <= case.thresholds["least_bytes"] or share <= case.thresholds["baseline_share"]:
-        said = f"Other processes' I/O on {device}: {theirs} by the idle baseline ({measures.percent(share)}), subtracted."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
-    account = by_group(case) or by_process(case)
+        return found(RULE, case, State.UNVERIFIED, "Other processes' I/O is unknown: the device has no idle baseline.")
+    own, foreign = sum(step.bytes for step in steps), sum(step.other_processes_bytes for step in steps)
+    share, device = foreign / max(own, 1.0), steps[0].device
+    observed: dict[str, float | str | None] = {"own_bytes": own, "other_processes_bytes": foreign, "baseline_share": share}
+    if foreign <= case.thresholds["least_bytes"] or share <= case.thresholds["baseline_share"]:
+        part = f"{in_bytes(foreign)} by the idle baseline ({measures.percent(share)})"
+        return found(RULE, case, State.PASS, f"Other processes' I/O on {device}: {part}, subtracted.", observed=observed)
     drowned = (
-        f"Up to {theirs} of {device}'s {measures.with_unit(sum(step.raw_bytes for step in steps), Unit.BYTES)} may be"
+        f"Up to {in_bytes(foreign)} of {device}'s {in_bytes(sum(step.raw_bytes for step in steps))} may be"
         " other processes' I/O (rate in the idle baseline)."
     )
+    account = by_group(case) or by_process(case)
     if account is None:
-        said = f"{drowned} The load has no account of its own."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds})
-    believed = measures.with_unit(account.bytes, Unit.BYTES)
+        return found(RULE, case, State.UNVERIFIED, f"{drowned} The load has no account of its own.", observed=observed)
+    count, source = account
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{drowned} The load's own bytes come from {account.source}: {believed}.",
-        observed={**observed, "account_bytes": account.bytes, "account": account.source},
-        threshold={**case.thresholds},
-        evidence=(f"{steps[0].source}, spans before and clock", account.source),
+        f"{drowned} The load's own bytes come from {source}: {in_bytes(count)}.",
+        observed={**observed, "account_bytes": count, "account": source},
+        evidence=(f"{steps[0].source}, spans before and clock", source),
     )
 
 
 def ways(case: TrialCase) -> tuple[Direction, ...]:
     """The direction of the measure; of metadata both."""
-    way = case.phase.directions.get(case.measure.operation)
-    return (way,) if way in WAYS else WAYS
+    return (case.direction,) if case.direction in WAYS else WAYS
 
 
 def baselines(case: TrialCase) -> Iterator[bool]:
@@ -92,23 +79,23 @@ def baselines(case: TrialCase) -> Iterator[bool]:
 
 
 def by_group(case: TrialCase) -> Account | None:
-    """What the trial's own control group moved on the lowest device; None where it has none, or none that counts bytes."""
+    """Bytes of the trial's own control group on the lowest device; None where it has none, or none that counts bytes."""
     lowest = {place.devices[-1] for place in case.run.places if place.devices}
-    moved = [
+    counts = [
         ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
         for way in ways(case)
         for series in case.observations.over_time(case.phase.name, "cgroup", f"{way}_bytes")
         if f"trial-{case.run.trial.id}-" in series.subject and series.subject.partition(" device:")[2] in lowest
     ]
-    return Account(bytes=sum(moved), source="the account of the trial's control group") if any(moved) else None
+    return (sum(counts), "the account of the trial's control group") if any(counts) else None
 
 
 def by_process(case: TrialCase) -> Account | None:
-    """What its processes made storage read, or wrote around the cache; buffered writes are written later, by the kernel."""
-    way, account = ways(case)[0], "the account of its processes (/proc/PID/io)"
+    """Storage reads of its processes, or writes around the cache; buffered writes are written later, by the kernel."""
+    way = ways(case)[0]
     step = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, way)
     sure = way is Direction.READ or knob(case, "direct") is True or case.phase.flush_in_clock
-    return Account(bytes=step.bytes, source=account) if step is not None and step.bytes and sure else None
+    return (step.bytes, "the account of its processes (/proc/PID/io)") if step is not None and step.bytes and sure else None
 
 
 RULE = Rule(
@@ -117,7 +104,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="evidence",
-    needs=(),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
@@ -27,35 +27,32 @@ LEAST_DEGREES = 2.0
 """Of freedom, as three pairs have, the fewest for which Assay gives an interval."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons with enough pairs to correlate neighbours."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     least = int(case.thresholds["least_values"])
     if all(len(one) < least for one in in_order(case)):
         return f"fewer than {least} pairs of runs cannot show a correlation"
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where neighbours are alike by more than chance, with the interval that so many values are worth."""
-    assert isinstance(case, ComparisonCase)
     tested = [known for one in in_order(case) if (known := serial(one)) is not None]
     if not tested:
         return found(RULE, case, State.PASS, "No correlation: the runs do not differ.")
     worst = min(tested, key=lambda one: one.p_value)
     p = min(1.0, worst.p_value * len(tested))
+    of_what = "runs of an arm" if pairs.by_hand(case) else "paired differences"
     observed = {"correlation": worst.correlation, "p": p, "worth": worst.effective}
-    threshold = {"correlation": case.thresholds["correlation"], "p": case.thresholds["p"]}
-    said = f"Correlation {worst.correlation:.2f} of neighbours among {what(case)} (p = {p:.2g})"
+    neighbours = f"Correlation {worst.correlation:.2f} of neighbours among {longest(case)} {of_what} (p = {p:.2g})"
     if worst.correlation <= case.thresholds["correlation"] or p >= case.thresholds["p"]:
-        return found(RULE, case, State.PASS, f"{said}: within chance.", observed=observed, threshold=threshold)
-    return widened(case, worst, said, (observed, threshold))
+        return found(RULE, case, State.PASS, f"{neighbours}: within chance.", observed=observed)
+    return widened(case, worst, neighbours, observed)
 
 
-def widened(case: ComparisonCase, worst: Serial, said: str, numbers: tuple[dict[str, float], dict[str, float]]) -> Finding:
+def widened(case: ComparisonCase, worst: Serial, neighbours: str, observed: dict[str, float]) -> Finding:
     """The failure, with the interval of as many independent values as there are."""
-    answer, n = pairs.answer(case, pairs.values(case)), max(len(one) for one in in_order(case))
+    answer, n = pairs.answer(case, pairs.values(case)), longest(case)
     wide = "" if answer is None else "; the interval is too narrow"
     bound = None
     if answer is not None:
@@ -69,11 +66,10 @@ def widened(case: ComparisonCase, worst: Serial, said: str, numbers: tuple[dict[
         RULE,
         case,
         State.FAIL,
-        f"{said}: worth {worst.effective:.2g} independent values{wide}.",
-        observed=numbers[0],
-        threshold=numbers[1],
+        f"{neighbours}: worth {worst.effective:.2g} independent values{wide}.",
+        observed=observed,
         bound=bound,
-        relabel=f"{n} runs worth {worst.effective:.2g}",
+        relabel="runs that depend on each other",
     )
 
 
@@ -88,10 +84,9 @@ def in_order(case: ComparisonCase) -> tuple[list[float], ...]:
     return ([math.log(second / first) for first, second in pairs.by_block(case, values).values()],)
 
 
-def what(case: ComparisonCase) -> str:
-    """What the neighbours are, in words."""
-    number = max(len(one) for one in in_order(case))
-    return f"{number} runs of an arm" if pairs.by_hand(case) else f"{number} paired differences"
+def longest(case: ComparisonCase) -> int:
+    """The number of values, of the arm that has more."""
+    return max(len(one) for one in in_order(case))
 
 
 RULE = Rule(
@@ -101,7 +96,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="runs autocorrelated",
-    needs=(),
     applies=applies,
     check=check,
     wrong="Sixty samples of one run are taken for sixty repetitions, or thirty trials begin in the state in which the last one "

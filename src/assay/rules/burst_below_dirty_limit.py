@@ -17,28 +17,26 @@ The rule does not see the device's own memory (W02 shows its end in long runs) o
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
 from assay.records import Bound, Direction, Finding, Scope, Severity, Span, State
-from assay.rulekit.findings import found, knob, rate_text
+from assay.rulekit.findings import flattered, found, knob
 
 SYSCTL = "sysctl.vm."
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Buffered writes of data that are not flushed inside the clock."""
-    assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) is not Direction.WRITE:
+    if case.direction is not Direction.WRITE:
         return "not a write of data"
     if case.phase.flush_in_clock or knob(case, "sync") == "dsync":
         return "flushed inside the clock"
     return "direct writes are not held in memory" if knob(case, "direct") is True else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """What could be dirty at once against the threshold, and what the device took while the clock ran."""
-    assert isinstance(case, TrialCase)
     dirtied, threshold = dirtied_at_once(case), background_bytes(case)
     if not dirtied or threshold is None:
         lacking = "Written bytes" if not dirtied else "The kernel's write-back threshold"
@@ -53,22 +51,19 @@ def check(case: Case) -> Finding:
         "device_bytes": step.raw_bytes if step else None,
         "dirty_pauses": traced.counted(case.phase, case.observations, "dirty_pauses"),
     }
+    amount = f"{in_bytes(dirtied)} dirtied (write-back starts at {in_bytes(threshold)})"
     if dirtied >= threshold:
-        said = f"{in_bytes(dirtied)} dirtied (write-back starts at {in_bytes(threshold)})."
-        return found(RULE, case, State.PASS, said, observed=observed)
+        return found(RULE, case, State.PASS, f"{amount}.", observed=observed)
     if step is None:
-        said = (
-            f"{in_bytes(dirtied)} dirtied (write-back starts at {in_bytes(threshold)}); device writes during the clock unknown."
-        )
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+        return found(RULE, case, State.UNVERIFIED, f"{amount}; device writes during the clock unknown.", observed=observed)
     least = case.thresholds["taken_share"] * dirtied
     if step.raw_bytes < least:
         return absorbed(case, step, observed)
     if step.bytes < least:
-        said = f"{step.device}: too much I/O of other processes to see this load's writes during the clock."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"{step.device} took {in_bytes(step.raw_bytes)} of {in_bytes(dirtied)} dirtied during the clock."
-    return found(RULE, case, State.PASS, said, observed=observed)
+        statement = f"{step.device}: too much I/O of other processes to see this load's writes during the clock."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    statement = f"{step.device} took {in_bytes(step.raw_bytes)} of {in_bytes(dirtied)} dirtied during the clock."
+    return found(RULE, case, State.PASS, statement, observed=observed)
 
 
 def dirtied_at_once(case: TrialCase) -> float | None:
@@ -81,9 +76,8 @@ def dirtied_at_once(case: TrialCase) -> float | None:
 
 def background_bytes(case: TrialCase) -> float | None:
     """From how many dirty bytes on the kernel writes by itself: dirty_background_bytes, else the ratio of what is available."""
-    told = number(case, "dirty_background_bytes")
-    if told:
-        return told
+    if set_bytes := number(case, "dirty_background_bytes"):
+        return set_bytes
     ratio = number(case, "dirty_background_ratio")
     series = ladder.gauges(case.phase, case.observations, "memory", "available_bytes")
     available = ladder.at_arming(case.phase, series)
@@ -98,8 +92,8 @@ def number(case: TrialCase, name: str) -> float | None:
 
 def expire_s(case: TrialCase) -> float | None:
     """How old dirty data get before they are written whatever their number."""
-    told = number(case, "dirty_expire_centisecs")
-    return None if told is None else told / 100
+    age = number(case, "dirty_expire_centisecs")
+    return None if age is None else age / 100
 
 
 def seconds(case: TrialCase) -> float:
@@ -118,22 +112,17 @@ def absorbed(case: TrialCase, step: ladder.Step, observed: dict[str, float | Non
         State.FAIL,
         f"{in_bytes(dirtied)} dirtied in {ran:.3g} s; write-back starts at {in_bytes(threshold)}{soon}."
         f" {step.device} took {measures.percent(step.raw_bytes / dirtied)} during the clock: memory absorbed the burst.",
-        observed={**observed},
-        threshold={**case.thresholds},
+        observed=observed,
         bound=bound(case),
-        relabel=f"write{rate_text(case)} absorbed by memory: a burst below the dirty limit, not a steady rate",
+        relabel="write absorbed by memory: a burst below the dirty limit, not a steady rate",
+        detail=f"{in_bytes(dirtied)} in {ran:.3g} s",
     )
 
 
 def bound(case: TrialCase) -> Bound | None:
     """A device that has to keep up is no faster than memory: a steady rate is at most, a time at least what memory needed."""
-    figure, kind = measures.value(case.run, case.observations, case.measure), measures.figure_kind(case.measure.figure)
-    if figure is None or kind is None:
-        return None
-    uncharged = figure.value if figure.raw is None else figure.raw
-    if kind.better is measures.Better.HIGHER:
-        return Bound(low=None, high=uncharged, unit=kind.unit)
-    return Bound(low=uncharged, high=None, unit=kind.unit)
+    figure = measures.value(case.run, case.observations, case.measure)
+    return None if figure is None else flattered(case, figure.value if figure.raw is None else figure.raw)
 
 
 RULE = Rule(
@@ -142,7 +131,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="regime",
-    needs=(),
     applies=applies,
     check=check,
     reads=(

@@ -1,7 +1,7 @@
 """Finds rates that began on credit and then fell: a token bucket, a fast cache inside a disk, a fresh disk.
 
-The rule divides the window into up to 60 equal parts, as far as the engine's checkpoints allow, and looks for one lasting fall
-of the rate.
+The rule divides the window into up to 60 equal parts and looks for one lasting fall of the rate. Fewer checkpoints of the engine
+give fewer parts.
 The first level must be `ratio` times the last. A share of `kept_share` of the parts must lie on the right side of the middle,
 so drifts and rates that come and go pass.
 Each level must hold for at least five parts (none of 6,000 series of plain noise failed).
@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import Window
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -45,9 +46,8 @@ class Fall:
         return self.before / self.after
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Rates of closed loads of Assay's engines, without a burst claim."""
-    assert isinstance(case, TrialCase)
     if case.phase.values:
         return "an external tool: how its rate went over time is not known"
     if case.measure.figure not in METRICS:
@@ -58,17 +58,16 @@ def applies(case: Case) -> str | None:
     return "an open load: its rate follows the schedule" if is_open else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """One clean fall, and how deep it is."""
-    assert isinstance(case, TrialCase)
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     values = course(case, window) if window is not None and window.seconds > 0 else ()
     if window is None or len(values) < LEAST_PARTS:
         return found(RULE, case, State.UNVERIFIED, "Too few points of the rate over time.")
     fall, limits = fall_of(values), case.thresholds
     if fall is None or fall.ratio <= limits["ratio"] or fall.kept_share < limits["kept_share"]:
-        said = f"No lasting fall of the rate in {window.seconds:.3g} s."
-        return found(RULE, case, State.PASS, said, observed={"ratio": fall.ratio} if fall else {})
+        text = f"No lasting fall of the rate in {window.seconds:.3g} s."
+        return found(RULE, case, State.PASS, text, observed={"ratio": fall.ratio} if fall else {})
     return on_credit(case, fall, window)
 
 
@@ -89,18 +88,13 @@ def fall_of(values: Sequence[float]) -> Fall | None:
     drops = [one for one in stretches[1:] if one.mean > 0]
     if not drops:
         return None
-    at = max(drops, key=lambda one: mean(values[: one.first]) - mean(values[one.first :])).first
-    before, after = mean(values[:at]), mean(values[at:])
+    at = max(drops, key=lambda one: fmean(values[: one.first]) - fmean(values[one.first :])).first
+    before, after = fmean(values[:at]), fmean(values[at:])
     if after <= 0 or min(at, len(values) - at) < LEAST_EACH:
         return None
     middle = (before + after) / 2
     kept = sum(value > middle for value in values[:at]) + sum(value < middle for value in values[at:])
     return Fall(at_share=at / len(values), before=before, after=after, kept_share=kept / len(values))
-
-
-def mean(values: Sequence[float]) -> float:
-    """The mean; 0 of nothing."""
-    return sum(values) / len(values) if values else 0.0
 
 
 def on_credit(case: TrialCase, fall: Fall, window: Window) -> Finding:
@@ -111,18 +105,18 @@ def on_credit(case: TrialCase, fall: Fall, window: Window) -> Finding:
     seconds = fall.at_share * window.seconds
     first, last = measures.with_unit(fall.before, kind.unit), measures.with_unit(fall.after, kind.unit)
     credit = measures.with_unit((fall.before - fall.after) * seconds, unit)
-    moved = measures.with_unit(fall.before * seconds, unit)
+    amount = measures.with_unit(fall.before * seconds, unit)
     steady = case.claim.regime is Regime.STEADY
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{first} for {seconds:.3g} s, then {last}: credit of {credit} used up after {moved}.",
+        f"{first} for {seconds:.3g} s, then {last}: credit of {credit} used up after {amount}.",
         severity=Severity.INVALIDATES if steady else Severity.NOTES,
         observed={"ratio": fall.ratio, "first_level": fall.before, "last_level": fall.after, "at_s": seconds},
-        threshold={**case.thresholds},
         bound=Bound(low=fall.after, high=fall.before, unit=kind.unit) if steady else None,
-        relabel=f"a burst of {moved} at {first}, then {last}" if steady else None,
+        relabel="a burst, then a lower rate" if steady else None,
+        detail=f"{amount} at {first}, then {last}" if steady else None,
         evidence=("L0 engine: operations over time",),
     )
 
@@ -133,7 +127,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="regime",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
@@ -142,10 +135,7 @@ RULE = Rule(
     alternatives=(
         "Buffered writes filled the memory allowed for dirty data. Check D01 and D05; O_DIRECT shows no such fall.",
         "A throttle was set, a neighbour started, or the CPU grew hot. Check L06, N02 and N01 at that time.",
-        (
-            "A bucket falls after the same amount in each repetition and refills after a rest. A fall without that pattern has "
-            "another cause."
-        ),
+        "A bucket falls after the same amount each time and refills after a rest. A fall without that has another cause.",
     ),
     advice="Write twice the capacity first, or drain the bucket, and measure after the fall. Or claim the burst and report its "
     "size. Repeat after a rest: a rate that returns was credit.",

@@ -26,8 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.catalogue import Case, ComparisonCase, Rule
-from assay.records import Change, Finding, Observations, Run, Scope, Severity, State
+from assay.catalogue import ComparisonCase, Rule
+from assay.records import Finding, Observations, Run, Scope, Severity, State
+from assay.rulekit import pairs
 from assay.rulekit.findings import found
 
 FITTED, DATA = "target.fitted_on", "target.data"
@@ -45,27 +46,21 @@ class Test:
     shared: tuple[str, ...]
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons in which at least one run says what it was fitted on."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
-    said = any(seen.fact(FITTED) is not None for _, seen in (*case.baseline, *case.candidate))
-    return None if said else "no run of a model: no target has a fact `fitted_on`"
+    is_named = any(seen.fact(FITTED) is not None for _, seen in (*case.baseline, *case.candidate))
+    return None if is_named else "no run of a model: no target has a fact `fitted_on`"
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where a model is held against data that it was fitted on."""
-    assert isinstance(case, ComparisonCase)
     every = tuple(tests(case))
     if not every:
         return found(RULE, case, State.UNVERIFIED, "A model names its fitted data, and no run is compared with it.")
     same = [test for test in every if test.shared]
-    allowed = case.thresholds["shared_share"]
     observed = {"tests": float(len(every)), "tests_on_fitted_data": float(len(same))}
-    threshold = {"share_of_tests": allowed}
-    if len(same) <= allowed * len(every):
-        said = f"0 of {len(every)} tests use data that the model was fitted on."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
+    if len(same) <= case.thresholds["shared_share"] * len(every):
+        return found(RULE, case, State.PASS, f"0 of {len(every)} tests use data that the model was fitted on.", observed=observed)
     shared = list(dict.fromkeys(name for test in same for name in test.shared))
     more = f" and {len(shared) - MOST_NAMED} more" if len(shared) > MOST_NAMED else ""
     return found(
@@ -75,7 +70,6 @@ def check(case: Case) -> Finding:
         f"{len(same)} of {len(every)} tests use data that the model was fitted on"
         f" ({', '.join(shared[:MOST_NAMED])}{more}): the error there predicts nothing.",
         observed=observed,
-        threshold=threshold,
         relabel="a fit, not a prediction",
         evidence=(f"fact {FITTED} of each run of the model", f"fact {DATA} and the number of each run that it is held against"),
     )
@@ -83,14 +77,12 @@ def check(case: Case) -> Finding:
 
 def tests(case: ComparisonCase) -> Iterator[Test]:
     """Every run of a model with the runs of the other arm that it is held against."""
-    paired = all(
-        factor.change is not Change.MANUAL for factor in case.experiment.factors if factor.path == case.comparison.factor
-    )
+    by_hand = pairs.by_hand(case)
     for arm, other in ((case.baseline, case.candidate), (case.candidate, case.baseline)):
         for run, seen in arm:
             fitted = words(seen, FITTED)
             for against, data in other if fitted else ():
-                if not paired or place(against) == place(run):
+                if by_hand or place(against) == place(run):
                     yield Test(model=run, measured=against, shared=tuple(sorted(fitted & names(against, data))))
 
 
@@ -120,7 +112,6 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="statistics",
-    needs=(),
     applies=applies,
     check=check,
     wrong="A model (a regression, a queueing network, a simulator with parameters) is fitted to some trials. Beside the "

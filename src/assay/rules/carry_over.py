@@ -17,10 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import CacheState, Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, Span, State
-from assay.rulekit.findings import found
+from assay.records import CacheState, Direction, Finding, Meaning, Regime, Rung, Scope, Severity, Span, State
+from assay.rulekit.findings import Figures, found
 from assay.units import Unit
 
 CLAIMED = {Regime.COLD: CacheState.COLD, Regime.WARM: CacheState.WARM}
@@ -31,22 +31,20 @@ CLAIMED = {Regime.COLD: CacheState.COLD, Regime.WARM: CacheState.WARM}
 class Left:
     """One check: its figures, and in words what is wrong or why it is unknown."""
 
-    observed: dict[str, float | str | None]
+    observed: Figures
     wrong: str | None = None
     unknown: str | None = None
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Every measured phase that moves something; what an external command moves is not known."""
-    assert isinstance(case, TrialCase)
     if not case.phase.directions and not case.phase.values:
         return "no storage in this phase"
     return None if case.phase.measured else "not a measured phase"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Dirt, writing by other processes and cache state at the start of the clock."""
-    assert isinstance(case, TrialCase)
     looks = (dirt(case), writing(case), caches(case))
     observed: dict[str, float | str | None] = {"waited_s": case.phase.quiesce_ns / 1e9}
     for look in looks:
@@ -55,12 +53,11 @@ def check(case: Case) -> Finding:
     unknown = [look.unknown for look in looks if look.unknown]
     evidence = ("memory.dirty_bytes", "L9.write", "page_cache.cached_bytes")
     if wrong:
-        said = f"Before the clock: {'; '.join(wrong)}."
-        return found(RULE, case, State.FAIL, said, observed=observed, threshold=dict(case.thresholds), evidence=evidence)
+        return found(RULE, case, State.FAIL, f"Before the clock: {'; '.join(wrong)}.", observed=observed, evidence=evidence)
     if unknown:
         return found(RULE, case, State.UNVERIFIED, f"Unknown before the clock: {'; '.join(unknown)}.", observed=observed)
-    said = f"No leftovers before the clock, after a wait of {case.phase.quiesce_ns / 1e9:.1f} s."
-    return found(RULE, case, State.PASS, said, observed=observed, evidence=evidence)
+    text = f"No leftovers before the clock, after a wait of {case.phase.quiesce_ns / 1e9:.1f} s."
+    return found(RULE, case, State.PASS, text, observed=observed, evidence=evidence)
 
 
 def dirt(case: TrialCase) -> Left:
@@ -70,14 +67,10 @@ def dirt(case: TrialCase) -> Left:
     dirty = ladder.at_arming(case.phase, series)
     if dirty is None:
         return Left(observed={}, unknown="dirty data")
-    allowed = max(case.thresholds["dirty_share"] * moved_bytes(case), case.thresholds["least_dirty_bytes"])
-    wrong = None
-    if dirty > allowed:
-        wrong = (
-            f"{measures.with_unit(dirty, Unit.BYTES)} dirty or in write-back on this host "
-            f"(limit {measures.with_unit(allowed, Unit.BYTES)})"
-        )
-    return Left(observed={"dirty_bytes": dirty, "dirty_allowed_bytes": allowed}, wrong=wrong)
+    allowed = max(case.thresholds["dirty_share"] * bytes_of_load(case), case.thresholds["least_dirty_bytes"])
+    wrong = f"{measures.in_bytes(dirty)} dirty or in write-back on this host (limit {measures.in_bytes(allowed)})"
+    observed = {"dirty_bytes": dirty, "dirty_allowed_bytes": allowed}
+    return Left(observed=observed, wrong=wrong if dirty > allowed else None)
 
 
 def writing(case: TrialCase) -> Left:
@@ -89,26 +82,21 @@ def writing(case: TrialCase) -> Left:
     if seconds <= 0.0:
         return Left(observed={}, unknown="writes to the lowest device")
     written = sum(reading.bytes or 0 for reading in before)
-    others, own = written / seconds, own_rate(case)
-    observed: dict[str, float | str | None] = {"written_before_bytes": written, "written_before_bytes_per_s": others}
+    before_per_s, own = written / seconds, own_rate(case)
+    observed: Figures = {"written_before_bytes": written, "written_before_bytes_per_s": before_per_s}
     little = written <= case.thresholds["least_written_bytes"]
-    if little or others <= case.thresholds["write_rate_share"] * own:
+    if little or before_per_s <= case.thresholds["write_rate_share"] * own:
         return Left(observed=observed)
-    return Left(
-        observed=observed,
-        wrong=(
-            f"the device was being written at {measures.with_unit(others, Unit.BYTES_PER_S)} by something else "
-            f"(the phase itself {measures.with_unit(own, Unit.BYTES_PER_S)})"
-        ),
-    )
+    theirs, ours = (measures.with_unit(rate, Unit.BYTES_PER_S) for rate in (before_per_s, own))
+    return Left(observed=observed, wrong=f"the device was being written at {theirs} by something else (the phase itself {ours})")
 
 
 def caches(case: TrialCase) -> Left:
     """The state of the data files' pages against the regime that is claimed; metadata has a rule of its own (T12)."""
     claimed = CLAIMED.get(case.claim.regime) if case.claim.regime else None
     share = case.phase.cached_share_before
-    observed: dict[str, float | str | None] = {"cached_share": share}
-    if claimed is None or case.phase.directions.get(case.measure.operation) is not Direction.READ:
+    observed = {"cached_share": share}
+    if claimed is None or case.direction is not Direction.READ:
         return Left(observed=observed)
     if share is None:
         return Left(observed=observed, unknown="resident share of the data files")
@@ -118,9 +106,9 @@ def caches(case: TrialCase) -> Left:
     return Left(observed=observed, wrong=f"{part} of the data files in memory ({claimed} caches claimed)")
 
 
-def moved_bytes(case: TrialCase) -> float:
-    """All bytes that the application moved in the phase: what is dirty hurts reads as well as writes."""
-    return sum(asked(case.phase, case, direction) for direction in (Direction.READ, Direction.WRITE))
+def bytes_of_load(case: TrialCase) -> float:
+    """All bytes of the application's I/O in the phase: what is dirty hurts reads as well as writes."""
+    return sum(ladder.requested_bytes(case.phase, case.observations, way) or 0.0 for way in (Direction.READ, Direction.WRITE))
 
 
 def own_rate(case: TrialCase) -> float:
@@ -128,12 +116,7 @@ def own_rate(case: TrialCase) -> float:
     seconds = max(1, case.phase.end_ns - case.phase.start_ns) / 1e9
     passed = [ladder.lowest_device(case.phase, case.observations, way) for way in (Direction.READ, Direction.WRITE)]
     device = sum(step.bytes for step in passed if step is not None)
-    return max(moved_bytes(case), device) / seconds
-
-
-def asked(phase: Phase, case: TrialCase, direction: Direction) -> float:
-    """What the application asked for in one direction, 0 where it did not."""
-    return ladder.requested_bytes(phase, case.observations, direction) or 0.0
+    return max(bytes_of_load(case), device) / seconds
 
 
 RULE = Rule(

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import cost, figures
 from assay.records import Client, Finding, Scope, Severity, State, Tier
@@ -46,18 +46,16 @@ class Use:
     """Whether there were more workers than CPUs."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Figures of closed loops of which something below the client is claimed, or nothing."""
-    assert isinstance(case, TrialCase)
     if case.claim.tier is Tier.CLIENT_CACHE:
         return "reads from memory are CPU work, as claimed"
     paced = any(client.load is not None for client in case.phase.clients) or knob(case, "think")
     return "a paced load: workers wait by the clock (G02 judges that)" if paced else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Compare busiest thread, host and CPU pressure with their limits."""
-    assert isinstance(case, TrialCase)
     use, limits = used(case), case.thresholds
     observed = {
         "thread_share": use.thread,
@@ -66,48 +64,45 @@ def check(case: Case) -> Finding:
         "own_share_of_host": use.own,
         "pressure_share": use.pressure,
     }
-    over = reached(use, case)
-    if over:
+    if over := reached(use, case):
         return limited(case, over, observed)
     if use.thread is None:
-        said = "CPU time of the load's threads unknown: phase too short, or no counter."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**limits})
+        statement = "CPU time of the load's threads unknown: phase too short, or no counter."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if case.phase.values and use.thread >= limits["thread_share"]:
-        said = f"The command used {use.thread:.3g} CPUs; its number of threads is unknown."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**limits})
+        statement = f"The command used {use.thread:.3g} CPUs; its number of threads is unknown."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     limit = measures.percent(limits["thread_share"])
-    said = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a CPU (limit {limit})."
-    return found(RULE, case, State.PASS, said, observed=observed, threshold={**limits})
+    statement = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a CPU (limit {limit})."
+    return found(RULE, case, State.PASS, statement, observed=observed)
 
 
 def reached(use: Use, case: TrialCase) -> list[str]:
     """Which limits were reached, in words."""
     limits, ours = case.thresholds, use.own is not None and use.own >= case.thresholds["own_share"]
-    found_here = []
+    over = []
     mostly = use.ran is not None and use.ran >= limits["ran_share"] and not case.phase.values
     if use.thread is not None and use.ran is not None and use.thread >= limits["thread_share"] and mostly:
         left = " available to it" if use.ran < limits["thread_share"] else ""
-        found_here.append(f"a thread of the load used {measures.percent(use.thread)} of the CPU time{left}")
+        over.append(f"a thread of the load used {measures.percent(use.thread)} of the CPU time{left}")
     if ours and use.host is not None and use.host >= limits["host_share"]:
-        found_here.append(f"the host's CPUs were {measures.percent(use.host)} busy, mostly with the load")
+        over.append(f"the host's CPUs were {measures.percent(use.host)} busy, mostly with the load")
     if ours and use.crowded and use.pressure is not None and use.pressure >= limits["pressure_share"]:
-        found_here.append(f"a worker waited for a CPU for {measures.percent(use.pressure)} of the time")
-    return found_here
+        over.append(f"a worker waited for a CPU for {measures.percent(use.pressure)} of the time")
+    return over
 
 
 def limited(case: TrialCase, over: list[str], observed: dict[str, float | None]) -> Finding:
     """The failure: it bounds a claim of a layer below, and is a note without a claim."""
-    claimed = case.claim.tier is not Tier.AS_IS
-    kind = measures.figure_kind(case.measure.figure)
-    timed = kind is not None and case.measure.figure not in cost.UNITS and case.measure.figure not in ("count", "bytes", "errors")
+    claimed, figure = case.claim.tier is not Tier.AS_IS, case.measure.figure
+    timed = measures.figure_kind(figure) is not None and figure not in (*cost.UNITS, "count", "bytes", "errors")
     return found(
         RULE,
         case,
         State.FAIL,
         f"Client CPU at its limit: {'; '.join(over)}. The target may be faster.",
         severity=Severity.QUALIFIES if claimed and timed else Severity.NOTES,
-        observed={**observed},
-        threshold={**case.thresholds},
+        observed=observed,
         bound=held_back(case) if claimed and timed else None,
         relabel="limited by the client's CPUs" if claimed else None,
         evidence=(
@@ -122,12 +117,13 @@ def limited(case: TrialCase, over: list[str], observed: dict[str, float | None])
 def used(case: TrialCase) -> Use:
     """Everything that is known."""
     phase = case.phase
-    total = [rise(case, "cpu", f"{kind}_ns") for kind in ("user", "system", "total")]
-    user, system, whole = total
+    user, system, whole = (
+        ladder.host_rise(phase, case.observations, "cpu", f"{kind}_ns") for kind in ("user", "system", "total")
+    )
     host = (user + system) / whole if user is not None and system is not None and whole else None
     own = sum(cost.processor_ns(client.cost) for client in phase.clients if client.cost is not None)
     busy = (user or 0.0) + (system or 0.0)
-    stood = ladder.of_host(phase, case.observations, "pressure", "cpu_some_ns")
+    waits = ladder.of_host(phase, case.observations, "pressure", "cpu_some_ns")
     cpus = next(case.observations.over_time(phase.name, "cpu", "cpus"), None)
     workers = sum(client.workers for client in phase.clients)
     shares = [share for client in phase.clients if (share := busiest(case, client)) is not None]
@@ -137,7 +133,7 @@ def used(case: TrialCase) -> Use:
         ran=ran,
         host=host,
         own=min(1.0, own / busy) if busy else None,
-        pressure=None if stood is None else ladder.rate(stood, phase.start_ns, phase.end_ns),
+        pressure=None if waits is None else ladder.rate(waits, phase.start_ns, phase.end_ns),
         crowded=cpus is not None and len(cpus.value) > 0 and workers > cpus.value[0],
     )
 
@@ -161,11 +157,6 @@ def of_process(case: TrialCase, client: Client, metric: str) -> float | None:
     return None if series is None else ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
 
 
-def rise(case: TrialCase, layer: str, metric: str) -> float | None:
-    """By how much a counter of the client's host rose under the clock; None where it was not seen."""
-    return ladder.host_rise(case.phase, case.observations, layer, metric)
-
-
 RULE = Rule(
     id="L01",
     name="client-bottleneck",
@@ -173,7 +164,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="load",
     short="client CPU at its limit",
-    needs=(),
     applies=applies,
     check=check,
     wrong="A thread that is never idle does not wait for its target. Two disks, one twice as fast as the other, then look "

@@ -28,85 +28,86 @@ The rule does not see caches below the client: a loop device's image (T03), a se
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, served, traced
 from assay.records import Direction, Finding, Meaning, Regime, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
-from assay.rulekit.findings import at_most, found, in_words, knob, rate_text
-from assay.units import Unit
+from assay.rulekit.findings import at_most, found, in_words, knob
 
 MOSTLY = 0.5  # below this share of hits a read is not one of memory: its label speaks of both
+MIXTURE = "read: a mixture of memory and storage"
 BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The share of the bytes that never left the client's memory, against what is claimed."""
-    assert isinstance(case, TrialCase)
-    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
+    requested = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     read = counted(case)
     if read is None and case.claim.regime in (Regime.COLD, Regime.WARM) and case.phase.cached_share_before is not None:
         return by_residence(case, case.phase.cached_share_before)
-    if not asked or read is None:
-        lacking = "Requested bytes" if not asked else "Bytes read from storage"
+    if not requested or read is None:
+        lacking = "Bytes read from storage" if requested else "Requested bytes"
         return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so cache hits cannot be separated from reads.")
     limit = case.thresholds["hit_share"]
-    if read.raw_bytes >= (1 - limit) * asked and read.other_processes_bytes > limit * asked:
+    if read.raw_bytes >= (1 - limit) * requested and read.other_processes_bytes > limit * requested:
         statement = f"{read.device}: too much I/O of other processes to separate cache hits from reads."
         return found(RULE, case, State.UNVERIFIED, statement, observed={"other_processes_bytes": read.other_processes_bytes})
-    hits = hit_share(case, read.raw_bytes, asked)
-    if is_guess(case) and (unsure := uncounted(case, hits, asked)) is not None:
-        return found(RULE, case, State.UNVERIFIED, unsure, observed=figures(case, hits, asked))
+    hits = hit_share(case, read.raw_bytes, requested)
+    if is_guess(case) and (unsure := uncounted(case, hits, requested)) is not None:
+        return found(RULE, case, State.UNVERIFIED, unsure, observed=figures(case, hits, requested))
     if case.claim.tier is Tier.CLIENT_CACHE or case.claim.regime is Regime.WARM:
-        return from_memory(case, hits, asked)
-    return served_from_cache(case, hits, asked) if hits > limit else from_below(case, read.raw_bytes, asked)
+        return from_memory(case, hits, requested)
+    return served_from_cache(case, hits, requested) if hits > limit else from_below(case, read.raw_bytes, requested)
 
 
-def may_hide_hits(case: TrialCase, read: float, asked: float) -> bool:
+def may_hide_hits(case: TrialCase, read: float, requested: float) -> bool:
     """Whether whole pages of small files, read-ahead and metadata may stand for what memory answered: some was there before."""
     resident = case.phase.cached_share_before
     claimed = case.claim.tier in BELOW_CACHE or case.claim.regime is Regime.COLD
-    excess = read > (1 + case.thresholds["hit_share"]) * asked
+    excess = read > (1 + case.thresholds["hit_share"]) * requested
     return claimed and excess and resident is not None and resident > case.thresholds["resident_share"]
 
 
 def by_residence(case: TrialCase, resident: float) -> Finding:
     """Without counted reads cachestat(2) before the clock judges a regime, but no tier."""
     limit = case.thresholds["resident_share"]
-    said = f"{measures.percent(resident)} of the data in memory before the clock"
+    part = f"{measures.percent(resident)} of the data in memory before the clock"
     observed = {"resident_share_before": resident}
     if case.claim.tier in (*BELOW_CACHE, Tier.CLIENT_CACHE):
-        return found(RULE, case, State.UNVERIFIED, f"{said}; no counter for the answering tier.", observed=observed)
+        return found(RULE, case, State.UNVERIFIED, f"{part}; no counter for the answering tier.", observed=observed)
     if resident <= limit if case.claim.regime is Regime.COLD else resident >= 1 - limit:
-        return found(RULE, case, State.PASS, f"{said}, as claimed.", part="regime", observed=observed)
-    statement = f"{said} ({case.claim.regime} claimed)."
+        return found(RULE, case, State.PASS, f"{part}, as claimed.", part="regime", observed=observed)
     return found(
-        *(RULE, case, State.FAIL, statement),
+        RULE,
+        case,
+        State.FAIL,
+        f"{part} ({case.claim.regime} claimed).",
         part="regime",
         observed=observed,
-        threshold={"resident_share": limit},
-        relabel=f"read{rate_text(case)} with {measures.percent(resident)} of the data in memory beforehand",
+        relabel="read with some of the data in memory beforehand",
+        detail=part,
     )
 
 
 def is_guess(case: TrialCase) -> bool:
     """Whether the requested bytes are those of a command's calls, because the command reports none."""
-    untold = case.phase.values and not any(name.endswith(".bytes") for name in case.phase.values)
-    return knob(case, "parse") == "observed" or bool(untold)
+    unreported = case.phase.values and not any(name.endswith(".bytes") for name in case.phase.values)
+    return knob(case, "parse") == "observed" or bool(unreported)
 
 
-def hit_share(case: TrialCase, read: float, asked: float) -> float:
+def hit_share(case: TrialCase, read: float, requested: float) -> float:
     """The share that storage did not read; for counted calls less the command's own libraries."""
-    libraries = is_guess(case) and MOSTLY * asked <= read and asked - read <= case.thresholds["least_bytes"]
-    return 0.0 if libraries else 1 - min(1.0, read / asked)
+    libraries = is_guess(case) and MOSTLY * requested <= read and requested - read <= case.thresholds["least_bytes"]
+    return 0.0 if libraries else 1 - min(1.0, read / requested)
 
 
-def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
+def uncounted(case: TrialCase, hits: float, requested: float) -> str | None:
     """Why the calls of a command without reported bytes do not show its requests; None if they do."""
     if knob(case, "calls") == "uncounted":
         return "Requested bytes unknown (mmap, io_uring or pipes), so cache hits cannot be separated from reads."
-    if hits <= case.thresholds["hit_share"] or asked >= case.thresholds["least_bytes"]:
+    if hits <= case.thresholds["hit_share"] or requested >= case.thresholds["least_bytes"]:
         return None
-    return f"System calls for {measures.with_unit(asked, Unit.BYTES)} by a command without a report: its own libraries."
+    return f"System calls for {measures.in_bytes(requested)} by a command without a report: its own libraries."
 
 
 def counted(case: TrialCase) -> ladder.Step | None:
@@ -118,78 +119,76 @@ def counted(case: TrialCase) -> ladder.Step | None:
     return own if behind else None if encoded else own or ladder.highest_device(case.phase, case.observations, Direction.READ)
 
 
-def words(asked: float, hits: float) -> str:
-    """How much of what was asked went where."""
-    total, below = (measures.with_unit(count, Unit.BYTES) for count in (asked, asked * (1 - hits)))
+def words(requested: float, hits: float) -> str:
+    """How much of what was requested went where."""
+    total, below = (measures.in_bytes(count) for count in (requested, requested * (1 - hits)))
     return f"storage read {below} of {total} requested ({measures.percent(1 - hits)})"
 
 
-def figures(case: TrialCase, hits: float, asked: float) -> dict[str, float | str | None]:
+def figures(case: TrialCase, hits: float, requested: float) -> dict[str, float | str | None]:
     """What was observed, for the finding."""
-    return {"hit_share": hits, "requested_bytes": asked, "resident_share_before": case.phase.cached_share_before}
+    return {"hit_share": hits, "requested_bytes": requested, "resident_share_before": case.phase.cached_share_before}
 
 
-def served_from_cache(case: TrialCase, hits: float, asked: float) -> Finding:
+def served_from_cache(case: TrialCase, hits: float, requested: float) -> Finding:
     """The failure: a number of memory under another name."""
     wrong = case.claim.tier in BELOW_CACHE or case.claim.regime is Regime.COLD
     bound = at_most(case, 1 - hits)
     rate = f"; device rate {in_words(bound)}" if bound else ""
-    device = f"device share {measures.percent(1 - hits)}{rate}" if hits < 1 else "nothing came from the device"
-    answered = f"Answered by the client's page cache: {words(asked, hits)}."
-    label = f"warm read{rate_text(case)}: page-cache bandwidth; {device}"
+    detail = f"device share {measures.percent(1 - hits)}{rate}" if hits < 1 else "nothing came from the device"
+    answered, label = "Answered by the client's page cache:", "warm read: page-cache bandwidth"
     if knob(case, "direct") is True:
-        answered = f"Direct reads bypass the client's page cache, yet {words(asked, hits)}."
-        label = f"direct read{rate_text(case)} without storage I/O; {device}"
+        answered, label = "Direct reads bypass the client's page cache, yet", "direct read without storage I/O"
     elif hits < MOSTLY:
-        label = mixture(case, hits) + rate
+        label, detail = MIXTURE, shares(hits) + rate
     return found(
         RULE,
         case,
         State.FAIL,
-        answered,
+        f"{answered} {words(requested, hits)}.",
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
         part="tier" if case.claim.tier in BELOW_CACHE else "regime",
-        observed=figures(case, hits, asked),
-        threshold={"hit_share": case.thresholds["hit_share"]},
+        observed=figures(case, hits, requested),
         bound=bound,
         relabel=label,
+        detail=detail,
     )
 
 
-def from_memory(case: TrialCase, hits: float, asked: float) -> Finding:
+def from_memory(case: TrialCase, hits: float, requested: float) -> Finding:
     """A claim of the cache or of warmth: fails where storage was asked for more than noise."""
     limit = case.thresholds["hit_share"]
     if 1 - hits <= limit:
-        statement = f"Answered by the client's page cache, as claimed: {words(asked, hits)}."
-        return found(RULE, case, State.PASS, statement, observed=figures(case, hits, asked))
+        text = f"Answered by the client's page cache, as claimed: {words(requested, hits)}."
+        return found(RULE, case, State.PASS, text, observed=figures(case, hits, requested))
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Not all from memory, as claimed: {words(asked, hits)}.",
+        f"Not all from memory, as claimed: {words(requested, hits)}.",
         severity=Severity.INVALIDATES if hits <= limit else Severity.QUALIFIES,
-        observed=figures(case, hits, asked),
-        threshold={"miss_share": limit},
-        relabel=mixture(case, hits),
+        observed=figures(case, hits, requested),
+        relabel=MIXTURE,
+        detail=shares(hits),
     )
 
 
-def mixture(case: TrialCase, hits: float) -> str:
-    """The label of a read that neither memory nor storage answered alone."""
-    return f"read{rate_text(case)}: a mixture of {measures.percent(hits)} memory and {measures.percent(1 - hits)} storage"
+def shares(hits: float) -> str:
+    """How much memory answered, and how much storage."""
+    return f"{measures.percent(hits)} memory and {measures.percent(1 - hits)} storage"
 
 
-def from_below(case: TrialCase, read: float, asked: float) -> Finding:
-    """No hits: a pass, unless some may hide in what was read beyond what was asked; what was resident beforehand is said."""
-    hits, resident = hit_share(case, read, asked), case.phase.cached_share_before
+def from_below(case: TrialCase, read: float, requested: float) -> Finding:
+    """No hits: a pass, unless some may hide in what was read beyond what was requested; the resident share is named."""
+    hits, resident = hit_share(case, read, requested), case.phase.cached_share_before
     before = "" if resident is None else f"; {measures.percent(resident)} of the data in memory before the clock"
-    if may_hide_hits(case, read, asked):
-        got, wanted = (measures.with_unit(count, Unit.BYTES) for count in (read, asked))
+    if may_hide_hits(case, read, requested):
+        got, wanted = (measures.in_bytes(count) for count in (read, requested))
         hidden = "cache hits may hide behind whole pages of small files and read-ahead."
         statement = f"Storage read {got} for {wanted} requested{before}: {hidden}"
-        return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, hits, asked))
-    statement = f"No hit in the client's page cache: {words(asked, hits)}{before}."
-    return found(RULE, case, State.PASS, statement, observed=figures(case, hits, asked))
+        return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, hits, requested))
+    statement = f"No hit in the client's page cache: {words(requested, hits)}{before}."
+    return found(RULE, case, State.PASS, statement, observed=figures(case, hits, requested))
 
 
 RULE = Rule(
@@ -200,7 +199,6 @@ RULE = Rule(
     part="tier",
     short="answered from memory",
     meaning=Meaning.PAGE_CACHE,
-    needs=(),
     applies=reads_only,
     check=check,
     reads=("L0.read", "L4.write", "L2.read", "tracepoints.added_bytes", "L8.read", "L9.read", "page_cache.cached_bytes"),

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Finding, Scope, Severity, State, When
 from assay.rulekit.findings import found
 from assay.units import Unit
@@ -35,16 +35,14 @@ class Fault:
     label: str | None = None
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Rates and times."""
-    assert isinstance(case, TrialCase)
     kind = measures.figure_kind(case.measure.figure)
     return None if kind is not None and kind.unit in TIMED else "a figure without time"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Each fault that shows, the worst of them deciding."""
-    assert isinstance(case, TrialCase)
     before, booted = case.observations.fact(SOURCE), steps(case)
     faults = [*changed(case), *stepped(case, booted), *skewed(case), *slow(before)]
     observed = {
@@ -54,28 +52,14 @@ def check(case: Case) -> Finding:
         "error_share": error_share(case),
     }
     if faults:
-        return failed(case, faults, observed)
+        text = " ".join(fault.text for fault in faults)
+        worst = min(faults, key=lambda fault: list(Severity).index(fault.severity))
+        return found(RULE, case, State.FAIL, text, severity=worst.severity, observed=observed, relabel=worst.label)
     if before is None and not booted:
-        said = "Clock source and boot time of the host unknown."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    known = f"clock source {before} throughout" if before else "clock source unknown"
+        return found(RULE, case, State.UNVERIFIED, "Clock source and boot time of the host unknown.", observed=observed)
+    source = f"Clock source {before} throughout" if before else "Clock source unknown"
     kept = "wall clock not set" if booted else "wall clock unknown"
-    return found(RULE, case, State.PASS, f"{known[:1].upper()}{known[1:]}; {kept}.", observed=observed)
-
-
-def failed(case: TrialCase, faults: list[Fault], observed: dict[str, str | float | None]) -> Finding:
-    """The faults in words, with the severity and the label of the worst."""
-    worst = min(faults, key=lambda fault: list(Severity).index(fault.severity))
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        " ".join(fault.text for fault in faults),
-        severity=worst.severity,
-        observed=observed,
-        threshold={**case.thresholds},
-        relabel=worst.label,
-    )
+    return found(RULE, case, State.PASS, f"{source}; {kept}.", observed=observed)
 
 
 def changed(case: TrialCase) -> Iterator[Fault]:
@@ -145,7 +129,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="window",
     short="clock changed or set",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -12,40 +12,30 @@ The rule does not see binds and handshakes on an open connection, local sockets,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.evidence import ladder
 from assay.records import Finding, Observations, Phase, Run, Scope, Series, Severity, State
+from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import found
 
+NEARLY_ONE = 0.95
+"""Between this and its inverse a number of connections is called one."""
+TENTH = 0.1
 SERVER, CLIENT = ("server", "accepted_connections"), ("network", "tcp_active_opens")
 """(layer, metric) of the connections that a server accepted, and that this host opened."""
 KIND = "command"
 """The workload that may open connections itself; what our engines do to files opens some only where a server is behind it."""
-Runs = Sequence[tuple[Run, Observations]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Opened:
-    """Connections and operations of one run."""
-
-    connections: float
-    operations: float
-
-    @property
-    def each(self) -> float:
-        """Connections for an operation."""
-        return self.connections / self.operations
+Opened = tuple[float, float]
+"""Connections and operations of one run."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons of commands, and of what a server did, whose connections were counted in every run."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     runs = counting(case, (*case.baseline, *case.candidate))
     if is_command(case) or any(any(seen.over_time(phase.name, *SERVER)) for run, seen in runs for phase in run.phases):
         counted = runs and all(opened(run, seen, case) for run, seen in runs)
@@ -55,37 +45,34 @@ def applies(case: Case) -> str | None:
 
 def is_command(case: ComparisonCase) -> bool:
     """Whether the workload is an external command."""
-    return {spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload} == {KIND}
+    return workload_kind(case) == KIND
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Connections for an operation in both arms."""
-    assert isinstance(case, ComparisonCase)
-    arms = [opened_in(case, runs) for runs in (case.baseline, case.candidate)]
+    arms = [[one for run, seen in counting(case, runs) if (one := opened(run, seen, case)) is not None] for runs in case.arms]
     if not all(arms):
         return found(RULE, case, State.UNVERIFIED, "Use of connections unknown: one arm has no valid run.")
-    first, second = (median(one.each for one in arm) for arm in arms)
-    limits, least = case.thresholds, min(one.operations for arm in arms for one in arm)
-    more = max(first, second)
-    apart = more / min(first, second) - 1 if min(first, second) > 0 else math.inf
+    first, second = (median(connections / operations for connections, operations in arm) for arm in arms)
+    limits, least = case.thresholds, min(operations for arm in arms for _, operations in arm)
+    apart = max(first, second) / min(first, second) - 1 if min(first, second) > 0 else math.inf
     observed = {
         "baseline_per_operation": first,
         "candidate_per_operation": second,
-        "baseline_connections": median(one.connections for one in arms[0]),
-        "candidate_connections": median(one.connections for one in arms[1]),
+        "baseline_connections": median(connections for connections, _ in arms[0]),
+        "candidate_connections": median(connections for connections, _ in arms[1]),
     }
-    said = f"{in_words(first)} in {case.comparison.baseline}, {in_words(second)} in {case.comparison.candidate}"
+    both = f"{in_words(first)} in {case.comparison.baseline}, {in_words(second)} in {case.comparison.candidate}"
     if abs(first - second) * least < limits["least_connections"] or apart <= limits["apart_share"]:
-        return found(RULE, case, State.PASS, f"Equal use of connections: {said}.", observed=observed)
-    mine = case.comparison.factor.partition(".")[0] == case.measure.workload
+        return found(RULE, case, State.PASS, f"Equal use of connections: {both}.", observed=observed)
+    own_knob = case.comparison.factor.partition(".")[0] == case.measure.workload
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Different use of connections: {said}. Only one arm's clock includes them.",
-        severity=Severity.NOTES if mine else Severity.INVALIDATES,
+        f"Different use of connections: {both}. Only one arm's clock includes them.",
+        severity=Severity.NOTES if own_knob else Severity.INVALIDATES,
         observed=observed,
-        threshold={**limits},
         relabel="comparison with different use of connections",
         evidence=("server.accepted_connections: /proc/PID/net/snmp", "network.tcp_active_opens: /proc/net/snmp"),
     )
@@ -93,16 +80,11 @@ def check(case: Case) -> Finding:
 
 def counting(case: ComparisonCase, runs: Runs) -> Runs:
     """The runs that the comparison did not exclude."""
-    return [(run, seen) for run, seen in runs if run.id not in case.comparison.excluded]
-
-
-def opened_in(case: ComparisonCase, runs: Runs) -> list[Opened]:
-    """Connections and operations of each run of an arm that counts."""
-    return [one for run, seen in counting(case, runs) if (one := opened(run, seen, case)) is not None]
+    return tuple((run, seen) for run, seen in runs if run.id not in case.comparison.excluded)
 
 
 def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened | None:
-    """Connections of one run; None without the phase or without a count."""
+    """Connections and operations of one run; None without the phase or without a count."""
     phase = measures.phase_of(run, case.measure)
     if phase is None:
         return None
@@ -112,7 +94,7 @@ def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened
         return None
     length = phase.end_ns - phase.start_ns
     own = ladder.rise(counted, phase.start_ns, phase.end_ns) - before(phase, counted) * length
-    return Opened(connections=max(0.0, own), operations=operations(phase))
+    return max(0.0, own), operations(phase)
 
 
 def before(phase: Phase, counted: Series) -> float:
@@ -122,10 +104,10 @@ def before(phase: Phase, counted: Series) -> float:
 
 
 def operations(phase: Phase) -> float:
-    """What the command, or our own engine, did of all operations together; the runs of a command that does not say."""
-    told = sum(value for name, value in phase.values.items() if name.endswith(".count"))
+    """All operations of the command, or of our own engine; the runs of a command that reports none."""
+    reported = sum(value for name, value in phase.values.items() if name.endswith(".count"))
     own = 0 if phase.values else sum(total.count for client in phase.clients for total in client.operations)
-    return told or float(max(own, 1, len(phase.clients)))
+    return reported or float(max(own, 1, len(phase.clients)))
 
 
 def in_words(each: float) -> str:
@@ -137,10 +119,6 @@ def in_words(each: float) -> str:
     return "one for each operation" if each < 1 / NEARLY_ONE else f"{each:.3g} for each operation"
 
 
-NEARLY_ONE = 0.95
-"""Between this and its inverse a number of connections is called one."""
-TENTH = 0.1
-
 RULE = Rule(
     id="G09",
     name="connection-state",
@@ -148,7 +126,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="comparability",
     short="different use of connections",
-    needs=(),
     applies=applies,
     check=check,
     reads=("server.accepted_connections", "network.tcp_active_opens"),

@@ -26,59 +26,49 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
-from assay.evidence import failures, ladder
-from assay.measures import external, figures, latency
+from assay.catalogue import About, Rule, TrialCase
+from assay.evidence import ladder, reports
+from assay.measures import external, figures, in_bytes, latency
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
 from assay.rulekit.findings import at_least, found, knob
 from assay.units import Unit
 
-
-def applies(_case: Case) -> str | None:
-    """Always."""
-    return None
+DATA = (Direction.READ, Direction.WRITE)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Every pair of neighbouring rungs that was counted, and the load's own books."""
-    assert isinstance(case, TrialCase)
     boast = external.boasted(case.run, case.phase, case.observations, case.measure, case.thresholds["least_s"])
     if boast:
         most = Bound(low=None, high=boast[1], unit=Unit.BYTES_PER_S)
-        return found(RULE, case, State.FAIL, boast[0], threshold=limits(case), relabel="a rate of next to nothing", bound=most)
+        return found(RULE, case, State.FAIL, boast[0], relabel="a rate of next to nothing", bound=most)
     failed = [*contradictions(case)]
     if failed:
-        wrong = failures.mismatched(case.phase, case.measure.operation)
-        label = "what was read is not what was written" if wrong else f"readings contradict each other{mistake(failed)}"
-        return found(RULE, case, State.FAIL, " ".join(failed), threshold=limits(case), relabel=label)
+        wrong = reports.mismatched(case.phase, case.measure.operation)
+        label = "other data than written" if wrong else f"readings contradict each other{mistake(failed)}"
+        return found(RULE, case, State.FAIL, " ".join(failed), relabel=label)
     for statement, share in unproved(case):
-        return found(RULE, case, State.UNVERIFIED, statement, threshold=limits(case), bound=at_least(case, share))
+        return found(RULE, case, State.UNVERIFIED, statement, bound=at_least(case, share))
     return found(RULE, case, State.PASS, "Neighbouring layers agree.")
-
-
-def limits(case: TrialCase) -> dict[str, float | str | None]:
-    """The thresholds, for the finding."""
-    return {name: case.thresholds[name] for name in ("disagreement_share", "unseen_share", "least_s")}
 
 
 def contradictions(case: TrialCase) -> Iterator[str]:
     """Each contradiction in words."""
     yield from untimed(case)
-    wrong = failures.mismatched(case.phase, case.measure.operation)
+    wrong = reports.mismatched(case.phase, case.measure.operation)
     if wrong:
         yield f"Records with wrong data: {wrong:,}."
-    direction = case.phase.directions.get(case.measure.operation)
-    if direction not in (Direction.READ, Direction.WRITE):
+    if case.direction not in DATA:
         return
-    asked = ladder.requested_bytes(case.phase, case.observations, direction)
-    if asked is None or asked < case.thresholds["least_bytes"]:
+    requested = ladder.requested_bytes(case.phase, case.observations, case.direction)
+    if requested is None or requested < case.thresholds["least_bytes"]:
         return
-    yield from unasked_calls(case, direction, asked)
-    yield from overstated(case, direction, asked)
+    yield from unasked_calls(case, case.direction, requested)
+    yield from overstated(case, case.direction, requested)
     yield from external.denied(case.phase, case.observations, case.measure.operation, case.thresholds["disagreement_share"])
     if not case.phase.values and case.phase.drain_ns is not None:
         yield from (statement for statement, _ in vanished(case))
-    yield from unread(case, asked) if direction is Direction.READ else unwritten(case, asked)
+    yield from unread(case, requested) if case.direction is Direction.READ else unwritten(case, requested)
 
 
 def mistake(statements: Sequence[str]) -> str:
@@ -96,31 +86,31 @@ def untimed(case: TrialCase) -> Iterator[str]:
         yield f"{done:,} operations counted, {timed:,} timed."
 
 
-def unasked_calls(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
+def unasked_calls(case: TrialCase, direction: Direction, requested: float) -> Iterator[str]:
     """The engine's system calls moved less than it reports; calls of tools, io_uring and mmap are not counted."""
     calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
     counted = not case.phase.values and knob(case, "ioengine") not in ("io_uring", "mmap")
-    if counted and calls is not None and short(case, calls.bytes, asked):
-        yield f"The load reports {in_bytes(asked)}, its system calls moved {in_bytes(calls.bytes)}."
+    if counted and calls is not None and short(case, calls.bytes, requested):
+        yield f"The load reports {in_bytes(requested)}, its system calls moved {in_bytes(calls.bytes)}."
 
 
-def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
+def overstated(case: TrialCase, direction: Direction, requested: float) -> Iterator[str]:
     """An external tool that moved its data by counted calls says more than these calls, and than storage was made to move.
 
     Calls that nobody counts (io_uring, libaio, mmap) leave next to nothing at L1, or only the few that laid the files out.
     """
     calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
     own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, direction)
-    told = external.reported_operations(case.phase, direction)
-    if not case.phase.values or calls is None or calls.bytes < case.thresholds["least_bytes"] or 0 < calls.operations < told:
+    reported = external.reported_operations(case.phase, direction)
+    if not case.phase.values or calls is None or calls.bytes < case.thresholds["least_bytes"] or 0 < calls.operations < reported:
         return
     most = max(calls.bytes, own.bytes if own else 0.0)
-    if short(case, most, asked):
-        unit = external.mistaken(asked / most, case.thresholds["unit_share"])
-        yield f"The command reports {in_bytes(asked)}, its system calls and storage moved {in_bytes(most)} at most.{unit}"
+    if short(case, most, requested):
+        unit = external.mistaken(requested / most, case.thresholds["unit_share"])
+        yield f"The command reports {in_bytes(requested)}, its system calls and storage moved {in_bytes(most)} at most.{unit}"
 
 
-def unread(case: TrialCase, asked: float) -> Iterator[str]:
+def unread(case: TrialCase, requested: float) -> Iterator[str]:
     """Reads: storage was made to read bytes that the device below never delivered; direct reads that storage never saw.
 
     Requests that may not wait (io_uring) and find the device's queue full are tried again, and the kernel charges each try: so no
@@ -130,42 +120,40 @@ def unread(case: TrialCase, asked: float) -> Iterator[str]:
     if own is None:
         return
     device = ladder.highest_device(case.phase, case.observations, Direction.READ)
-    libraries = (
-        case.thresholds["least_bytes"] if case.phase.values else 0.0
-    )  # an external program's lie on another device perhaps
-    sure = min(own.bytes, asked) - own.uncertainty_bytes - libraries
-    if device is not None and sure >= case.thresholds["least_bytes"] and short(case, device.raw_bytes, sure):
+    least = case.thresholds["least_bytes"]
+    libraries = least if case.phase.values else 0.0  # an external program's lie on another device perhaps
+    sure = min(own.bytes, requested) - own.uncertainty_bytes - libraries
+    if device is not None and sure >= least and short(case, device.raw_bytes, sure):
         yield f"The process read {in_bytes(own.bytes)} from storage, but {device.device} delivered {in_bytes(device.raw_bytes)}."
-    if knob(case, "direct") is True and not ladder.has_holes(case.phase, case.observations) and short(case, own.bytes, asked):
-        yield f"Direct reads requested {in_bytes(asked)}, but storage read only {in_bytes(own.bytes)}."
+    whole = not ladder.has_holes(case.phase, case.observations)
+    if knob(case, "direct") is True and whole and short(case, own.bytes, requested):
+        yield f"Direct reads requested {in_bytes(requested)}, but storage read only {in_bytes(own.bytes)}."
 
 
-def unwritten(case: TrialCase, asked: float) -> Iterator[str]:
+def unwritten(case: TrialCase, requested: float) -> Iterator[str]:
     """Writes of distinct bytes that, with the drain and what is still dirty, the device below never took."""
     if not distinct(case) or case.phase.drain_ns is None or compressed(case):
         return
     clock = ladder.highest_device(case.phase, case.observations, Direction.WRITE)
     drain = ladder.highest_device(case.phase, case.observations, Direction.WRITE, Span.DRAIN)
     taken = ladder.both(clock, drain)
-    if taken is not None and drain is not None and short(case, taken.raw_bytes, asked):
-        yield f"{in_bytes(asked)} written and drained, but {taken.device} took only {in_bytes(taken.raw_bytes)}."
+    if taken is not None and drain is not None and short(case, taken.raw_bytes, requested):
+        yield f"{in_bytes(requested)} written and drained, but {taken.device} took only {in_bytes(taken.raw_bytes)}."
 
 
 def unproved(case: TrialCase) -> Iterator[tuple[str, float]]:
     """What can be neither confirmed nor denied, each with the share of the figure that is certain."""
-    direction = case.phase.directions.get(case.measure.operation)
-    if direction in (Direction.READ, Direction.WRITE):
-        asked = ladder.requested_bytes(case.phase, case.observations, direction) or 0.0
-        limits_of = case.thresholds
-        least = (1 / (1 + limits_of["disagreement_share"]), limits_of["unseen_share"], limits_of["unit_share"])
-        yield from external.unseen(case.phase, case.measure.operation, asked, least)
+    if case.direction in DATA:
+        requested = ladder.requested_bytes(case.phase, case.observations, case.direction) or 0.0
+        limits = case.thresholds
+        least = (1 / (1 + limits["disagreement_share"]), limits["unseen_share"], limits["unit_share"])
+        yield from external.unseen(case.phase, case.measure.operation, requested, least)
     yield from vanished(case)
 
 
 def vanished(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Bytes that were surely written and that the lowest device never took, under a claim that it did."""
-    direction = case.phase.directions.get(case.measure.operation)
-    media = direction is Direction.WRITE and figures.claims_media(case.claim, direction)
+    media = case.direction is Direction.WRITE and figures.claims_media(case.claim, case.direction)
     taken = ladder.written_with_drain(case.phase, case.observations)
     written = ladder.written_bytes(case.phase, case.observations, case.thresholds["least_bytes"])
     if not media or taken is None or written < case.thresholds["least_bytes"] or compressed(case):
@@ -178,11 +166,6 @@ def vanished(case: TrialCase) -> Iterator[tuple[str, float]]:
 def short(case: TrialCase, below: float, above: float) -> bool:
     """Whether a lower rung saw too little."""
     return below < (1 - case.thresholds["disagreement_share"]) * above
-
-
-def in_bytes(count: float) -> str:
-    """Bytes in words."""
-    return measures.with_unit(count, Unit.BYTES)
 
 
 def distinct(case: TrialCase) -> bool:
@@ -204,8 +187,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="evidence",
     short="contradictory evidence",
-    needs=(),
-    applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="A tool reports 4 GB/s, and its own bytes over its own time are 400 MB/s. Or a command reports a rate at which the "

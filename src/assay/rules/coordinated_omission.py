@@ -22,10 +22,10 @@ import posixpath
 from collections.abc import Mapping
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import figures, latency
-from assay.records import Bound, Finding, Load, Scope, Severity, State
-from assay.rulekit.findings import found, knob, rate_of
+from assay.records import Finding, Load, Scope, Severity, State
+from assay.rulekit.findings import flattered, found, knob, rate_of
 from assay.units import Unit
 
 PACED = "--rate_iops="
@@ -34,16 +34,14 @@ CLOSED = ("bonnie++", "dd", "fio", "fs_mark", "hdparm", "ior", "iozone", "mdtest
 """Tools with a closed loop only; fio can pace its loop."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Claims of an open load, and latencies of a tool with a given rate."""
-    assert isinstance(case, TrialCase)
     paced = is_latency(case) and interval_ns(case) is not None and case.claim.load is None
     return None if case.claim.load is Load.OPEN or paced else "load = open is not claimed"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Whether the load was open, or its operations all ended before the next was due."""
-    assert isinstance(case, TrialCase)
     clients = case.phase.clients
     if clients and all(client.load is not None for client in clients):
         return found(RULE, case, State.PASS, "Latencies count from the due time; none omitted.")
@@ -55,8 +53,8 @@ def closed(case: TrialCase) -> Finding:
     interval, missing = omitted(case)
     each = measures.with_unit(interval, Unit.NANOSECONDS) if interval else ""
     more = f" One operation every {each} in each place; {measures.percent(missing)} more would have waited." if missing else ""
-    said = f"Closed loop under an open-load claim: every operation waited for the previous one.{more}"
-    return omission(case, said, {"interval_ns": interval, "missing_share": missing})
+    statement = f"Closed loop under an open-load claim: every operation waited for the previous one.{more}"
+    return omission(case, statement, {"interval_ns": interval, "missing_share": missing})
 
 
 def external(case: TrialCase) -> Finding:
@@ -64,8 +62,8 @@ def external(case: TrialCase) -> Finding:
     interval = interval_ns(case)
     longest = case.phase.values.get(f"{case.measure.operation}.latency_max_ns")
     if interval is None and tool(case) not in CLOSED:
-        said = f"Unknown whether {tool(case) or 'the tool'} times an operation from its due time. Check its manual."
-        return found(RULE, case, State.UNVERIFIED, said)
+        statement = f"Unknown whether {tool(case) or 'the tool'} times an operation from its due time. Check its manual."
+        return found(RULE, case, State.UNVERIFIED, statement)
     if interval is None:
         return omission(case, f"Closed loop under an open-load claim: {tool(case)} starts an operation after its answer.", {})
     if longest is None:
@@ -74,29 +72,28 @@ def external(case: TrialCase) -> Finding:
     observed = {"interval_ns": interval, "longest_ns": longest, "missing_operations": missing}
     took, each = (measures.with_unit(figure, Unit.NANOSECONDS) for figure in (longest, interval))
     if longest <= interval:
-        said = f"Longest operation {took} (interval {each}): none omitted."
-        return found(RULE, case, State.PASS, said, observed=observed)
+        return found(RULE, case, State.PASS, f"Longest operation {took} (interval {each}): none omitted.", observed=observed)
     count = case.phase.values.get(f"{case.measure.operation}.count", 0.0)
-    if figures.PERCENTILES.get(case.measure.figure, 1.0) < 1 and missing <= beyond(case) * count:
-        said = f"An operation took {took} (interval {each}); further omissions unknown."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"An operation took {took} (interval {each}): at least {missing:,.0f} due operations were not started."
-    return omission(case, said, observed)
+    beyond = 1 - figures.PERCENTILES.get(case.measure.figure, 1.0)  # the share of the operations beyond the percentile
+    if beyond > 0 and missing <= beyond * count:
+        statement = f"An operation took {took} (interval {each}); further omissions unknown."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    statement = f"An operation took {took} (interval {each}): at least {missing:,.0f} due operations were not started."
+    return omission(case, statement, observed)
 
 
-def omission(case: TrialCase, said: str, observed: Mapping[str, float | None]) -> Finding:
+def omission(case: TrialCase, statement: str, observed: Mapping[str, float | None]) -> Finding:
     """The failure: of an open load latencies are at least what was measured."""
     timed = is_latency(case) or rate_of(case) is not None
     claimed = case.claim.load is Load.OPEN
-    bound = Bound(low=case.value, high=None, unit=Unit.NANOSECONDS) if case.value is not None and is_latency(case) else None
     return found(
         RULE,
         case,
         State.FAIL,
-        said,
+        statement,
         severity=Severity.INVALIDATES if timed and claimed else Severity.NOTES,
-        observed={**observed},
-        bound=bound if claimed else None,
+        observed=observed,
+        bound=flattered(case) if claimed and is_latency(case) else None,
         relabel="closed loop: waiting operations omitted" if claimed else None,
     )
 
@@ -118,9 +115,8 @@ def omitted(case: TrialCase) -> tuple[float | None, float]:
 
 def interval_ns(case: TrialCase) -> float | None:
     """The given rate of a job of the tool; None without one."""
-    words = arguments(case)
-    told = [word.removeprefix(PACED) for word in words if word.startswith(PACED)] if tool(case) == "fio" else []
-    return 1e9 / int(told[-1]) if told and told[-1].isdigit() and int(told[-1]) else None
+    given = [word.removeprefix(PACED) for word in arguments(case) if word.startswith(PACED)] if tool(case) == "fio" else []
+    return 1e9 / int(given[-1]) if given and given[-1].isdigit() and int(given[-1]) else None
 
 
 def tool(case: TrialCase) -> str:
@@ -135,11 +131,6 @@ def arguments(case: TrialCase) -> tuple[str, ...]:
     return tuple(map(str, argv)) if isinstance(argv, tuple) else ()
 
 
-def beyond(case: TrialCase) -> float:
-    """The share of the operations beyond the percentile."""
-    return 1 - figures.PERCENTILES.get(case.measure.figure, 1.0)
-
-
 def is_latency(case: TrialCase) -> bool:
     """Whether the figure is a latency."""
     return case.measure.figure.startswith("latency_")
@@ -152,7 +143,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="load",
     short="closed loop claimed as open",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

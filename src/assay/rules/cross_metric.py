@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Direction, Finding, Measure, Rung, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
@@ -26,49 +26,37 @@ ALIKE = ("direct", "cpus", "workers", "size", "ioengine", "depth", "think", "rat
 FLUSHED = ("each", "dsync")
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Rates with a sibling that they cannot exceed."""
-    assert isinstance(case, TrialCase)
     if rate_of(case) is None:
         return "not a rate"
     return None if any(True for _ in ceilings(case)) else "no other measure of this run limits it"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The figure over the lowest of its ceilings."""
-    assert isinstance(case, TrialCase)
     rate = rate_of(case)
     assert rate is not None
     name, ceiling, why = min(ceilings(case), key=lambda found: found[1])
     ratio = rate[0] / ceiling if ceiling > 0 else float("inf")
-    said = f"{measures.with_unit(*rate)} against {measures.with_unit(ceiling, rate[1])} of {name}"
+    both = f"{measures.with_unit(*rate)} against {measures.with_unit(ceiling, rate[1])} of {name}"
     observed = {"ratio": ratio, "ceiling": ceiling}
     if ratio <= 1 + case.thresholds["tolerance_share"]:
-        return found(RULE, case, State.PASS, f"{said}: {why}, as it must be.", observed=observed)
+        return found(RULE, case, State.PASS, f"{both}: {why}, as it must be.", observed=observed)
+    if case.phase.values:  # how many requests of which size are in flight, an external tool's figures do not say
+        statement = f"{both}: {why} holds at equal concurrency; the tool's concurrency is unknown."
+        return found(RULE, case, State.FAIL, statement, severity=Severity.NOTES, observed=observed)
     certain = ratio > 1 + case.thresholds["certain_share"]
-    if case.phase.values:
-        return of_a_tool(case, f"{said}: {why} holds at equal concurrency", observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: {why} is violated by a factor of {ratio:.2f}. One of the two has a wrong name.",
+        f"{both}: {why} is violated by a factor of {ratio:.2f}. One of the two has a wrong name.",
         severity=Severity.INVALIDATES if certain else Severity.QUALIFIES,
         observed=observed,
-        threshold={name: case.thresholds[name] for name in ("tolerance_share", "certain_share")},
         bound=Bound(low=None, high=ceiling, unit=rate[1]),
         relabel=f"in the wrong order with {name}",
         evidence=("L0 engine, two measures of one run",),
-    )
-
-
-def of_a_tool(case: TrialCase, said: str, observed: dict[str, float]) -> Finding:
-    """An external tool's own measures: with how many requests in flight, of which size and how, its figures do not say."""
-    return found(
-        *(RULE, case, State.FAIL, f"{said}; the tool's concurrency is unknown."),
-        severity=Severity.NOTES,
-        observed=observed,
-        threshold={"tolerance_share": case.thresholds["tolerance_share"]},
     )
 
 
@@ -111,9 +99,9 @@ def from_memory(case: TrialCase, measure: Measure) -> bool:
     phase = measures.phase_of(case.run, measure)
     if phase is None or phase.directions.get(measure.operation) is not Direction.READ:
         return False
-    asked = ladder.requested_bytes(phase, case.observations, Direction.READ)
+    requested = ladder.requested_bytes(phase, case.observations, Direction.READ)
     read = ladder.passed(phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
-    return asked is not None and read is not None and read.raw_bytes <= case.thresholds["memory_share"] * asked
+    return requested is not None and read is not None and read.raw_bytes <= case.thresholds["memory_share"] * requested
 
 
 def larger(mine: object, its: object) -> bool:
@@ -133,7 +121,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     short="measures contradict each other",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -7,21 +7,20 @@ Under a wire claim, errors and half duplex of the network interfaces count too. 
   bound.
 - Other claims: both are notes. A slow link is always a note.
 
-Retries inside a device are invisible to the kernel (smartctl shows some). xfs and virtual disks count no errors; without any
-counter the rule is unverified. Multipath devices are not read.
+Retries inside a device are invisible to the kernel; smartctl shows some.
+The rule is unverified without any error counter: xfs and virtual disks have none. Multipath devices are not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import cost
-from assay.records import Bound, Claim, Durability, Finding, Path, Scope, Severity, State, Tier, When
-from assay.rulekit.applicability import runs_only
-from assay.rulekit.findings import found
+from assay.records import Finding, Path, Scope, Severity, State, When
+from assay.rulekit.applicability import rests_on_storage
+from assay.rulekit.findings import found, held_back
 
 HEALTH, ERRORS = "health.", "health.errors."
 RESTING = ("idle", "frozen", "none")
@@ -29,46 +28,38 @@ RESTING = ("idle", "frozen", "none")
 NETWORK = ("rx_errors", "tx_errors")
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Errors that were counted, then what was not whole, then what could be faster."""
-    assert isinstance(case, TrialCase)
     errors, states, slow = [*counted_errors(case)], [*degraded(case)], [*slow_links(case)]
     if errors or states:
         return failed(case, errors, states)
     if slow:
-        said = f"Path below its possible speed: {'; '.join(slow)}."
-        return found(RULE, case, State.FAIL, said, severity=Severity.NOTES, observed=dict.fromkeys(slow, 1.0))
+        statement = f"Path below its possible speed: {'; '.join(slow)}."
+        return found(RULE, case, State.FAIL, statement, severity=Severity.NOTES, observed=dict.fromkeys(slow, 1.0))
     keys = sorted({fact.key for fact in case.observations.facts if fact.key.startswith(ERRORS)})
     if not keys:
-        said = "No error counters of devices or file system here. Check the kernel log of that time."
-        return found(RULE, case, State.UNVERIFIED, said)
-    said = f"No I/O error (error counters on the path to the disk: {len(keys)})."
-    return found(RULE, case, State.PASS, said, observed={"counters": float(len(keys))}, evidence=tuple(keys))
+        statement = "No error counters of devices or file system here. Check the kernel log of that time."
+        return found(RULE, case, State.UNVERIFIED, statement)
+    statement = f"No I/O error (error counters on the path to the disk: {len(keys)})."
+    return found(RULE, case, State.PASS, statement, observed={"counters": float(len(keys))}, evidence=tuple(keys))
 
 
 def failed(case: TrialCase, errors: list[str], states: list[str]) -> Finding:
     """Errors invalidate, a degraded state bounds what rests on the path; of any other claim it is worth knowing."""
-    severity = Severity.NOTES
-    if rests_on_path(case.claim):
-        severity = Severity.INVALIDATES if errors else Severity.QUALIFIES
-    said = [f"I/O errors during the trial: {'; '.join(errors)}."] if errors else []
-    said += [f"Path to the disk degraded: {'; '.join(states)}."] if states else []
+    claimed = rests_on_storage(case.claim) or case.claim.path is Path.WIRE
+    statements = [f"I/O errors during the trial: {'; '.join(errors)}."] if errors else []
+    statements += [f"Path to the disk degraded: {'; '.join(states)}."] if states else []
     return found(
         RULE,
         case,
         State.FAIL,
-        " ".join(said),
-        severity=severity,
+        " ".join(statements),
+        severity=(Severity.INVALIDATES if errors else Severity.QUALIFIES) if claimed else Severity.NOTES,
         observed=dict.fromkeys((*errors, *states), 1.0),
-        bound=bound(case) if severity is Severity.QUALIFIES else None,
-        relabel=None if severity is Severity.NOTES else f"on a path {'with errors' if errors else 'in a degraded state'}",
+        bound=held_back(case) if claimed and not errors and case.measure.figure not in cost.UNITS else None,
+        relabel=f"on a path {'with errors' if errors else 'in a degraded state'}" if claimed else None,
         evidence=("health: facts before and after the trial", "network:/proc/net/dev"),
     )
-
-
-def rests_on_path(claim: Claim) -> bool:
-    """Whether the claim is about what the way to the disk does."""
-    return claim.tier is Tier.DEVICE or claim.durability is Durability.STABLE_MEDIA or claim.path is Path.WIRE
 
 
 def counted_errors(case: TrialCase) -> Iterator[str]:
@@ -129,15 +120,6 @@ def name(case: TrialCase, place: str) -> str:
     return case.observations.fact(f"device.{place}.name") or f"device {place}"
 
 
-def bound(case: TrialCase) -> Bound | None:
-    """A path that is whole is at least as fast: a rate is at least, a time at most what was measured."""
-    kind = measures.figure_kind(case.measure.figure)
-    if case.value is None or kind is None or case.measure.figure in cost.UNITS:
-        return None
-    faster = kind.better is measures.Better.HIGHER
-    return Bound(low=case.value if faster else None, high=None if faster else case.value, unit=kind.unit)
-
-
 RULE = Rule(
     id="L10",
     name="degraded-path",
@@ -145,8 +127,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="noise",
     short="I/O errors on the path",
-    needs=(),
-    applies=runs_only,
     check=check,
     wrong="A disk reads a sector at the fifth attempt. An array computes the data of a missing member. A cable loses every "
     "hundredth packet. All of them answer correctly, and late. The figure describes the fault.",

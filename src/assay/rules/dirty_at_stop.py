@@ -1,7 +1,7 @@
 """Finds bytes that were acknowledged but still in memory when the clock stopped.
 
-The rule reads dirty and write-back pages of the data and image files (cachestat) right after the last operation, less those at
-arming, over the bytes written.
+The rule reads dirty and write-back pages of the data and image files (cachestat) right after the last operation.
+It subtracts those at arming, and divides by the bytes written.
 Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty) / T and W / (T + drain).
 - A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain). Dirty data are
   a note.
@@ -15,34 +15,33 @@ The rule does not see memory below the lowest visible device.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Bound, Direction, Durability, Finding, Meaning, Phase, Scope, Severity, State, Tier
+from assay.measures import in_bytes
+from assay.records import Bound, Direction, Durability, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import kept_only
-from assay.rulekit.findings import found, in_words, rate_of, rate_text
+from assay.rulekit.findings import Figures, found, in_words, rate_of
 from assay.units import Unit
 
 
 def claimed(case: TrialCase) -> bool:
     """Whether the claim says that the bytes had left the memory."""
-    write = case.phase.directions.get(case.measure.operation) is Direction.WRITE
-    return case.claim.durability is Durability.STABLE_MEDIA or (case.claim.tier is Tier.DEVICE and write)
+    of_device = case.claim.tier is Tier.DEVICE and case.direction is Direction.WRITE
+    return of_device or case.claim.durability is Durability.STABLE_MEDIA
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Dirty and under writeback at the stop, beyond what was so at the start, over what was written."""
-    assert isinstance(case, TrialCase)
     written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     dirty = dirty_rise(case)
     if dirty is None or not written:
         return unseen(case)
     share = min(1.0, max(0.0, dirty / written))
-    observed = {"dirty_share": share, "dirty_bytes": dirty, "written_bytes": written, "drain_ns": drain(case.phase)}
+    observed = {"dirty_share": share, "dirty_bytes": dirty, "written_bytes": written, "drain_ns": case.phase.drain_ns}
     if share > case.thresholds["dirty_share"]:
-        return still_dirty(case, share, observed)
-    total = measures.with_unit(written, Unit.BYTES)
+        return still_dirty(case, share, written, observed)
     limit = measures.percent(case.thresholds["dirty_share"])
-    statement = f"{measures.percent(share)} of {total} written was dirty when the clock stopped (limit {limit})."
+    statement = f"{measures.percent(share)} of {in_bytes(written)} written was dirty when the clock stopped (limit {limit})."
     return found(RULE, case, State.PASS, statement, observed=observed)
 
 
@@ -68,50 +67,43 @@ def risen(case: TrialCase, kind: str) -> float | None:
     return None if after is None else after - (before or 0.0)
 
 
-def drain(phase: Phase) -> float | None:
-    """How long the drain took, in ns."""
-    return None if phase.drain_ns is None else float(phase.drain_ns)
-
-
 def unseen(case: TrialCase) -> Finding:
     """Without a count of pages the timed drain serves: after it this file system had no dirty page."""
     if case.phase.drain_ns is None:
-        statement = "Dirty pages at the stop and drain time unknown."
-        return found(RULE, case, State.UNVERIFIED, statement)
+        return found(RULE, case, State.UNVERIFIED, "Dirty pages at the stop and drain time unknown.")
     took = measures.with_unit(case.phase.drain_ns, Unit.NANOSECONDS)
     charged = "and is charged" if claimed(case) else "and is not charged (no such claim)"
     statement = f"The drain after the last operation took {took} {charged}; nothing was left in memory."
-    return found(RULE, case, State.PASS, statement, observed={"drain_ns": drain(case.phase)}, evidence=("drain: syncfs",))
+    return found(RULE, case, State.PASS, statement, observed={"drain_ns": case.phase.drain_ns}, evidence=("drain: syncfs",))
 
 
-def still_dirty(case: TrialCase, share: float, observed: dict[str, float | None]) -> Finding:
+def still_dirty(case: TrialCase, share: float, written: float, observed: Figures) -> Finding:
     """The clock stopped too early: invalid without a drain to charge, a note where the drain is charged or nothing claimed."""
-    took = case.phase.drain_ns
-    total = measures.with_unit(observed["written_bytes"] or 0, Unit.BYTES)
-    statement = f"{measures.percent(share)} of {total} written was dirty when the clock stopped"
+    drain = case.phase.drain_ns
+    took = "" if drain is None else measures.with_unit(drain, Unit.NANOSECONDS)
+    detail = f"{measures.percent(share)} dirty"
     if not claimed(case):
-        tail = "." if took is None else f"; the drain took {measures.with_unit(took, Unit.NANOSECONDS)} more."
-        label = f"write{rate_text(case)} into memory: {measures.percent(share)} dirty when the clock stopped"
-        severity, end = Severity.NOTES, tail
-    elif took is None:
-        label = f"write{rate_text(case)} into memory: {measures.percent(share)} dirty, and no drain timed"
-        severity, end = Severity.INVALIDATES, ", and the drain was not timed."
+        severity, label = Severity.NOTES, "write into memory: dirty when the clock stopped"
+        end = f"; the drain took {took} more." if took else "."
+    elif not took:
+        severity, label = Severity.INVALIDATES, "write into memory: dirty when the clock stopped, and no drain timed"
+        end = ", and the drain was not timed."
     else:
-        label = f"writes on stable media with the drain of {measures.with_unit(took, Unit.NANOSECONDS)} charged"
-        severity, end = Severity.NOTES, f"; the drain of {measures.with_unit(took, Unit.NANOSECONDS)} is charged to the figure."
+        severity, label, detail = Severity.NOTES, "writes on stable media with the drain charged", f"drain of {took}"
+        end = f"; the drain of {took} is charged to the figure."
     bound = durable_bound(case, share)
     known = f" Durable rate: {in_words(bound)}." if bound else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        statement + end + known,
+        f"{measures.percent(share)} of {in_bytes(written)} written was dirty when the clock stopped{end}{known}",
         severity=severity,
         part="durability" if case.claim.durability is Durability.STABLE_MEDIA else RULE.part,
-        observed={**observed},
-        threshold={"dirty_share": case.thresholds["dirty_share"]},
+        observed=observed,
         bound=bound,
         relabel=label,
+        detail=detail,
         evidence=("drain: syncfs",),
     )
 
@@ -139,7 +131,6 @@ RULE = Rule(
     part="durability",
     short="dirty when the clock stopped",
     meaning=Meaning.DIRTY,
-    needs=(),
     applies=kept_only,
     check=check,
     reads=("L0.write", "page_cache.dirty_bytes", "page_cache.writeback_bytes"),

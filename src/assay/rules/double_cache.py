@@ -14,22 +14,17 @@ RAID, thin volumes and deduplication change the ratio by design.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Meaning, Place, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import data_only
-from assay.rulekit.findings import at_most, found, in_words, rate_text
-from assay.units import Unit
+from assay.rulekit.findings import at_most, found, in_words
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Only where there is something between the file system and the lowest device."""
-    assert isinstance(case, TrialCase)
-    if why := data_only(case):
-        return why
-    if not any(stacked(place) for place in case.run.places):
-        return "no device below the file system's device"
-    return None
+    is_stacked = any(stacked(place) for place in case.run.places)
+    return data_only(case) or (None if is_stacked else "no device below the file system's device")
 
 
 def stacked(place: Place) -> bool:
@@ -37,10 +32,9 @@ def stacked(place: Place) -> bool:
     return len(place.devices) > 1 or bool(place.backing_files)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Upper against lower device bytes for reads; for writes, whether the stack passes them on."""
-    assert isinstance(case, TrialCase)
-    if case.phase.directions[case.measure.operation] is Direction.WRITE:
+    if case.direction is Direction.WRITE:
         return check_writes(case)
     upper = ladder.passed(case.phase, case.observations, Rung.UPPER_DEVICE, Direction.READ)
     lower = ladder.lowest_device(case.phase, case.observations, Direction.READ)
@@ -76,9 +70,9 @@ def direct_flags(case: TrialCase) -> dict[str, str]:
     return {device: flag for device, flag in known.items() if flag is not None}
 
 
-def severity(case: TrialCase) -> Severity:
-    """A failure decides a claim about the device; under another claim it is a note."""
-    return Severity.INVALIDATES if case.claim.tier is Tier.DEVICE else Severity.NOTES
+def severity(case: TrialCase, of_device: Severity) -> Severity:
+    """A failure has this severity under a claim about the device; under another claim it is a note."""
+    return of_device if case.claim.tier is Tier.DEVICE else Severity.NOTES
 
 
 def figures(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> dict[str, float | str | None]:
@@ -97,18 +91,18 @@ def cached_between(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> F
     """The failure: bytes that the upper device delivered and the lower one never read."""
     share = lower.raw_bytes / upper.raw_bytes
     bound = at_most(case, share)
-    rate = f"; rate of {lower.device} {in_words(bound)}" if bound else ""
+    rate = f", {in_words(bound)}" if bound else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{upper.device} delivered {measures.with_unit(upper.raw_bytes, Unit.BYTES)}, {lower.device} below it read only"
-        f" {measures.with_unit(lower.raw_bytes, Unit.BYTES)}: the rest came from the host's memory between them.",
-        severity=severity(case),
+        f"{upper.device} delivered {measures.in_bytes(upper.raw_bytes)}, {lower.device} below it read only"
+        f" {measures.in_bytes(lower.raw_bytes)}: the rest came from the host's memory between them.",
+        severity=severity(case, Severity.INVALIDATES),
         observed=figures(case, upper, lower),
-        threshold={"ratio": case.thresholds["ratio"]},
         bound=bound,
-        relabel=f"read{rate_text(case)}: memory below {upper.device}; share of {lower.device} {measures.percent(share)}{rate}",
+        relabel=f"read: memory below {upper.device}",
+        detail=f"share of {lower.device} {measures.percent(share)}{rate}",
     )
 
 
@@ -117,8 +111,8 @@ def passes_through(case: TrialCase, steps: tuple[ladder.Step, ladder.Step], *, c
     upper, lower = steps
     cached = cached or "0" in direct_flags(case).values()
     statement = (
-        f"{upper.device} delivered {measures.with_unit(upper.raw_bytes, Unit.BYTES)} and {lower.device} below it read"
-        f" {measures.with_unit(lower.raw_bytes, Unit.BYTES)}"
+        f"{upper.device} delivered {measures.in_bytes(upper.raw_bytes)} and {lower.device} below it read"
+        f" {measures.in_bytes(lower.raw_bytes)}"
     )
     if not cached:
         return found(RULE, case, State.PASS, f"{statement}: no cache between them.", observed=figures(case, upper, lower))
@@ -127,9 +121,8 @@ def passes_through(case: TrialCase, steps: tuple[ladder.Step, ladder.Step], *, c
         case,
         State.FAIL,
         f"{statement}, but the stack keeps the image's pages in memory: the next run may find them there.",
-        severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
+        severity=severity(case, Severity.QUALIFIES),
         observed=figures(case, upper, lower),
-        threshold={"direct_io": "1"},
         relabel=f"reads that filled a cache below {upper.device}",
     )
 
@@ -139,22 +132,21 @@ def check_writes(case: TrialCase) -> Finding:
     flags = direct_flags(case)
     cached = [device for device, flag in flags.items() if flag == "0"]
     if not cached:
-        how = f"{', '.join(flags)}: direct writes (dio = 1)" if flags else "no loop device in the stack"
-        return found(RULE, case, State.PASS, f"{how[:1].upper()}{how[1:]}.", observed={**flags})
+        how = f"Direct writes (dio = 1): {', '.join(flags)}." if flags else "No loop device in the stack."
+        return found(RULE, case, State.PASS, how, observed=flags)
     upper, lower = written(case, Rung.UPPER_DEVICE), written(case, Rung.LOWEST_DEVICE)
-    said = f"{', '.join(cached)} writes into the host's page cache (dio = 0)"
+    writes = f"{', '.join(cached)} writes into the host's page cache (dio = 0)"
     if upper and lower and upper.raw_bytes <= case.thresholds["ratio"] * lower.raw_bytes:
-        statement = f"{said}, and {lower.device} took the data by the end of the drain."
+        statement = f"{writes}, and {lower.device} took the data by the end of the drain."
         return found(RULE, case, State.PASS, statement, observed=figures(case, upper, lower))
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: the device below did not take the data by the end of the drain.",
-        severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
-        observed={**flags},
-        threshold={"direct_io": "1"},
-        relabel=f"write{rate_text(case)} into the memory below {', '.join(cached)}",
+        f"{writes}: the device below did not take the data by the end of the drain.",
+        severity=severity(case, Severity.QUALIFIES),
+        observed=flags,
+        relabel=f"write into the memory below {', '.join(cached)}",
     )
 
 
@@ -172,7 +164,6 @@ RULE = Rule(
     part="tier",
     short="cached below",
     meaning=Meaning.LOWER_CACHE,
-    needs=(),
     applies=applies,
     check=check,
     reads=(
@@ -188,10 +179,7 @@ RULE = Rule(
     'MB/s. O_DIRECT, the process counters and the loop device\'s counters all indicated "device", and the disk below read 0.4 '
     "of 268 MB. With `--direct-io=on` it was 278 MB/s and the disk read 268.8 MB.",
     alternatives=(
-        (
-            "RAID, thin provisioning, deduplication and compression between the devices change the ratio by design. Check the "
-            "layout."
-        ),
+        "RAID, thin volumes, deduplication and compression between the devices change the ratio by design. Check the layout.",
     ),
     advice="Attach the loop device with --direct-io=on and check /sys/block/loopN/loop/dio (it remains 0 if the alignment "
     "forbids it). Or use a partition.",

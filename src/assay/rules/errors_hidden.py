@@ -13,8 +13,8 @@ A record with wrong data is a contradiction (E05), not a failure.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
-from assay.evidence import failures
+from assay.catalogue import About, Rule, TrialCase
+from assay.evidence import reports
 from assay.measures import figures
 from assay.records import Direction, EngineError, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -23,53 +23,47 @@ SHOWN = 3
 """Kinds of failure that the finding names."""
 
 
-def applies(case: Case) -> str | None:
-    """Figures of operations; an external tool must report failures."""
-    assert isinstance(case, TrialCase)
+def applies(case: TrialCase) -> str | None:
+    """Figures of operations; an external tool must report reports."""
     if case.measure.figure == "errors":
         return "failures are the figure itself"
-    if case.phase.values and failures.reported_share(case.phase, case.measure.operation) is None:
+    if case.phase.values and reports.reported_share(case.phase, case.measure.operation) is None:
         return "an external tool without a count of failures: exit status 0 counts"
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The share of failed operations, and whether a flush failed that the claim rests on."""
-    assert isinstance(case, TrialCase)
-    told = failures.reported_share(case.phase, case.measure.operation)
-    share = failures.failed_share(case.phase, case.measure.operation) if told is None else told
+    reported = reports.reported_share(case.phase, case.measure.operation)
+    share = reports.failed_share(case.phase, case.measure.operation) if reported is None else reported
     lost, limits = unflushed(case), case.thresholds
     observed = {"error_share": share, "failed_flushes": float(lost)}
     if share <= limits["noted_error_share"] and not lost:
         few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
-        return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed, threshold={**limits})
+        return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed)
     many = share > limits["error_share"]
     limit = measures.percent(limits["error_share" if many else "noted_error_share"])
-    said = [f"{measures.percent(share)} of the operations failed (limit {limit}){kinds(case)}."]
-    flushes = "1 flush" if lost == 1 else f"{lost:,} flushes"
+    statements = [f"{measures.percent(share)} of the operations failed (limit {limit}){kinds(case)}."] if share else []
+    if lost:
+        statements.append(f"{'1 flush' if lost == 1 else f'{lost:,} flushes'} failed: earlier writes may never arrive.")
+    label = "writes with a failed flush" if lost else "failed operations included"
+    source = "L0 engine: failed operations by error number" if reported is None else "the tool's report of failed operations"
     return found(
         RULE,
         case,
         State.FAIL,
-        " ".join([*(said if share else ()), *([f"{flushes} failed: earlier writes may never arrive."] if lost else ())]),
+        " ".join(statements),
         severity=Severity.INVALIDATES if many or lost else Severity.QUALIFIES,
         observed=observed,
-        threshold={**limits},
-        relabel=relabel(share, lost, many=many),
-        evidence=("L0 engine: failed operations by error number" if told is None else "the tool's report of failed operations",),
+        relabel="a figure of failed operations" if many else label,
+        detail=f"{measures.percent(share)} failed" if share else None,
+        evidence=(source,),
     )
-
-
-def relabel(share: float, lost: int, *, many: bool) -> str:
-    """What the number is, in a few words."""
-    if many:
-        return "a figure of failed operations"
-    return "writes with a failed flush" if lost else f"{measures.percent(share)} failed operations included"
 
 
 def kinds(case: TrialCase) -> str:
     """` (12 times read: Input/output error at /x)`, the most frequent first; empty without reasons."""
-    mine = [one for one in failures.every(case.phase) if one.operation == case.measure.operation]
+    mine = [one for one in reports.call_errors(case.phase) if one.operation == case.measure.operation]
     worst = sorted(mine, key=lambda one: -one.count)[:SHOWN]
     return f" ({'; '.join(map(words, worst))})" if worst else ""
 
@@ -77,12 +71,12 @@ def kinds(case: TrialCase) -> str:
 def words(error: EngineError) -> str:
     """One kind of failure."""
     times = "once" if error.count == 1 else f"{error.count:,} times"
-    return f"{times} {failures.reason(error)} at {error.path}"
+    return f"{times} {reports.error_reason(error)} at {error.path}"
 
 
 def unflushed(case: TrialCase) -> int:
     """How many flushes failed that the claim rests on."""
-    if not figures.claims_media(case.claim, case.phase.directions.get(case.measure.operation)):
+    if not figures.claims_media(case.claim, case.direction):
         return 0
     return sum(
         total.errors
@@ -99,7 +93,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="load",
     short="operations failed",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
@@ -109,7 +102,7 @@ RULE = Rule(
         "The failures are intended (a missing name). Measure them as an operation of their own, or as `errors`.",
         "Another process removed, moved or filled the load's files.",
     ),
-    advice="Find the failing call and its path in the finding, and repeat without failures. Report the latency of failed and "
+    advice="Find the failing call and its path in the finding, and repeat without reports. Report the latency of failed and "
     "successful operations apart.",
     sources=(
         "Gregg, checklist for benchmarks: did it error?",

@@ -8,16 +8,11 @@ An unfinished run, or one that lost a client, is invalid. A measure without a va
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
-from assay.evidence import ladder
+from assay.catalogue import Rule, TrialCase
+from assay.evidence import sources
 from assay.records import Finding, Meaning, Outcome, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.rulekit.soundness import Row, rows_for
-
-
-def applies(_case: Case) -> str | None:
-    """Always."""
-    return None
 
 
 def no_figure(case: TrialCase) -> str:
@@ -27,18 +22,15 @@ def no_figure(case: TrialCase) -> str:
     return "no operation completed, or none counted"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Outcome of the run, a value, and the evidence that each part of the claim needs."""
-    assert isinstance(case, TrialCase)
     if case.run.outcome is not Outcome.FINISHED:
         reason = f": {case.run.error}" if case.run.error else ""
         statement = f"The run is {case.run.outcome}{reason}. Its rest does not measure the experiment."
-        return found(
-            RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, relabel=f"part of a {case.run.outcome} run"
-        )
+        return found(RULE, case, State.FAIL, statement, relabel=f"part of a {case.run.outcome} run")
     if case.value is None:
         return found(RULE, case, State.UNVERIFIED, f"No {case.measure.figure} of {case.measure.operation}: {no_figure(case)}.")
-    lacking = [row for row in rows_for(case.claim, case.phase.directions.get(case.measure.operation)) if lacks(case, row)]
+    lacking = [row for row in rows_for(case.claim, case.direction) if lacks(case, row)]
     if not lacking:
         return found(RULE, case, State.PASS, "All evidence for the claim is present.")
     keys = tuple(dict.fromkeys(key for row in lacking for key in absent(case, row)))
@@ -55,7 +47,7 @@ def check(case: Case) -> Finding:
 
 def absent(case: TrialCase, row: Row) -> tuple[str, ...]:
     """The evidence of a row that is not there."""
-    return tuple(key for key in row.evidence if not ladder.has(case.phase, case.observations, key))
+    return tuple(key for key in row.evidence if not sources.has(case.phase, case.observations, key))
 
 
 def lacks(case: TrialCase, row: Row) -> bool:
@@ -80,8 +72,6 @@ RULE = Rule(
     part="evidence",
     short="evidence missing",
     meaning=Meaning.UNFINISHED,
-    needs=(),
-    applies=applies,
     check=check,
     wrong="A check without evidence says nothing, and its silence is read as approval. A figure whose I/O no observer covers "
     "is then as good as one with evidence down to the disk.",

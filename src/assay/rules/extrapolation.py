@@ -9,11 +9,11 @@ The analysis itself claims no peak, break-even or saturation outside the measure
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
-from assay.catalogue import Case, ExperimentCase, Rule
+from assay.catalogue import ExperimentCase, Rule
 from assay.measures import AMOUNTS, CONCURRENCY
 from assay.records import Bound, Factor, Finding, Scope, Severity, State, Value
 from assay.rulekit.findings import found
@@ -40,15 +40,12 @@ class End:
 
 def counted(case: ExperimentCase) -> tuple[Factor, ...]:
     """The factors that count what works at the same time, at two numbers or more."""
-    return tuple(
-        one for one in case.experiment.factors if one.path.rpartition(".")[2] in CONCURRENCY and len(one.levels) >= LEAST
-    )
+    several = (factor for factor in case.experiment.factors if len(factor.levels) >= LEAST)
+    return tuple(factor for factor in several if factor.path.rpartition(".")[2] in CONCURRENCY)
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ExperimentCase) -> str | None:
     """Experiments that vary such a number and measure a rate of all together."""
-    if not isinstance(case, ExperimentCase):
-        return "it judges the whole experiment"
     if not counted(case):
         return "no factor counts clients, workers or requests"
     rates = any(measure.figure in AMOUNTS for measure in case.experiment.measures)
@@ -84,14 +81,12 @@ def curves(case: ExperimentCase, factor: Factor, measure: str) -> dict[Levels, d
     return {where: {number: fmean(logs) for number, logs in at.items()} for where, at in known.items()}
 
 
-def check(case: Case) -> Finding:
+def check(case: ExperimentCase) -> Finding:
     """A note where a curve still grows at the largest number."""
-    assert isinstance(case, ExperimentCase)
     every = list(ends(case))
     if not every:
         return found(RULE, case, State.UNVERIFIED, "No curve with figures at two numbers.")
-    flat = case.thresholds["flat_exponent"]
-    growing = [end for end in every if end.slope >= flat]
+    growing = [end for end in every if end.slope >= case.thresholds["flat_exponent"]]
     observed = {str(end): end.slope for end in every}
     if not growing:
         return found(RULE, case, State.PASS, "Every curve stops growing within the measured numbers.", observed=observed)
@@ -102,14 +97,8 @@ def check(case: Case) -> Finding:
         f"Still growing at the end: {'; '.join(map(str, growing))}. The capacity is at least the highest measured rate;"
         " a peak, or the order beyond it, is unknown.",
         observed=observed,
-        threshold={"flat_exponent": flat},
-        bound=bound(growing),
+        bound=Bound(low=growing[0].highest, high=None, unit="") if len(growing) == 1 else None,
     )
-
-
-def bound(growing: Sequence[End]) -> Bound | None:
-    """What one curve has shown at the least; of several there is no one bound."""
-    return Bound(low=growing[0].highest, high=None, unit="") if len(growing) == 1 else None
 
 
 RULE = Rule(
@@ -118,7 +107,6 @@ RULE = Rule(
     scope=Scope.EXPERIMENT,
     severity=Severity.NOTES,
     part="statistics",
-    needs=(),
     applies=applies,
     check=check,
     wrong="Eight clients were measured and the purchase is for thirty. The curve rose all the way, so it is extended by eye or "

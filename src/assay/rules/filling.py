@@ -7,38 +7,30 @@ Below `least_share` or above `most_share` it is a note, which changes no verdict
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
-from assay.evidence import filling
+from assay.catalogue import About, Rule, TrialCase
+from assay.evidence import ladder
 from assay.records import EndpointKind, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """None where the load works in a directory."""
-    assert isinstance(case, TrialCase)
     in_directory = any(place.kind is EndpointKind.DIRECTORY for place in case.run.places)
     return None if in_directory else "no directory"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """A note where the file system was emptier or fuller than one that is in use."""
-    assert isinstance(case, TrialCase)
-    share = filling.used_share(case.observations)
+    share = ladder.used_share(case.observations)
     if share is None:
         return found(RULE, case, State.UNVERIFIED, "Used space before the trial unknown.")
-    said = f"File system {measures.percent(share)} full when the trial began"
-    observed = {"taken_share": share}
+    effect = ""
     if share < case.thresholds["least_share"]:
-        words = "new files lie in one piece and free space in long runs, unlike after years of use"
-        return _note(case, f"{said}: {words}.", observed, "least_share")
-    if share > case.thresholds["most_share"]:
-        words = "the last gaps are filled, with long searches and fragmented files"
-        return _note(case, f"{said}: {words}.", observed, "most_share")
-    return found(RULE, case, State.PASS, f"{said}.", observed=observed)
-
-
-def _note(case: TrialCase, statement: str, observed: dict[str, float], limit: str) -> Finding:
-    return found(RULE, case, State.FAIL, statement, observed=observed, threshold={limit: case.thresholds[limit]})
+        effect = ": new files lie in one piece and free space in long runs, unlike after years of use"
+    elif share > case.thresholds["most_share"]:
+        effect = ": the last gaps are filled, with long searches and fragmented files"
+    statement = f"File system {measures.percent(share)} full when the trial began{effect}."
+    return found(RULE, case, State.FAIL if effect else State.PASS, statement, observed={"taken_share": share})
 
 
 RULE = Rule(
@@ -47,8 +39,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="regime",
-    needs=(),
-    reads=(f"fact:{filling.FREE}",),
+    reads=(f"fact:{ladder.FREE}",),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,
@@ -64,6 +55,6 @@ RULE = Rule(
     sources=(
         "Smith, Seltzer: File system aging, SIGMETRICS 1997",
         "Kadekodi, Nagarajan, Ganger: Geriatrix: aging what you see and what you don't see, ATC 2018",
-        "Conway and others: File systems fated for senescence? Nonsense, says science!, FAST 2017",
+        "Conway et al.: File systems fated for senescence? Nonsense, says science!, FAST 2017",
     ),
 )

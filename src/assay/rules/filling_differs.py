@@ -6,29 +6,22 @@ The rule compares the medians of the used share over the runs of each arm (statv
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
-from assay.evidence import filling
-from assay.records import Finding, Observations, Run, Scope, Severity, State
+from assay.catalogue import ComparisonCase, Rule, Runs
+from assay.evidence import ladder
+from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
-Runs = Sequence[tuple[Run, Observations]]
 
-
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for every comparison, unless the file declares that the filling follows from the factor."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
-    return f"{filling.FREE} is declared to follow from the factor" if case.experiment.implies(filling.FREE) else None
+    return f"{ladder.FREE} is declared to follow from the factor" if case.experiment.implies(ladder.FREE) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the arms differ by more than so many points."""
-    assert isinstance(case, ComparisonCase)
-    shares = [taken(runs) for runs in (case.baseline, case.candidate)]
-    one, two = shares
+    one, two = taken(case.baseline), taken(case.candidate)
     if one is None or two is None:
         return found(RULE, case, State.UNVERIFIED, "Used space unknown for some runs.")
     gap, most = abs(one - two), case.thresholds["points_share"]
@@ -36,21 +29,14 @@ def check(case: Case) -> Finding:
     both = f"{measures.percent(one)} full in the baseline, {measures.percent(two)} in the candidate (limit {most * 100:g} points)"
     if gap <= most:
         return found(RULE, case, State.PASS, f"File systems equally full: {both}.", observed=observed)
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"File systems not equally full: {both}. A fuller one searches longer and fragments files.",
-        observed=observed,
-        threshold={"points_share": most},
-    )
+    statement = f"File systems not equally full: {both}. A fuller one searches longer and fragments files."
+    return found(RULE, case, State.FAIL, statement, observed=observed)
 
 
 def taken(runs: Runs) -> float | None:
     """The median share in use before the trials of an arm; None if a run lacks it."""
-    told = [filling.used_share(observations) for _, observations in runs]
-    shares = [share for share in told if share is not None]
-    return statistics.median(shares) if shares and len(shares) == len(runs) else None
+    known = [share for _, observations in runs if (share := ladder.used_share(observations)) is not None]
+    return statistics.median(known) if known and len(known) == len(runs) else None
 
 
 RULE = Rule(
@@ -59,7 +45,6 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="comparability",
-    needs=(),
     applies=applies,
     check=check,
     wrong="The new system is measured on an empty disk and the old one in its current state. The comparison is one of a fresh "

@@ -1,7 +1,7 @@
 """Finds differences between the arms besides the factor: kernel, settings, mounts, devices, versions.
 
-The rule compares the performance facts of all runs before their first phase, the versions of the tools, external programs and
-the files that knobs name.
+The rule compares the performance facts of all runs before their first phase.
+It also compares the versions of the tools, external programs, and the files that knobs name.
 A fact differs if its sets of values in the arms differ; a missing fact counts as `not there`. Facts of identity and noise do
 not count.
 Performance facts are read again after the last phase, and changes during a run are named.
@@ -24,14 +24,14 @@ Declare only differences that cannot be removed. With `network.*` the comparison
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.records import Change, FactClass, Finding, Meaning, Observations, Run, Scope, Severity, State, When
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import change, found, shortened
 from assay.rulekit.pairs import NOTEBOOK
+from assay.units import counted
 
 OF_THE_TARGET = ("target.", "mount.", "filesystem.", "mkfs.", "semantics.", "device.0.ext4")
 """Facts that follow from another target, or from one of its knobs; its file system is on the first device."""
@@ -40,7 +40,6 @@ OF_THE_STACK = ("device.", "limit.")
 MOST_SHOWN = 12
 COUNTED = ("differing", "implied", "drifted", "compared")
 NOT_THERE = "not there"
-Runs = Sequence[tuple[Run, Observations]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,14 +71,12 @@ def shown(values: tuple[str, ...]) -> str:
     return " or ".join(shortened(value) for value in values)
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where facts of the class performance differ and do not follow from the factor."""
-    assert isinstance(case, ComparisonCase)
     every = (*case.baseline, *case.candidate)
-    if not (case.baseline and case.candidate and all(observations.facts for _, observations in every)):
-        statement = "Environment of the arms unknown: not every run has facts."
-        return found(RULE, case, State.UNVERIFIED, statement)
-    of_all = list(differences(case.baseline, case.candidate))
+    if not (all(case.arms) and all(observations.facts for _, observations in every)):
+        return found(RULE, case, State.UNVERIFIED, "Environment of the arms unknown: not every run has facts.")
+    of_all = list(differences(*case.arms))
     implied, alien = ([one for one in of_all if is_implied(case, one.key) is wanted] for wanted in (True, False))
     drifted = sorted({one for _, observations in every for one in drift(observations)})
     bundle = is_bundle(case)
@@ -117,9 +114,8 @@ def in_words(case: ComparisonCase, alien: list[Difference], implied: list[Differ
     more = f"; and {len(alien) - MOST_SHOWN} more" if len(alien) > MOST_SHOWN else ""
     listed = "; ".join(map(str, alien[:MOST_SHOWN])) + more
     if is_bundle(case):
-        return f"The factor {factor} stands for whole machines or systems, which differ in: {listed}.{changed}{follow}"
-    things = "1 fact" if len(alien) == 1 else f"{len(alien)} facts"
-    return f"The arms differ in {things} besides the factor {factor}: {listed}.{changed}{follow}"
+        return f"The factor {factor} is a choice of whole machines or systems, which differ in: {listed}.{changed}{follow}"
+    return f"The arms differ in {counted(len(alien), 'fact')} besides the factor {factor}: {listed}.{changed}{follow}"
 
 
 def differences(baseline: Runs, candidate: Runs) -> Iterator[Difference]:
@@ -162,7 +158,7 @@ def drift(observations: Observations) -> Iterator[Drift]:
 
 
 def is_bundle(case: ComparisonCase) -> bool:
-    """Whether the factor is said to stand for whole machines or systems: it is changed by hand, or it is the hosts."""
+    """Whether the factor is a choice of whole machines or systems: it is changed by hand, or it is the hosts."""
     return case.comparison.factor != NOTEBOOK and any(
         factor.path == case.comparison.factor and (factor.change is Change.MANUAL or factor.path == "hosts")
         for factor in case.experiment.factors
@@ -195,7 +191,6 @@ RULE = Rule(
     part="comparability",
     meaning=Meaning.DIFFERENCES,
     needs=("fact:*",),
-    applies=comparisons_only,
     check=check,
     wrong="A and B were measured in different environments: another kernel, another `dirty_ratio`, another read-ahead. The "
     "difference may be right, and its cause is unknown.",

@@ -21,10 +21,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import ABSOLUTE, Direction, Durability, Finding, Rung, Scope, Severity, State, Tier
-from assay.rulekit.applicability import runs_only
+from assay.records import ABSOLUTE, Direction, Finding, Rung, Scope, Severity, State
+from assay.rulekit.applicability import rests_on_storage
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -43,16 +43,12 @@ class Use:
     severity: Severity | None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """CPU time and bytes of other programs; the worse decides."""
-    assert isinstance(case, TrialCase)
     uses = {"cpu_share": processors(case), "bytes_share": device(case)}
     observed = {name: use.share if use else None for name, use in uses.items()}
     observed["unseen_share"] = unseen(case)
-    over = sorted(
-        (use for use in uses.values() if use is not None and use.severity is not None),
-        key=lambda use: list(Severity).index(use.severity or Severity.NOTES),
-    )
+    over = [use for severity in Severity for use in uses.values() if use is not None and use.severity is severity]
     if over:
         return found(
             RULE,
@@ -61,20 +57,19 @@ def check(case: Case) -> Finding:
             f"Other programs: {'; '.join(use.words for use in over)}.",
             severity=Severity.NOTES if served(case) else over[0].severity or Severity.NOTES,
             observed=observed,
-            threshold={**case.thresholds},
             evidence=tuple(f"processes:/proc/*/{{stat,io}}: {text}" for text in users(case)),
         )
     for doubt in doubts(case, uses):
-        return found(RULE, case, State.UNVERIFIED, doubt, observed=observed, threshold={**case.thresholds})
+        return found(RULE, case, State.UNVERIFIED, doubt, observed=observed)
     known = [use.words for use in uses.values() if use is not None]
-    return found(RULE, case, State.PASS, f"Other programs: {'; '.join(known)}.", observed=observed, threshold={**case.thresholds})
+    return found(RULE, case, State.PASS, f"Other programs: {'; '.join(known)}.", observed=observed)
 
 
 def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
     """Why nothing can be passed, one reason after the other."""
     if uses["cpu_share"] is None:
         yield "CPU time of other programs unknown: no counters of the host (observer cpu)."
-    if uses["bytes_share"] is None and moved(case):
+    if uses["bytes_share"] is None and device_is_busy(case):
         reason = case.observations.why_missing("other_processes.read_bytes") or "no observer of other processes"
         yield f"Other programs' use of the device unknown: {reason}."
     if (share := unseen(case)) is not None and share > case.thresholds["unseen_share"]:
@@ -94,8 +89,7 @@ def unseen(case: TrialCase) -> float | None:
 def processors(case: TrialCase) -> Use | None:
     """Least share of the host's CPU time of other programs; None if unobserved.
 
-    Where processors had nothing to do, what others had is missing from nobody: then only much of it counts, for caches, memory
-    and clock rates are shared all the same.
+    Idle CPUs lack nothing, so only a large share counts there: caches, memory and clock rates are shared all the same.
     """
     sure, whole = risen(case, "sure_cpu_ns"), risen(case, "total_ns", "cpu")
     idle = [risen(case, metric, "cpu") for metric in ("idle_ns", "iowait_ns")]
@@ -119,14 +113,14 @@ def device(case: TrialCase) -> Use | None:
     theirs = [(way, risen(case, f"{way}_bytes")) for way in WAYS]
     if not whole or any(amount is None for _, amount in theirs):
         return None
-    others = sum(min(amount or 0.0, beyond(case, way, passed[way])) for way, amount in theirs)
-    share, limits = others / whole, case.thresholds
+    foreign = sum(min(amount or 0.0, beyond(case, way, passed[way])) for way, amount in theirs)
+    share, limits = foreign / whole, case.thresholds
     severity = None
-    if others >= limits["least_bytes"] and share > limits["bytes_share"]:
-        much = share > limits["bytes_share_invalid"] and rests_on_device(case)
+    if foreign >= limits["least_bytes"] and share > limits["bytes_share"]:
+        much = share > limits["bytes_share_invalid"] and rests_on_storage(case.claim)
         severity = Severity.INVALIDATES if much else Severity.QUALIFIES
     by = by_whom(case, "read_bytes", "write_bytes") if severity else ""
-    words = f"{measures.with_unit(others, Unit.BYTES)} of the device's {measures.with_unit(whole, Unit.BYTES)}{by}"
+    words = f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}{by}"
     return Use(share=share, words=words, severity=severity)
 
 
@@ -136,15 +130,10 @@ def beyond(case: TrialCase, way: Direction, step: ladder.Step | None) -> float:
     return max(0.0, (step.raw_bytes if step else 0.0) - (own.bytes if own else 0.0))
 
 
-def moved(case: TrialCase) -> bool:
+def device_is_busy(case: TrialCase) -> bool:
     """Whether the lowest device moved enough bytes to judge other programs' part."""
     passed = (ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in WAYS)
     return sum(step.raw_bytes for step in passed if step is not None) >= case.thresholds["least_bytes"]
-
-
-def rests_on_device(case: TrialCase) -> bool:
-    """Whether the claim is about what the device did."""
-    return case.claim.tier is Tier.DEVICE or case.claim.durability is Durability.STABLE_MEDIA
 
 
 def served(case: TrialCase) -> bool:
@@ -189,10 +178,9 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="noise",
     needs=("other_processes.cpu_ns",),
-    applies=runs_only,
     check=check,
-    wrong="A backup, a build or a neighbour's benchmark takes CPU, memory bandwidth and disk time from the trial, perhaps in "
-    "one arm of a comparison only.",
+    wrong="A backup, a build or a neighbour's benchmark takes CPU, memory bandwidth and disk time from the trial. It may do so "
+    "in one arm of a comparison only.",
     alternatives=(
         "The program is the server behind the target, as a service of this machine. Then its work belongs to the target.",
         "The program used another disk: a process's byte counters name no disk.",

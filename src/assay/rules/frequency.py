@@ -21,10 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.measures import cost
 from assay.records import Finding, Scope, Severity, State, When
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -50,44 +49,39 @@ class Change:
         return self.share * self.on_cpu
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Throttling that was counted, then a change of speed that the load must have felt; a governor is worth knowing."""
-    assert isinstance(case, TrialCase)
     change, hot = change_of(case), [*throttled(case)]
     observed: dict[str, float | str | None] = {"throttled": float(len(hot))}
     if change is not None:
         observed |= {"changed_share": change.share, "on_cpu_share": change.on_cpu, "effect_share": change.effect}
-    felt = change is not None and change.effect > case.thresholds["effect_share"]
-    if hot or (felt and change is not None):
-        said = [f"thermal throttling ({'; '.join(hot)})"] if hot else []
-        said += [in_words(change)] if felt and change is not None else []
+    parts = [f"thermal throttling ({'; '.join(hot)})"] if hot else []
+    if change is not None and change.effect > case.thresholds["effect_share"]:
+        parts.append(in_words(change))
+    if parts:
         return found(
             RULE,
             case,
             State.FAIL,
-            f"CPU speed changed: {'; '.join(said)}.",
+            f"CPU speed changed: {'; '.join(parts)}.",
             severity=Severity.QUALIFIES if hot else Severity.NOTES,
             observed=observed,
-            threshold={**case.thresholds},
             evidence=("cpu_speed: facts before and after the trial",),
         )
     if change is None:
-        said_not = "CPU speed unknown: not timed before and after the trial."
-        return found(RULE, case, State.UNVERIFIED, said_not, observed=observed)
+        return found(RULE, case, State.UNVERIFIED, "CPU speed unknown: not timed before and after the trial.", observed=observed)
     if slow := governors(case):
         text = f"The clock rate follows the load (governor {slow}): a load that waits much runs on slower CPUs."
         return found(RULE, case, State.FAIL, text, severity=Severity.NOTES, observed=observed)
-    return found(RULE, case, State.PASS, f"T{in_words(change)[1:]}.", observed=observed, threshold={**case.thresholds})
+    return found(RULE, case, State.PASS, f"T{in_words(change)[1:]}.", observed=observed)
 
 
 def in_words(change: Change) -> str:
     """What was timed, and what of it the load felt at most."""
     before, after = (measures.with_unit(time, Unit.NANOSECONDS) for time in (change.before_ns, change.after_ns))
-    return (
-        f"the same work took {before} before the trial and {after} after it ({measures.percent(change.share)} apart);"
-        f" with the load on a CPU for {measures.percent(change.on_cpu)} of its time, the effect is"
-        f" {measures.percent(change.effect)} at most"
-    )
+    share, on_cpu, effect = (measures.percent(one) for one in (change.share, change.on_cpu, change.effect))
+    timed = f"the same work took {before} before the trial and {after} after it ({share} apart)"
+    return f"{timed}; effect {effect} at most, with the load on a CPU for {on_cpu} of its time"
 
 
 def change_of(case: TrialCase) -> Change | None:
@@ -124,8 +118,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
-    needs=(),
-    applies=runs_only,
     check=check,
     wrong="Heat, the governor and busy neighbours change the CPU speed. The first run had a cool CPU. A load that waits much "
     "runs on a CPU that was clocked down. In a cloud another tenant uses half of the core. The difference between A and B then "

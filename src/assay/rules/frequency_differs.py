@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.measures import Better, cost
 from assay.records import Bound, Finding, Observations, Phase, Run, Scope, Severity, State, When
 from assay.rulekit import pairs
@@ -46,41 +46,36 @@ class Speeds:
         return self.on_cpu * abs(math.expm1(self.contrast.difference))
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for every comparison, unless the file declares that the speed follows from the factor."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     return "speed.* is declared to follow from the factor" if case.experiment.implies(PIECE) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the speeds differ beyond chance, and by so much that the figure must have felt it."""
-    assert isinstance(case, ComparisonCase)
     phases = {run.trial.id: measures.phase_of(run, case.measure) for run, _ in (*case.baseline, *case.candidate)}
     known = {trial: phase for trial, phase in phases.items() if phase is not None}
     speeds = seen(case, known, counted, "cycles of the load over its CPU time") or seen(case, known, timed, "a piece of work")
     if speeds is None:
-        said = "CPU speed unknown for too many runs: no cycles, and no timed piece of work."
-        return found(RULE, case, State.UNVERIFIED, said)
+        return found(RULE, case, State.UNVERIFIED, "CPU speed unknown for too many runs: no cycles, and no timed piece of work.")
     low, high = (math.expm1(end) for end in interval(speeds.contrast, 0.95))
     apart, p = math.expm1(speeds.contrast.difference), p_value(speeds.contrast)
     observed = {"faster_share": apart, "p": p, "on_cpu_share": speeds.on_cpu, "effect_share": speeds.effect}
-    told = (
+    text = (
         f"the candidate's CPUs were {measures.percent(abs(apart))} {'faster' if apart > 0 else 'slower'} than the"
         f" baseline's ({measures.percent(low)} to {measures.percent(high)}, by {speeds.by}), with the load on a CPU for"
         f" {measures.percent(speeds.on_cpu)} of its time"
     )
     if p >= case.thresholds["p"]:
-        return found(RULE, case, State.PASS, f"No difference of CPU speed beyond chance: {told}.", observed=observed)
+        return found(RULE, case, State.PASS, f"No difference of CPU speed beyond chance: {text}.", observed=observed)
     if speeds.effect <= case.thresholds["effect_share"]:
-        return found(RULE, case, State.PASS, f"Negligible effect of CPU speed: {told}.", observed=observed)
+        return found(RULE, case, State.PASS, f"Negligible effect of CPU speed: {text}.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Different CPU speeds: {told}. Effect: up to {measures.percent(speeds.effect)} of the ratio.",
+        f"Different CPU speeds: {text}. Effect: up to {measures.percent(speeds.effect)} of the ratio.",
         observed=observed,
-        threshold={**case.thresholds},
         bound=bound(case, speeds),
         relabel="comparison at different clock rates",
     )
@@ -88,14 +83,14 @@ def check(case: Case) -> Finding:
 
 def seen(case: ComparisonCase, phases: dict[int, Phase], speed: Speed, by: str) -> Speeds | None:
     """What one kind of evidence says; None where a run that counts has none, or too few runs have some."""
-    told: dict[int, float] = {}
+    values: dict[int, float] = {}
     for run, observations in (*case.baseline, *case.candidate):
         phase = phases.get(run.trial.id)
         value = None if phase is None else speed(run, observations, phase)
         if not value:
             return None
-        told[run.trial.id] = value
-    answer = pairs.answer(case, told)
+        values[run.trial.id] = value
+    answer = pairs.answer(case, values)
     on_cpu = [cost.on_cpu_share(phase) for phase in phases.values()]
     return Speeds(contrast=answer.contrast, by=by, on_cpu=fmean(on_cpu)) if answer is not None else None
 
@@ -107,13 +102,13 @@ def counted(_run: Run, _observations: Observations, phase: Phase) -> float | Non
 
 def timed(_run: Run, observations: Observations, phase: Phase) -> float | None:
     """Pieces of work per second, the mean of before and after, of the load's hosts."""
-    told = [
+    times = [
         float(fact)
         for host in dict.fromkeys(client.host for client in phase.clients)
         for when in (When.BEFORE, When.AFTER)
         if (fact := observations.fact(PIECE, when, host)) is not None
     ]
-    return 1e9 / geometric_mean(told) if told and all(one > 0 for one in told) else None
+    return 1e9 / geometric_mean(times) if times and all(one > 0 for one in times) else None
 
 
 def bound(case: ComparisonCase, speeds: Speeds) -> Bound | None:
@@ -133,7 +128,6 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="comparability",
-    needs=(),
     applies=applies,
     check=check,
     wrong="The second arm runs on CPUs that the first one heated, or under another governor. Or it runs on a second machine, "

@@ -11,47 +11,37 @@ C01 lists kernel, settings and devices that came with the other machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
 from assay.rulekit.findings import found
 
 SERIAL, NAME, OF_TARGET = "machine.serial", "host.name", "target.machine"
 LOCAL = "local"
-Runs = Sequence[tuple[Run, Observations]]
+
 Machine = tuple[str, ...]
 """All machines of one run: where the load ran, and where the target is if it is elsewhere."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for comparisons of anything but the machines themselves."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     return "the machines are the factor" if case.comparison.factor == "hosts" else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the two arms have no machine, or not all machines, in common."""
-    assert isinstance(case, ComparisonCase)
     every = (*case.baseline, *case.candidate)
     key = SERIAL if every and all(known(seen, SERIAL) for _, seen in every) else NAME
-    if not case.baseline or not case.candidate or not all(known(seen, key) for _, seen in every):
+    if not all(case.arms) or not all(known(seen, key) for _, seen in every):
         return found(RULE, case, State.UNVERIFIED, "Machines of the arms unknown: a run lacks the facts of its host.")
-    arms = [{machines(run, seen, key) for run, seen in runs} for runs in (case.baseline, case.candidate)]
-    names = [
-        list(dict.fromkeys(name for run, seen in runs for name in named(run, seen))) for runs in (case.baseline, case.candidate)
-    ]
-    observed: dict[str, float | str | None] = {
-        "baseline": ", ".join(names[0]),
-        "candidate": ", ".join(names[1]),
-        "machines": len(arms[0] | arms[1]),
-    }
+    arms = [{machines(run, seen, key) for run, seen in runs} for runs in case.arms]
+    first, second = (", ".join(dict.fromkeys(name for run, seen in runs for name in named(run, seen))) for runs in case.arms)
+    observed: dict[str, float | str | None] = {"baseline": first, "candidate": second, "machines": len(arms[0] | arms[1])}
     if arms[0] == arms[1]:
         words = "Both arms ran on the same machine." if len(arms[0]) == 1 else f"Both arms ran on all {len(arms[0])} machines."
         return found(RULE, case, State.PASS, words, observed=observed)
-    declared = all(case.experiment.implies(one) for one in (differing(case) or (NAME,)))
-    if declared:
+    if all(case.experiment.implies(one) for one in (differing(case) or (NAME,))):
         words = f"The machine belongs to the factor {case.comparison.factor}, as declared."
         return found(RULE, case, State.PASS, words, observed=observed)
     some = "share only some of their machines" if arms[0] & arms[1] else "ran on different machines"
@@ -59,7 +49,7 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"The arms {some}: {observed['baseline']} against {observed['candidate']}. Equal machines differ too, so the"
+        f"The arms {some}: {first} against {second}. Equal machines differ too, so the"
         f" difference may not come from {case.comparison.factor}.",
         observed=observed,
         threshold={"machines": 1},
@@ -81,9 +71,9 @@ def machines(run: Run, observations: Observations, key: str) -> Machine:
 
 def elsewhere(run: Run, observations: Observations) -> Iterator[str]:
     """The machines of targets that are not where the load is."""
-    told = observations.fact(OF_TARGET)
-    if told is not None:
-        yield f"target on {told}"
+    machine = observations.fact(OF_TARGET)
+    if machine is not None:
+        yield f"target on {machine}"
     yield from sorted({f"target on {place.host}" for place in run.places if place.host != LOCAL})
 
 

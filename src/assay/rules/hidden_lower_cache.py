@@ -14,12 +14,12 @@ A cache that reads ahead hides itself in sequential reads of small records: read
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.measures import groups, latency
+from assay.measures import latency
 from assay.records import Bound, Direction, Finding, Measure, Phase, Rung, Scope, Severity, State
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import found, knob, rate_of
@@ -28,20 +28,21 @@ from assay.units import Unit
 FIRST, AGAIN = "read", "reread"  # two passes over the same data
 FASTEST = 0.1
 OPEN = "caches below are not excluded"
-Buckets = Sequence[tuple[int, int]]
+Buckets = list[tuple[int, int]]
+"""(highest value of the bucket in ns, count), ascending."""
+STEP = 10**0.125
+"""Eight places to part two groups of latencies at to each power of ten."""
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Both signs, where the trial has what they need."""
-    assert isinstance(case, TrialCase)
-    reason = unfit(case)
-    if reason is not None:
-        said = f"Caches below {lowest(case)} have no counter, and no sign is possible: {reason}."
-        return found(RULE, case, State.UNVERIFIED, said)
+    if reason := unfit(case):
+        text = f"Caches below {lowest(case)} have no counter, and no sign is possible: {reason}."
+        return found(RULE, case, State.UNVERIFIED, text)
     twice = repeat(case)
     if twice is not None and twice > case.thresholds["repeat_ratio"] and case.measure.operation == AGAIN:
         return answered_below(case, twice)
-    fast = None if limited(case) else fast_share(case)
+    fast = None if limited(case) else groups(buckets(case), case.thresholds)
     if fast is not None:
         return two_groups(case, *fast)
     return nothing_seen(case, twice)
@@ -51,13 +52,11 @@ def unfit(case: TrialCase) -> str | None:
     """Why neither sign can be tested; None if one can."""
     if knob(case, "direct") is not True:
         return "only direct reads show it. Read with direct = true, twice (operations read, reread)"
-    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
+    requested = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     device = ladder.lowest_device(case.phase, case.observations, Direction.READ)
-    if asked and device is not None and device.raw_bytes < case.thresholds["device_share"] * asked:
+    if requested and device is not None and device.raw_bytes < case.thresholds["device_share"] * requested:
         return "a cache above that device answered some reads (T01, T03)"
-    if not buckets(case):
-        return "no latencies"
-    return None
+    return None if buckets(case) else "no latencies"
 
 
 def lowest(case: TrialCase) -> str:
@@ -109,13 +108,32 @@ def buckets(case: TrialCase) -> Buckets:
     return latency.merged(case.observations, case.phase.name, case.measure.operation)
 
 
-def fast_share(case: TrialCase) -> tuple[float, float, float] | None:
+def groups(seen: Buckets, limits: Mapping[str, float]) -> tuple[float, float, float] | None:
     """(share of fast reads, their median, median of the slow ones in ns) where there are two groups far apart, else None."""
-    seen = buckets(case)
-    if sum(count for _, count in seen) < case.thresholds["least_reads"]:
-        return None
-    limits = (case.thresholds[name] for name in ("times_apart", "group_share", "between_share"))
-    return groups.two(seen, groups.Apart(*limits))
+    total, apart = sum(count for _, count in seen), limits["times_apart"]
+    for edge in edges(seen) if total >= limits["least_reads"] else ():
+        fast, slow = [one for one in seen if one[0] <= edge], [one for one in seen if one[0] > edge]
+        share = sum(count for _, count in fast) / total
+        if not limits["group_share"] <= share <= 1 - limits["group_share"] or median(slow) < apart * median(fast):
+            continue
+        low, high = median(fast) * apart**0.25, median(slow) / apart**0.25
+        between = sum(count for upper, count in seen if low < upper < high)
+        if low <= edge <= high and between <= limits["between_share"] * min(share, 1 - share) * total:
+            return share, median(fast), median(slow)
+    return None
+
+
+def median(group: Buckets) -> float:
+    """The median latency of a group, in ns."""
+    return latency.percentile(group, 0.5) or 0.0
+
+
+def edges(seen: Buckets) -> Iterator[float]:
+    """Latencies that may part two groups."""
+    edge = float(seen[0][0]) if seen else 0.0
+    while seen and edge < seen[-1][0]:
+        yield edge
+        edge *= STEP
 
 
 def answered_below(case: TrialCase, times: float) -> Finding:
@@ -128,7 +146,6 @@ def answered_below(case: TrialCase, times: float) -> Finding:
         f"Second reads {times:.1f} times as fast (fastest tenth, limit {case.thresholds['repeat_ratio']:g}) with equal I/O:"
         f" a cache below {lowest(case)} answered. The first pass ran at {measures.with_unit(first, Unit.BYTES_PER_S)}.",
         observed={"repeat_ratio": times},
-        threshold={"repeat_ratio": case.thresholds["repeat_ratio"]},
         bound=Bound(low=None, high=first, unit=rate[1]) if rate and rate[1] is Unit.BYTES_PER_S and first else None,
         relabel=f"reads answered from a cache below {lowest(case)}",
     )
@@ -146,21 +163,21 @@ def two_groups(case: TrialCase, share: float, fast_ns: float, slow_ns: float) ->
         f"{measures.percent(share)} of the direct reads took about {fast}, the rest about {slow}, hardly any in between:"
         f" a cache below {lowest(case)} answers a part.",
         observed={"fast_share": share, "fast_ns": fast_ns, "slow_ns": slow_ns},
-        threshold={name: case.thresholds[name] for name in ("group_share", "times_apart")},
         bound=Bound(low=None, high=rate[0] * mean / slow_ns, unit=rate[1]) if rate else None,
-        relabel=f"a mixture of {measures.percent(share)} reads from a cache below {lowest(case)} and reads from below it",
+        relabel=f"a mixture of reads from a cache below {lowest(case)} and reads from below it",
+        detail=f"{measures.percent(share)} from the cache",
     )
 
 
 def nothing_seen(case: TrialCase, twice: float | None) -> Finding:
     """A pass: it names the tests made."""
-    looked = [] if twice is None else [f"second reads {twice:.2f} times as fast as the first"]
+    tests = [] if twice is None else [f"second reads {twice:.2f} times as fast as the first"]
     if buckets(case) and not limited(case):
-        looked.append("one group of latencies")
-    if not looked:
+        tests.append("one group of latencies")
+    if not tests:
         return found(RULE, case, State.UNVERIFIED, f"A limit or queue hides the device; {OPEN}. Read one request at a time.")
-    said = f"{' and '.join(looked)}: no sign of a cache below {lowest(case)}; {OPEN}."
-    return found(RULE, case, State.PASS, f"{said[:1].upper()}{said[1:]}", observed={"repeat_ratio": twice})
+    text = f"No sign of a cache below {lowest(case)}: {' and '.join(tests)}; {OPEN}."
+    return found(RULE, case, State.PASS, text, observed={"repeat_ratio": twice})
 
 
 RULE = Rule(
@@ -169,7 +186,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="tier",
-    needs=(),
     reads=("L0.read", "L2.read", "L9.read"),
     applies=reads_only,
     check=check,
@@ -178,10 +194,7 @@ RULE = Rule(
     'the process counters and the device counters all indicate "device", and they are right. No counter on this machine sees '
     "the layer below.",
     alternatives=(
-        (
-            "The device's own memory, or the fast part of a solid-state disk, is a cache too. Decide whether it belongs to the "
-            "claim."
-        ),
+        "The device's own memory, or the fast part of a flash disk, is a cache too. Decide whether it belongs to the claim.",
         "A cloud's token bucket grants a burst and then brakes. Its slow reads come later; a cache's slow reads come first.",
         "Another load on the same device ended between the two passes. Repeat them in both orders.",
     ),

@@ -1,7 +1,7 @@
 """Finds quotas that limited the trial: CPU quotas, and throttle rules on the devices of the stack.
 
-The rule reads `nr_throttled` and `throttled_ns` of the processes' control groups, and every throttle rule on a device of the
-stack against the device's own I/O.
+The rule reads `nr_throttled` and `throttled_ns` of the processes' control groups.
+It compares every throttle rule on a device of the stack with the device's own I/O.
 - An undeclared rule was used to `used_share` or more, or a group was stopped for `throttled_share` of the time: qualified. The
   figure is a lower bound of a rate, an upper bound of a latency.
 - A group was stopped for less: a note.
@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.measures import percent
 from assay.records import Direction, Finding, Limiter, LimiterKind, Meaning, Rung, Scope, Series, Severity, State
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found, held_back
 from assay.units import Unit
 
@@ -35,35 +34,40 @@ SAME_SHARE = 0.01
 class Throttle:
     """One limit that was in force under the clock, in words, and how much of it was used; None (not known) counts as reached."""
 
-    text: str
+    what: str
     source: str
+    detail: str = ""
+    """How often it stopped the load, where that was counted."""
     used_share: float | None
     declared: str | None
     severity: Severity
     limiter: Limiter
 
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.what, self.detail)))
 
-def check(case: Case) -> Finding:
+
+def check(case: TrialCase) -> Finding:
     """Fail where an undeclared limit was reached; pass, naming the limiter, where it was declared or not reached."""
-    assert isinstance(case, TrialCase)
     missing = {key: why for key in needed(case) if (why := case.observations.why_missing(key)) is not None}
     limits = [*stopped_groups(case), *device_rules(case)]
     limit = case.thresholds["used_share"]
     reached = [one for one in limits if one.declared is None and (one.used_share is None or one.used_share >= limit)]
     state = State.FAIL if reached else State.UNVERIFIED if missing or not seen(case) else State.PASS
-    worst = Severity.QUALIFIES if any(one.severity is Severity.QUALIFIES for one in reached) else Severity.NOTES
+    worst = min((one.severity for one in reached), key=list(Severity).index, default=RULE.severity)
+    held = reached if worst is Severity.QUALIFIES else []
     return found(
         RULE,
         case,
         state,
         in_words(state, limits, reached, missing),
-        severity=worst if reached else RULE.severity,
-        observed={one.text: one.used_share for one in limits},
-        threshold=dict(case.thresholds),
-        bound=held_back(case) if worst is Severity.QUALIFIES else None,
-        relabel=f"held back by {reached[0].text}" if worst is Severity.QUALIFIES else None,
-        limiter=limiter(limits, reached if worst is Severity.QUALIFIES else [], limit),
-        evidence=tuple(f"{one.source}: {one.text}" for one in limits),
+        severity=worst,
+        observed={str(one): one.used_share for one in limits},
+        bound=held_back(case) if held else None,
+        relabel=f"held back by the {held[0].what}" if held else None,
+        detail=held[0].detail if held else None,
+        limiter=limiter(limits, held, limit),
+        evidence=tuple(f"{one.source}: {one}" for one in limits),
     )
 
 
@@ -87,9 +91,9 @@ def in_words(state: State, limits: list[Throttle], reached: list[Throttle], miss
 
 def words(one: Throttle) -> str:
     """One limit, its use, and where it is declared."""
-    used = () if one.used_share is None else (f"{percent(one.used_share)} used",)
-    named = (*used, *(() if one.declared is None else (f"declared by {one.declared}",)))
-    return one.text + (f" ({'; '.join(named)})" if named else "")
+    used = "" if one.used_share is None else f"{percent(one.used_share)} used"
+    more = "; ".join(filter(None, (used, one.declared and f"declared by {one.declared}")))
+    return f"{one} ({more})" if more else str(one)
 
 
 def needed(case: TrialCase) -> tuple[str, ...]:
@@ -114,12 +118,13 @@ def stopped_groups(case: TrialCase) -> Iterator[Throttle]:
         times = under_clock(case, series)
         if not times:
             continue
-        stood = next(iter(case.observations.over_time(case.phase.name, "cgroup", "throttled_ns", series.subject)), None)
-        share = (under_clock(case, stood) if stood else 0.0) / max(1, case.phase.end_ns - case.phase.start_ns)
+        stopped = next(iter(case.observations.over_time(case.phase.name, "cgroup", "throttled_ns", series.subject)), None)
+        share = (under_clock(case, stopped) if stopped else 0.0) / max(1, case.phase.end_ns - case.phase.start_ns)
         group = series.subject.removeprefix("cgroup:") or "/"
         declared = next((limit.declared_by for place in case.run.places for limit in place.limits if limit.device == "cpu"), None)
         yield Throttle(
-            text=f"CPU quota of control group {group}, stopped {times:.0f} times for {percent(share)} of the time",
+            what=f"CPU quota of control group {group}",
+            detail=f"stopped {times:.0f} times for {percent(share)} of the time",
             source=f"{series.source}:{group}/cpu.stat",
             used_share=None,
             declared=declared,
@@ -147,9 +152,8 @@ def device_rules(case: TrialCase) -> Iterator[Throttle]:
                 continue
             used = passed_per_s(case, device, direction, kind)
             declared = declared_by(case, device, direction, kind, limit)
-            per_s = Unit.BYTES_PER_S if kind == "bytes_per_s" else Unit.PER_S
             yield Throttle(
-                text=f"{direction} limit of {limit:g} {unit} on {device}",
+                what=f"{direction} limit of {limit:g} {unit} on {device}",
                 source=series.source,
                 used_share=None if used is None else used / limit,
                 declared=declared,
@@ -159,7 +163,7 @@ def device_rules(case: TrialCase) -> Iterator[Throttle]:
                     name=device,
                     declared=declared is not None,
                     amount=limit,
-                    unit=per_s,
+                    unit=Unit.BYTES_PER_S if kind == "bytes_per_s" else Unit.PER_S,
                     direction=direction,
                 ),
             )
@@ -196,7 +200,6 @@ RULE = Rule(
     short="throttled",
     meaning=Meaning.QUOTA,
     needs=("cgroup.nr_throttled", "cgroup.throttle_rules"),
-    applies=runs_only,
     check=check,
     wrong="The system looks slow, or remarkably steady, because a quota limits it. The report does not mention the control "
     "group's CPU quota or block throttle. The figure describes the quota.",

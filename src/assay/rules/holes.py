@@ -10,17 +10,15 @@ Files that the phase itself makes pass for writes; for reads their first reading
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found
-from assay.units import Unit
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Holes and unwritten bytes over the size of the data files before the clock."""
-    assert isinstance(case, TrialCase)
     holes, unwritten, size = (before(case, metric) for metric in ("hole_bytes", "unwritten_bytes", "file_bytes"))
     if size is None and known_later(case):
         return found(RULE, case, State.PASS, "No data files before the clock: this phase makes the files.")
@@ -31,16 +29,31 @@ def check(case: Case) -> Finding:
     share = (holes + unwritten) / size
     observed = {"share": share, "hole_bytes": holes, "unwritten_bytes": unwritten, "file_bytes": size}
     limit = case.thresholds["hole_share"]
+    total = measures.in_bytes(size)
     if share <= limit:
-        total = measures.with_unit(size, Unit.BYTES)
         statement = f"{measures.percent(1 - share)} of {total} are real data (holes: limit {measures.percent(limit)})."
         return found(RULE, case, State.PASS, statement, observed=observed)
-    return never_written(case, share, observed)
+    part = f"{measures.percent(share)} of {total} was never written"
+    kinds = f"{measures.in_bytes(holes)} holes and {measures.in_bytes(unwritten)} unwritten extents"
+    effect = (
+        "The file system answers such reads with zeros, without a device." if reads(case) else "Writing them allocates space."
+    )
+    decisive = Severity.INVALIDATES if reads(case) else Severity.QUALIFIES
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{part}: {kinds}. {effect}",
+        severity=decisive if case.claim.tier is Tier.DEVICE else Severity.NOTES,
+        observed=observed,
+        relabel="reads of zeros" if reads(case) else "writes that also allocate space",
+        detail=part,
+    )
 
 
 def reads(case: TrialCase) -> bool:
     """Whether the operation reads."""
-    return case.phase.directions[case.measure.operation] is Direction.READ
+    return case.direction is Direction.READ
 
 
 def before(case: TrialCase, metric: str) -> float | None:
@@ -57,34 +70,6 @@ def before(case: TrialCase, metric: str) -> float | None:
 def known_later(case: TrialCase) -> bool:
     """Whether the files were observed, but not before the clock."""
     return any(item.value for item in ladder.gauges(case.phase, case.observations, "extents", "file_bytes", "path"))
-
-
-def never_written(case: TrialCase, share: float, observed: dict[str, float]) -> Finding:
-    """The failure, by what was done with the files."""
-    size = measures.with_unit(observed["file_bytes"], Unit.BYTES)
-    device = case.claim.tier is Tier.DEVICE
-    decisive = Severity.INVALIDATES if reads(case) else Severity.QUALIFIES
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"{measures.percent(share)} of {size} was never written:"
-        f" {measures.with_unit(observed['hole_bytes'], Unit.BYTES)} holes and"
-        f" {measures.with_unit(observed['unwritten_bytes'], Unit.BYTES)} unwritten extents."
-        + (
-            " The file system answers such reads with zeros, without a device."
-            if reads(case)
-            else " Writing them allocates space."
-        ),
-        severity=decisive if device else Severity.NOTES,
-        observed={**observed},
-        threshold={"hole_share": case.thresholds["hole_share"]},
-        relabel=(
-            f"reads of zeros: {measures.percent(share)} of the file was never written"
-            if reads(case)
-            else "writes that also allocate space: the file had holes"
-        ),
-    )
 
 
 RULE = Rule(

@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Finding, Scope, Severity, State
-from assay.rulekit.findings import found
+from assay.rulekit.findings import Figures, found
 from assay.units import Unit
 
 
@@ -29,15 +29,13 @@ class Sleep:
     wake_ns: float
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Latencies."""
-    assert isinstance(case, TrialCase)
     return None if case.measure.figure.startswith("latency_") and case.value else "the figure is no latency"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The slowest wake of a state that was entered often, over the latency."""
-    assert isinstance(case, TrialCase)
     slept, limits = sleeps(case), case.thresholds
     entries = sum(sleep.entries for sleep in slept)
     often = [sleep for sleep in slept if sleep.entries and sleep.entries >= limits["entered_share"] * entries]
@@ -45,24 +43,17 @@ def check(case: Case) -> Finding:
     if deepest is None or not case.value:
         return found(RULE, case, State.PASS, "No CPU was idle during the clock.", observed={"entries": entries})
     share = deepest.wake_ns / case.value
-    observed: dict[str, float | str | None] = {
-        "wake_ns": deepest.wake_ns,
-        "state": deepest.name,
-        "wake_share": share,
-        "entries": entries,
-    }
+    observed: Figures = {"wake_ns": deepest.wake_ns, "state": deepest.name, "wake_share": share, "entries": entries}
     wake, latency = (measures.with_unit(time, Unit.NANOSECONDS) for time in (deepest.wake_ns, case.value))
-    said = f"CPUs entered {deepest.name} {deepest.entries:,.0f} times (wake-up {wake} at most)"
+    slept_in = f"CPUs entered {deepest.name} {deepest.entries:,.0f} times (wake-up {wake} at most)"
     if share <= limits["wake_share"]:
-        return found(RULE, case, State.PASS, f"{said}: negligible for {latency}.", observed=observed, threshold={**limits})
-    part = measures.percent(min(1.0, share))
+        return found(RULE, case, State.PASS, f"{slept_in}: negligible for {latency}.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: up to {part} of the latency of {latency} is CPU wake-up.",
+        f"{slept_in}: up to {measures.percent(min(1.0, share))} of the latency of {latency} is CPU wake-up.",
         observed=observed,
-        threshold={**limits},
         evidence=tuple(f"idle_states: {sleep.name} {sleep.entries:,.0f} times, {sleep.wake_ns:,.0f} ns" for sleep in slept),
     )
 
@@ -70,19 +61,15 @@ def check(case: Case) -> Finding:
 def sleeps(case: TrialCase) -> list[Sleep]:
     """Every CPU idle state, with its entries between the samples that enclose the clock."""
     phase, seen = case.phase, case.observations
-    found_states: list[Sleep] = []
-    for entries in seen.over_time(phase.name, "idle", "entries"):
-        wakes = next(
-            (one for one in seen.over_time(phase.name, "idle", "wake_ns", entries.subject) if one.host == entries.host), None
+    wakes = {(one.host, one.subject): max(one.value, default=0.0) for one in seen.over_time(phase.name, "idle", "wake_ns")}
+    return [
+        Sleep(
+            name=entries.subject.partition(":")[2],
+            entries=ladder.rise(entries, phase.start_ns, phase.end_ns),
+            wake_ns=wakes.get((entries.host, entries.subject), 0.0),
         )
-        found_states.append(
-            Sleep(
-                name=entries.subject.partition(":")[2],
-                entries=ladder.rise(entries, phase.start_ns, phase.end_ns),
-                wake_ns=max(wakes.value, default=0.0) if wakes is not None else 0.0,
-            )
-        )
-    return found_states
+        for entries in seen.over_time(phase.name, "idle", "entries")
+    ]
 
 
 RULE = Rule(

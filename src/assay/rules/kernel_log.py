@@ -18,10 +18,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Claim, Durability, Finding, Path, Scope, Severity, State, Tier
-from assay.rulekit.applicability import runs_only
+from assay.records import Finding, Path, Scope, Severity, State, Tier
+from assay.rulekit.applicability import rests_on_storage
 from assay.rulekit.findings import found
 
 FACTS = "kernel.log."
@@ -58,15 +58,14 @@ class Message:
     text: str
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The gravest of what the kernel said decides."""
-    assert isinstance(case, TrialCase)
-    told = sorted(messages(case), key=lambda one: list(Severity).index(one.severity))
+    events = sorted(messages(case), key=lambda one: list(Severity).index(one.severity))
     lost = counted(case, "lost")
     observed: dict[str, float | str | None] = {"messages": counted(case, "messages"), "lost": lost}
-    observed |= {kind: float(sum(one.kind == kind for one in told)) for kind in dict.fromkeys(one.kind for one in told)}
-    if told:
-        worst = [one for one in told if one.severity is told[0].severity]
+    observed |= {kind: float(sum(one.kind == kind for one in events)) for kind in dict.fromkeys(one.kind for one in events)}
+    if events:
+        worst = [one for one in events if one.severity is events[0].severity]
         return found(
             RULE,
             case,
@@ -75,14 +74,12 @@ def check(case: Case) -> Finding:
             severity=worst[0].severity,
             observed=observed,
             relabel=None if worst[0].severity is Severity.NOTES else f"with kernel messages about {worst[0].kind}",
-            evidence=tuple(f"/dev/kmsg: {one.text}" for one in told),
+            evidence=tuple(f"/dev/kmsg: {one.text}" for one in events),
         )
     if lost:
-        words = "Kernel messages were lost: errors may be among them."
-        return found(RULE, case, State.UNVERIFIED, words, observed=observed)
+        return found(RULE, case, State.UNVERIFIED, "Kernel messages were lost: errors may be among them.", observed=observed)
     logged = f"{observed['messages']:,.0f} kernel messages, no error" if observed["messages"] else "No kernel messages"
-    words = f"{logged}."
-    return found(RULE, case, State.PASS, words, observed=observed)
+    return found(RULE, case, State.PASS, f"{logged}.", observed=observed)
 
 
 def messages(case: TrialCase) -> Iterator[Message]:
@@ -122,11 +119,6 @@ def same(name: str, device: str) -> bool:
     return name in above
 
 
-def rests_on_storage(claim: Claim) -> bool:
-    """Whether the claim is about what the way to the disk does."""
-    return claim.tier is Tier.DEVICE or claim.durability is Durability.STABLE_MEDIA
-
-
 def in_words(worst: list[Message]) -> str:
     """The first messages, quoted."""
     quoted = "; ".join(f"`{one.text[:LONGEST]}`" for one in worst[:MOST_QUOTED])
@@ -147,7 +139,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="noise",
     needs=("kernel.messages",),
-    applies=runs_only,
     check=check,
     wrong="A disk was reset and answered after thirty seconds, a hot CPU was throttled, a file system met a broken block. The "
     "calling program sees only a longer time, or nothing. The kernel logs it, and no benchmark reads the log.",

@@ -12,25 +12,19 @@ import posixpath
 from collections import Counter
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found
-from assay.units import Unit
 
 SECTOR_BYTES = 512
 """The unit of /sys/block/DEVICE/size, whatever the device's own sectors are."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads and writes of data files on a device that says that it rotates."""
-    assert isinstance(case, TrialCase)
-    if why := data_only(case):
-        return why
-    if rotates(case) == "0":
-        return "the device has no moving parts"
-    return None
+    return data_only(case) or ("the device has no moving parts" if rotates(case) == "0" else None)
 
 
 def rotates(case: TrialCase) -> str | None:
@@ -39,9 +33,8 @@ def rotates(case: TrialCase) -> str | None:
     return ladder.device_fact(case.observations, first, "queue.rotational") if first else "0"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The part of the device between the first and the last byte of the data."""
-    assert isinstance(case, TrialCase)
     low, high = (at_end(case, metric) for metric in ("lowest_byte", "highest_byte"))
     device = next(place.devices[0] for place in case.run.places if place.devices)
     sectors = ladder.device_fact(case.observations, device, "size")
@@ -49,17 +42,11 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "Place of the data, or size of the device, unknown.")
     share = min(1.0, (high - low) / (int(sectors) * SECTOR_BYTES))
     observed = {"span_share": share, "span_bytes": high - low, "files_in_a_directory": float(largest_directory(case))}
-    span = f"All data within {measures.with_unit(high - low, Unit.BYTES)} of {device}, {measures.percent(share)} of it"
+    span = f"All data within {measures.in_bytes(high - low)} of {device}, {measures.percent(share)} of it"
     if share >= case.thresholds["span_share"]:
         return found(RULE, case, State.PASS, f"{span}.", observed=observed)
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"{span} (limit {measures.percent(case.thresholds['span_share'])}): short seeks, unlike on a disk in use.",
-        observed=observed,
-        threshold={"span_share": case.thresholds["span_share"]},
-    )
+    text = f"{span} (limit {measures.percent(case.thresholds['span_share'])}): short seeks, unlike on a disk in use."
+    return found(RULE, case, State.FAIL, text, observed=observed)
 
 
 def at_end(case: TrialCase, metric: str) -> float | None:
@@ -70,8 +57,7 @@ def at_end(case: TrialCase, metric: str) -> float | None:
 
 def largest_directory(case: TrialCase) -> int:
     """How many data files the fullest directory holds."""
-    held = Counter(posixpath.dirname(path) for path in case.phase.data_files)
-    return max(held.values(), default=0)
+    return max(Counter(posixpath.dirname(path) for path in case.phase.data_files).values(), default=0)
 
 
 RULE = Rule(
@@ -80,7 +66,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="tier",
-    needs=(),
     reads=("layout.lowest_byte", "layout.highest_byte", "fact:device.0.size", "fact:device.0.queue.rotational"),
     applies=applies,
     check=check,

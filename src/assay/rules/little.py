@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import latency
 from assay.records import Bound, Client, Direction, Finding, Load, OperationTotal, Scope, Severity, State
 from assay.rulekit.findings import found, in_words, knob, rate_of
@@ -37,7 +37,7 @@ class Balance:
     waiting_ns: float
     """Rate x latency x time: inside operations, by the independent latency."""
     thinking_ns: float
-    """Time asked for and user time of the load generator between operations, at most what the operations leave: it may
+    """Requested think time and user time of the load generator between operations, at most what the operations leave: it may
     explain idle workers, never too long latencies, since system calls begin and end in user mode too."""
     error_ns: float
     """One standard error of the waiting time, from the number of independent samples."""
@@ -56,9 +56,8 @@ class Balance:
         return f"{self.places * (1 - self.gap):.3g} of {self.places} {'requests in flight' if self.queued else 'workers'}"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Closed loads of the own engines."""
-    assert isinstance(case, TrialCase)
     if case.claim.load is Load.OPEN or any(client.load is not None for client in case.phase.clients):
         return "an open load: idle workers by design"
     if case.phase.values:
@@ -66,9 +65,8 @@ def applies(case: Case) -> str | None:
     return None if any(t.busy_ns for c in case.phase.clients for t in c.operations) else "no latencies were recorded"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The gap, against its threshold or three standard errors of the sampled latency, whichever is larger."""
-    assert isinstance(case, TrialCase)
     balance = balance_of(case)
     if balance is None:
         return found(RULE, case, State.UNVERIFIED, "The clients' time has no length.")
@@ -76,37 +74,33 @@ def check(case: Case) -> Finding:
     gap = balance.gap
     observed = {"gap_share": gap, "workers": float(balance.places), "busy_workers": balance.places * (1 - gap)}
     how = "by independently stamped operations" if balance.independent else "by the sum of all latencies"
-    said = f"Rate times latency accounts for {balance.accounted}, {how}"
+    account = f"Rate times latency accounts for {balance.accounted}, {how}"
     if abs(gap) <= tolerance:
-        return found(RULE, case, State.PASS, f"{said}.", observed=observed)
-    return out_of_balance(case, balance, said, {**observed, "tolerance": tolerance})
+        return found(RULE, case, State.PASS, f"{account}.", observed=observed)
+    return out_of_balance(case, balance, account, {**observed, "tolerance": tolerance})
 
 
-def out_of_balance(case: TrialCase, balance: Balance, said: str, observed: dict[str, float]) -> Finding:
+def out_of_balance(case: TrialCase, balance: Balance, account: str, observed: dict[str, float]) -> Finding:
     """Idle workers bound what the target could have done; too long latencies mean that one of the two is wrong."""
-    gap = balance.gap
+    gap, rate, evidence = balance.gap, rate_of(case), ("L0 engine: counts, sampled latencies, CPU time",)
     if gap < 0:
-        end = ": more time than available. Rate and latency contradict each other."
-        severity, bound, label = Severity.INVALIDATES, None, "rate and latency contradict each other"
-    else:
-        rate = rate_of(case)
-        bound = Bound(low=rate[0], high=rate[0] / (1 - gap), unit=rate[1]) if rate and gap < 1 else None
-        idle, busy = ("the queue was not full", "a full queue") if balance.queued else ("workers were idle", "all workers busy")
-        known = f" With {busy} the rate is {in_words(bound)}." if bound else ""
-        end = f". For {measures.percent(gap)} of the time {idle} or the load generator was busy.{known}"
-        what = "queue not full" if balance.queued else "load generator idle or busy"
-        severity, label = Severity.QUALIFIES, f"{what} for {measures.percent(gap)} of the time"
+        label = "rate and latency contradict each other"
+        statement = f"{account}: more time than available. Rate and latency contradict each other."
+        return found(RULE, case, State.FAIL, statement, observed=observed, relabel=label, evidence=evidence)
+    bound = Bound(low=rate[0], high=rate[0] / (1 - gap), unit=rate[1]) if rate and gap < 1 else None
+    idle, busy = ("the queue was not full", "a full queue") if balance.queued else ("workers were idle", "all workers busy")
+    known = f" With {busy} the rate is {in_words(bound)}." if bound else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        said + end,
-        severity=severity,
-        observed={**observed},
-        threshold={"gap_share": case.thresholds["gap_share"]},
+        f"{account}. For {measures.percent(gap)} of the time {idle} or the load generator was busy.{known}",
+        severity=Severity.QUALIFIES,
+        observed=observed,
         bound=bound,
-        relabel=label,
-        evidence=("L0 engine: counts, sampled latencies, CPU time",),
+        relabel="queue not full" if balance.queued else "load generator idle or busy",
+        detail=f"{measures.percent(gap)} of the time",
+        evidence=evidence,
     )
 
 
@@ -152,11 +146,11 @@ def thinking_ns(case: TrialCase, client: Client) -> float:
 
     What it does between two calls holds up all requests that come out of one and go into the next.
     """
-    asked = knob(case, "think")
+    think = knob(case, "think")
     begun = sum(t.count for t in client.operations if case.phase.directions.get(t.operation) is not Direction.FLUSH)
     batch = max(1.0, begun / client.queue.submissions) if client.queue is not None and client.queue.submissions else 1.0
     user = client.cost.cpu_user_ns if client.cost is not None else 0
-    return user * batch + (asked * begun if isinstance(asked, int) else 0)
+    return user * batch + (think * begun if isinstance(think, int) else 0)
 
 
 def error_of(case: TrialCase, total: OperationTotal) -> float:
@@ -190,7 +184,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="load",
     short="workers idle",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

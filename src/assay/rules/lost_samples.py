@@ -11,12 +11,10 @@ The ladder of bytes is not affected: it is the difference between the ends of th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import traced
 from assay.records import Finding, Scope, Series, Severity, State
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found
 
 LEAST_SAMPLES = 5
@@ -25,44 +23,38 @@ OF_THE_LAB_ITSELF = ("application", "lab")
 """Layers that no observer looks at: the engine's own curve, and what looking cost, which has a point for each look of any."""
 
 
-def check(case: Case) -> Finding:
-    """Unverified where an observer was silent for more than `gap_intervals` of its intervals, pass otherwise."""
-    assert isinstance(case, TrialCase)
+def check(case: TrialCase) -> Finding:
+    """Unverified where events were lost, or an observer was silent for more than `gap_intervals` of its intervals."""
     limit = case.thresholds["gap_intervals"]
     if (lost := traced.lost(case.phase, case.observations)) > case.thresholds["lost_events"]:
-        return events_lost(case, lost)
+        return found(
+            RULE,
+            case,
+            State.UNVERIFIED,
+            f"{lost:,.0f} tracepoint events lost (limit {case.thresholds['lost_events']:g}): no rule uses their counts.",
+            observed={"tracepoints.lost_events": lost},
+            evidence=("tracepoints: lost events of bpftrace, pages beyond its maps",),
+        )
     seen = gaps(case)
     silent = {name: gap for name, gap in seen.items() if gap > limit}
-    words = "; ".join(f"{name} for {gap:.1f} of its intervals" for name, gap in sorted(silent.items()))
-    longest = max(seen.values(), default=0.0)
-    good = f"Longest gap of an observer: {longest:.1f} of its intervals (limit {limit:g})."
-    if not seen:
-        good = "No observer samples within the phase, so none was missed."
-    bad = (
-        f"Samples missed during the clock: {words} (limit {limit:g}). The ladder of bytes is not affected;"
-        " the series of these observers are unknown at those times."
-    )
+    shown = sorted((silent or seen).items())
+    if silent:
+        missed = "; ".join(f"{name} for {gap:.1f} of its intervals" for name, gap in shown)
+        statement = (
+            f"Samples missed during the clock: {missed} (limit {limit:g}). The ladder of bytes is not affected;"
+            " the series of these observers are unknown at those times."
+        )
+    elif seen:
+        statement = f"Longest gap of an observer: {max(seen.values()):.1f} of its intervals (limit {limit:g})."
+    else:
+        statement = "No observer samples within the phase, so none was missed."
     return found(
         RULE,
         case,
         State.UNVERIFIED if silent else State.PASS,
-        bad if silent else good,
-        observed={f"{name}.gap_intervals": round(gap, 3) for name, gap in sorted((silent or seen).items())},
-        threshold={"gap_intervals": limit},
-        evidence=tuple(f"longest gap of {name}: {gap:.1f} intervals" for name, gap in sorted((silent or seen).items())),
-    )
-
-
-def events_lost(case: TrialCase, lost: float) -> Finding:
-    """Tracepoints fired more often than could be counted: every count of theirs may be too small."""
-    return found(
-        RULE,
-        case,
-        State.UNVERIFIED,
-        f"{lost:,.0f} tracepoint events lost (limit {case.thresholds['lost_events']:g}): no rule uses their counts.",
-        observed={"tracepoints.lost_events": lost},
-        threshold={"lost_events": case.thresholds["lost_events"]},
-        evidence=("tracepoints: lost events of bpftrace, pages beyond its maps",),
+        statement,
+        observed={f"{name}.gap_intervals": round(gap, 3) for name, gap in shown},
+        evidence=tuple(f"longest gap of {name}: {gap:.1f} intervals" for name, gap in shown),
     )
 
 
@@ -77,18 +69,15 @@ def gaps(case: TrialCase) -> dict[str, float]:
     return longest
 
 
-def middle(steps: Sequence[float]) -> float:
-    """The median; the library is imported where there are samples enough."""
-    from statistics import median
-
-    return median(steps)
-
-
 def gap_of(series: Series, case: TrialCase) -> float | None:
     """The longest step under the clock in units of the median step; None where there are too few samples."""
     inside = [at for at in series.at_ns if case.phase.start_ns <= at <= case.phase.end_ns]
+    if len(inside) < LEAST_SAMPLES:
+        return None
+    from statistics import median  # the library is imported where there are samples enough
+
     steps = [after - before for before, after in itertools.pairwise(inside)]
-    usual = middle(steps) if len(inside) >= LEAST_SAMPLES else 0
+    usual = median(steps)
     return max(steps) / usual if usual > 0 else None
 
 
@@ -98,8 +87,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="evidence",
-    needs=(),
-    applies=runs_only,
     check=check,
     wrong="An observer that was not scheduled during the clock leaves a hole in its series. A dip, a stall or a burst of steal "
     "in the hole is invisible, and a chart drawn across it looks calm.",

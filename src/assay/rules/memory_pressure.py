@@ -17,10 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Scope, Severity, State
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found, knob
 
 PAGE_BYTES = 4096
@@ -40,32 +39,27 @@ class Pressure:
     """Bytes of files that had been given up and were read in again, over the bytes that the load moved."""
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Fail if a host was short of memory; kills together with stalls of all tasks invalidate."""
-    assert isinstance(case, TrialCase)
-    seen = Pressure(
-        waited=waited(case), swapped=swapped(case), killed=rise(case, "memory", "out_of_memory_kills"), again=again(case)
-    )
+    killed = ladder.host_rise(case.phase, case.observations, "memory", "out_of_memory_kills")
+    seen = Pressure(waited=waited(case), swapped=swapped(case), killed=killed, again=again(case))
     limits, declared = case.thresholds, limited(case)
     observed = {"full_share": seen.waited, "swapped_pages": seen.swapped, "killed": seen.killed, "again_share": seen.again}
     short = not declared and seen.waited is not None and seen.waited > limits["full_share"]
     swaps = not declared and seen.swapped is not None and seen.swapped >= limits["swapped_pages"]
-    said = [
+    parts = [
         f"all tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time" if short else "",
         f"{seen.swapped:,.0f} pages swapped" if swaps else "",
         f"{seen.killed:,.0f} program{'s' * (seen.killed != 1)} killed for lack of memory" if seen.killed else "",
     ]
-    over = [text for text in said if text]
-    if over:
-        severity = Severity.INVALIDATES if short and seen.killed else Severity.QUALIFIES
+    if over := [text for text in parts if text]:
         return found(
             RULE,
             case,
             State.FAIL,
             f"Memory pressure on the host: {'; '.join(over)}.",
-            severity=severity,
+            severity=Severity.INVALIDATES if short and seen.killed else Severity.QUALIFIES,
             observed=observed,
-            threshold={**limits},
             evidence=("pressure:/proc/pressure/memory", "memory:/proc/vmstat"),
         )
     return quiet(case, seen, observed)
@@ -74,21 +68,21 @@ def check(case: Case) -> Finding:
 def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) -> Finding:
     """Nothing was over a threshold: a pass where all was seen, or the limit was the experiment's own."""
     if limited(case):
-        said = "The experiment limits the memory of a workload, so stalls are intended."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
+        text = "The experiment limits the memory of a workload, so stalls are intended."
+        return found(RULE, case, State.PASS, text, observed=observed)
     keys = {"pressure.memory_full_ns": seen.waited, "memory.swapped_in_pages": seen.swapped}
     unseen = [key for key, figure in keys.items() if figure is None]
     if unseen:
         reasons = "; ".join(case.observations.why_missing(key) or f"no observer of {key}" for key in unseen)
-        said = f"Memory pressure unknown: {reasons}."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(unseen))
+        text = f"Memory pressure unknown: {reasons}."
+        return found(RULE, case, State.UNVERIFIED, text, observed=observed, evidence=tuple(unseen))
     if seen.again is not None and seen.again > case.thresholds["again_share"]:
         limit = measures.percent(case.thresholds["again_share"])
-        said = f"Evicted file pages were read again: {measures.percent(seen.again)} of the load's bytes (limit {limit})."
-        return found(RULE, case, State.FAIL, said, severity=Severity.NOTES, observed=observed, threshold={**case.thresholds})
+        text = f"Evicted file pages were read again: {measures.percent(seen.again)} of the load's bytes (limit {limit})."
+        return found(RULE, case, State.FAIL, text, severity=Severity.NOTES, observed=observed)
     pages = f"{seen.swapped:,.0f} pages swapped" if seen.swapped else "nothing swapped"
-    said = f"All tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time; {pages}."
-    return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
+    text = f"All tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time; {pages}."
+    return found(RULE, case, State.PASS, text, observed=observed)
 
 
 def limited(case: TrialCase) -> bool:
@@ -104,22 +98,16 @@ def waited(case: TrialCase) -> float | None:
 
 def swapped(case: TrialCase) -> float | None:
     """Pages that were swapped in or out; None where either is not known."""
-    both = [rise(case, "memory", f"swapped_{way}_pages") for way in ("in", "out")]
-    known = [pages for pages in both if pages is not None]
-    return sum(known) if len(known) == len(both) else None
+    metrics = ("swapped_in_pages", "swapped_out_pages")
+    read, written = (ladder.host_rise(case.phase, case.observations, "memory", metric) for metric in metrics)
+    return None if read is None or written is None else read + written
 
 
 def again(case: TrialCase) -> float | None:
     """What was read in again over what the load moved; None where either is not known."""
-    pages = rise(case, "memory", "refaulted_file_pages")
-    moved = [ladder.requested_bytes(case.phase, case.observations, way) for way in (Direction.READ, Direction.WRITE)]
-    total = sum(one for one in moved if one)
+    pages = ladder.host_rise(case.phase, case.observations, "memory", "refaulted_file_pages")
+    total = sum(ladder.requested_bytes(case.phase, case.observations, way) or 0.0 for way in (Direction.READ, Direction.WRITE))
     return pages * PAGE_BYTES / total if pages is not None and total else None
-
-
-def rise(case: TrialCase, layer: str, metric: str) -> float | None:
-    """By how much a counter of the host rose under the clock; None where it was not seen."""
-    return ladder.host_rise(case.phase, case.observations, layer, metric)
 
 
 RULE = Rule(
@@ -129,8 +117,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="noise",
     short="memory pressure",
-    needs=(),
-    applies=runs_only,
     check=check,
     wrong="A host that searches for free pages takes them from the page cache of the trial, and every allocation waits. The "
     "figure describes that search, and changes from day to day.",

@@ -2,7 +2,7 @@
 
 The rule divides the growth of inodes in memory (/proc/sys/fs/inode-nr) by the number of objects read: a cached inode adds
 nothing.
-It covers stat, open, readdir_plus, list, readdir, and the files and directories of a tree walk (`file`, `walk`).
+It covers stat, open, readdir_plus, list, readdir and tree walks (`file`, `walk`).
 readdir_plus reads every object of its directory, whose number follows from the knobs.
 Growth below `loads_share` of the objects invalidates a device, server-cache or cold claim, else it is a note.
 
@@ -22,38 +22,35 @@ import itertools
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Regime, Rung, Scope, Series, Severity, State, Tier, Value
 from assay.rulekit.applicability import lookups
 from assay.rulekit.findings import found, knob
-from assay.units import Unit
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inodes:
-    """By how many the inodes in memory came to be more, and how many surely left it meanwhile."""
+    """By how many the inodes in memory came to be more, and how many surely left it during the clock."""
 
     more: float
     dropped: float
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Metadata operations; those that make, change or remove objects have no tier to verify."""
-    assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) is not Direction.METADATA:
+    if case.direction is not Direction.METADATA:
         return "not a metadata operation"
     if case.measure.operation not in lookups(case) and case.claim.tier is not Tier.DEVICE:
         return f"{case.measure.operation} changes objects, so no cache answers it"
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Inodes loaded for each object touched, against a claim about the device or about cold caches."""
-    assert isinstance(case, TrialCase)
     if case.measure.operation not in lookups(case):
-        advice = "Claim durability = stable-media, or leave the tier as-is."
-        return found(RULE, case, State.UNVERIFIED, f"No counter shows the tier of {case.measure.operation}. {advice}")
+        text = f"No counter shows the tier of {case.measure.operation}. Claim durability = stable-media, or leave the tier as-is."
+        return found(RULE, case, State.UNVERIFIED, text)
     if not lookups(case)[case.measure.operation]:
         return found(RULE, case, State.UNVERIFIED, "Directory blocks have no counter, so the tier of a list is unknown.")
     seen, objects = inodes_seen(case), touched(case)
@@ -63,23 +60,23 @@ def check(case: Case) -> Finding:
     loaded, enough = max(0.0, seen.more), case.thresholds["loads_share"] * objects
     share = min(1.0, loaded / objects)
     observed = {"loads_share": share, "inodes_loaded": loaded, "objects": float(objects), "inodes_dropped": seen.dropped}
-    said = f"{loaded:,.0f} inodes loaded for {objects:,} objects ({measures.percent(share)})"
+    counts = f"{loaded:,.0f} inodes loaded for {objects:,} objects ({measures.percent(share)})"
     if loaded >= enough:
-        return found(RULE, case, State.PASS, f"{said}: the metadata came from below the caches.", observed=observed)
+        return found(RULE, case, State.PASS, f"{counts}: the metadata came from below the caches.", observed=observed)
     if hidden := excuse(case, seen, enough):
-        return found(RULE, case, State.UNVERIFIED, f"{said}, but {hidden}.", observed=observed)
-    warm = case.phase.not_cold
+        return found(RULE, case, State.UNVERIFIED, f"{counts}, but {hidden}.", observed=observed)
+    why = f" ({case.phase.not_cold})" if case.phase.not_cold else ""
     wrong = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: the rest came from cached inodes and names{f' ({warm})' if warm else ''}.",
+        f"{counts}: the rest came from cached inodes and names{why}.",
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
         part="tier" if case.claim.tier is Tier.DEVICE else "regime",
         observed=observed,
-        threshold={"loads_share": case.thresholds["loads_share"]},
-        relabel=f"{case.measure.operation} of cached inodes: {measures.percent(1 - share)} from memory",
+        relabel=f"{case.measure.operation} of cached inodes",
+        detail=f"{measures.percent(1 - share)} from memory",
     )
 
 
@@ -87,8 +84,7 @@ def excuse(case: TrialCase, seen: Inodes, enough: float) -> str | None:
     """Why more may have been loaded than the count shows; None where nothing speaks for it."""
     read = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
     if read is not None and read.bytes >= case.thresholds["inode_bytes"] * enough:
-        said = f"the process read {measures.with_unit(read.bytes, Unit.BYTES)} from storage, enough for all objects"
-        return f"{said}: the kernel evicted inodes"
+        return f"the process read {measures.in_bytes(read.bytes)} from storage, enough for all objects: the kernel evicted inodes"
     gone = max(0.0, seen.more) + seen.dropped >= enough
     return f"{seen.dropped:,.0f} inodes were evicted, enough to hide the rest" if gone else None
 
@@ -138,7 +134,6 @@ RULE = Rule(
     part="tier",
     short="metadata tier unknown",
     meaning=Meaning.METADATA_CACHE,
-    needs=(),
     applies=applies,
     check=check,
     reads=("memory.inode_cache_objects", "L2.read"),

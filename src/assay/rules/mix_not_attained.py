@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Direction, Finding, Scope, Severity, State
+from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import found, knob
 
 BOTH = frozenset({Direction.READ, Direction.WRITE})
@@ -28,48 +28,37 @@ FIO_DEFAULT = 0.5
 """fio's HOWTO: rwmixread is 50 where it is not given."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Share:
-    """The requested share of reads, and the knob that sets it."""
-
-    share: float
-    where: str
-
-
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Phases of reads and writes together of which a share was asked for."""
-    assert isinstance(case, TrialCase)
     if not set(case.phase.directions.values()) >= BOTH:
         return "not a mix of reads and writes"
     return None if requested(case) else "no requested share of reads"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The share of reads among reads and writes against the one that was asked for."""
-    assert isinstance(case, TrialCase)
-    wanted, counts = requested(case), counted(case)
-    if wanted is None or not counts or not sum(counts.values()):
-        return found(RULE, case, State.UNVERIFIED, "Counts of reads and writes unknown.")
+    request, counts = requested(case), counted(case)
     total = sum(counts.values())
-    share = counts.get(Direction.READ, 0.0) / total
-    off = abs(share - wanted.share)
-    chance = case.thresholds["deviations"] * math.sqrt(wanted.share * (1 - wanted.share) / total)
-    observed = {"read_share": share, "asked_share": wanted.share, "operations": total, "by_chance": chance}
-    done, meant = measures.percent(share), measures.percent(wanted.share)
-    if off <= case.thresholds["off_share"]:
-        said = f"{done} of {total:,.0f} operations were reads (requested {meant}, {wanted.where})."
-        return found(RULE, case, State.PASS, said, observed=observed)
-    if off <= chance:
-        said = f"{done} of {total:,.0f} operations were reads (requested {meant}, {wanted.where}): within chance."
-        return found(RULE, case, State.PASS, said, observed=observed)
+    if request is None or not total:
+        return found(RULE, case, State.UNVERIFIED, "Counts of reads and writes unknown.")
+    wanted, knob_name = request
+    share = counts[Direction.READ] / total
+    chance = case.thresholds["deviations"] * math.sqrt(wanted * (1 - wanted) / total)
+    observed = {"read_share": share, "asked_share": wanted, "operations": total, "by_chance": chance}
+    done, goal = measures.percent(share), measures.percent(wanted)
+    mix = f"{done} of {total:,.0f} operations were reads (requested {goal}, {knob_name})"
+    if abs(share - wanted) <= case.thresholds["off_share"]:
+        return found(RULE, case, State.PASS, f"{mix}.", observed=observed)
+    if abs(share - wanted) <= chance:
+        return found(RULE, case, State.PASS, f"{mix}: within chance.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{done} of {total:,.0f} operations were reads (requested {meant}, {wanted.where}). The figure describes another mix.",
+        f"{mix}. The figure describes another mix.",
         observed=observed,
-        threshold={**case.thresholds},
-        relabel=f"among {done} reads instead of {meant}",
+        relabel="another mix of reads and writes than requested",
+        detail=f"{done} reads instead of {goal}",
         evidence=("L0: completed reads and writes",),
     )
 
@@ -81,34 +70,33 @@ def counted(case: TrialCase) -> Mapping[Direction, float]:
         if way not in BOTH:
             continue
         if case.phase.values:
-            told = case.phase.values.get(f"{name}.count")
-            if told is None and any(key.startswith(f"{name}.") for key in case.phase.values):
+            count = case.phase.values.get(f"{name}.count")
+            if count is None and any(key.startswith(f"{name}.") for key in case.phase.values):
                 return {}
-            sums[way] += told or 0.0
+            sums[way] += count or 0.0
         else:
             sums[way] += sum(total.count for _, total in measures.client_operations(case.phase, name))
     return sums
 
 
-def requested(case: TrialCase) -> Share | None:
-    """The requested share of reads; None without one."""
+def requested(case: TrialCase) -> tuple[float, str] | None:
+    """The requested share of reads and the knob that sets it; None without one."""
     declared = knob(case, "expected_read_share")
     own = declared if isinstance(declared, int | float) else of_own_engine(case)
     if own is not None:
-        return Share(share=float(own), where="expected_read_share" if declared is not None else "read_share")
+        return float(own), "expected_read_share" if declared is not None else "read_share"
     argv = knob(case, "argv")
     share = of_fio([str(word) for word in argv]) if isinstance(argv, tuple) else None
-    return None if share is None else Share(share=share, where="rwmixread of fio")
+    return None if share is None else (share, "rwmixread of fio")
 
 
 def of_own_engine(case: TrialCase) -> float | None:
     """Of a random mix its knob, of a profile what the trial kept of its content; None for any other phase."""
-    kind = next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
     share = knob(case, "read_share")
     if isinstance(share, int | float):
         return float(share)
     kept = case.observations.fact(f"profile.{case.measure.workload}")
-    return of_profile(kept) if kind == "profile" and kept else None
+    return of_profile(kept) if kept and workload_kind(case) == "profile" else None
 
 
 def of_profile(kept: str) -> float | None:
@@ -141,7 +129,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.measures.text import level as level_text
 from assay.records import Bound, Finding, Scope, Severity, State, Value
 from assay.rulekit import pairs
@@ -25,10 +25,8 @@ from assay.statistics.dip_test import Modes, has_several_modes, modes
 ARMS = ("baseline", "candidate")
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons of positive figures with enough runs to show two modes."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     if any(value <= 0 for value in pairs.values(case).values()):
         return "a figure is 0, so ratios are undefined"
     least = int(case.thresholds["least_runs"])
@@ -37,29 +35,26 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the runs of an arm have two modes further apart than what matters."""
-    assert isinstance(case, ComparisonCase)
     arms = {level: logarithms(case, level) for level in (case.comparison.baseline, case.comparison.candidate)}
     least, apart = int(case.thresholds["least_runs"]), case.comparison.matters_share
     split = {level: groups for level, logs in arms.items() if (groups := two(logs, least, apart)) is not None}
     observed = {f"{which}_runs": float(len(logs)) for which, logs in zip(ARMS, arms.values(), strict=True)}
-    threshold = {"runs": float(least), "apart_share": apart}
     if not split:
-        said = f"One mode per arm, or modes less than {measures.percent(apart)} apart."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
+        text = f"One mode per arm, or modes less than {measures.percent(apart)} apart."
+        return found(RULE, case, State.PASS, text, observed=observed)
     for which, level in zip(ARMS, arms, strict=True):
         if (groups := split.get(level)) is not None:
             observed |= {f"{which}_low": math.exp(groups.low), f"{which}_high": math.exp(groups.high)}
             observed[f"{which}_upper_share"] = groups.upper_share
-    said = "; ".join(groups_of(case, level, groups) for level, groups in split.items())
+    groups_by_arm = "; ".join(groups_of(case, level, groups) for level, groups in split.items())
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The mean describes no run: {said}.",
+        f"The mean describes no run: {groups_by_arm}.",
         observed=observed,
-        threshold=threshold,
         bound=bound(case, arms, split),
         relabel="runs in two groups",
     )
@@ -110,7 +105,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="runs in two groups",
-    needs=(),
     applies=applies,
     check=check,
     wrong="Half of the runs take 100 ms and half 140 ms, depending on the memory node, the layout or the path. The text "

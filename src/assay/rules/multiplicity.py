@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Bound, Finding, Scope, Severity, State
 from assay.rulekit import contrasts as answers
 from assay.rulekit import pairs
@@ -24,21 +24,14 @@ from assay.statistics.contrast import interval
 from assay.statistics.significance import LEVEL
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons with a test."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
-    return "too few pairs for a test" if case.comparison.p_value is None or not tested(case) else None
+    has_test = case.comparison.p_value is not None and pairs.answer(case, pairs.values(case)) is not None
+    return None if has_test else "too few pairs for a test"
 
 
-def tested(case: ComparisonCase) -> bool:
-    """Whether the values give an interval."""
-    return pairs.answer(case, pairs.values(case)) is not None
-
-
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail if the schedule ended early, or if the difference does not hold among all contrasts tested."""
-    assert isinstance(case, ComparisonCase)
     p, adjusted, count = case.comparison.p_value, case.comparison.adjusted_p_value, contrasts(case)
     begun, planned = blocks_begun(case), case.plan.blocks
     observed = {"p": p, "adjusted_p": adjusted, "contrasts": float(count), "blocks": float(begun), "planned": float(planned)}
@@ -46,17 +39,15 @@ def check(case: Case) -> Finding:
     if left_early(case, begun):
         looks = max(1, planned - int(case.thresholds["blocks_before_first_look"]))
         bound = simultaneous(case, looks)
-        said = f"{begun} of {planned} planned blocks. With one look after each block the interval is {edges(bound)}"
-        statement = f"{said}."
         return found(
             RULE,
             case,
             State.FAIL,
-            statement,
+            f"{begun} of {planned} planned blocks. With one look after each block the interval is {edges(bound)}.",
             observed=observed,
             threshold=threshold,
             bound=bound,
-            relabel=f"a look after {begun} of {planned} blocks",
+            relabel="a look before the planned end",
         )
     of = f"{count} comparisons tested" if count > 1 else "One comparison tested"
     if not answers.lost_by_adjustment(case.comparison):
@@ -72,7 +63,7 @@ def check(case: Case) -> Finding:
         observed=observed,
         threshold=threshold,
         bound=bound,
-        relabel=f"not significant among {count} tests",
+        relabel="not significant among all tests",
     )
 
 
@@ -119,7 +110,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="not significant after adjustment",
-    needs=(),
     applies=applies,
     check=check,
     wrong='One of twenty comparisons of equal systems is "significant" at 5 %, and that one is in the report. Or an experiment '

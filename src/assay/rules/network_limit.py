@@ -13,17 +13,16 @@ TCP window waits and drops inside the card are not read.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
-from assay.rulekit.findings import found, held_back
+from assay.rulekit.findings import Figures, found, held_back
 from assay.units import Unit
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """How full the slowest known part of the way was, and how much was sent again."""
-    assert isinstance(case, TrialCase)
     rate = served.fuller_way(case.phase, case.observations)
     if rate is None:
         return found(RULE, case, State.UNVERIFIED, "Traffic of the server's interfaces unknown.")
@@ -31,19 +30,17 @@ def check(case: Case) -> Finding:
     used, name = served.link_share(case.phase, case.observations), case.observations.fact("target.server.limit")
     observed = {"bytes_per_s": rate, "used_share": used, "sent_again_share": again, "limit": name}
     if used is not None and used >= case.thresholds["used_share"]:
-        said = f"{name} {measures.percent(used)} full ({measures.with_unit(rate, Unit.BYTES_PER_S)} with headers)"
-        return limited(case, f"{said}: the network was the limit.", f"limited by {name}", observed)
+        full = f"{name} {measures.percent(used)} full ({measures.with_unit(rate, Unit.BYTES_PER_S)} with headers)"
+        return limited(case, f"{full}: the network was the limit.", f"limited by {name}", observed)
     if again is not None and again > case.thresholds["sent_again_share"]:
         limit = measures.percent(case.thresholds["sent_again_share"])
-        said = (
-            f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit}): packet loss on the path to the server."
-        )
-        return limited(case, said, "limited by packet loss", observed)
+        lost = f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit})"
+        return limited(case, f"{lost}: packet loss on the path to the server.", "limited by packet loss", observed)
     if used is None and case.observations.fact("target.server.route_kind") not in ("loopback", "virtual"):
-        said = "Capacity of the path to the server unknown: no link speed and no shaper."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the path to the server"
-    return found(RULE, case, State.PASS, f"{said}: the network was not the limit.", observed=observed)
+        statement = "Capacity of the path to the server unknown: no link speed and no shaper."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    path = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the path to the server"
+    return found(RULE, case, State.PASS, f"{path}: the network was not the limit.", observed=observed)
 
 
 def sent_again(case: TrialCase) -> float | None:
@@ -58,17 +55,16 @@ def sent_again(case: TrialCase) -> float | None:
     return max(0.0, again - (needless or 0.0)) / sent
 
 
-def limited(case: TrialCase, said: str, label: str, observed: dict[str, float | str | None]) -> Finding:
+def limited(case: TrialCase, statement: str, label: str, observed: Figures) -> Finding:
     """The failure: it qualifies a claim of the storage below, and is worth knowing under every other."""
     device = case.claim.tier is Tier.DEVICE
     return found(
         RULE,
         case,
         State.FAIL,
-        said,
+        statement,
         severity=Severity.QUALIFIES if device else Severity.NOTES,
         observed=observed,
-        threshold={name: case.thresholds[name] for name in ("used_share", "sent_again_share")},
         bound=held_back(case) if device else None,
         relabel=label,
     )
@@ -80,7 +76,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    needs=(),
     reads=(
         "L4.read",
         "L4.write",

@@ -20,12 +20,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import kept_only
-from assay.rulekit.findings import at_most, found, rate_text
+from assay.rulekit.findings import at_most, found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +39,8 @@ class Reached:
     unknown: str | None = None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """What was removed before it was written, then what the device took, both over what was written."""
-    assert isinstance(case, TrialCase)
     written, gone = written_bytes(case), cancelled(case)
     if not written:
         return found(RULE, case, State.UNVERIFIED, "Written bytes unknown.")
@@ -56,18 +55,18 @@ def check(case: Case) -> Finding:
     if reached.at_most < limit:
         return absorbed(case, reached, written)
     if reached.at_least < limit:
-        said = f"{reached.device}: too much I/O of other processes to see the load's writes."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+        statement = f"{reached.device}: too much I/O of other processes to see the load's writes."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     took = f"; {reached.device} took {in_bytes(reached.at_most)} with the drain" if reached.device else ""
-    said = f"{in_bytes(written)} written, {in_bytes(max(0.0, gone))} removed before write-back{took}."
-    return found(RULE, case, State.PASS, said, observed=observed)
+    statement = f"{in_bytes(written)} written, {in_bytes(max(0.0, gone))} removed before write-back{took}."
+    return found(RULE, case, State.PASS, statement, observed=observed)
 
 
 def written_bytes(case: TrialCase) -> float | None:
-    """What the load says it wrote; of operations that only make and remove objects, what the processes dirtied."""
-    asked = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
+    """The load's own account of its writes; for operations that only make and remove objects, what the processes dirtied."""
+    requested = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     dirtied = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.WRITE)
-    return asked or (dirtied.bytes if dirtied else None)
+    return requested or (dirtied.bytes if dirtied else None)
 
 
 def cancelled(case: TrialCase) -> float | None:
@@ -82,7 +81,7 @@ def cancelled(case: TrialCase) -> float | None:
 
 def taken(case: TrialCase, written: float) -> Reached:
     """What the device took of written data, the drain included; of making and removing objects nothing is asked."""
-    if case.phase.directions.get(case.measure.operation) is Direction.METADATA:
+    if case.direction is Direction.METADATA:
         return Reached(at_least=written, at_most=written)
     step = ladder.reached(case.phase, case.observations, Span.CLOCK, Span.DRAIN)
     if step is None:
@@ -99,8 +98,7 @@ def taken(case: TrialCase, written: float) -> Reached:
 
 def claimed(case: TrialCase) -> bool:
     """Whether the claim says that the device did these writes."""
-    write = case.phase.directions.get(case.measure.operation) is Direction.WRITE
-    return case.claim.tier is Tier.DEVICE and write
+    return case.claim.tier is Tier.DEVICE and case.direction is Direction.WRITE
 
 
 def removed(case: TrialCase, gone: float, written: float) -> Finding:
@@ -114,9 +112,9 @@ def removed(case: TrialCase, gone: float, written: float) -> Finding:
         severity=Severity.INVALIDATES if stable or claimed(case) else Severity.NOTES,
         part="durability" if stable else RULE.part,
         observed={"cancelled_bytes": gone, "written_bytes": written},
-        threshold={"cancelled_share": case.thresholds["cancelled_share"]},
         bound=at_most(case, 1 - share),
-        relabel=f"write{rate_text(case)} into memory: {measures.percent(share)} removed before write-back",
+        relabel="write into memory: data removed before write-back",
+        detail=f"{measures.percent(share)} removed",
     )
 
 
@@ -133,9 +131,9 @@ def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
         severity=Severity.INVALIDATES if claimed(case) else otherwise,
         part=RULE.part if claimed(case) or not stable else "durability",
         observed={"written_bytes": written, "device_bytes": reached.at_most, "reached_share": share},
-        threshold={"reached_share": case.thresholds["reached_share"]},
         bound=at_most(case, share),
-        relabel=f"write{rate_text(case)} into memory: {measures.percent(share)} of it reached {reached.device}",
+        relabel="write into memory: data overwritten before write-back",
+        detail=f"{measures.percent(share)} reached {reached.device}",
     )
 
 
@@ -146,7 +144,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     meaning=Meaning.NEVER_WRITTEN,
-    needs=(),
     applies=kept_only,
     check=check,
     reads=("L0.write", "process.cancelled_write_bytes", "L2.write", "L9.write", "L8.write", "tracepoints.own_write_bytes"),

@@ -2,8 +2,8 @@
 
 The rule counts flushes that the devices of the stack completed during clock and drain (/proc/diskstats).
 No flush at any of them fails. A device that reports `write through` needs none.
-If other processes flush the same device, the load's flushes must exceed the rate of the idle baseline by two standard
-deviations of a Poisson count.
+If other processes flush the same device, the load's flushes must exceed the rate of the idle baseline.
+The difference must be two standard deviations of a Poisson count.
 A loop device above, which has one user, may show that instead. Otherwise the rule is unverified.
 With tracepoints (`observers = ["*", "tracepoints"]`) flushes and forced-unit-access writes of the load's own processes pass.
 The rule does not see whether the device obeys: power-loss protection and lying firmware look alike.
@@ -13,19 +13,18 @@ from __future__ import annotations
 
 import math
 
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Meaning, Rung, Scope, Severity, Span, State
 from assay.rulekit.applicability import changes_only
-from assay.rulekit.findings import found
+from assay.rulekit.findings import Figures, found
 
 FEW = 9.5
 """Fewer flushes of other processes are given with a decimal: "about 0" would be no reason."""
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Flushes completed at the lowest device while the clock or the drain ran."""
-    assert isinstance(case, TrialCase)
     flushes = seen(case, Rung.LOWEST_DEVICE)
     if flushes is None:
         return found(RULE, case, State.UNVERIFIED, "Flushes at the lowest visible device not counted.")
@@ -33,7 +32,7 @@ def check(case: Case) -> Finding:
     if not wants_flushes(case, flushes.subjects):
         statement = f"{flushes.device} reports no volatile cache (write through), so no flush is needed."
         return found(RULE, case, State.PASS, statement, observed={"flushes": flushes.raw_operations})
-    observed = {
+    observed: Figures = {
         "flushes": flushes.raw_operations,
         "other_processes_flushes": flushes.other_processes_operations,
         "upper_flushes": upper.raw_operations if upper else None,
@@ -42,46 +41,36 @@ def check(case: Case) -> Finding:
     own = None if upper else traced.counted(case.phase, case.observations, "own_flushes", flushes.subjects[0])
     if own is not None and own >= least:
         count = f"{own:,.0f} {'flush' if own == 1 else 'flushes'} or writes past its cache"
-        said = f"The load's own processes sent {count} to {flushes.device}."
-        return found(RULE, case, State.PASS, said, observed={**observed, "own_flushes": own})
+        statement = f"The load's own processes sent {count} to {flushes.device}."
+        return found(RULE, case, State.PASS, statement, observed={**observed, "own_flushes": own})
     if flushes.raw_operations < least or (upper is not None and upper.raw_operations < least):
         return not_flushed(case, flushes, upper, observed)
     return completed(case, flushes, upper, observed)
 
 
-def completed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: dict[str, float | None]) -> Finding:
+def completed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: Figures) -> Finding:
     """There were flushes: the load's, if they exceed those of other processes."""
     least = case.thresholds["least_flushes"]
-    if stands_out(flushes, least):
-        return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}.", observed={**observed})
-    if upper is None or not stands_out(upper, least):
-        return hidden(case, flushes, observed)
-    tail = f"; {flushes.device} includes flushes of other processes, {upper.device} only the load's"
-    return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}{tail}.", observed={**observed})
-
-
-def stands_out(flushes: ladder.Step, least: float) -> bool:
-    """Whether flushes exceed those of other processes by two standard deviations of a Poisson count."""
-    return flushes.raw_operations >= least + flushes.other_processes_operations + 2 * math.sqrt(
-        flushes.other_processes_operations
-    )
-
-
-def hidden(case: TrialCase, flushes: ladder.Step, observed: dict[str, float | None]) -> Finding:
-    """There were flushes, but other processes make as many: the load's are unknown."""
+    above = f", {upper.raw_operations:,.0f} through {upper.device} above it" if upper else ""
+    passed = f"{flushes.raw_operations:,.0f} flushes were completed by {flushes.device}{above}"
+    if is_distinct(flushes, least):
+        return found(RULE, case, State.PASS, f"{passed}.", observed=observed)
+    if upper is not None and is_distinct(upper, least):
+        tail = f"; {flushes.device} includes flushes of other processes, {upper.device} only the load's"
+        return found(RULE, case, State.PASS, f"{passed}{tail}.", observed=observed)
     count = flushes.other_processes_operations
-    others = f"{count:,.0f}" if count >= FEW else f"{count:.1g}"
+    foreign = f"{count:,.0f}" if count >= FEW else f"{count:.1g}"
     statement = (
-        f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; other processes make about {others} in that time"
+        f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; other processes make about {foreign} in that time"
         " (idle baseline), so the load's flushes cannot be separated."
     )
-    return found(RULE, case, State.UNVERIFIED, statement, observed={**observed})
+    return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
 
 
-def passed_on(flushes: ladder.Step, upper: ladder.Step | None) -> str:
-    """How many flushes went through which device."""
-    above = f", {upper.raw_operations:,.0f} through {upper.device} above it" if upper else ""
-    return f"{flushes.raw_operations:,.0f} flushes were completed by {flushes.device}{above}"
+def is_distinct(flushes: ladder.Step, least: float) -> bool:
+    """Whether flushes exceed those of other processes by two standard deviations of a Poisson count."""
+    foreign = flushes.other_processes_operations
+    return flushes.raw_operations >= least + foreign + 2 * math.sqrt(foreign)
 
 
 def seen(case: TrialCase, rung: Rung) -> ladder.Step | None:
@@ -96,19 +85,17 @@ def wants_flushes(case: TrialCase, subjects: tuple[str, ...]) -> bool:
     return not facts or any(fact != "write through" for fact in facts)
 
 
-def not_flushed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: dict[str, float | None]) -> Finding:
+def not_flushed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: Figures) -> Finding:
     """No flush was counted, or none beyond those of other processes."""
+    where = f"no flush of this load reached {flushes.device}"
     if upper is not None and upper.raw_operations < case.thresholds["least_flushes"]:
         where = f"{upper.device} received no flush"
-    else:
-        where = f"no flush of this load reached {flushes.device}"
     return found(
         RULE,
         case,
         State.FAIL,
         f"Stable media claimed, but {where} during clock and drain: its volatile cache may still hold the data.",
         observed=observed,
-        threshold={"least_flushes": case.thresholds["least_flushes"]},
         relabel="writes into a volatile cache: acknowledged, not on stable media",
     )
 

@@ -1,10 +1,10 @@
 """Finds steady rates without a visible limit: neither a CPU of the load nor a device was busy.
 
-During the clock the rule adds the share in which the load's busiest thread ran or waited for a CPU, and the share in which the
-busiest device had a request (`io_ticks`). A request is made by the one and served by the other.
+The rule adds two shares of the clock: in the first, the load's busiest thread ran or waited for a CPU.
+In the second, the busiest device had a request (`io_ticks`). The thread makes a request, the device serves it.
 A named server adds its busiest thread and the use of the path to it.
-Less than `busy_share` in total with both halves of the time within `range_share` is a note: something unobserved limited the
-load (a lock, serial threads, a sleep, another machine).
+Less than `busy_share` in total, with both halves of the time within `range_share`, is a note.
+Then an unobserved resource limited the load: a lock, serial threads, a sleep, another machine.
 If a limit is known (declared, or a throttle rule), L04 and L06 apply instead. Paced loads and external tools are n/a.
 A busy device may do more at a greater depth, so busy devices prove no limit. Idle devices prove that they were not the limit.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.measures import cost
 from assay.records import Client, Finding, Scope, Severity, State
@@ -24,9 +24,8 @@ PARTS = 2
 RULES = ("limit_read_bytes_per_s", "limit_write_bytes_per_s", "limit_read_ops_per_s", "limit_write_ops_per_s")
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Closed loads of our own engines without a known limit."""
-    assert isinstance(case, TrialCase)
     if case.phase.values or any(client.load is not None for client in case.phase.clients) or knob(case, "think"):
         return "not a closed load of the lab's own engines"
     declared = any(place.limits for place in case.run.places)
@@ -34,25 +33,23 @@ def applies(case: Case) -> str | None:
     return "a known limit (L04, L06)" if declared or throttled else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """What was busiest, against its threshold, where the rate was flat."""
-    assert isinstance(case, TrialCase)
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     devices, threads = dict(busy_devices(case)), [share for c in case.phase.clients if (share := busy(case, c)) is not None]
     if seconds < case.thresholds["seconds"] or not devices or not threads:
-        said = "Limits unknown: phase too short, or threads and devices not observed."
-        return found(RULE, case, State.UNVERIFIED, said, threshold={**case.thresholds})
+        statement = "Limits unknown: phase too short, or threads and devices not observed."
+        return found(RULE, case, State.UNVERIFIED, statement)
     device, most = max(devices.items(), key=lambda item: item[1])
     in_turn = {device: most, **dict(server_side(case))}
     accounted, spread = min(1.0, max(threads) + sum(in_turn.values())), range_share(case)
     observed = {"thread_share": max(threads), **devices, **in_turn, "range_share": spread}
-    others = ", ".join(f"{name} for {measures.percent(share)}" for name, share in in_turn.items())
-    told = f"a thread of the load was busy for {measures.percent(max(threads))} of the time, {others}"
+    served_by = ", ".join(f"{name} for {measures.percent(share)}" for name, share in in_turn.items())
+    busy_parts = f"a thread of the load was busy for {measures.percent(max(threads))} of the time, {served_by}"
     if accounted >= case.thresholds["busy_share"] or spread is None or spread > case.thresholds["range_share"]:
-        said = f"{told[:1].upper()}{told[1:]}."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
-    said = f"No visible limit ({told}), and a constant rate: an unobserved resource limits it."
-    return found(RULE, case, State.FAIL, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(devices))
+        return found(RULE, case, State.PASS, f"{busy_parts[:1].upper()}{busy_parts[1:]}.", observed=observed)
+    statement = f"No visible limit ({busy_parts}), and a constant rate: an unobserved resource limits it."
+    return found(RULE, case, State.FAIL, statement, observed=observed, evidence=tuple(devices))
 
 
 def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -78,8 +75,8 @@ def busy(case: TrialCase, client: Client) -> float | None:
     if client.cost is None or lasted <= 0:
         return None
     delay = next(case.observations.over_time(case.phase.name, "process", "run_delay_ns", f"pid:{client.pid}"), None)
-    stood = 0.0 if delay is None else ladder.rise(delay, case.phase.start_ns, case.phase.end_ns)
-    return min(1.0, (cost.processor_ns(client.cost) + stood) / lasted)
+    ready = 0.0 if delay is None else ladder.rise(delay, case.phase.start_ns, case.phase.end_ns)
+    return min(1.0, (cost.processor_ns(client.cost) + ready) / lasted)
 
 
 def range_share(case: TrialCase) -> float | None:
@@ -100,7 +97,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     wrong='"Why not double?" has no answer. The figure may be that of a lock, of serial threads, of a sleep or of another '

@@ -13,42 +13,43 @@ Without an address the rule is unverified. A machine's own address leads to `lo`
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, served
+from assay.measures import in_bytes
 from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
-from assay.rulekit.findings import found
-from assay.units import Unit
+from assay.rulekit.findings import Figures, found
 
 SAME_HOST = "same host: client and server share CPUs and memory bandwidth"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Claims of a path, and whatever a server does."""
-    assert isinstance(case, TrialCase)
     if case.claim.path is Path.LOCAL or (case.claim.path is None and served.server(case.run) is None):
         return "no server named, and no network path claimed"
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The interface that leads to the server, and the bytes on it, against the path that is claimed."""
-    assert isinstance(case, TrialCase)
     interface, kind = (case.observations.fact(f"target.server.{name}") for name in ("route", "route_kind"))
     if interface is None or kind is None:
-        said = "Interface to the server unknown. Name it in the target (server.pid_file, server.address)."
-        return found(RULE, case, State.UNVERIFIED, said)
-    carried = passed(case, interface, crosses=kind == "physical")
-    observed = {"interface": interface, "kind": kind, "passed_bytes": carried, "payload_bytes": payload(case)}
-    wire = case.claim.path is Path.WIRE
+        statement = "Interface to the server unknown. Name it in the target (server.pid_file, server.address)."
+        return found(RULE, case, State.UNVERIFIED, statement)
+    carried, data = passed(case, interface, crosses=kind == "physical"), payload(case)
+    amount = "" if carried is None else f"; {in_bytes(carried)} passed it"
+    observed = {"interface": interface, "kind": kind, "passed_bytes": carried, "payload_bytes": data}
     if kind != "physical":
-        return stayed(case, (interface, kind), observed)
-    if wire and carried is not None and payload(case) and carried < case.thresholds["wire_share"] * (payload(case) or 0.0):
-        return elsewhere(case, interface, observed)
+        way = f"Clients reach the server through {interface} ({kind}), so nothing left this machine{amount}"
+        return stayed(case, way, observed)
+    if case.claim.path is Path.WIRE and carried is not None and data and carried < case.thresholds["wire_share"] * data:
+        limit = measures.percent(case.thresholds["wire_share"])
+        statement = f"Wire claimed, but hardly any of the clients' bytes passed {interface} (limit {limit})."
+        return found(RULE, case, State.FAIL, statement, observed=observed, relabel=f"traffic outside {interface}")
     if case.claim.path is Path.LOOPBACK:
-        said = f"Loopback claimed, but clients reach the server through {interface}, which has a device behind it."
-        return found(RULE, case, State.FAIL, said, severity=Severity.QUALIFIES, observed=observed, relabel=f"over {interface}")
-    said = f"Clients reach the server through {interface}, which has a device behind it{in_words(carried)}."
-    return found(RULE, case, State.PASS, said, observed=observed)
+        text = f"Loopback claimed, but clients reach the server through {interface}, which has a device behind it."
+        return found(RULE, case, State.FAIL, text, severity=Severity.QUALIFIES, observed=observed, relabel=f"over {interface}")
+    statement = f"Clients reach the server through {interface}, which has a device behind it{amount}."
+    return found(RULE, case, State.PASS, statement, observed=observed)
 
 
 def passed(case: TrialCase, interface: str, *, crosses: bool) -> float | None:
@@ -67,46 +68,22 @@ def passed(case: TrialCase, interface: str, *, crosses: bool) -> float | None:
 
 
 def payload(case: TrialCase) -> float | None:
-    """What the clients say they moved, all directions together; None where they say nothing."""
-    told = [ladder.reported_bytes(case.phase, direction) for direction in (Direction.READ, Direction.WRITE)]
-    return sum(one for one in told if one) or None
+    """Bytes by the clients' own account, both directions together; None where they give none."""
+    return sum(ladder.reported_bytes(case.phase, way) or 0.0 for way in (Direction.READ, Direction.WRITE)) or None
 
 
-def in_words(carried: float | None) -> str:
-    """How much passed, where it was counted."""
-    return "" if carried is None else f"; {measures.with_unit(carried, Unit.BYTES)} passed it"
-
-
-def stayed(case: TrialCase, route: tuple[str, str], observed: dict[str, float | str | None]) -> Finding:
+def stayed(case: TrialCase, way: str, observed: Figures) -> Finding:
     """The bytes stayed on the machine: a pass where that is claimed, decisive where a wire is."""
-    carried = observed["passed_bytes"]
-    moved = in_words(carried if isinstance(carried, float) else None)
-    said = f"Clients reach the server through {route[0]} ({route[1]}), so nothing left this machine{moved}"
     if case.claim.path is Path.LOOPBACK:
-        return found(RULE, case, State.PASS, f"{said}, as claimed.", observed=observed)
+        return found(RULE, case, State.PASS, f"{way}, as claimed.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: no network card, cable or switch, and both ends share the same CPUs.",
+        f"{way}: no network card, cable or switch, and both ends share the same CPUs.",
         severity=Severity.INVALIDATES if case.claim.path is Path.WIRE else Severity.NOTES,
         observed=observed,
         relabel=SAME_HOST,
-    )
-
-
-def elsewhere(case: TrialCase, interface: str, observed: dict[str, float | str | None]) -> Finding:
-    """The interface could have carried it, and did not."""
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"Wire claimed, but hardly any of the clients' bytes passed {interface}"
-        f" (limit {measures.percent(case.thresholds['wire_share'])}).",
-        severity=Severity.INVALIDATES,
-        observed=observed,
-        threshold={"wire_share": case.thresholds["wire_share"]},
-        relabel=f"traffic outside {interface}",
     )
 
 
@@ -116,7 +93,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="path",
-    needs=(),
     reads=("fact:target.server.route", "fact:target.server.route_kind", "L3.read", "L4.read"),
     applies=applies,
     check=check,

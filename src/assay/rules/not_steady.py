@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import latency
 from assay.measures.figures import PERCENTILES
 from assay.records import Bound, Finding, Scope, Severity, State, SteadyState
@@ -58,14 +58,8 @@ class Course:
         }
 
 
-def applies(_case: Case) -> str | None:
-    """The claim decides (limits.toml: regime = steady)."""
-    return None
-
-
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Three tests on the rate over time, and on the latency where one is claimed."""
-    assert isinstance(case, TrialCase)
     state = case.phase.steady
     if state is not None and not state.reached:
         return never(case, state)
@@ -139,9 +133,9 @@ def unsteady(case: TrialCase, worst: Course) -> Finding:
         State.FAIL,
         f"Steady state claimed, but {worst.name} was not steady: {'; '.join(worst.against)}.{known}",
         observed=worst.observed,
-        threshold={**case.thresholds},
         bound=bound,
-        relabel=f"not steady: {worst.against[-1]}",
+        relabel="not steady",
+        detail=worst.against[-1],
         evidence=("L0 engine: operations over time",),
     )
 
@@ -157,8 +151,8 @@ def never(case: TrialCase, state: SteadyState) -> Finding:
         State.FAIL,
         f"Never steady: {rounds} allowed, and no five consecutive rounds agreed.",
         observed={"rounds": float(state.rounds), **(last[0].observed if last else {})},
-        threshold={**case.thresholds},
-        relabel=f"never steady in {rounds}",
+        relabel="never steady",
+        detail=f"{rounds} allowed",
         evidence=("L0 engine: progress of all clients",),
     )
 
@@ -194,8 +188,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="regime",
-    needs=(),
-    applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="The first seconds are answered from caches that fill, the last ones wait for a garbage collector. The mean of both "

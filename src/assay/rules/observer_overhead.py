@@ -10,7 +10,7 @@ This is the cost of observing, not its effect. A kernel probe (0.1 to 1 µs per 
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import ABSOLUTE, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -19,34 +19,32 @@ from assay.units import Unit
 LAYER, METRIC = "lab", "cpu_ns"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Every phase that took time."""
-    assert isinstance(case, TrialCase)
     return None if case.phase.end_ns > case.phase.start_ns else "a phase without duration"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The CPU time of all observers over the time of the clock."""
-    assert isinstance(case, TrialCase)
     spent = spent_ns(case)
     lasted_ns, whole = case.phase.end_ns - case.phase.start_ns, sum(spent.values())
     share, limit = whole / lasted_ns, case.thresholds["cpu_share"]
     took, lasted = (measures.with_unit(value, Unit.NANOSECONDS) for value in (whole, lasted_ns))
-    said = f"Observers used {measures.percent(share)} of one CPU (limit {measures.percent(limit)}): {took} in {lasted}"
+    usage = f"Observers used {measures.percent(share)} of one CPU (limit {measures.percent(limit)}): {took} in {lasted}"
     beside = ", ".join(name.partition(":")[2] for name, value in spent.items() if name != ABSOLUTE and value)
     if beside:
-        said += f", {beside} included"
-    observed: dict[str, float | str | None] = {"cpu_share": share, "cpu_ns": whole}
+        usage += f", {beside} included"
+    observed = {"cpu_share": share, "cpu_ns": whole}
     if share <= limit:
-        return found(RULE, case, State.PASS, f"{said}.", observed=observed)
+        return found(RULE, case, State.PASS, f"{usage}.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: the load lost that time, with an unknown effect on the figure.",
+        f"{usage}: the load lost that time, with an unknown effect on the figure.",
         observed=observed,
-        threshold={"cpu_share": limit},
-        relabel=f"with observers that used {measures.percent(share)} of a CPU",
+        relabel="with heavy observers",
+        detail=f"observers used {measures.percent(share)} of a CPU",
     )
 
 

@@ -1,8 +1,8 @@
 """Finds open loads that the target did not complete: beyond its capacity a latency has no value of its own.
 
 The engine counts operations that were due and never began, late operations, and the longest wait.
-Done over due must be at least `attained_share`, and the backlog at the end at most `backlog_s` of arrivals; one operation per
-worker may be in progress.
+Done over due must be at least `attained_share`, and the backlog at the end at most `backlog_s` of arrivals.
+One operation per worker may be in progress.
 If the work ends the phase (`ops` with `rate`), the time is compared with the rate instead.
 - A growing backlog (`late_share` of the operations late, or too large at the end): a latency is invalid. A longer run has
   a longer latency. A rate is a lower bound.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Bound, Direction, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
 from assay.units import Unit
@@ -59,16 +59,14 @@ class Offer:
         return self.asked_per_s or (self.done + self.unstarted) / self.seconds
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Open loads."""
-    assert isinstance(case, TrialCase)
     is_open = any(client.load is not None for client in case.phase.clients)
     return None if is_open else "a closed load: no offered rate"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The share of what was due that was done, and the backlog at the end."""
-    assert isinstance(case, TrialCase)
     offer = offered(case)
     if offer is None:
         return found(RULE, case, State.UNVERIFIED, "No operation was due and done, so the rate is unknown.")
@@ -82,28 +80,27 @@ def check(case: Case) -> Finding:
     waited = measures.with_unit(offer.longest_wait_ns, Unit.NANOSECONDS)
     if share >= limits["attained_share"] and offer.backlog_s <= limits["backlog_s"]:
         limit = measures.percent(limits["attained_share"])
-        said = f"{measures.percent(share)} of the due operations done (limit {limit}); longest wait {waited}."
-        return found(RULE, case, State.PASS, said, observed=observed)
+        statement = f"{measures.percent(share)} of the due operations done (limit {limit}); longest wait {waited}."
+        return found(RULE, case, State.PASS, statement, observed=observed)
     grows = offer.late_share >= limits["late_share"] or offer.backlog_s > limits["backlog_s"]
     return saturated(case, offer, observed) if grows else stalled(case, offer, observed)
 
 
 def saturated(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Finding:
     """A backlog that grew: a latency at that rate there is none, the rate is at least what was done."""
-    attained = measures.with_unit(offer.per_s * offer.attained_share, Unit.PER_S)
-    asked, share = measures.with_unit(offer.per_s, Unit.PER_S), measures.percent(offer.attained_share)
+    attained, due = (measures.with_unit(offer.per_s * share, Unit.PER_S) for share in (offer.attained_share, 1.0))
+    done, share = f"{attained} done of {due} offered", measures.percent(offer.attained_share)
     latency = case.measure.figure.startswith("latency_")
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{attained} done of {asked} offered ({share}); backlog of {offer.backlog_s:.3g} s at the end."
-        " The wait grows with the run.",
+        f"{done} ({share}); backlog of {offer.backlog_s:.3g} s at the end. The wait grows with the run.",
         severity=Severity.INVALIDATES if latency else severity(case),
-        observed={**observed},
-        threshold={**case.thresholds},
+        observed=observed,
         bound=None if latency else from_below(case),
-        relabel=f"saturated: {attained} done of {asked} offered",
+        relabel="saturated: the offered rate was not attained",
+        detail=done,
         evidence=EVIDENCE,
     )
 
@@ -118,10 +115,10 @@ def stalled(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Findin
         f"{left} of the due operations never began, and only {measures.percent(offer.late_share)} of the rest were late:"
         " a stall before the end. The longest latencies are missing.",
         severity=severity(case),
-        observed={**observed},
-        threshold={**case.thresholds},
+        observed=observed,
         bound=from_below(case),
-        relabel=f"with a stall at the end, {left} of the due operations not begun",
+        relabel="with a stall at the end",
+        detail=f"{left} of the due operations not begun",
         evidence=EVIDENCE,
     )
 
@@ -144,12 +141,13 @@ def offered(case: TrialCase) -> Offer | None:
     """What was offered to all clients together; None where nothing was done."""
     clients = [client for client in case.phase.clients if client.load is not None]
     loads = [client.load for client in clients if client.load is not None]
-    done = sum(one.count for client in clients for one in client.operations if counts(case, one.operation))
+    operations = (one for client in clients for one in client.operations)  # a flush follows the one before it at once
+    done = sum(one.count for one in operations if case.phase.directions.get(one.operation) is not Direction.FLUSH)
     seconds = (max(client.last_ns for client in clients) - case.phase.start_ns) / 1e9
     if not done or seconds <= 0:
         return None
-    asked = knob(case, "rate")
-    per_s = float(asked) if isinstance(asked, int | float) and asked else None
+    rate = knob(case, "rate")
+    per_s = float(rate) if isinstance(rate, int | float) and rate else None
     longest_wait_ns = max(load.backlog_max_ns for load in loads)
     late_s = seconds - done / per_s if per_s and knob(case, "duration") is None else 0.0
     return Offer(
@@ -163,18 +161,12 @@ def offered(case: TrialCase) -> Offer | None:
     )
 
 
-def counts(case: TrialCase, operation: str) -> bool:
-    """Whether an operation was due by itself: a flush follows the one before it at once."""
-    return case.phase.directions.get(operation) is not Direction.FLUSH
-
-
 RULE = Rule(
     id="G02",
     name="offered-rate",
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

@@ -11,18 +11,18 @@ Directories, files and existing targets are named by the user, so no level exist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.measures.text import level as level_text
-from assay.records import Bound, Finding, Observations, Run, Scope, Severity, State
+from assay.records import Finding, Observations, Run, Scope, Severity, State
+from assay.rulekit import contrasts
 from assay.rulekit.findings import found
 
 BOOT, MADE = "host.boot", "target.made"
 ANEW = ("loopfs",)
 """Kinds of targets that are made anew for every trial."""
-Runs = Sequence[tuple[Run, Observations]]
 Which = Callable[[ComparisonCase, Run, Observations], str | None]
 
 
@@ -39,38 +39,32 @@ class Level:
         return f"{self.name} {self.baseline} and {self.candidate}"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons whose runs record at least one level."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     if not case.baseline or not case.candidate:
         return "one arm has no valid run"
     return None if levels(case) else "boots and set-ups unknown"
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the arms have a level of their own, and too few of it."""
-    assert isinstance(case, ComparisonCase)
     least, known = int(case.thresholds["least_of_a_level"]), levels(case)
     runs = min(len(case.baseline), len(case.candidate))
     once = [level for level in known if not level.common and min(level.baseline, level.candidate) < min(least, runs)]
     observed = {f"{level.name}.{arm}": float(getattr(level, arm)) for level in known for arm in ("baseline", "candidate")}
-    threshold = {"of_a_level": float(least)}
     if not once:
-        said = "; ".join(f"{level}{', in common' if level.common else ''}" for level in known)
-        return found(RULE, case, State.PASS, f"Set-ups by arm: {said}.", observed=observed, threshold=threshold)
-    ratio = case.comparison.ratio
+        each = "; ".join(f"{level}{', in common' if level.common else ''}" for level in known)
+        return found(RULE, case, State.PASS, f"Set-ups by arm: {each}.", observed=observed)
     arm = level_text(case.experiment, case.comparison.factor, case.comparison.candidate)
-    told = "; ".join(f"{level.name}: {level.baseline} of the baseline, {level.candidate} of the candidate" for level in once)
+    each = "; ".join(f"{level.name}: {level.baseline} of the baseline, {level.candidate} of the candidate" for level in once)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Too few set-ups per arm ({told}; at least {least}): {runs} runs of one are one sample of"
-        f" {arm}. The interval does not cover the next set-up.",
+        f"Too few set-ups per arm ({each}; at least {least}). {runs} runs of one set-up are one sample of {arm}."
+        " The interval does not cover the next set-up.",
         observed=observed,
-        threshold=threshold,
-        bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if ratio is not None and ratio.low is not None else None,
+        bound=contrasts.interval_of(case.comparison),
         relabel=f"of one {once[0].name} per arm" if min(once[0].baseline, once[0].candidate) == 1 else f"of few {once[0].name}s",
         evidence=tuple(f"fact {key} of each run" for key in (BOOT, MADE)),
     )
@@ -80,29 +74,24 @@ def levels(case: ComparisonCase) -> list[Level]:
     """The levels that every run records."""
     known: list[Level] = []
     for name, which in LEVELS:
-        arms = [[which(case, run, seen) for run, seen in arm] for arm in (case.baseline, case.candidate)]
+        arms = [[which(case, run, seen) for run, seen in arm] for arm in case.arms]
         if all(one is not None for arm in arms for one in arm):
             first, second = (set(arm) for arm in arms)
             known.append(Level(name=name, baseline=len(first), candidate=len(second), common=bool(first & second)))
     return known
 
 
-def boot(_case: ComparisonCase, _run: Run, seen: Observations) -> str | None:
-    """The boot in which a run was."""
-    return seen.fact(BOOT)
-
-
 def making(case: ComparisonCase, run: Run, seen: Observations) -> str | None:
     """The making of the target that a run used: as recorded, else its own."""
-    told = seen.fact(MADE)
-    if told is not None:
-        return told
+    recorded = seen.fact(MADE)
+    if recorded is not None:
+        return recorded
     names = {place.target for place in run.places}
     kinds = {spec.kind for spec in case.experiment.targets if spec.name in names}
     return f"{run.trial.id}" if kinds and kinds <= set(ANEW) else None
 
 
-LEVELS: tuple[tuple[str, Which], ...] = (("boot", boot), ("set-up", making))
+LEVELS: tuple[tuple[str, Which], ...] = (("boot", lambda _case, _run, seen: seen.fact(BOOT)), ("set-up", making))
 
 
 RULE = Rule(
@@ -112,7 +101,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="too few set-ups",
-    needs=(),
     applies=applies,
     check=check,
     wrong="Each system is installed once and measured thirty times. The interval is narrow, and the next installation is 8 % "
@@ -122,8 +110,8 @@ RULE = Rule(
         "The level does not contribute to the spread. Make it anew several times and show that the figure does not change.",
         "The measured instance is the subject (this volume, that server). Then one of each is all there is.",
     ),
-    advice="Repeat at the highest level that may differ: boot, make the file system or the layout, and restart the server for "
-    "every block, at least three times per arm. If that level is expensive, use the budget there with one run each.",
+    advice="Repeat at the highest level that may differ, at least three times per arm. Boot, make the file system or the "
+    "layout, or restart the server for every block. If that level is expensive, use the budget there with one run each.",
     sources=(
         "Kalibera and Jones, ISMM 2013: Rigorous benchmarking in reasonable time, on the levels of an experiment",
         "Mytkowicz et al., ASPLOS 2009: Producing wrong data without doing anything obviously wrong",

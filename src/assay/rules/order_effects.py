@@ -18,19 +18,17 @@ from datetime import UTC, datetime
 from statistics import fmean
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
-from assay.records import Bound, Change, Conclusion, Finding, Run, Scope, Severity, State
-from assay.rulekit.applicability import comparisons_only
+from assay.catalogue import ComparisonCase, Rule
+from assay.records import Conclusion, Finding, Run, Scope, Severity, State
+from assay.rulekit import contrasts, pairs
 from assay.rulekit.findings import found
-from assay.rulekit.pairs import NOTEBOOK
-from assay.statistics.contrast import Contrast, four_way, welch_ratio
-from assay.statistics.contrast import interval as limits
+from assay.statistics.contrast import Contrast, four_way, interval, welch_ratio
 from assay.statistics.least_squares import Trend, correlation, trend
 
 ADVICE_OF_NOTEBOOKS = (
-    "Measure both in one experiment, with what differs as one factor: its schedule mixes them. Where that cannot be, measure the "
-    "first once more after the second, into a third notebook, and hold that against the first (`assay compare`): what differs "
-    "then is drift. What was meant to differ belongs into both files (`implied`); C01 and C05 list the rest."
+    "Measure both in one experiment, with the difference as one factor: its schedule mixes them. Otherwise measure the first "
+    "once more after the second, into a third notebook, and compare it with the first (`assay compare`). A difference then is "
+    "drift. Declare the intended differences in both files (`implied`); C01 and C05 list the rest."
 )
 NOT_MIXED = "not interleaved"
 DRIFTED = {
@@ -51,19 +49,17 @@ class Point:
     residual: float
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail if the arms were apart in time, or if the residuals have a trend."""
-    assert isinstance(case, ComparisonCase)
     points = [*arm(case, 0, case.baseline), *arm(case, 1, case.candidate)]
     if len({point.arm for point in points}) < 2:
         return found(RULE, case, State.UNVERIFIED, "The order cannot be judged: no run of one arm counts.", short=NOT_MIXED)
-    if by_hand(case):
+    if pairs.by_hand(case):
         return in_sittings(case, [point for point in points if point.arm == 0])
     apart = abs(correlation([float(place) for place in places(points)], [float(point.arm) for point in points]))
     if len(points) > 2 and (apart > case.thresholds["separation"] or not case.comparison.interleaved):
         statement = "Arms measured one after the other, not mixed: a drift would look like a difference."
-        observed, threshold = {"separation": apart}, {"separation": case.thresholds["separation"]}
-        return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold, short=NOT_MIXED)
+        return found(RULE, case, State.FAIL, statement, observed={"separation": apart}, short=NOT_MIXED)
     return judged(case, trend_of(points))
 
 
@@ -84,7 +80,7 @@ def judged(case: ComparisonCase, drift: Trend | None) -> Finding:
         severity=Severity.QUALIFIES,
         observed={"drift_p": drift.p_value if drift else None, "drift_share": rise},
         threshold={"p": p, "drift_share": least},
-        bound=interval(case) if drifted else None,
+        bound=contrasts.interval_of(case.comparison) if drifted else None,
     )
 
 
@@ -94,17 +90,17 @@ def in_sittings(case: ComparisonCase, baseline: Sequence[Point]) -> Finding:
     for point in baseline:
         groups.setdefault(point.sitting, []).append(math.exp(point.residual))
     drift = welch_ratio(groups[min(groups)], groups[max(groups)]) if len(groups) > 1 else None
-    notebooks = case.comparison.factor == NOTEBOOK
+    notebooks = case.comparison.factor == pairs.NOTEBOOK
     apart = "Arms not interleaved, but measured in separate sittings."
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{of_notebooks(case) if notebooks else apart} {said_of(drift, case)}",
+        f"{of_notebooks(case) if notebooks else apart} {drift_in_words(drift, case)}",
         severity=Severity.QUALIFIES,
         observed={"drift_share": math.expm1(drift.difference)} if drift else {},
         threshold={"drift_share": case.comparison.matters_share},
-        bound=interval(case),
+        bound=contrasts.interval_of(case.comparison),
         advice=ADVICE_OF_NOTEBOOKS if notebooks else RULE.advice,
         short=NOT_MIXED,
     )
@@ -121,46 +117,30 @@ def of_notebooks(case: ComparisonCase) -> str:
     return f"The two notebooks are not interleaved: runs started in {', in '.join(times)} (UTC)."
 
 
-def said_of(drift: Contrast | None, case: ComparisonCase) -> str:
+def drift_in_words(drift: Contrast | None, case: ComparisonCase) -> str:
     """What going back to the first level showed, in words."""
     if drift is None:
-        places = "notebooks" if case.comparison.factor == NOTEBOOK else "sittings"
+        places = "notebooks" if case.comparison.factor == pairs.NOTEBOOK else "sittings"
         return f"A drift between the {places} would look like a difference, and remain invisible."
-    wide = limits(drift, 0.95)
-    conclusion = four_way(wide, limits(drift, 0.90), case.comparison.matters_share)
+    wide = interval(drift, 0.95)
+    conclusion = four_way(wide, interval(drift, 0.90), case.comparison.matters_share)
     change, low, high = (measures.percent(math.expm1(end)) for end in (drift.difference, *wide))
     return f"Back at {case.comparison.baseline}, the figure changed by {change} ({low} to {high}){DRIFTED[conclusion]}"
 
 
-def by_hand(case: ComparisonCase) -> bool:
-    """Whether a person changes the compared factor."""
-    return any(factor.path == case.comparison.factor and factor.change is Change.MANUAL for factor in case.experiment.factors)
-
-
-def interval(case: ComparisonCase) -> Bound | None:
-    """The interval of the ratio as a bound; None where there is none."""
-    ratio = case.comparison.ratio
-    return Bound(low=ratio.low, high=ratio.high, unit="ratio") if ratio and ratio.low is not None else None
-
-
 def arm(case: ComparisonCase, number: int, runs: Sequence[tuple[Run, object]]) -> list[Point]:
     """The points of one arm: runs with a positive value that the comparison did not exclude."""
-    values: dict[str, float] = {}
-    kept: dict[str, Run] = {}
-    for run, _ in runs:
-        name = run.id
-        verdict = case.verdicts.get(name)
-        if name not in case.comparison.excluded and verdict is not None and verdict.value is not None and verdict.value > 0:
-            values[name], kept[name] = math.log(verdict.value), run
-    centre = fmean(values.values()) if values else 0.0
+    judged_runs = [(run, case.verdicts.get(run.id)) for run, _ in runs if run.id not in case.comparison.excluded]
+    logs = [(run, math.log(one.value)) for run, one in judged_runs if one is not None and one.value is not None and one.value > 0]
+    centre = fmean(log for _, log in logs) if logs else 0.0
     return [
         Point(
             arm=number,
             sitting=run.trial.sitting,
             started_s=datetime.fromisoformat(run.started_utc).timestamp(),
-            residual=values[name] - centre,
+            residual=log - centre,
         )
-        for name, run in kept.items()
+        for run, log in logs
     ]
 
 
@@ -182,11 +162,9 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="statistics",
     short="drift over the experiment",
-    needs=(),
-    applies=comparisons_only,
     check=check,
-    wrong="All runs of A come first, then all runs of B. Any change on the way (temperature, fill, a neighbour's load) counts "
-    "as the difference between A and B. Randomised blocks that are compared in pairs are immune to a slow drift.",
+    wrong="All runs of one system come first, then all runs of the other. Any change between them (temperature, fill, a "
+    "neighbour's load) counts as their difference. Randomised blocks that are compared in pairs are immune to a slow drift.",
     alternatives=(
         "One arm changes the system for all later runs (it fills, it ages). S05 tests the preceding run.",
         "A neighbour's load rose during the experiment. Check N02.",

@@ -17,10 +17,9 @@ import math
 from collections.abc import Iterator, Mapping
 from statistics import median
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Bound, Finding, Judged, Outcome, Scope, Severity, State, Value, Verdict
 from assay.rulekit import pairs
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 
 NORMAL = 1.4826
@@ -32,15 +31,14 @@ NOISE = ("N", "L10", "E02")
 MOST_NAMED = 4
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where trials that were due have no figure, or where those that noise set aside would change the answer."""
-    assert isinstance(case, ComparisonCase)
     counted, due = pairs.values(case), trials_due(case)
     gone = {number: why for number in due if number not in counted and (why := lost(case, number)) is not None}
-    told = f"{len(counted)} of {len(due)} due trials count"
+    count = f"{len(counted)} of {len(due)} due trials count"
     observed = {"due": len(due), "counted": len(counted), "without_figure": len(gone), "left_out": len(case.left_out)}
     if len(gone) > case.thresholds["lost_share"] * len(due):
-        statement = f"{told}; {len(gone)} have no figure and could have any: {named(gone)}."
+        statement = f"{count}; {len(gone)} have no figure and could have any: {named(gone)}."
         return found(RULE, case, State.FAIL, statement, observed=observed, relabel="of the surviving trials")
     first = {**counted, **dict(as_first_measured(case))}
     quiet, every = pairs.answer(case, counted), pairs.answer(case, first)
@@ -49,18 +47,16 @@ def check(case: Case) -> Finding:
             RULE,
             case,
             State.FAIL,
-            f"{told}: {quiet}. With the first measurements of trials that noise excluded or repeated: {every}.",
+            f"{count}: {quiet}. With the first measurements of trials that noise excluded or repeated: {every}.",
             observed=observed,
             bound=hull(quiet.bound, every.bound),
             relabel="an answer of the undisturbed runs alone",
         )
-    said = told if len(counted) < len(due) else f"All {len(due)} due trials count"
+    count = count if len(counted) < len(due) else f"All {len(due)} due trials count"
     same = ""
     if first != counted and every is not None:
-        same = (
-            f"; with the runs that noise excluded {'the answer is the same' if quiet is not None else f'the answer is {every}'}"
-        )
-    return found(RULE, case, State.PASS, f"{said}{same}{standing_apart(case, counted)}.", observed=observed)
+        same = f"; with the runs that noise excluded the answer is {'the same' if quiet is not None else every}"
+    return found(RULE, case, State.PASS, f"{count}{same}{standing_apart(case, counted)}.", observed=observed)
 
 
 def trials_due(case: ComparisonCase) -> tuple[int, ...]:
@@ -147,17 +143,12 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="runs left out",
-    needs=(),
-    applies=comparisons_only,
     check=check,
     wrong='Ten runs were made and eight are in the mean: two "did not come out". They hit a time limit, which only slow runs '
     "do, or were deleted, or were repeated until they looked right. The rest is a mean of the runs that were fast enough to "
     "count.",
     alternatives=(
-        (
-            "A machine that failed for its own reason (power, a full disk) loses runs whatever they measured. The reason is "
-            "recorded."
-        ),
+        "A machine that failed for its own reason (power, a full disk) loses any runs. The reason is recorded.",
         "One run in ten or more that lies apart is a second mode, not an outlier (S03).",
     ),
     advice="Run the missing trials (`assay run FILE --resume`), and find the common property of failed trials. Report failures "

@@ -14,16 +14,15 @@ from __future__ import annotations
 
 import math
 
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import figures, latency
 from assay.records import Bound, Claim, Finding, Regime, Scope, Severity, State, Tier
-from assay.rulekit.findings import found, in_words
-from assay.units import Unit
+from assay.rulekit.findings import found, held_back, in_words
+from assay.units import Unit, counted
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Percentiles below the largest, of claims for which W01 does not ask for more."""
-    assert isinstance(case, TrialCase)
     if not 0 < figures.PERCENTILES.get(case.measure.figure, 0.0) < 1:
         return "not a percentile"
     if case.claim.regime is Regime.STEADY:
@@ -31,16 +30,15 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """How many operations there were, and whether the percentile is that of all of them."""
-    assert isinstance(case, TrialCase)
-    told = f"{case.measure.operation}.{case.measure.figure}" in case.phase.values
-    if told and len(case.phase.clients) > 1:
+    reported = f"{case.measure.operation}.{case.measure.figure}" in case.phase.values
+    if reported and len(case.phase.clients) > 1:
         return of_several(case)
-    count = counted(case, told=told)
+    count = operations(case, reported=reported)
     if count is None:
-        said = "The tool does not report its number of operations. Let it print that number."
-        return found(RULE, case, State.UNVERIFIED, said)
+        statement = "The tool does not report its number of operations. Let it print that number."
+        return found(RULE, case, State.UNVERIFIED, statement)
     if not count:
         return found(RULE, case, State.UNVERIFIED, "No completed operation, so no percentile.")
     share, confidence = figures.PERCENTILES[case.measure.figure], case.thresholds["confidence"]
@@ -48,26 +46,26 @@ def check(case: Case) -> Finding:
     observed, threshold = {"operations": float(count)}, {"operations": float(needed), **case.thresholds}
     if count >= needed:
         return found(RULE, case, State.PASS, f"{count:,} operations ({needed:,} needed).", observed=observed, threshold=threshold)
-    bound = from_below(case, (count, share, confidence), told=told)
+    bound = None if reported else from_below(case, count, share, confidence)
     certain = f" It is {in_words(bound)} ({100 * confidence:g} % confidence)." if bound else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{name(case)} of {count:,} operation{'s' * (count != 1)} ({needed:,} needed): no upper bound.{certain}",
+        f"{name(case)} of {counted(count, 'operation')} ({needed:,} needed): no upper bound.{certain}",
         severity=severity(case.claim),
         observed=observed,
         threshold=threshold,
         bound=bound,
-        relabel=f"{name(case)} of only {count:,} operation{'s' * (count != 1)}",
-        evidence=("the tool's own count" if told else "L0 engine: histogram of all clients",),
+        relabel=f"{name(case)} of too few operations",
+        detail=counted(count, "operation"),
+        evidence=("the tool's own count" if reported else "L0 engine: histogram of all clients",),
     )
 
 
 def of_several(case: TrialCase) -> Finding:
     """Each client's program reported its own percentile; the largest is an upper bound for all."""
-    clients = len(case.phase.clients)
-    bound = None if case.value is None else Bound(low=None, high=case.value, unit=Unit.NANOSECONDS)
+    clients, bound = len(case.phase.clients), held_back(case)
     return found(
         RULE,
         case,
@@ -77,7 +75,8 @@ def of_several(case: TrialCase) -> Finding:
         severity=severity(case.claim),
         observed={"programs": float(clients)},
         bound=bound,
-        relabel=f"the largest {name(case)} of {clients} programs",
+        relabel=f"the largest {name(case)} of several programs",
+        detail=f"{clients} programs",
     )
 
 
@@ -92,9 +91,9 @@ def name(case: TrialCase) -> str:
     return f"p{100 * figures.PERCENTILES[case.measure.figure]:g}"
 
 
-def counted(case: TrialCase, *, told: bool) -> int | None:
+def operations(case: TrialCase, *, reported: bool) -> int | None:
     """Number of operations of the percentile; None if an external tool does not report it."""
-    if told:
+    if reported:
         count = case.phase.values.get(f"{case.measure.operation}.count")
         return None if count is None else int(count)
     return sum(count for _, count in latency.merged(case.observations, case.phase.name, case.measure.operation))
@@ -105,11 +104,10 @@ def least(share: float, confidence: float) -> int:
     return math.ceil(math.log(1 - confidence) / math.log(share))
 
 
-def from_below(case: TrialCase, what: tuple[int, float, float], *, told: bool) -> Bound | None:
+def from_below(case: TrialCase, count: int, share: float, confidence: float) -> Bound | None:
     """The latency that the percentile is not below, by the rank of an operation; None where no rank or no histogram says it."""
-    count, share, confidence = what
     rank = highest_rank(count, share, confidence)
-    if told or rank is None:
+    if rank is None:
         return None
     buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
     low = latency.percentile(buckets, (rank - 0.5) / count)
@@ -136,7 +134,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="load",
     short="too few operations for the percentile",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

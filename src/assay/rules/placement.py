@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Finding, Path, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -24,9 +24,8 @@ NETWORK = ("nfs", "cifs", "smb", "9p", "ceph", "lustre")
 WORDS = {"block": "the disk's completions", "net_rx": "the received packets"}
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Machines on which work can be here or there."""
-    assert isinstance(case, TrialCase)
     nodes, queues, cpus = largest(case, "nodes"), largest(case, "queues"), processors(case)
     if nodes is None:
         return None
@@ -37,21 +36,18 @@ def applies(case: Case) -> str | None:
     return f"one memory node and {cpus:.0f} CPUs" if nodes <= 1 and few else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """What was far away, and what piled up."""
-    assert isinstance(case, TrialCase)
     observed: dict[str, float | str | None] = {"nodes": largest(case, "nodes"), "remote_share": remote(case)}
     wrong = [*far(case), *piled(case, observed)]
     if not wrong:
-        said = "Memory, threads and interrupts well placed."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
+        return found(RULE, case, State.PASS, "Memory, threads and interrupts well placed.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
         f"Poor placement: {'; '.join(wrong)}. Another placement gives another figure.",
         observed=observed,
-        threshold={**case.thresholds},
         evidence=("placement:/proc/softirqs, /sys/devices/system/node",),
     )
 
@@ -84,9 +80,8 @@ def piled(case: TrialCase, observed: dict[str, float | str | None]) -> Iterator[
 
 def remote(case: TrialCase) -> float | None:
     """Share of the pages that came from another node; None where it was not counted, or none was asked for."""
-    pages = [risen(case, metric) for metric in ("local_pages", "remote_pages")]
-    known = [count for count in pages if count is not None]
-    return known[1] / sum(known) if len(known) == len(pages) and sum(known) > 0 else None
+    here, there = (risen(case, metric) for metric in ("local_pages", "remote_pages"))
+    return there / (here + there) if here is not None and there is not None and here + there > 0 else None
 
 
 def over_network(case: TrialCase) -> bool:
@@ -126,10 +121,7 @@ RULE = Rule(
     "cause (S03 finds the groups).",
     alternatives=(
         "The counters include the whole machine: another program may own the remote memory or the interrupts.",
-        (
-            "A disk whose queues complete on the requesting CPU has its completions where its clients run. Check the number of "
-            "clients."
-        ),
+        "A disk with a queue per CPU completes requests where its clients run. Check the number of clients.",
     ),
     advice="Pin the load to the node of the disk (knob cpus; numactl --cpunodebind --membind), check the interrupts "
     "(/proc/interrupts, irqbalance), and record the placement. Or leave it to chance and repeat often enough.",

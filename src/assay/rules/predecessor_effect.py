@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.measures.text import level as level_text
 from assay.records import Bound, Finding, Scope, Severity, State, Value
 from assay.rulekit import pairs
@@ -32,26 +32,23 @@ class Dependence:
     p_value: float
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons with a factor whose previous level is known."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     values = pairs.values(case)
     if any(value <= 0 for value in values.values()):
         return "a figure is 0, so ratios are undefined"
     return None if dependences(case) else "too few runs for groups by the preceding trial"
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the level of a factor in the trial before changes the figure by more than is allowed."""
-    assert isinstance(case, ComparisonCase)
     p, least = case.thresholds["p"], case.comparison.matters_share * case.thresholds["apart_of_matters"]
     worst = min(dependences(case), key=lambda one: (one.p_value, -one.found.apart))
     apart = math.expm1(worst.found.apart)
     observed, threshold = {"before_p": worst.p_value, "apart_share": apart}, {"p": p, "apart_share": least}
     if worst.p_value >= p or apart <= least:
-        said = f"No effect of the preceding trial (p = {worst.p_value:.2g})."
-        return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
+        text = f"No effect of the preceding trial (p = {worst.p_value:.2g})."
+        return found(RULE, case, State.PASS, text, observed=observed, threshold=threshold)
     return found(
         RULE,
         case,
@@ -110,7 +107,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="depends on the preceding trial",
-    needs=(),
     applies=applies,
     check=check,
     wrong="A run after a heavy writer starts with dirty memory, spent burst credit or a garbage-collecting disk. A run after a "

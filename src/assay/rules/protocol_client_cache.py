@@ -1,8 +1,8 @@
 """Finds answers from the client's own cache: more operations than requests at the server.
 
 Protocols let clients cache: leases and oplocks of SMB, delegations and attributes of NFS, FUSE, SSSD, caching proxies.
-The target gives a command that prints the server's requests (`server.requests`: `smbstatus`, a search of `cn=monitor`, the
-lines of a log), run at the edges of each phase.
+The target gives a command that prints the server's requests (`server.requests`), run at the edges of each phase. Examples are
+`smbstatus`, a search of `cn=monitor`, or the lines of a log.
 More than `ratio` operations per request invalidate a server-cache or device claim, with the server's rate as the bound; other
 claims get a note.
 T01 does the same by bytes if requests are unknown. C02s compares the caching of two arms.
@@ -11,48 +11,38 @@ T01 does the same by bytes if requests are unknown. C02s compares the caching of
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
-from assay.rulekit.findings import at_most, found, in_words, rate_text
+from assay.rulekit.findings import at_most, found, in_words
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Operations of the clients over requests at the server."""
-    assert isinstance(case, TrialCase)
     done = served.reported_operations(case.phase, case.measure.operation)
-    asked = served.rose(case.phase, case.observations, "requests")
-    if done is None or asked is None:
-        lacking = (
-            "operations of the clients"
-            if done is None
-            else "requests at the server (server.requests: a command that prints them)"
-        )
+    requests = served.rose(case.phase, case.observations, "requests")
+    if done is None or requests is None:
+        of_server = "requests at the server (server.requests: a command that prints them)"
+        lacking = "operations of the clients" if done is None else of_server
         return found(RULE, case, State.UNVERIFIED, f"Client cache unknown: no count of {lacking}.")
-    observed = {"operations": done, "requests": asked, "ratio": done / max(1.0, asked)}
-    if done <= case.thresholds["ratio"] * asked:
-        said = f"{done:,.0f} operations of the clients, {asked:,.0f} requests at the server: no answer from a client cache."
-        return found(RULE, case, State.PASS, said, observed=observed)
-    return answered_itself(case, asked / done, observed)
-
-
-def answered_itself(case: TrialCase, share: float, observed: dict[str, float]) -> Finding:
-    """The failure: decisive where the server, or what is below it, is claimed to have answered."""
-    below = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE)
+    observed = {"operations": done, "requests": requests, "ratio": done / max(1.0, requests)}
+    counts = f"{done:,.0f} operations of the clients, {requests:,.0f} requests at the server"
+    if done <= case.thresholds["ratio"] * requests:
+        return found(RULE, case, State.PASS, f"{counts}: no answer from a client cache.", observed=observed)
+    below, share = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE), requests / done
     bound = at_most(case, share) if below else None
     rate = f"; rate of the server {in_words(bound)}" if bound and share else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{observed['operations']:,.0f} operations of the clients, {observed['requests']:,.0f} requests at the server:"
-        " the rest came from a client cache.",
+        f"{counts}: the rest came from a client cache.",
         severity=Severity.INVALIDATES if below else Severity.NOTES,
-        observed={**observed},
-        threshold={"ratio": case.thresholds["ratio"]},
+        observed=observed,
         bound=bound,
-        relabel=f"answers{rate_text(case)} from the client's own cache; server share {measures.percent(share)}{rate}",
+        relabel="answers from the client's own cache",
+        detail=f"server share {measures.percent(share)}{rate}",
     )
 
 
@@ -63,7 +53,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     meaning=Meaning.CLIENT_CACHE,
-    needs=(),
     reads=("server.requests",),
     applies=servers_only,
     check=check,

@@ -13,37 +13,28 @@ Direct I/O on zram ran at 7,000 to 30,000/s against 158,000 to 164,000/s by liba
 
 from __future__ import annotations
 
-from assay.catalogue import About, Case, Rule, TrialCase
-from assay.records import Client, Direction, Finding, QueueTotal, Scope, Severity, State, Tier
+from assay.catalogue import About, Rule, TrialCase
+from assay.records import Direction, Finding, QueueTotal, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, held_back
+from assay.units import counted
 
-LABEL = "by kernel worker threads (io-wq)"
 
-
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Phases whose clients used io_uring."""
-    assert isinstance(case, TrialCase)
     return None if queues(case) else "no io_uring requests"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Whether any client found threads of the kernel at its requests."""
-    assert isinstance(case, TrialCase)
     threads = sum(queue.punted_threads for queue in queues(case))
     depth = max(queue.depth for queue in queues(case))
     observed = {"punted_threads": float(threads), "depth": float(depth)}
     if not any(queue.punted for queue in queues(case)):
         return found(RULE, case, State.PASS, "No io_uring request was offloaded to a kernel thread.", observed=observed)
-    if flushed_in_ring(case) and case.phase.directions.get(case.measure.operation) is not Direction.FLUSH:
-        said = "Flushes were offloaded to kernel threads, as always; other requests cannot be separated."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    return by_threads(case, threads, observed)
-
-
-def by_threads(case: TrialCase, threads: int, observed: dict[str, float]) -> Finding:
-    """The failure: a note for a flush, which io_uring always punts, and without a claim."""
-    always = case.phase.directions.get(case.measure.operation) is Direction.FLUSH
-    who = "1 kernel worker thread" if threads == 1 else f"{threads} kernel worker threads"
+    if flushed_in_ring(case) and case.direction is not Direction.FLUSH:
+        statement = "Flushes were offloaded to kernel threads, as always; other requests cannot be separated."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    always, who = case.direction is Direction.FLUSH, counted(threads, "kernel worker thread")
     return found(
         RULE,
         case,
@@ -51,9 +42,9 @@ def by_threads(case: TrialCase, threads: int, observed: dict[str, float]) -> Fin
         f"io_uring requests were offloaded to {who} (io-wq): the figure describes these threads as much as the target."
         ' Compare with ioengine = "psync".',
         severity=Severity.NOTES if always or case.claim.tier is Tier.AS_IS else Severity.QUALIFIES,
-        observed={**observed},
+        observed=observed,
         bound=held_back(case),
-        relabel=LABEL,
+        relabel="by kernel worker threads (io-wq)",
         evidence=("L0 engine: threads of its process at the end of the phase",),
     )
 
@@ -65,12 +56,12 @@ def queues(case: TrialCase) -> tuple[QueueTotal, ...]:
 
 def flushed_in_ring(case: TrialCase) -> bool:
     """Whether any client flushed through the ring: the last flush of each worker is a call of its own."""
-    return any(flushes(case, client) > max(1, client.workers) for client in case.phase.clients if client.queue is not None)
-
-
-def flushes(case: TrialCase, client: Client) -> int:
-    """How often a client flushed."""
-    return sum(one.count for one in client.operations if case.phase.directions.get(one.operation) is Direction.FLUSH)
+    flushes = {name for name, way in case.phase.directions.items() if way is Direction.FLUSH}
+    return any(
+        sum(one.count for one in client.operations if one.operation in flushes) > max(1, client.workers)
+        for client in case.phase.clients
+        if client.queue is not None
+    )
 
 
 RULE = Rule(
@@ -79,7 +70,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

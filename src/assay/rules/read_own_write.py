@@ -1,7 +1,7 @@
 """Finds reads of data that the same client had just written, without a drop in between.
 
-The writer's pages remain in the client's page cache. The rule needs three readings: an earlier phase of the run that wrote the
-files, the resident share before the clock (cachestat), and the bytes read from storage.
+The writer's pages remain in the client's page cache. The rule needs three readings: the earlier phase that wrote the files, the
+resident share before the clock (cachestat), and the bytes read from storage.
 - The writer is this run, more than `resident_share` was resident, and storage was not asked for all: a device, server-cache or
   cold claim is invalid.
 - No phase of this run wrote the files, they were dropped, or all bytes came from storage: pass.
@@ -15,38 +15,49 @@ visible.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
-from assay.rulekit.findings import at_most, found, knob, rate_text
+from assay.rulekit.findings import Figures, at_most, found, knob
+
+BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads under a claim of a layer below the client's cache, or of cold."""
-    assert isinstance(case, TrialCase)
     if why := reads_only(case):
         return why
-    below = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
-    if not below:
+    if case.claim.tier not in BELOW_CACHE and case.claim.regime is not Regime.COLD:
         return "no claim of cold caches or of a layer below the client's cache"
     return "direct reads bypass the client's page cache" if knob(case, "direct") is True else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The writer of the files, and how much of them was in memory when the clock started."""
-    assert isinstance(case, TrialCase)
     writer, mixed = written_by(case), writes(case.phase)
     who = f"phase {writer.name}" if writer else "the same phase"
     resident, hits = case.phase.cached_share_before, hit_share(case)
     if case.phase.data_files and writer is None and not mixed:
         return found(RULE, case, State.PASS, "No earlier phase of this trial wrote these files.")
-    observed: dict[str, float | str | None] = {"writer": who, "resident_share_before": resident, "hit_share": hits}
+    observed: Figures = {"writer": who, "resident_share_before": resident, "hit_share": hits}
     if hits is not None and hits <= case.thresholds["hit_share"]:
-        said = "Storage read all requested bytes, whoever wrote the files."
-        return found(RULE, case, State.PASS, said, observed=observed)
+        text = "Storage read all requested bytes, so the writer of the files does not matter."
+        return found(RULE, case, State.PASS, text, observed=observed)
     if writer is not None and resident is not None and resident > case.thresholds["resident_share"]:
-        return primed(case, who, resident, observed)
+        cold = " although cold was requested," if case.phase.cache_asked == "cold" else ""
+        return found(
+            RULE,
+            case,
+            State.FAIL,
+            f"The same client wrote the files ({who}) without a drop since:{cold} {measures.percent(resident)} was in memory"
+            " before the clock. These reads measure memory, not storage.",
+            part=RULE.part if case.claim.tier in BELOW_CACHE else "regime",
+            observed=observed,
+            bound=None if hits is None else at_most(case, 1 - hits),
+            relabel="read of data that the same client had just written",
+            evidence=("earlier phases of the run",),
+        )
     unknown = doubt(case, writer, mixed=mixed)
     if unknown or resident is None:
         return found(RULE, case, State.UNVERIFIED, f"{unknown}.", observed=observed)
@@ -68,8 +79,8 @@ def doubt(case: TrialCase, writer: Phase | None, *, mixed: bool) -> str | None:
 def writes(phase: Phase) -> bool:
     """Whether a phase wrote data, or made files with some in them."""
     done = {total.operation for client in phase.clients for total in client.operations if total.count}
-    told = {name for name, way in phase.directions.items() if way is Direction.WRITE}
-    return bool(told) and (bool(phase.values) or bool(done & told) or "command" in done)
+    writing = {name for name, way in phase.directions.items() if way is Direction.WRITE}
+    return bool(writing) and (bool(phase.values) or bool(done & writing) or "command" in done)
 
 
 def written_by(case: TrialCase) -> Phase | None:
@@ -82,30 +93,9 @@ def written_by(case: TrialCase) -> Phase | None:
 
 def hit_share(case: TrialCase) -> float | None:
     """Share of requested bytes that storage did not read; None if unknown or mixed with other programs' reads."""
-    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
+    requested = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     read = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
-    return 1 - min(1.0, read.raw_bytes / asked) if asked and read is not None else None
-
-
-def primed(case: TrialCase, who: str, resident: float, observed: dict[str, float | str | None]) -> Finding:
-    """The failure: the files were in memory because this client had put them there."""
-    asked_cold = " although cold was requested," if case.phase.cache_asked == "cold" else ""
-    hits = observed["hit_share"]
-    share = measures.percent(resident)
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"The same client wrote the files ({who}) without a drop since:{asked_cold} {share} was in memory"
-        " before the clock. These reads measure memory, not storage.",
-        severity=Severity.INVALIDATES,
-        part="regime" if case.claim.tier not in (Tier.DEVICE, Tier.SERVER_CACHE) else RULE.part,
-        observed=observed,
-        threshold={"resident_share": case.thresholds["resident_share"]},
-        bound=at_most(case, 1 - hits) if isinstance(hits, float) else None,
-        relabel=f"read{rate_text(case)} of data that the same client had just written",
-        evidence=("earlier phases of the run",),
-    )
+    return 1 - min(1.0, read.raw_bytes / requested) if requested and read is not None else None
 
 
 RULE = Rule(
@@ -115,7 +105,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     meaning=Meaning.OWN_WRITES,
-    needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "L2.read", "page_cache.cached_bytes"),

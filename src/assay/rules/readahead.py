@@ -1,7 +1,7 @@
 """Gives the bytes that storage read for each byte of a random read: read-ahead, whole pages for small records.
 
-The rule takes the bytes that the processes read from storage (read-ahead included) over the bytes requested; without process
-counters, the growth of the cached pages.
+The rule divides the bytes that the processes read from storage (read-ahead included) by the bytes requested. Without process
+counters it takes the growth of the cached pages.
 With tracepoints (`observers = ["*", "tracepoints"]`) the pages of the data files that came into memory are used first.
 More than `ratio` bytes per byte is a note under every claim: the operations were done, the device had other work.
 Fewer than `least_bytes` are unverified. Writes, direct reads and sequential reads are n/a.
@@ -10,19 +10,18 @@ Read-ahead inside an array or a disk is not visible.
 
 from __future__ import annotations
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay import measures
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder, traced
-from assay.measures import in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
 from assay.rulekit.applicability import reads_only
-from assay.rulekit.findings import found, knob
+from assay.rulekit.findings import Figures, found, knob
 
 RANDOM = "random"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Buffered random reads."""
-    assert isinstance(case, TrialCase)
     if why := reads_only(case):
         return why
     if not case.measure.operation.startswith(RANDOM):
@@ -30,35 +29,30 @@ def applies(case: Case) -> str | None:
     return "direct reads have no read-ahead" if knob(case, "direct") is True else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Bytes read from storage, or brought into memory, over bytes asked."""
-    assert isinstance(case, TrialCase)
-    asked, read = ladder.requested_bytes(case.phase, case.observations, Direction.READ), read_bytes(case)
-    if not asked or read is None:
-        lacking = "Requested bytes" if not asked else "Bytes read from storage"
+    requested, read = ladder.requested_bytes(case.phase, case.observations, Direction.READ), read_bytes(case)
+    if not requested or read is None:
+        lacking = "Bytes read from storage" if requested else "Requested bytes"
         return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown.")
     ahead = read_ahead(case)
-    observed: dict[str, float | str | None] = {
-        "ratio": read / asked,
-        "requested_bytes": asked,
-        "read_bytes": read,
-        "read_ahead_kb": ahead,
-    }
-    if asked < case.thresholds["least_bytes"]:
-        said = f"{in_bytes(asked)} requested are too few to separate from the file system's own reads."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    told = f"Storage read {in_bytes(read)} for {in_bytes(asked)} requested, {read / asked:.2f} bytes per byte"
-    if read <= case.thresholds["ratio"] * asked:
-        return found(RULE, case, State.PASS, f"{told}.", observed=observed)
+    times = read / requested
+    observed: Figures = {"ratio": times, "requested_bytes": requested, "read_bytes": read, "read_ahead_kb": ahead}
+    if requested < case.thresholds["least_bytes"]:
+        text = f"{measures.in_bytes(requested)} requested are too few to separate from the file system's own reads."
+        return found(RULE, case, State.UNVERIFIED, text, observed=observed)
+    text = f"Storage read {measures.in_bytes(read)} for {measures.in_bytes(requested)} requested, {times:.2f} bytes per byte"
+    if times <= case.thresholds["ratio"]:
+        return found(RULE, case, State.PASS, f"{text}.", observed=observed)
     may = f" (read-ahead of the devices: {ahead} KiB)" if ahead else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{told} (limit {case.thresholds['ratio']:g}): read-ahead{may} or whole pages. The device did other reads.",
+        f"{text} (limit {case.thresholds['ratio']:g}): read-ahead{may} or whole pages. The device did other reads.",
         observed=observed,
-        threshold={"ratio": case.thresholds["ratio"]},
-        relabel=f"storage read {read / asked:.1f} bytes per byte requested",
+        relabel="storage read more than was requested",
+        detail=f"{times:.1f} bytes per byte requested",
     )
 
 
@@ -92,7 +86,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="tier",
-    needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "tracepoints.added_bytes", "L2.read", "page_cache.cached_bytes"),

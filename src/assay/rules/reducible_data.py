@@ -14,15 +14,14 @@ The rule reads no data blocks and no fio job files. ZFS, network file systems an
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.measures import in_bytes
 from assay.records import Direction, Finding, Meaning, Scope, Series, Severity, Span, State
 from assay.rulekit.applicability import data_only
-from assay.rulekit.findings import at_most, found, knob, rate_text
+from assay.rulekit.findings import at_most, found, knob
 
 FIO_OPTION = re.compile(
     r"--(zero_buffers|scramble_buffers|refill_buffers|buffer_pattern|buffer_compress_percentage|dedupe_percentage)"
@@ -30,34 +29,29 @@ FIO_OPTION = re.compile(
 )
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """How many bytes the application moved for each byte of the device, where the file system stores encoded data."""
-    assert isinstance(case, TrialCase)
     direction = case.phase.directions[case.measure.operation]
     if not any(item.value for item in extents(case, "encoded_bytes")):
-        said = "Encoding of the stored data unknown (FIEMAP of the data files)."
-        return found(RULE, case, State.UNVERIFIED, said)
+        return found(RULE, case, State.UNVERIFIED, "Encoding of the stored data unknown (FIEMAP of the data files).")
     encoded = ladder.encoded_bytes(case.phase, case.observations)
     held = ladder.total(item.value[-1] for item in extents(case, "file_bytes") if item.value)
     share = min(1.0, encoded / held) if held else 0.0
     if share <= case.thresholds["encoded_share"]:
         return as_it_is(case, share)
-    asked, step = ladder.requested_bytes(case.phase, case.observations, direction), moved(case, direction)
-    observed: dict[str, float | str | None] = {
-        "encoded_share": share,
-        "requested_bytes": asked,
-        "device_bytes": step.raw_bytes if step else None,
-    }
-    if not asked or step is None or asked < case.thresholds["least_bytes"]:
-        said = f"{measures.percent(share)} of the data is stored encoded; its size on the device is unknown."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    if step.raw_bytes * case.thresholds["ratio"] < asked:
-        return reduced(case, asked, step, observed)
-    if step.bytes * case.thresholds["ratio"] < asked:
-        said = f"{step.device}: too much I/O of other processes to see the stored size of the data."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"Data stored encoded without being smaller: {step.device} moved {in_bytes(step.raw_bytes)}."
-    return found(RULE, case, State.PASS, said, observed=observed)
+    requested, step = ladder.requested_bytes(case.phase, case.observations, direction), of_device(case, direction)
+    device_bytes = step.raw_bytes if step else None
+    observed = {"encoded_share": share, "requested_bytes": requested, "device_bytes": device_bytes}
+    if not requested or step is None or requested < case.thresholds["least_bytes"]:
+        text = f"{measures.percent(share)} of the data is stored encoded; its size on the device is unknown."
+        return found(RULE, case, State.UNVERIFIED, text, observed=observed)
+    if step.raw_bytes * case.thresholds["ratio"] < requested:
+        return reduced(case, requested, step, observed)
+    if step.bytes * case.thresholds["ratio"] < requested:
+        text = f"{step.device}: too much I/O of other processes to see the stored size of the data."
+        return found(RULE, case, State.UNVERIFIED, text, observed=observed)
+    text = f"Data stored encoded without being smaller: {step.device} moved {measures.in_bytes(step.raw_bytes)}."
+    return found(RULE, case, State.PASS, text, observed=observed)
 
 
 def extents(case: TrialCase, metric: str) -> list[Series]:
@@ -65,7 +59,7 @@ def extents(case: TrialCase, metric: str) -> list[Series]:
     return [*ladder.gauges(case.phase, case.observations, "extents", metric, "path")]
 
 
-def moved(case: TrialCase, direction: Direction) -> ladder.Step | None:
+def of_device(case: TrialCase, direction: Direction) -> ladder.Step | None:
     """What the device that the file system is on moved for the load: of writes with the drain."""
     clock = ladder.highest_device(case.phase, case.observations, direction)
     if direction is Direction.READ or clock is None:
@@ -75,23 +69,18 @@ def moved(case: TrialCase, direction: Direction) -> ladder.Step | None:
 
 def poverty(case: TrialCase) -> list[str]:
     """In which ways the data can be made smaller, as the knobs of our own engine or the arguments of a command say, in words."""
-    found_knobs = {name: knob(case, name) for name in ("compressible", "zeros", "duplicates")}
-    values = {name: float(value) for name, value in found_knobs.items() if isinstance(value, int | float)}
+    knobs = {name: knob(case, name) for name in ("compressible", "zeros", "duplicates")}
+    values = {name: float(value) for name, value in knobs.items() if isinstance(value, int | float)}
     argv = knob(case, "argv")
-    writes = case.phase.directions[case.measure.operation] is Direction.WRITE
+    writes = case.direction is Direction.WRITE
     if writes and isinstance(argv, tuple):
         values |= of_command([str(word) for word in argv])
-    words = {
-        "compressible": f"compressible to 1/{values.get('compressible', 1.0):.3g}",
-        "zeros": f"{measures.percent(values.get('zeros', 0.0))} zeros",
-        "duplicates": f"{measures.percent(values.get('duplicates', 0.0))} duplicates",
-    }
-    limits = {
-        "compressible": case.thresholds["ratio"],
-        "zeros": case.thresholds["zero_share"],
-        "duplicates": case.thresholds["duplicate_share"],
-    }
-    return [text for name, text in words.items() if values.get(name, 0.0) > limits[name]]
+    limits = {"compressible": "ratio", "zeros": "zero_share", "duplicates": "duplicate_share"}
+    return [
+        f"compressible to 1/{values[name]:.3g}" if name == "compressible" else f"{measures.percent(values[name])} {name}"
+        for name, limit in limits.items()
+        if values.get(name, 0.0) > case.thresholds[limit]
+    ]
 
 
 def of_command(argv: Sequence[str]) -> dict[str, float]:
@@ -105,17 +94,17 @@ def of_command(argv: Sequence[str]) -> dict[str, float]:
     if "dd" in tools:
         return {"zeros": 1.0} if "if=/dev/zero" in words else {}
     options = dict(FIO_OPTION.findall(" ".join(words))) if "fio" in tools else {}
-    told: dict[str, float] = {}
+    knobs: dict[str, float] = {}
     if options.get("zero_buffers", "0") != "0":
-        told["zeros"] = 1.0
+        knobs["zeros"] = 1.0
     if share := of_percentage(options.get("buffer_compress_percentage", "")):
-        told["compressible"] = 1 / max(0.01, 1 - share)
+        knobs["compressible"] = 1 / max(0.01, 1 - share)
     same = options.get("scramble_buffers") == "0" and options.get("refill_buffers", "0") == "0"
-    if "buffer_pattern" in options or (same and not told):
-        told["duplicates"] = 1.0
+    if "buffer_pattern" in options or (same and not knobs):
+        knobs["duplicates"] = 1.0
     elif share := of_percentage(options.get("dedupe_percentage", "")):
-        told["duplicates"] = share
-    return told
+        knobs["duplicates"] = share
+    return knobs
 
 
 def of_percentage(text: str) -> float:
@@ -125,8 +114,7 @@ def of_percentage(text: str) -> float:
 
 def as_it_is(case: TrialCase, share: float) -> Finding:
     """Nothing is stored encoded: state how far the data could be reduced, if known."""
-    observed: dict[str, float | str | None] = {"encoded_share": share}
-    ways = poverty(case)
+    observed, ways = {"encoded_share": share}, poverty(case)
     if not ways:
         return found(RULE, case, State.PASS, "Data stored unencoded.", observed=observed)
     return found(
@@ -137,29 +125,29 @@ def as_it_is(case: TrialCase, share: float) -> Finding:
         " (an array, a hypervisor, the disk itself).",
         severity=Severity.NOTES,
         observed=observed,
-        relabel=f"of reducible data ({', '.join(ways)})",
+        relabel="of reducible data",
+        detail=", ".join(ways),
     )
 
 
-def reduced(case: TrialCase, asked: float, step: ladder.Step, observed: dict[str, float | str | None]) -> Finding:
+def reduced(case: TrialCase, requested: float, step: ladder.Step, observed: Mapping[str, float | None]) -> Finding:
     """The failure; declared compressible data make it a bound."""
-    share, ways = step.raw_bytes / asked, poverty(case)
-    moved_share, stored = measures.percent(share), measures.percent(float(observed["encoded_share"] or 0))
-    what = f"{case.measure.operation.replace('_', ' ')}{rate_text(case)}"
+    share, ways = step.raw_bytes / requested, poverty(case)
+    part, stored = measures.percent(share), measures.percent(observed["encoded_share"] or 0.0)
+    of_data = f" of data ({' and '.join(ways)})" if ways else ""
+    sizes = f"{measures.in_bytes(requested)}{of_data} became {measures.in_bytes(step.raw_bytes)} on {step.device}"
     declared = bool(ways) and all(way.startswith("compressible") for way in ways)
-    of_what = f" of data ({' and '.join(ways)})" if ways else ""
     rate = at_most(case, share)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{in_bytes(asked)}{of_what} became {in_bytes(step.raw_bytes)} on {step.device} ({stored} of the files encoded):"
-        f" the device ran at {moved_share} of this rate at most.",
+        f"{sizes} ({stored} of the files encoded): the device ran at {part} of this rate at most.",
         severity=Severity.QUALIFIES if declared and rate else Severity.INVALIDATES,
         observed=observed,
-        threshold={"ratio": case.thresholds["ratio"]},
         bound=rate,
-        relabel=f"{what} of data stored in {moved_share} of their size: file system compression, not the device",
+        relabel=f"{case.measure.operation.replace('_', ' ')} of compressed data: file system compression, not the device",
+        detail=f"stored in {part} of their size",
     )
 
 
@@ -170,7 +158,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     meaning=Meaning.REDUCED,
-    needs=(),
     applies=data_only,
     check=check,
     about=About.TARGET_HOST,

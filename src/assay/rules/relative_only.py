@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.measures.text import level as level_text
 from assay.records import Finding, Scope, Severity, State, Value
 from assay.rulekit import pairs
@@ -23,16 +23,13 @@ RELATIVE = re.compile(rf"\)[ ?*+\\s]*[x×%](?!\w)|\b({WORDS})\b", re.IGNORECASE)
 """What stands in an expression that reads a number which is relative to another."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons of runs that count."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     return None if case.baseline and case.candidate else "one arm has no valid run"
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """A note where the figure has no unit or is a ratio already; else the absolute values that the ratio stands on."""
-    assert isinstance(case, ComparisonCase)
     kind, read = measures.figure_kind(case.measure.figure), expression(case)
     absolute = "; ".join(values_of(case, level) for level in (case.comparison.baseline, case.comparison.candidate))
     relative = read is not None and RELATIVE.search(read) is not None
@@ -72,7 +69,6 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.NOTES,
     part="statistics",
-    needs=(),
     applies=applies,
     check=check,
     wrong='"1.8 times faster" than which version, on which machine, and 1.8 ms against 1 ms or 18 hours against 10? A tool '

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from math import isclose
 
 from assay import catalogue
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.errors import AssayError
 from assay.evidence import reports
 from assay.records import Client, Finding, Scope, Severity, State, Value, WorkloadSpec
@@ -32,9 +32,8 @@ WATCHED = "stat"
 """What the place of a command is called that `assay stat` only watches: its output goes to whoever started it."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """None for figures of runs that a lab made."""
-    assert isinstance(case, TrialCase)
     if case.value is None:
         return "no figure"
     if case.measure.figure.startswith("@"):
@@ -42,22 +41,20 @@ def applies(case: Case) -> str | None:
     return "the command was only observed" if any(place.target == WATCHED for place in case.run.places) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Fail (a note) where the figure cannot be read out of what is kept, or is another one by today's parser."""
-    assert isinstance(case, TrialCase)
     if not case.phase.values:
-        words = "The figure is computed from stored counts and latencies."
-        return found(RULE, case, State.PASS, words, observed={"kept": "counts, latencies, readings, series, facts"})
+        statement = "The figure is computed from stored counts and latencies."
+        return found(RULE, case, State.PASS, statement, observed={"kept": "counts, latencies, readings, series, facts"})
     printed = [client for client in case.phase.clients if client.printed is not None]
     if len(printed) < len(case.phase.clients):
-        words = "The command's output was not stored, so its figure cannot be read again."
-        return found(RULE, case, State.UNVERIFIED, words)
+        return found(RULE, case, State.UNVERIFIED, "The command's output was not stored, so its figure cannot be read again.")
     try:
         again = read_again(case, printed)
     except AssayError as error:
         cut = " Only the end of the output is stored." if any(one.printed and one.printed.cut for one in printed) else ""
-        words = f"The figure cannot be read again from the stored output.{cut} {error}"
-        return found(RULE, case, State.FAIL, words, observed={"read_then": len(case.phase.values), "read_now": 0.0})
+        statement = f"The figure cannot be read again from the stored output.{cut} {error}"
+        return found(RULE, case, State.FAIL, statement, observed={"read_then": len(case.phase.values), "read_now": 0.0})
     return compared(case, again)
 
 
@@ -65,16 +62,14 @@ def compared(case: TrialCase, again: Mapping[str, float]) -> Finding:
     """The finding on the figures as they were read then and as they are read now."""
     then = case.phase.values
     other = [name for name in then if name not in again or not isclose(then[name], again[name], rel_tol=EXACT)]
-    told = "; ".join(f"{name} was {then[name]:,.6g}, is now {again[name]:,.6g}" for name in other if name in again)
-    gone = [name for name in other if name not in again]
-    lost = f"{', '.join(gone)} missing now" if gone else ""
-    words = (
-        f"Today's parser reads another figure from the same output: {'; '.join(filter(None, (told, lost)))}."
-        if other
-        else "The stored output gives the same figure again."
-    )
+    changes = [f"{name} was {then[name]:,.6g}, is now {again[name]:,.6g}" for name in other if name in again]
+    if gone := [name for name in other if name not in again]:
+        changes.append(f"{', '.join(gone)} missing now")
+    statement = "The stored output gives the same figure again."
+    if changes:
+        statement = f"Today's parser reads another figure from the same output: {'; '.join(changes)}."
     observed = {"read_then": float(len(then)), "read_now": float(len(again)), "differing": float(len(other))}
-    return found(RULE, case, State.FAIL if other else State.PASS, words, observed=observed, threshold={"differing": 0})
+    return found(RULE, case, State.FAIL if other else State.PASS, statement, observed=observed, threshold={"differing": 0})
 
 
 def read_again(case: TrialCase, clients: list[Client]) -> dict[str, float]:
@@ -105,7 +100,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="evidence",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

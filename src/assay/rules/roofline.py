@@ -1,7 +1,7 @@
 """Compares a rate with known limits, and names the limiter if the rate is at one.
 
-Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name: links.toml has line
-rates, coding and framing).
+Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name).
+The file links.toml has line rates, coding and framing.
 A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L plus `burst_s` x L / T. Links and declared
 rates are allowed `above_share`.
 - Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import links, measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import limits
 from assay.measures.limits import Credit, LimitUse
 from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
-from assay.rulekit.findings import found, knob
+from assay.rulekit.findings import Figures, found, knob
 from assay.units import Unit
 
 
@@ -30,17 +30,15 @@ def in_words(line: LimitUse) -> str:
     return f"the declared {measures.with_unit(line.per_s, line.unit)} of {line.name}"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads and writes of data over something whose limit is known."""
-    assert isinstance(case, TrialCase)
     if why := data_only(case):
         return why
     return None if any(True for _ in lines(case)) else "no declared limit for this measure"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The rate against the nearest limit."""
-    assert isinstance(case, TrialCase)
     line = max(lines(case), key=lambda line: line.rate / line.allowed)
     ratio = line.share
     observed: dict[str, float | str | None] = {
@@ -50,30 +48,29 @@ def check(case: Case) -> Finding:
         "limited": line.name,
         "unit": line.unit.value,
     }
-    times = measures.percent(ratio) if ratio < 2 else f"{ratio:.3g} times"
-    said = f"{measures.with_unit(line.rate, line.unit)} is {times}{' of' if ratio < 2 else ''} {in_words(line)}"
+    times = f"{measures.percent(ratio)} of" if ratio < 2 else f"{ratio:.3g} times"
+    use = f"{measures.with_unit(line.rate, line.unit)} is {times} {in_words(line)}"
     if line.rate > line.allowed:
-        return above(case, line, said, observed)
+        return above(case, line, use, observed)
     if ratio < case.thresholds["at_limit_share"]:
-        return found(RULE, case, State.PASS, f"{said}.", observed=observed)
+        return found(RULE, case, State.PASS, f"{use}.", observed=observed)
     limiter = Limiter(kind=LimiterKind.RATE, name=line.name, declared=True, amount=line.per_s, unit=line.unit)
     limited = f"limited by {in_words(line)}"
-    return found(RULE, case, State.PASS, f"{said}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
+    return found(RULE, case, State.PASS, f"{use}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
 
 
-def above(case: TrialCase, line: LimitUse, said: str, observed: dict[str, float | str | None]) -> Finding:
-    """The failure: more than the limit lets through, with the unit mistake named where the ratio is one."""
-    ratio = line.share
-    mistake = links.unit_mistake(ratio, case.thresholds["unit_share"])
-    hint = f" The ratio {ratio:.3g} is that of {mistake}." if mistake else ""
+def above(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Finding:
+    """The failure: more than the limit permits, with the unit mistake named where the ratio is one."""
+    mistake = links.unit_mistake(line.share, case.thresholds["unit_share"])
+    hint = f" The ratio {line.share:.3g} is that of {mistake}." if mistake else ""
     wrong = case.claim.tier is Tier.DEVICE or case.claim.path is Path.WIRE
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said} (allowed {measures.with_unit(line.allowed, line.unit)}).{hint}",
+        f"{use} (allowed {measures.with_unit(line.allowed, line.unit)}).{hint}",
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
-        observed={**observed},
+        observed=observed,
         threshold={"allowed": line.allowed},
         bound=Bound(low=None, high=line.allowed, unit=line.unit),
         relabel=f"faster than {line.name} can be: memory, compression or wrong units",
@@ -92,18 +89,14 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
     bytes_per_s = case.phase.values.get(f"{case.measure.operation}.bytes_per_s", window.bytes / window.seconds)
     if case.measure.figure == "bytes_per_s" and case.value is not None:
         bytes_per_s = case.value
-    rates = (bytes_per_s or None, window.count / window.seconds if unmerged(case) else None)
+    unmerged = bool(knob(case, "direct"))  # the page cache merges and splits operations
+    rates = (bytes_per_s or None, window.count / window.seconds if unmerged else None)
     slices = Credit(share=case.thresholds["declared_share"], burst_s=case.thresholds["burst_s"])
     for limit in (limit for place in case.run.places for limit in place.limits if limit.direction is direction):
         yield from limits.uses(limit, rates, window.seconds, slices)
     above = Credit(share=case.thresholds["above_share"])
     for name, per_s in declared(case) if bytes_per_s else ():
         yield LimitUse(name=name, per_s=per_s, rate=bytes_per_s, seconds=window.seconds, unit=Unit.BYTES_PER_S, credit=above)
-
-
-def unmerged(case: TrialCase) -> bool:
-    """Whether every operation of the load is one of the device: the page cache merges and splits."""
-    return bool(knob(case, "direct"))
 
 
 def declared(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -123,7 +116,6 @@ RULE = Rule(
     part="tier",
     short="above the declared limit",
     meaning=Meaning.LINK_LIMIT,
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
@@ -134,7 +126,6 @@ RULE = Rule(
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",
     ),
     advice="Find the cache that answered. Check the units (MB is 10^6 bytes, Mbit/s is an eighth) and the negotiated speed.",
-    ask="find the cache that answered, or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of it) and over "
-    "which window parallel parts were summed",
+    ask="find the cache that answered, or the other path; check the units and the window over which parallel parts were summed",
     sources=("Gregg: did it break limits?", "Linux blk-throttle: slices of 100 ms", "FC-PI, IEEE 802.3: see links.toml"),
 )

@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Observations, Phase, Run, Rung, Scope, Severity, State, When
 from assay.rulekit.applicability import is_own_setting
@@ -50,21 +50,16 @@ COSTLY_TIME = "each read"
 VOLATILE = "write back"
 COUNTS_ITS_OWN = "loop"
 """Devices above the lowest that count flushes (mapped and RAID devices do not); a loop device has one user."""
-Runs = Sequence[tuple[Run, Observations]]
-Semantics = Mapping[str, str]
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None but where the comparison is of one target's own setting."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     return f"the guarantee is the factor ({case.comparison.factor})" if is_own_setting(case) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where a promise has another value in one arm; how much that means depends on the operation."""
-    assert isinstance(case, ComparisonCase)
-    arms = [values_of(case, runs) for runs in (case.baseline, case.candidate)]
+    arms = [values_of(case, runs) for runs in case.arms]
     if not all(arms):
         return found(RULE, case, State.UNVERIFIED, "Guarantees of an arm unknown: nothing tried, and no mount options.")
     every = list(dict.fromkeys((*arms[0], *arms[1])))
@@ -73,17 +68,16 @@ def check(case: Case) -> Finding:
     declared = [key for key in unlike if case.experiment.implies(f"{TRIED}{key}")]
     weights = {key: weight(case, key, arms[0][key] | arms[1][key]) for key in unlike if key not in declared}
     worst = min(weights.values(), key=list(Severity).index, default=None)
-    told = [f"{key.replace('_', ' ')}: {held(arms[0][key], arms[1][key])}" for key in weights]
     by_file = f" {len(declared)} more differ, as declared." if declared else ""
-    if worst is None:
-        words = f"Equal guarantees in {len(common) - len(declared)} points.{by_file}"
-    else:
-        words = f"Different guarantees. {'; '.join(told)}.{by_file}"
+    statement = f"Equal guarantees in {len(common) - len(declared)} points.{by_file}"
+    if weights:
+        different = "; ".join(f"{key.replace('_', ' ')}: {held(arms[0][key], arms[1][key])}" for key in weights)
+        statement = f"Different guarantees. {different}.{by_file}"
     return found(
         RULE,
         case,
         State.PASS if worst is None else State.FAIL,
-        words,
+        statement,
         severity=worst or RULE.severity,
         observed={"compared": len(common), "differing": len(weights), "declared": len(declared)},
         threshold={"differing": 0},
@@ -161,7 +155,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="comparability",
     short="different guarantees",
-    needs=(),
     applies=applies,
     check=check,
     wrong="B is faster because it does less: no barrier reaches its disk, or it stores no access times. Or it trusts a cache "

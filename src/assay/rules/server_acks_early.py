@@ -13,50 +13,51 @@ The rule judges behaviour, not settings, which may be overridden or misspelt. D0
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
+from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.applicability import servers_only
-from assay.rulekit.findings import found, rate_text
-from assay.units import Unit
+from assay.rulekit.findings import Figures, found
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Everything that a server is asked to keep."""
-    assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) not in (Direction.WRITE, Direction.METADATA):
+    if case.direction not in (Direction.WRITE, Direction.METADATA):
         return "no writes"
     return servers_only(case)
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The part of what was acknowledged that was on no storage when the clients had all their answers."""
-    assert isinstance(case, TrialCase)
     dirty = dirty_bytes(case)
     taken = served.storage_io(case.phase, case.observations, Direction.WRITE)
     if dirty is None or taken is None:
         lacking = "Dirty data of the server (server.data)" if taken else "Writes of the server to its kernel"
         return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so its answers cannot be compared with its storage.")
-    told = ladder.reported_bytes(case.phase, Direction.WRITE)
+    reported, flushes = ladder.reported_bytes(case.phase, Direction.WRITE), served.flushes(case.phase, case.observations)
+    acknowledged = reported or taken.raw_bytes
     observed = {
-        "acknowledged_bytes": told or taken.raw_bytes,
+        "acknowledged_bytes": acknowledged,
         "dirty_bytes": dirty,
         "given_to_kernel_bytes": taken.raw_bytes,
-        "flushes": served.flushes(case.phase, case.observations),
+        "flushes": flushes,
     }
-    if told is None and taken.raw_bytes < case.thresholds["least_bytes"]:
-        said = f"The server dirtied only {measures.with_unit(taken.raw_bytes, Unit.BYTES)}: too little. Write more."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    share = 1 - min(1.0, max(0.0, taken.raw_bytes - max(0.0, dirty)) / (told or taken.raw_bytes))
+    if reported is None and taken.raw_bytes < case.thresholds["least_bytes"]:
+        statement = f"The server dirtied only {in_bytes(taken.raw_bytes)}: too little. Write more."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    share = 1 - min(1.0, max(0.0, taken.raw_bytes - max(0.0, dirty)) / acknowledged)
     if share <= case.thresholds["early_share"]:
-        return in_time(case, observed)
-    if told is None and share < case.thresholds["all_share"]:
-        said = (
+        flushed = "" if flushes is None else f"; its device completed {flushes:,.0f} flushes"
+        statement = f"{in_bytes(acknowledged)} acknowledged, hardly anything left in the server's memory{flushed}."
+        return found(RULE, case, State.PASS, statement, observed=observed)
+    if reported is None and share < case.thresholds["all_share"]:
+        statement = (
             f"{measures.percent(share)} of the server's writes was still dirty, which may be sound with a log."
             " Let the clients report the acknowledged bytes."
         )
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    return early(case, share, observed)
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    return early(case, share, (acknowledged, dirty), observed)
 
 
 def dirty_bytes(case: TrialCase) -> float | None:
@@ -65,29 +66,21 @@ def dirty_bytes(case: TrialCase) -> float | None:
     return None if rises[0] is None else sum(rise or 0.0 for rise in rises)
 
 
-def early(case: TrialCase, share: float, observed: dict[str, float | None]) -> Finding:
+def early(case: TrialCase, share: float, amounts: tuple[float, float], observed: Figures) -> Finding:
     """The failure: decisive where stable media is claimed, worth knowing under every other claim."""
-    acked, dirty = (measures.with_unit(observed[name] or 0.0, Unit.BYTES) for name in ("acknowledged_bytes", "dirty_bytes"))
-    where = f"{dirty} of the server's data was dirty" if observed["dirty_bytes"] else "the server held it in its own memory"
+    acknowledged, dirty = amounts
+    where = f"{in_bytes(dirty)} of the server's data was dirty" if dirty else "the server held it in its own memory"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{measures.percent(share)} of {acked} acknowledged was not stored at the last answer (limit"
+        f"{measures.percent(share)} of {in_bytes(acknowledged)} acknowledged was not stored at the last answer (limit"
         f" {measures.percent(case.thresholds['early_share'])}): {where}.",
         severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
-        observed={**observed},
-        threshold={"early_share": case.thresholds["early_share"]},
-        relabel=f"write{rate_text(case)} acknowledged from the server's memory: {measures.percent(share)} not stored yet",
+        observed=observed,
+        relabel="write acknowledged from the server's memory, before it was stored",
+        detail=f"{measures.percent(share)} not stored at the last answer",
     )
-
-
-def in_time(case: TrialCase, observed: dict[str, float | None]) -> Finding:
-    """A pass, with how often the device was flushed."""
-    acked = measures.with_unit(observed["acknowledged_bytes"] or 0.0, Unit.BYTES)
-    flushed = "" if observed["flushes"] is None else f"; its device completed {observed['flushes']:,.0f} flushes"
-    said = f"{acked} acknowledged, hardly anything left in the server's memory{flushed}."
-    return found(RULE, case, State.PASS, said, observed=observed)
 
 
 RULE = Rule(
@@ -97,7 +90,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="durability",
     meaning=Meaning.EARLY_REPLY,
-    needs=(),
     reads=("L0.write", "L6.write", "server.dirty_bytes", "server.writeback_bytes", "L9.flush"),
     applies=applies,
     check=check,

@@ -10,44 +10,41 @@ It qualifies tier = device and bounds it; other claims get a note with the limit
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import found, held_back
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """CPU time of the server over that of its CPUs, and of one thread."""
-    assert isinstance(case, TrialCase)
     ran, busiest = (served.rose(case.phase, case.observations, name) for name in ("run_ns", "busiest_thread_ns"))
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     cpus = served.at_arming(case.phase, case.observations, "cpus")
     if ran is None or busiest is None or seconds <= 0 or not cpus:
         return found(RULE, case, State.UNVERIFIED, "CPU time of the server's processes unknown.")
     if seconds < case.thresholds["seconds"]:
-        said = f"{seconds:.2g} s are too short for the server's CPU use. Run longer."
-        return found(RULE, case, State.UNVERIFIED, said)
+        return found(RULE, case, State.UNVERIFIED, f"{seconds:.2g} s are too short for the server's CPU use. Run longer.")
     all_of_it, thread = ran / (seconds * cpus * 1e9), busiest / (seconds * 1e9)
     observed = {"cpu_share": all_of_it, "busiest_thread_share": thread, "cpus": cpus, "seconds": seconds}
     limits = case.thresholds
-    said = (
+    use = (
         f"The server used {measures.percent(all_of_it)} of its {cpus:.0f} CPUs (limit {measures.percent(limits['cpu_share'])}),"
         f" its busiest thread {measures.percent(thread)} of the time (limit {measures.percent(limits['thread_share'])})"
     )
     if all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
-        return found(RULE, case, State.PASS, f"{said}: its CPUs were not the limit.", observed=observed)
-    what = "its CPUs" if all_of_it > limits["cpu_share"] else "one of its threads"
+        return found(RULE, case, State.PASS, f"{use}: its CPUs were not the limit.", observed=observed)
+    by_all, device = all_of_it > limits["cpu_share"], case.claim.tier is Tier.DEVICE
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: {what} was the limit, so nothing below was.",
-        severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
+        f"{use}: {'its CPUs were' if by_all else 'one of its threads was'} the limit, so nothing below was.",
+        severity=Severity.QUALIFIES if device else Severity.NOTES,
         observed=observed,
-        threshold={name: limits[name] for name in ("cpu_share", "thread_share")},
-        bound=held_back(case) if case.claim.tier is Tier.DEVICE else None,
-        relabel="limited by the CPUs of the server" if all_of_it > limits["cpu_share"] else "limited by one thread of the server",
+        bound=held_back(case) if device else None,
+        relabel=f"limited by {'the CPUs' if by_all else 'one thread'} of the server",
     )
 
 
@@ -57,7 +54,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    needs=(),
     reads=("server.run_ns", "server.busiest_thread_ns", "server.cpus"),
     applies=servers_only,
     check=check,

@@ -17,35 +17,29 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.applicability import is_own_setting
 from assay.rulekit.findings import found
 
 EARLY, ITSELF, REMEMBERED = "D04", "T09", "T02"
-LOOKED_AT = {
-    EARLY: "time of acknowledgement",
-    ITSELF: "client caching",
-    REMEMBERED: "server memory",
-}
+LOOKED_AT = {EARLY: "time of acknowledgement", ITSELF: "client caching", REMEMBERED: "server memory"}
 JUDGED = (State.PASS, State.FAIL)
 Seen = Mapping[str, float]
 """Rule -> what it found in an arm: the share of runs that acknowledged early, operations a request, the share from memory."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons of servers, but where the server's own setting is the factor."""
-    assert isinstance(case, ComparisonCase)
     if not any(served.server(run) for run, _ in (*case.baseline, *case.candidate)):
         return "the targets name no server"
     return f"the server's setting is the factor ({case.comparison.factor})" if is_own_setting(case) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """The same rule's findings in both arms."""
-    assert isinstance(case, ComparisonCase)
-    baseline, candidate = (seen(case, {run.id for run, _ in arm}) for arm in (case.baseline, case.candidate))
+    baseline, candidate = (seen(case, {run.id for run, _ in arm}) for arm in case.arms)
     both = baseline.keys() & candidate.keys()
     observed = {
         f"{rule}.{arm}": known[rule]
@@ -53,8 +47,8 @@ def check(case: Case) -> Finding:
         for rule in sorted(known)
     }
     if not both:
-        said = f"Unknown for both arms: {', '.join(LOOKED_AT.values())}."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+        statement = f"Unknown for both arms: {', '.join(LOOKED_AT.values())}."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     apart = list(differences(case, baseline, candidate))
     if not apart:
         alike = " and ".join(LOOKED_AT[rule] for rule in sorted(both))
@@ -67,24 +61,22 @@ def check(case: Case) -> Finding:
         f"The servers did different work for an answer: {'; '.join(words for _, words in apart)}.",
         severity=worst,
         observed=observed,
-        threshold={"ratio_share": case.thresholds["ratio_share"], "memory_share": case.thresholds["memory_share"]},
         relabel="a comparison of two guarantees, not of two speeds" if worst is Severity.INVALIDATES else None,
     )
 
 
 def seen(case: ComparisonCase, runs: set[str]) -> Seen:
     """Median of the rules' figures over the runs of one arm; unverified findings are left out."""
-    said = [finding for run in sorted(runs & case.verdicts.keys()) for finding in case.verdicts[run].findings]
-    told: dict[str, list[float]] = {}
-    for finding in said:
+    known: dict[str, list[float]] = {}
+    for finding in (finding for run in sorted(runs & case.verdicts.keys()) for finding in case.verdicts[run].findings):
         value = {
             EARLY: float(finding.state is State.FAIL),
             ITSELF: finding.observed.get("ratio"),
             REMEMBERED: finding.observed.get("hit_share"),
         }.get(finding.rule)
         if finding.state in JUDGED and isinstance(value, float):
-            told.setdefault(finding.rule, []).append(value)
-    return {rule: median(values) for rule, values in told.items()}
+            known.setdefault(finding.rule, []).append(value)
+    return {rule: median(values) for rule, values in known.items()}
 
 
 def differences(case: ComparisonCase, baseline: Seen, candidate: Seen) -> Iterator[tuple[Severity, str]]:
@@ -109,11 +101,10 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
-    needs=(),
     applies=applies,
     check=check,
-    wrong="Server B is three times as fast as server A. B acknowledges from memory, or B's clients hold leases and sent a "
-    "tenth of the requests, or A had just been restarted. Each figure is right, and the comparison is one of two guarantees.",
+    wrong="Server A is a third as fast as server B because B acknowledges from memory, or its clients hold leases and sent "
+    "fewer requests. Or A had just been restarted. Each figure is right, and the comparison is one of two guarantees.",
     alternatives=(
         "The difference is the subject. Make it the factor (a setting of the target); that declares it.",
         "One server caches more because it needs less memory per entry. That is a property of it; report it.",

@@ -2,8 +2,8 @@
 
 The overlap is (earliest end - latest start) / (latest end - earliest start) of the clients' operations of this kind.
 The figure already counts the common window. The rate over the whole time is the other bound, both with a charged drain.
-A percentile p of the common window, with the share w of all operations, lies between the percentiles p w and p w + (1 - w) of
-all.
+A percentile p of the common window lies between two percentiles of all operations: p w and p w + (1 - w).
+The window has the share w of all operations.
 - Overlap below `overlap_share`: qualified and bounded; below `invalid_overlap_share`: invalid.
 - A client without any operation: invalid.
 - Jain's index of the clients' rates below `fairness`: a note.
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import latency
 from assay.measures.figures import PERCENTILES, charges_drain
 from assay.measures.windows import Window, scheduled
@@ -26,22 +26,20 @@ from assay.rulekit.findings import found, in_words, rate_of
 from assay.units import Unit
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Operations of more than one client."""
-    assert isinstance(case, TrialCase)
     if scheduled(case.phase) is not None:
         return "an open load: every client works from T to the end of its schedule"
     return None if len(case.phase.clients) > 1 else "a single client"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The overlap of the clients' intervals of this operation."""
-    assert isinstance(case, TrialCase)
     clients = measures.client_operations(case.phase, case.measure.operation)
-    asked = sum(concerns(case, client) for client in case.phase.clients)
-    idle = asked - len(clients)
+    expected = sum(concerns(case, client) for client in case.phase.clients)
+    idle = expected - len(clients)
     if not clients or idle:
-        statement = f"{idle} of {asked} clients did no {case.measure.operation}."
+        statement = f"{idle} of {expected} clients did no {case.measure.operation}."
         return found(RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, observed={"idle_clients": float(idle)})
     spans = [(total.first_ns, total.last_ns) for _, total in clients]
     overlap = measures.overlap_share(spans)
@@ -57,20 +55,19 @@ def check(case: Case) -> Finding:
 def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: dict[str, float]) -> Finding:
     """The clients overlap: a pass, or a note if some clients did far less."""
     fair = fairness(rates)
-    said = f"All {len(rates)} clients overlapped for {measures.percent(overlap)} of the time"
+    overlapped = f"All {len(rates)} clients overlapped for {measures.percent(overlap)} of the time"
     observed = {**observed, "fairness": fair}
     if fair >= case.thresholds["fairness"]:
-        return found(RULE, case, State.PASS, f"{said}.", observed=observed)
+        return found(RULE, case, State.PASS, f"{overlapped}.", observed=observed)
     slowest = measures.percent(min(rates) / max(rates))
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}, but unequally: the slowest did {slowest} of the fastest"
+        f"{overlapped}, but unequally: the slowest did {slowest} of the fastest"
         f" (Jain's index {fair:.2f}, limit {case.thresholds['fairness']:g}).",
         severity=Severity.NOTES,
         observed=observed,
-        threshold={"fairness": case.thresholds["fairness"]},
     )
 
 
@@ -100,10 +97,10 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
         f"The {clients} clients overlapped for only {measures.percent(overlap)} of the time (limit"
         f" {measures.percent(case.thresholds['overlap_share'])}): starts {skew} apart, ends {tail}.{known}",
         severity=Severity.INVALIDATES if overlap < case.thresholds["invalid_overlap_share"] else Severity.QUALIFIES,
-        observed={**observed},
-        threshold={"overlap_share": case.thresholds["overlap_share"]},
+        observed=observed,
         bound=bound,
-        relabel=f"fewer than {clients} clients at once for {measures.percent(1 - overlap)} of the time",
+        relabel="not all clients at once",
+        detail=f"fewer than {clients} for {measures.percent(1 - overlap)} of the time",
         evidence=("L0 engine: first and last operation of each client",),
     )
 
@@ -111,8 +108,7 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
 def bracket(case: TrialCase) -> Bound | None:
     """Bounds of the figure while all clients work; None if unknown.
 
-    So it is where the clients never ran together, or where an external tool did the counting, telling nothing of what each of its
-    calls moved.
+    Unknown are clients that never ran together, and the bytes of each call of an external tool that reports a total only.
     """
     common = measures.common_window(case.phase, case.observations, case.measure.operation)
     whole = measures.whole_window(case.phase, case.measure.operation)
@@ -147,7 +143,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="window",
     short="clients not together",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

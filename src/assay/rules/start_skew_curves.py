@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.measures import CurvePoint
-from assay.records import Bound, Finding, Observations, Run, Scope, Severity, State
+from assay.records import Bound, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
 Ratio = tuple[float, float]
@@ -26,20 +26,16 @@ MOST_STEPS = 32
 Counts = Callable[[CurvePoint], bool]
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """Comparisons of operations over a growing number of objects, with more than one client."""
-    assert isinstance(case, ComparisonCase)
     if all(len(phase.clients) < 2 for run, _ in case.baseline if (phase := measures.phase_of(run, case.measure)) is not None):
         return "a single client"
-    least = case.thresholds["points"]
-    if any(len(curves(arm, case)) < least for arm in (case.baseline, case.candidate)):
-        return "no curve"
-    return None
+    points = min(len(curves(arm, case)) for arm in case.arms)
+    return "no curve" if points < case.thresholds["points"] else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Crossovers of all points that vanish when only points with every client at work count."""
-    assert isinstance(case, ComparisonCase)
     every = ratios(case, lambda _point: True)
     full = ratios(case, lambda point: point.all_active)
     margin = case.thresholds["margin_share"]
@@ -51,7 +47,6 @@ def check(case: Case) -> Finding:
         statement = f"With all clients ({len(full)} of {len(every)} points) {tail}."
         return found(RULE, case, State.PASS, statement, observed=observed)
     places = ", ".join(f"{place:,.0f}" for place in false)
-    bound = full_bound(full)
     return found(
         RULE,
         case,
@@ -59,14 +54,13 @@ def check(case: Case) -> Finding:
         f"The curves seem to cross near {places} objects, but only at points without all clients: {len(full)} of"
         f" {len(every)} points have all, and do not cross. No crossover is supported.",
         observed={**observed, "false_crossings": places},
-        threshold={"margin_share": margin},
-        bound=bound,
+        bound=full_bound(full),
         relabel="no crossover: it exists only where clients ran alone",
         evidence=("L0 engine: checkpoints of each client",),
     )
 
 
-def curves(arm: Sequence[tuple[Run, Observations]], case: ComparisonCase) -> list[CurvePoint]:
+def curves(arm: Runs, case: ComparisonCase) -> list[CurvePoint]:
     """The points of all runs of one arm together."""
     points: list[CurvePoint] = []
     for run, observations in arm:
@@ -77,7 +71,7 @@ def curves(arm: Sequence[tuple[Run, Observations]], case: ComparisonCase) -> lis
 
 def ratios(case: ComparisonCase, counts: Counts) -> list[Ratio]:
     """Candidate over baseline at each number of objects where both arms have points that count."""
-    baseline, candidate = (curves(arm, case) for arm in (case.baseline, case.candidate))
+    baseline, candidate = (curves(arm, case) for arm in case.arms)
     most = max(point.objects for point in (*baseline, *candidate))
     steps = max(2, min(MOST_STEPS, len(baseline) // len(case.baseline), len(candidate) // len(case.candidate)))
     found_ratios: list[Ratio] = []
@@ -107,10 +101,10 @@ def crossings(found_ratios: Sequence[Ratio], margin: float) -> list[float]:
     return [(one[0] + two[0]) / 2 for one, two in pairwise(clear) if (one[1] - 1) * (two[1] - 1) < 0]
 
 
-def near(place: float, others: Sequence[float], found_ratios: Sequence[Ratio]) -> bool:
+def near(place: float, crossings_of_all: Sequence[float], found_ratios: Sequence[Ratio]) -> bool:
     """Whether a crossing matches one of the list, within two steps of the curve."""
     step = found_ratios[1][0] - found_ratios[0][0] if len(found_ratios) > 1 else 0.0
-    return any(abs(place - other) <= 2 * step for other in others)
+    return any(abs(place - other) <= 2 * step for other in crossings_of_all)
 
 
 def full_bound(full: Sequence[Ratio]) -> Bound | None:
@@ -125,7 +119,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="window",
     short="clients not together",
-    needs=(),
     applies=applies,
     check=check,
     wrong="In a campus study of 2006 early starters needed 3 to 5 ms for a create, late ones 10 to 13 ms. Fast clients "

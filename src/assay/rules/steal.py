@@ -16,9 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.records import ABSOLUTE, Finding, Phase, Scope, Series, Severity, State
-from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found
 
 SECOND_NS = 1_000_000_000
@@ -36,9 +35,8 @@ class Losses:
     waiting: float | None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Fail where a host lost more than the thresholds allow; above `steal_share_invalid` it invalidates."""
-    assert isinstance(case, TrialCase)
     losses = [one for host in hosts_of(case) if (one := losses_of(case, host)) is not None]
     if not losses:
         return unseen(case)
@@ -52,7 +50,6 @@ def check(case: Case) -> Finding:
         in_words(worst, over),
         severity=severity if over else RULE.severity,
         observed={"steal_share": worst.steal, "worst_second_share": worst.worst_second, "run_delay_share": worst.waiting},
-        threshold=dict(case.thresholds),
         evidence=tuple(f"cpu:/proc/stat on {one.host}: steal {measures.percent(one.steal)} of CPU time" for one in losses),
     )
 
@@ -73,11 +70,7 @@ def exceeded(one: Losses, case: TrialCase) -> tuple[str, ...]:
     lost = (
         (one.steal, limits["steal_share"], "the hypervisor took {} of the CPU time (limit {})"),
         (one.worst_second, limits["window_share"], "it took {} in the worst second (limit {})"),
-        (
-            one.waiting,
-            limits["run_delay_share"],
-            "load threads waited for a CPU at least {} of the time (limit {})",
-        ),
+        (one.waiting, limits["run_delay_share"], "load threads waited for a CPU at least {} of the time (limit {})"),
     )
     return tuple(
         words.format(measures.percent(share), measures.percent(limit))
@@ -89,8 +82,7 @@ def exceeded(one: Losses, case: TrialCase) -> tuple[str, ...]:
 def unseen(case: TrialCase) -> Finding:
     """The finding without CPU time of any host."""
     reason = case.observations.why_missing("cpu.steal_ns") or "CPUs not observed in this phase"
-    statement = f"CPU contention unknown: {reason}."
-    return found(RULE, case, State.UNVERIFIED, statement, threshold=dict(case.thresholds))
+    return found(RULE, case, State.UNVERIFIED, f"CPU contention unknown: {reason}.")
 
 
 def hosts_of(case: TrialCase) -> tuple[str, ...]:
@@ -146,7 +138,7 @@ def waiting_share(case: TrialCase, host: str) -> float | None:
     """Least share of the clock that the load's threads were ready without a CPU, per worker.
 
     What was waited between the looks and the ends of the clock may lie outside, so those spans are taken off. None where
-    it was not seen, and where there are more workers than processors: then the waiting is the load's own doing.
+    it was not seen, and with more workers than CPUs: then the waiting is the load's own doing.
     """
     clients = [client for client in case.phase.clients if client.host == host]
     workers = sum(client.workers for client in clients)
@@ -172,10 +164,9 @@ RULE = Rule(
     part="noise",
     short="CPU contention",
     needs=("cpu.steal_ns",),
-    applies=runs_only,
     check=check,
-    wrong="CPU time that the hypervisor or a neighbour took is missing from the figure, and not equally from A and B. An "
-    "experiment that runs B in the bad hour finds A faster.",
+    wrong="CPU time that the hypervisor or a neighbour took is missing from the figure, and not equally from both arms. An "
+    "experiment that runs one arm in the bad hour finds the other one faster.",
     alternatives=(
         "More threads of the load than CPUs also make threads wait. That waiting is the load's own and is not judged.",
         "A CPU quota of a control group makes threads wait without any steal (L06).",

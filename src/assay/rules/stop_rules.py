@@ -10,53 +10,36 @@ If all ended alike, the finding gives the tail after the first client's end (abo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
-from assay.records import Finding, Observations, Phase, Run, Scope, Severity, State, StopRule
+from assay.catalogue import ComparisonCase, Rule, Runs
+from assay.records import Finding, Phase, Scope, Severity, State, StopRule
 from assay.rulekit.findings import found
 
 ENDS = frozenset({"duration", "ops", "until_steady", "schedule", "round"})
 """Last parts of the paths of factors that are the end of the work itself."""
-WORDS = {
-    StopRule.TIME: "by time",
-    StopRule.WORK: "by work",
-    StopRule.STEADY: "by steady state",
-}
-ORDER = (StopRule.WORK, StopRule.TIME, StopRule.STEADY)
-Runs = Sequence[tuple[Run, Observations]]
+WORDS = {StopRule.WORK: "by work", StopRule.TIME: "by time", StopRule.STEADY: "by steady state"}
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for comparisons in which the end of the work is not the factor."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
-    if case.comparison.factor.rpartition(".")[2] in ENDS:
-        return f"the end of the work is the factor ({case.comparison.factor})"
-    return None
+    is_end = case.comparison.factor.rpartition(".")[2] in ENDS
+    return f"the end of the work is the factor ({case.comparison.factor})" if is_end else None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where not all clients of all runs that count were ended in the same way."""
-    assert isinstance(case, ComparisonCase)
-    arms = [phases(case, runs) for runs in (case.baseline, case.candidate)]
+    arms = [phases(case, runs) for runs in case.arms]
     if not all(arms):
         return found(RULE, case, State.UNVERIFIED, "End of the runs unknown: one arm has no valid run.")
     ended = [Counter(stop for phase in arm for stop in ends(phase)) for arm in arms]
     tails = [max(tail_share(phase) for phase in arm) for arm in arms]
-    observed = {
-        **{
-            f"{arm}_{stop}": float(count[stop])
-            for arm, count in zip(("baseline", "candidate"), ended, strict=True)
-            for stop in count
-        },
-        "longest_tail_share": max(tails),
-    }
+    both = zip(("baseline", "candidate"), ended, strict=True)
+    observed = {f"{arm}_{stop}": float(count[stop]) for arm, count in both for stop in count} | {"longest_tail_share": max(tails)}
     kinds = {stop for count in ended for stop in count}
     if len(kinds) == 1:
-        said = f"All clients of both arms ended {WORDS[kinds.pop()]}{tail(case, max(tails))}."
-        return found(RULE, case, State.PASS, said, observed=observed)
+        text = f"All clients of both arms ended {WORDS[kinds.pop()]}{tail(case, max(tails))}."
+        return found(RULE, case, State.PASS, text, observed=observed)
     names = (f"{case.comparison.baseline}: {in_words(ended[0])}", f"{case.comparison.candidate}: {in_words(ended[1])}")
     return found(
         RULE,
@@ -65,7 +48,6 @@ def check(case: Case) -> Finding:
         f"Clients ended in different ways: {'; '.join(names)}. Only one arm's figure includes the tail of its slowest part.",
         severity=severity(case),
         observed=observed,
-        threshold={"ways_to_end": 1.0},
         relabel="comparison of fixed time with fixed work",
         evidence=("L0 engine: what stopped each client",),
     )
@@ -101,7 +83,7 @@ def tail(case: ComparisonCase, share: float) -> str:
 
 def in_words(ended: Counter[StopRule]) -> str:
     """`6 when their time was over and 2 when their work was done`."""
-    return " and ".join(f"{ended[stop]} {WORDS[stop]}" for stop in ORDER if ended[stop])
+    return " and ".join(f"{ended[stop]} {WORDS[stop]}" for stop in WORDS if ended[stop])
 
 
 def severity(case: ComparisonCase) -> Severity:
@@ -116,7 +98,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="window",
     short="fixed time against fixed work",
-    needs=(),
     applies=applies,
     check=check,
     wrong="A run of fixed work includes the tail of its slowest client and files; a run of fixed time is cut off before. A "

@@ -1,8 +1,8 @@
 """Finds figures of a throttled disk that used burst credit: the run ended before the limit was in force.
 
 A block throttle grants slices of 100 ms, and the first slices pass at the speed of the disk below.
-The rule divides the requests and bytes of the limited device during the clock by the amount that the limit allows in that time;
-above `share` fails.
+The rule divides the requests and bytes of the limited device during the clock by the amount that the limit allows. A result above
+`share` fails.
 The journal's I/O counts too. Counters are read up to some ten ms around the clock.
 A rate is at most the measured value, and at least the value without credit. Latencies have no bound.
 Measured: 110 requests in 6 ms, 9.1 times the declared 2,000 per second; the same load for 3 s stayed at 0.98 times.
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import limits
 from assay.measures.limits import LimitUse, Traffic
 from assay.records import Bound, Finding, Scope, Severity, State
@@ -23,34 +23,31 @@ from assay.units import Unit
 RATES = ("ops_per_s", "bytes_per_s")
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Trials on a device with a declared throttle."""
-    assert isinstance(case, TrialCase)
     return None if any(place.limits for place in case.run.places) else "no disk of this trial has a declared limit"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The direction and kind of which most was used."""
-    assert isinstance(case, TrialCase)
     most = max(used(case), key=lambda one: one.share, default=None)
     if most is None:
         return found(RULE, case, State.UNVERIFIED, "I/O of the limited device during the clock unknown.")
-    told = f"its {measures.with_unit(most.per_s, most.unit)} limit in the {lasted(most)} measured"
+    limit = f"its {measures.with_unit(most.per_s, most.unit)} limit in the {lasted(most)} measured"
     observed = {"share": most.share, "seconds": most.seconds, "passed": most.amount}
     if most.share <= case.thresholds["share"]:
-        said = f"{most.name} served {measures.percent(most.share)} of {told}."
-        return found(RULE, case, State.PASS, said, observed=observed)
+        text = f"{most.name} served {measures.percent(most.share)} of {limit}."
+        return found(RULE, case, State.PASS, text, observed=observed)
     times = f"{measures.percent(most.share)} of" if most.share < 2 else f"{most.share:.2g} times"
-    said = f"{most.name} served {times} {told}: burst credit, not the limit. Run for 2 s or longer."
     return found(
         RULE,
         case,
         State.FAIL,
-        said,
+        f"{most.name} served {times} {limit}: burst credit, not the limit. Run for 2 s or longer.",
         observed=observed,
-        threshold={"share": case.thresholds["share"]},
         bound=bound(case, most),
-        relabel=f"burst credit: {times} the limit of {most.name} in {lasted(most)}",
+        relabel="burst credit",
+        detail=f"{times} the limit of {most.name} in {lasted(most)}",
         evidence=(f"device:{most.name}", "declared limit"),
     )
 
@@ -81,7 +78,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="regime",
     short="burst credit",
-    needs=(),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,

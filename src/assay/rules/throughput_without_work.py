@@ -15,11 +15,11 @@ host may do the work (`ssh host dd`).
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
-from assay.measures import cost
+from assay.measures import cost, in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
-from assay.rulekit.findings import found, knob
+from assay.rulekit.findings import Figures, found, knob
 from assay.units import Unit
 
 EXPECTED = {"expected_count": ("count", Unit.COUNT), "expected_bytes": ("bytes", Unit.BYTES)}
@@ -37,9 +37,8 @@ RUNGS = (
 )
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """External tools that report their amount of work, or were given one."""
-    assert isinstance(case, TrialCase)
     if not case.phase.values:
         return "the lab's own engines count their work (E01, G04)"
     if expected(case) or any(reported(case, figure) is not None for figure in ("count", "bytes")):
@@ -47,9 +46,8 @@ def applies(case: Case) -> str | None:
     return "the tool reports no amount, and no expected amount is declared"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Against what was declared; against nothing; against what moved on this host."""
-    assert isinstance(case, TrialCase)
     for name, wanted in expected(case).items():
         finding = held(case, name, wanted)
         if finding is not None:
@@ -76,48 +74,44 @@ def held(case: TrialCase, name: str, wanted: int) -> Finding | None:
     """Compare work done with the declared work; None if they agree."""
     figure, unit = EXPECTED[name]
     done = reported(case, figure)
-    asked = measures.with_unit(wanted, unit)
+    goal = f"{measures.with_unit(wanted, unit)} expected ({name})"
     if done is None:
-        said = f"{asked} expected ({name}), but the tool reports no amount. Let it print that too."
-        return found(RULE, case, State.UNVERIFIED, said)
+        statement = f"{goal}, but the tool reports no amount. Let it print that too."
+        return found(RULE, case, State.UNVERIFIED, statement)
     if abs(done - wanted) <= case.thresholds["short_share"] * wanted:
         return None
-    way = "too few" if done < wanted else "too many"
+    amount, way = measures.with_unit(done, unit), "too few" if done < wanted else "too many"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{measures.with_unit(done, unit)} received, {asked} expected ({name}), {way}: the figure describes other work.",
+        f"{amount} received, {goal}, {way}: the figure describes other work.",
         observed={"received": done, "received_share": done / wanted if wanted else None},
-        threshold={"short_share": case.thresholds["short_share"]},
-        relabel=f"a figure of {measures.with_unit(done, unit)} instead of {asked}",
+        relabel="a figure of other work than expected",
+        detail=f"{amount} instead of {measures.with_unit(wanted, unit)}",
         evidence=(f"L0: the tool's report of {case.measure.operation}.{figure}",),
     )
 
 
 def nothing(case: TrialCase) -> Finding:
     """A time or a rate of a tool that says it did nothing at all."""
-    said = "The tool reports 0: it did nothing."
-    label = "the time of finding nothing"
-    return found(RULE, case, State.FAIL, said, observed={"received": 0.0}, relabel=label)
+    statement = "The tool reports 0: it did nothing."
+    return found(RULE, case, State.FAIL, statement, observed={"received": 0.0}, relabel="the time of finding nothing")
 
 
 def traced(case: TrialCase) -> Finding:
     """Compare reported bytes with every byte counter of this host, in either direction."""
-    bytes_told = reported(case, "bytes") or 0.0
-    limits = case.thresholds
-    if bytes_told < limits["least_bytes"]:
+    amount = reported(case, "bytes") or 0.0
+    if amount < case.thresholds["least_bytes"]:
         return found(RULE, case, State.PASS, "The tool reports the expected work, and more than nothing.")
     seen = most_seen(case)
     if seen is None:
-        said = "I/O unknown: system calls of the command not counted."
-        return found(RULE, case, State.UNVERIFIED, said)
-    share, words = seen / bytes_told, measures.with_unit(bytes_told, Unit.BYTES)
-    observed = {"reported_bytes": bytes_told, "seen_bytes": seen, "seen_share": share}
-    if share >= limits["trace_share"]:
-        said = f"The tool reports {words}; counters of this host saw {measures.with_unit(seen, Unit.BYTES)}."
-        return found(RULE, case, State.PASS, said, observed=observed)
-    return untraced(case, words, observed)
+        return found(RULE, case, State.UNVERIFIED, "I/O unknown: system calls of the command not counted.")
+    observed = {"reported_bytes": amount, "seen_bytes": seen, "seen_share": seen / amount}
+    if seen / amount >= case.thresholds["trace_share"]:
+        statement = f"The tool reports {in_bytes(amount)}; counters of this host saw {in_bytes(seen)}."
+        return found(RULE, case, State.PASS, statement, observed=observed)
+    return untraced(case, amount, observed)
 
 
 def most_seen(case: TrialCase) -> float | None:
@@ -132,27 +126,26 @@ def most_seen(case: TrialCase) -> float | None:
     return max(step.bytes for step in steps.values() if step)
 
 
-def untraced(case: TrialCase, words: str, observed: dict[str, float]) -> Finding:
+def untraced(case: TrialCase, amount: float, observed: Figures) -> Finding:
     """No counter has the bytes: none counts mapped files and rings, but copies take CPU time."""
     known = [cost.processor_ns(client.cost) for client in case.phase.clients if client.cost is not None]
     if len(known) < max(1, len(case.phase.clients)):
-        said = f"No counter of this host saw the {words}, and the command's CPU time is unknown."
-        return found(RULE, case, State.UNVERIFIED, said, observed={**observed})
-    spent = sum(known)
-    took = measures.with_unit(spent, Unit.NANOSECONDS)
-    if observed["reported_bytes"] <= case.thresholds["bytes_per_cpu_ns"] * spent:
-        said = f"No counter saw the {words}; {took} of CPU time suffice to copy them within memory."
-        return found(RULE, case, State.PASS, said, observed={**observed, "cpu_ns": float(spent)})
+        statement = f"No counter of this host saw the {in_bytes(amount)}, and the command's CPU time is unknown."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    spent = float(sum(known))
+    took, observed = measures.with_unit(spent, Unit.NANOSECONDS), {**observed, "cpu_ns": spent}
+    if amount <= case.thresholds["bytes_per_cpu_ns"] * spent:
+        statement = f"No counter saw the {in_bytes(amount)}; {took} of CPU time suffice to copy them within memory."
+        return found(RULE, case, State.PASS, statement, observed=observed)
     claimed = case.claim.tier is not Tier.AS_IS or case.claim.path is not None
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The tool reports {words}, but no counter of this host saw them, and {took} of CPU time cannot copy that much:"
+        f"The tool reports {in_bytes(amount)}. No counter of this host saw them, and {took} of CPU time cannot copy that much:"
         " they were never moved here.",
         severity=Severity.INVALIDATES if claimed else Severity.QUALIFIES,
-        observed={**observed, "cpu_ns": float(spent)},
-        threshold={name: case.thresholds[name] for name in ("trace_share", "bytes_per_cpu_ns")},
+        observed=observed,
         relabel="reported, but never moved on this host",
         evidence=("CPU time of the command and its children",),
     )
@@ -164,7 +157,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     reads=("L1.read", "L1.write", "L2.read", "L2.write", "L3.read", "L3.write", "L9.read", "L9.write"),

@@ -16,9 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import latency
 from assay.records import Finding, Scope, Severity, State
+from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import found, held_back
 from assay.units import Unit
 
@@ -46,12 +47,11 @@ class Cost:
         return None if self.user_ns is None or self.user_ns >= of_ns else 1 - max(self.low_ns, self.user_ns) / of_ns
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Latencies and rates of operations that our own engines timed."""
-    assert isinstance(case, TrialCase)
     if case.phase.values:
         return "an external tool: cost of its clock unknown"
-    if any(spec.kind == "null" for spec in case.experiment.workloads if spec.name == case.measure.workload):
+    if workload_kind(case) == "null":
         return "the engine's own loop is the subject"
     if kind_of(case) is None:
         return "neither a latency nor a rate"
@@ -67,9 +67,8 @@ def kind_of(case: TrialCase) -> str | None:
     return "rate" if case.measure.figure.endswith(("ops_per_s", "bytes_per_s")) else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """The cost of the stamps over the middle latency."""
-    assert isinstance(case, TrialCase)
     buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
     middle = latency.percentile(buckets, 0.5)
     if not middle:
@@ -77,35 +76,35 @@ def check(case: Case) -> Finding:
     cost, limit = cost_of(case), case.thresholds["cost_share"]
     low, high = min(1.0, cost.low_ns / middle), min(1.0, cost.high_ns / middle)
     observed = {"median_ns": middle, "least_ns": cost.low_ns, "most_ns": cost.high_ns, "least_share": low, "most_share": high}
-    each = measures.with_unit(middle, Unit.NANOSECONDS)
     if low > limit:
         return too_short(case, cost, middle, observed)
+    reference = f"(limit {measures.percent(limit)}) of the median latency of {measures.with_unit(middle, Unit.NANOSECONDS)}"
     if high <= limit:
-        said = f"Clock cost at most {measures.percent(high)} (limit {measures.percent(limit)}) of the median latency of {each}."
-        return found(RULE, case, State.PASS, said, observed=observed)
-    said = (
-        f"Clock cost between {measures.percent(low)} and {measures.percent(high)} (limit {measures.percent(limit)}) of the median"
-        f" latency of {each}. Add a workload `null` to the trial to measure it."
-    )
-    return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+        return found(RULE, case, State.PASS, f"Clock cost at most {measures.percent(high)} {reference}.", observed=observed)
+    between = f"Clock cost between {measures.percent(low)} and {measures.percent(high)} {reference}"
+    statement = f"{between}. Add a workload `null` to the trial to measure it."
+    return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
 
 
 def cost_of(case: TrialCase) -> Cost:
     """The bounds of what taking the time cost an operation."""
     limits, stamps = case.thresholds, STAMPS[kind_of(case) or "rate"]
-    slow = any(client.clock_source == SLOW for client in case.phase.clients)
-    name = "gettime" if slow else "tsc"
-    told = (measured(case) or stamps * limits[f"{name}_most_ns"], shortest(case), user_ns(case))
-    most = tuple(one for one in told if one)
-    return Cost(low_ns=stamps * limits[f"{name}_ns"], most_ns=most, user_ns=user_ns(case))
+    name = "gettime" if is_slow(case) else "tsc"
+    bounds = (measured(case) or stamps * limits[f"{name}_most_ns"], shortest(case), user_ns(case))
+    return Cost(low_ns=stamps * limits[f"{name}_ns"], most_ns=tuple(filter(None, bounds)), user_ns=user_ns(case))
+
+
+def is_slow(case: TrialCase) -> bool:
+    """Whether a client took its stamps by system call."""
+    return any(client.clock_source == SLOW for client in case.phase.clients)
 
 
 def measured(case: TrialCase) -> float | None:
     """At most, by what the engines measured of themselves with warm caches; None where one of them did not."""
     rate = kind_of(case) == "rate"
-    told = [client.own_ns if rate else client.stamp_ns for client in case.phase.clients]
-    known = [one for one in told if one is not None]
-    return case.thresholds["warm_times"] * max(known) if known and len(known) == len(told) else None
+    costs = [client.own_ns if rate else client.stamp_ns for client in case.phase.clients]
+    known = [one for one in costs if one is not None]
+    return case.thresholds["warm_times"] * max(known) if known and len(known) == len(costs) else None
 
 
 def shortest(case: TrialCase) -> float | None:
@@ -128,18 +127,17 @@ def user_ns(case: TrialCase) -> float | None:
 
 def too_short(case: TrialCase, cost: Cost, middle_ns: float, observed: dict[str, float]) -> Finding:
     """The failure, with what the figure would be without the clock."""
-    source = SLOW if any(client.clock_source == SLOW for client in case.phase.clients) else "the cycle counter"
-    each = measures.with_unit(middle_ns, Unit.NANOSECONDS)
+    source, each = SLOW if is_slow(case) else "the cycle counter", measures.with_unit(middle_ns, Unit.NANOSECONDS)
     return found(
         RULE,
         case,
         State.FAIL,
         f"Reading {source} costs at least {measures.percent(observed['least_share'])} (limit"
         f" {measures.percent(case.thresholds['cost_share'])}) of the median latency of {each}: the clock is part of the figure.",
-        observed={**observed},
-        threshold={**case.thresholds},
+        observed=observed,
         bound=held_back(case, cost.left_share(middle_ns)),
-        relabel=f"operations of {each}, clock included",
+        relabel="short operations, clock included",
+        detail=f"median latency {each}",
         evidence=("L0 engine: histogram, clock, CPU time in user mode",),
     )
 
@@ -150,7 +148,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

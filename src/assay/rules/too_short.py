@@ -9,7 +9,7 @@ A phase with `until_steady` counts its steady rounds: five rounds of 12 s are a 
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
@@ -17,41 +17,34 @@ TAILS = {"latency_p90_ns": 0.10, "latency_p95_ns": 0.05, "latency_p99_ns": 0.01,
 """Percentile -> share of the operations beyond it."""
 
 
-def applies(_case: Case) -> str | None:
-    """The claim decides (limits.toml: regime = steady)."""
-    return None
-
-
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Length, number of operations, and samples beyond the percentile."""
-    assert isinstance(case, TrialCase)
     whole = measures.whole_window(case.phase, case.measure.operation)
     window = measures.common_window(case.phase, case.observations, case.measure.operation) if is_steady(case) else whole
     if window is None or whole is None:
         return found(RULE, case, State.UNVERIFIED, "No completed operation, so the length of the run is unknown.")
     limits = case.thresholds
     beyond = whole.count * TAILS.get(case.measure.figure, 1.0)
-    short = [
+    shortfalls = [
         f"{window.seconds:.1f} s (at least {limits['seconds']:.0f} s)" if window.seconds < limits["seconds"] else "",
         f"{window.count:,.0f} operations (at least {limits['operations']:,.0f})" if window.count < limits["operations"] else "",
         f"{beyond:,.0f} operations beyond the percentile (at least {limits['tail_samples']:.0f})"
         if beyond < limits["tail_samples"]
         else "",
     ]
-    said = [text for text in short if text]
+    short = [text for text in shortfalls if text]
     observed = {"seconds": window.seconds, "operations": window.count, "samples_beyond": beyond}
-    if not said:
+    if not short:
         return found(RULE, case, State.PASS, f"{window.seconds:.0f} s with {window.count:,.0f} operations.", observed=observed)
-    never = window.seconds < limits["invalid_seconds"]
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Steady state claimed, but {'the steady rounds have ' if is_steady(case) else ''}{'; '.join(said)}.",
-        severity=Severity.INVALIDATES if never else Severity.QUALIFIES,
+        f"Steady state claimed, but {'the steady rounds have ' if is_steady(case) else ''}{'; '.join(short)}.",
+        severity=Severity.INVALIDATES if window.seconds < limits["invalid_seconds"] else Severity.QUALIFIES,
         observed=observed,
-        threshold={name: limits[name] for name in ("seconds", "operations", "tail_samples")},
-        relabel=f"{'steady rounds' if is_steady(case) else 'burst'} of {window.seconds:.1f} s",
+        relabel="too few steady rounds" if is_steady(case) else "a burst",
+        detail=f"{window.seconds:.1f} s",
     )
 
 
@@ -67,8 +60,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="regime",
     short="too short",
-    needs=(),
-    applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
     wrong="A run of three seconds ends before the journal has committed, memory is full or the device is warm. Its p99.9 "

@@ -1,7 +1,7 @@
 """Lists the versions of lab, load generator, kernel and commands of a comparison, and their differences.
 
-The rule reads the versions that every run carries, kernel release and build, system, C library, the file of each external
-command, and target facts whose names end with `version`.
+The rule reads the versions that every run carries, kernel release and build, system, and C library.
+It also reads the file of each external command, and target facts whose names end with `version`.
 More than one version of a part, between the arms or within one, is a note: two versions are two instruments. C01 judges the
 effect on the comparison.
 A run without the version of lab or kernel is unverified. The notebook stores each verdict under its ruleset; `assay audit`
@@ -10,11 +10,10 @@ compares them (E06).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found, shortened
 
 LAB, GENERATOR, KERNEL = "assay", "assay-engine", "kernel"
@@ -22,39 +21,35 @@ FACTS = {"kernel.release": KERNEL, "kernel.build": "kernel build", "host.system"
 PROGRAM, OF_TARGET, VERSION = "program.", "target.", "version"
 FORMAT = "target.mkfs."
 """Versions of formats on disk are features of a file system, not of a tool."""
-Runs = Sequence[tuple[Run, Observations]]
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail (a note) where a part was there in more than one version; the versions are named in any case."""
-    assert isinstance(case, ComparisonCase)
-    arms = [[dict(versions(run, seen)) for run, seen in runs] for runs in (case.baseline, case.candidate)]
+    arms = [[dict(versions(run, seen)) for run, seen in runs] for runs in case.arms]
     every = [one for arm in arms for one in arm]
     unknown = [part for part in (LAB, KERNEL) if not all(arms) or not all(part in one for one in every)]
     if unknown:
-        words = f"Versions of {' and '.join(unknown)} missing in some runs."
-        return found(RULE, case, State.UNVERIFIED, words)
+        return found(RULE, case, State.UNVERIFIED, f"Versions of {' and '.join(unknown)} missing in some runs.")
     parts = sorted({part for one in every for part in one if all(part in another for another in every)})
     values = {part: [sorted({one[part] for one in arm}) for arm in arms] for part in parts}
     several = [part for part, (left, right) in values.items() if len({*left, *right}) > 1]
     pinned = ", ".join(f"{part} {shortened(values[part][0][0])}" for part in parts if part not in several)
+    each = {part: version_words(both) for part, both in values.items()}
+    statement = f"One version of everything: {pinned}."
     if several:
-        listed = "; ".join(f"{part}: {version_words(values[part])}" for part in several)
-        words = f"More than one version: {listed}. Equal: {pinned}."
-    else:
-        words = f"One version of everything: {pinned}."
+        statement = f"More than one version: {'; '.join(f'{part}: {each[part]}' for part in several)}. Equal: {pinned}."
     return found(
         RULE,
         case,
         State.FAIL if several else State.PASS,
-        words,
-        observed={part: version_words(both) for part, both in values.items()},
+        statement,
+        observed=each,
         threshold={"versions": 1},
-        evidence=tuple(f"{part}: {version_words(both)}" for part, both in values.items()),
+        evidence=tuple(f"{part}: {versions}" for part, versions in each.items()),
     )
 
 
-def version_words(both: Sequence[Sequence[str]]) -> str:
+def version_words(both: list[list[str]]) -> str:
     """The versions of both arms, once where they are the same."""
     left, right = (" and ".join(shortened(one) for one in arm) for arm in both)
     return left if left == right else f"{left} against {right}"
@@ -81,7 +76,6 @@ RULE = Rule(
     severity=Severity.NOTES,
     part="evidence",
     needs=("fact:*",),
-    applies=comparisons_only,
     check=check,
     wrong="The old figure was made with version 3.1 of the tool, the new one with 3.36, which opens its files in another way. "
     "Both are right, by different instruments. A figure without its versions cannot be compared with any other.",

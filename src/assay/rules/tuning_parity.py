@@ -1,7 +1,7 @@
 """Finds comparisons of a tuned system with an untuned one.
 
-The rule counts each arm's settings that differ from the catalogue's defaults (each item of a list), and the combinations of
-settings that the experiment tries for each target.
+The rule counts each arm's settings that differ from the catalogue's defaults (each item of a list).
+It also counts the combinations of settings that the experiment tries for each target.
 Path, size, image, file system, commands and `limit` do not count. The `variables` of a target of kind commands count at any
 level of a factor but the first.
 - More than `ratio` times the changed settings, and the combinations tried, of the other arm: qualified.
@@ -15,40 +15,27 @@ from __future__ import annotations
 from math import prod
 
 from assay import catalogue
-from assay.catalogue import Case, ComparisonCase, Rule
+from assay.catalogue import ComparisonCase, Rule
 from assay.records import Factor, Finding, Scope, Severity, State, TargetSpec
 from assay.rulekit.findings import found
+from assay.units import counted
 
-WHERE = (
-    "path",
-    "size",
-    "image",
-    "filesystem",
-    "scratch",
-    "keep",
-    "direct_io",
-    "prepare",
-    "attach",
-    "drop_caches",
-    "facts",
-    "teardown",
-)
+WHERE = ("path", "size", "image", "filesystem", "scratch", "keep", "direct_io")
 """Knobs that say what and where a target is, not how it is tuned."""
+COMMANDS = ("prepare", "attach", "drop_caches", "facts", "teardown")
+"""Commands that make and remove a target."""
 LIMITS, FREE = "limit.", "variables."
 """Prefixes of knobs with a known speed and no known default: their first level serves as default."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for comparisons of two targets."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     factor = case.comparison.factor
     return None if factor == "target" else f"one target in both arms, and the factor is {factor}"
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail if one arm has tuned settings and far fewer were tried for the other."""
-    assert isinstance(case, ComparisonCase)
     names = (str(case.comparison.baseline), str(case.comparison.candidate))
     specs = [next((spec for spec in case.experiment.targets if spec.name == name), None) for name in names]
     if specs[0] is None or specs[1] is None:
@@ -59,8 +46,8 @@ def check(case: Case) -> Finding:
     ratio = case.thresholds["ratio"]
     lopsided = len(changed[more]) > ratio * len(changed[1 - more])
     searched = lopsided and tried[more] > ratio * tried[1 - more]
-    words = "; ".join(
-        f"{name}: {len(those)} changed from their defaults{listed(those)}, {settings(number)} tried"
+    settings = "; ".join(
+        f"{name}: {len(those)} changed from their defaults{listed(those)}, {counted(number, 'setting')} tried"
         for name, those, number in zip(names, changed, tried, strict=True)
     )
     verdict = f"{names[more]} was tuned, {names[1 - more]} was not. " if lopsided else ""
@@ -68,7 +55,7 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL if lopsided else State.PASS,
-        f"{verdict}Settings: {words}.",
+        f"{verdict}Settings: {settings}.",
         severity=Severity.QUALIFIES if searched else Severity.NOTES if lopsided else RULE.severity,
         observed={
             "baseline_changed": len(changed[0]),
@@ -76,15 +63,9 @@ def check(case: Case) -> Finding:
             "baseline_tried": tried[0],
             "candidate_tried": tried[1],
         },
-        threshold={"ratio": ratio},
         relabel=f"comparison of a tuned {names[more]} with an untuned {names[1 - more]}" if searched else None,
         evidence=("the experiment file: knobs of the targets, factors", "the catalogue: defaults"),
     )
-
-
-def settings(number: int) -> str:
-    """`1 setting`, `4 settings`."""
-    return f"{number} setting{'' if number == 1 else 's'}"
 
 
 def listed(names: list[str]) -> str:
@@ -93,7 +74,7 @@ def listed(names: list[str]) -> str:
 
 
 def changes(case: ComparisonCase, spec: TargetSpec) -> list[str]:
-    """What stands otherwise than by default in this comparison: knobs, of lists each item; free variables at a later level."""
+    """Settings of this comparison that differ from the default: knobs, of lists each item; free variables at a later level."""
     defaults = {knob.name: knob.default for knob in catalogue.find("targets", spec.kind).knobs}
     levels = own_factors(case, spec.name)
     first = {name: factor.levels[0] for name, factor in levels.items() if name.startswith(FREE)}
@@ -101,7 +82,7 @@ def changes(case: ComparisonCase, spec: TargetSpec) -> list[str]:
     names: list[str] = []
     for name, value in sorted({**spec.knobs, **here}.items()):
         usual = first.get(name, value) if name.startswith(FREE) else defaults.get(name)
-        if name not in WHERE and not name.startswith(LIMITS) and value not in (None, usual):
+        if name not in (*WHERE, *COMMANDS) and not name.startswith(LIMITS) and value not in (None, usual):
             names += [f"{name} {item}" for item in value] if isinstance(value, tuple) else [f"{name} {value}"]
     return names
 
@@ -124,7 +105,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="comparability",
     short="only one arm was tuned",
-    needs=(),
     applies=applies,
     check=check,
     wrong="An expert tries a dozen settings of A and takes the best; B runs as installed. The comparison shows the value of a "

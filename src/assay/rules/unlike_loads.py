@@ -10,12 +10,12 @@ neither a latency nor a rate, are n/a.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from statistics import fmean
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
-from assay.records import Finding, Load, Phase, Run, Scope, Severity, State
+from assay.catalogue import ComparisonCase, Rule, Runs
+from assay.records import Finding, Load, Phase, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -26,10 +26,8 @@ LOAD_FACTORS = frozenset(
 LoadOf = Callable[[Phase], float | None]
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for comparisons of latencies and rates, where the load is not the factor."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     kind = measures.figure_kind(case.measure.figure)
     if kind is None or kind.unit not in (Unit.NANOSECONDS, Unit.PER_S, Unit.BYTES_PER_S):
         return "neither a latency nor a rate"
@@ -38,26 +36,24 @@ def applies(case: Case) -> str | None:
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the mean load of the two arms differs by more than the threshold."""
-    assert isinstance(case, ComparisonCase)
     opened = case.claim.load is Load.OPEN or were_open(case)
     load_of = offered if opened else in_flight
-    loads = [mean_load(case, runs, load_of) for runs in (case.baseline, case.candidate)]
-    first, second = loads
+    first, second = (mean_load(case, runs, load_of) for runs in case.arms)
     if not first or not second:
         return found(RULE, case, State.UNVERIFIED, "Load of an arm unknown: no counts of operations.")
     share = max(first, second) / min(first, second) - 1
     threshold = case.thresholds["rate_share" if opened else "in_flight_share"]
     what = "operations a second" if opened else "operations in flight"
-    failed, limit = share > threshold, measures.percent(threshold)
-    words = f"Load of the arms: {first:.3g} and {second:.3g} {what}, {measures.percent(share)} apart (limit {limit})"
+    failed = share > threshold
+    apart = f"{measures.percent(share)} apart (limit {measures.percent(threshold)})"
     end = ": the difference may come from the load." if failed else "."
     return found(
         RULE,
         case,
         State.FAIL if failed else State.PASS,
-        words + end,
+        f"Load of the arms: {first:.3g} and {second:.3g} {what}, {apart}{end}",
         observed={"baseline": first, "candidate": second, "apart_share": share},
         threshold={"apart_share": threshold},
         relabel="comparison at different loads" if failed else None,
@@ -71,16 +67,11 @@ def were_open(case: ComparisonCase) -> bool:
     return bool(clients) and all(client.load is not None for client in clients)
 
 
-def mean_load(case: ComparisonCase, runs: Sequence[tuple[Run, object]], load_of: LoadOf) -> float | None:
+def mean_load(case: ComparisonCase, runs: Runs, load_of: LoadOf) -> float | None:
     """The mean over the included runs of an arm; None without values."""
-    found_loads = []
-    for run, _ in runs:
-        phase = measures.phase_of(run, case.measure)
-        if phase is not None and run.id not in case.comparison.excluded:
-            load = load_of(phase)
-            if load:
-                found_loads.append(load)
-    return fmean(found_loads) if found_loads else None
+    phases = (measures.phase_of(run, case.measure) for run, _ in runs if run.id not in case.comparison.excluded)
+    loads = [load for phase in phases if phase is not None and (load := load_of(phase))]
+    return fmean(loads) if loads else None
 
 
 def length_ns(phase: Phase) -> int:
@@ -111,7 +102,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="comparability",
     short="different loads",
-    needs=(),
     applies=applies,
     check=check,
     wrong="A latency means nothing without its load. If a client of one arm started late or ended early, that arm had less to "

@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
-from assay.evidence import failures
+from assay.catalogue import About, Rule, TrialCase
+from assay.evidence import reports
 from assay.records import Direction, Finding, Phase, Scope, Severity, State
+from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import found, knob
+from assay.units import counted
 
 KIND = "bulk_io"
 """The workload that can describe what it writes."""
@@ -25,40 +27,35 @@ SAMPLE = 64
 """`sample` looks at one record in so many."""
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Operations of Assay's engines that move data of known content."""
-    assert isinstance(case, TrialCase)
-    kind = next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
+    kind = workload_kind(case)
     if kind != KIND:
         return f"the content of {kind} data is unknown"
     if knob(case, "file") is not None:
         return "the content of an existing file is unknown"
-    if case.phase.directions.get(case.measure.operation) is Direction.FLUSH:
-        return "a flush moves no data of its own"
-    return None
+    return "a flush moves no data of its own" if case.direction is Direction.FLUSH else None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Judge whether the records were verified, and the errors found."""
-    assert isinstance(case, TrialCase)
     how = str(knob(case, "verify") or "none")
     readers = tuple(looking(case)) if how != "none" else ()
     if not readers:
         return found(RULE, case, State.UNVERIFIED, unlooked(case, how), observed={"looked_at": 0.0})
     reads = sum(total.count for phase, name in readers for _, total in measures.client_operations(phase, name))
-    wrong = sum(failures.mismatched(phase, name) for phase, name in readers)
+    wrong = sum(reports.mismatched(phase, name) for phase, name in readers)
     looked = reads if how == "all" else reads / SAMPLE
     observed = {"looked_at": float(looked), "wrong": float(wrong), "share": 1.0 if how == "all" else 1 / SAMPLE}
     if not wrong:
-        told = "all" if how == "all" else f"about {looked:,.0f} (one in {SAMPLE})"
-        said = f"{reads:,} records read back, {told} checked, all correct."
-        return found(RULE, case, State.PASS, said, observed=observed)
-    records = "1 record" if wrong == 1 else f"{wrong:,} records"
+        part = "all" if how == "all" else f"about {looked:,.0f} (one in {SAMPLE})"
+        statement = f"{reads:,} records read back, {part} checked, all correct."
+        return found(RULE, case, State.PASS, statement, observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{records} of {looked:,.0f} checked differ from the written data: lost, old or damaged.",
+        f"{counted(wrong, 'record')} of {looked:,.0f} checked differ from the written data: lost, old or damaged.",
         observed=observed,
         relabel="a rate of wrong data",
         evidence=tuple(f"{phase.name}: blocks that describe themselves, as {name} found them" for phase, name in readers),
@@ -67,7 +64,7 @@ def check(case: Case) -> Finding:
 
 def looking(case: TrialCase) -> Iterator[tuple[Phase, str]]:
     """The verifying reads of a measure: its own, or those after a write up to the next write."""
-    if case.phase.directions.get(case.measure.operation) is Direction.READ:
+    if case.direction is Direction.READ:
         yield case.phase, case.measure.operation
         return
     yield from reads_of(case.phase)
@@ -89,7 +86,7 @@ def unlooked(case: TrialCase, how: str) -> str:
     """Why the data were not verified, and how to verify them."""
     if how != "none":
         return "Written data were never read back. Add `read` to the operations of this workload."
-    if case.phase.directions.get(case.measure.operation) is Direction.READ:
+    if case.direction is Direction.READ:
         return f'Data were not verified. Set verify = "sample" to check 1 record in {SAMPLE}.'
     return 'Written data were not verified. Set verify = "sample" and read after the write.'
 
@@ -101,7 +98,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="evidence",
     short="data not verified",
-    needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,

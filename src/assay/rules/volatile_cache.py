@@ -19,12 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay import measures
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, State
+from assay.records import Direction, Finding, Scope, Severity, State
 from assay.rulekit.applicability import changes_only
-from assay.rulekit.findings import found
+from assay.rulekit.findings import Figures, flattered, found
 
 BACK, THROUGH = "write back", "write through"
 LATENCY = "latency_"
@@ -39,9 +38,8 @@ class Cache:
     driver: str | None
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """First whether any cache is denied, then whether a volatile one was flushed in time."""
-    assert isinstance(case, TrialCase)
     stack = tuple(caches(case))
     observed: dict[str, float | str | None] = {f"{one.device}.write_cache": one.queue for one in stack}
     unknown = [one.device for one in stack if one.queue not in (BACK, THROUGH)]
@@ -50,20 +48,18 @@ def check(case: Case) -> Finding:
         return switched(case, denied, stack, observed)
     if not stack or unknown:
         of_which = ", ".join(unknown) or "the devices below"
-        said = f"Cache of {of_which} unknown. Use the observer environment (/sys/block/*/queue/write_cache)."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    volatile = [one.device for one in stack if one.queue == BACK]
-    if volatile:
+        statement = f"Cache of {of_which} unknown. Use the observer environment (/sys/block/*/queue/write_cache)."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if volatile := [one.device for one in stack if one.queue == BACK]:
         return flushed(case, volatile, observed)
-    doubtful = [one.device for one in stack if one.driver is None]
-    if doubtful:
-        said = (
+    if doubtful := [one.device for one in stack if one.driver is None]:
+        statement = (
             f"{' over '.join(doubtful)} reports `write through`, without confirmation by its driver."
             " Ask the device (hdparm -W, sdparm --get WCE, nvme id-ctrl: vwc)."
         )
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"{' over '.join(one.device for one in stack)}: no volatile cache by queue and driver."
-    return found(RULE, case, State.PASS, said, observed=observed)
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    statement = f"{' over '.join(one.device for one in stack)}: no volatile cache by queue and driver."
+    return found(RULE, case, State.PASS, statement, observed=observed)
 
 
 def caches(case: TrialCase) -> Iterator[Cache]:
@@ -83,7 +79,7 @@ def contradicted(one: Cache, stack: tuple[Cache, ...]) -> str | None:
     return f"{below} below it has a volatile cache" if below else None
 
 
-def switched(case: TrialCase, denied: Cache, stack: tuple[Cache, ...], observed: dict[str, float | str | None]) -> Finding:
+def switched(case: TrialCase, denied: Cache, stack: tuple[Cache, ...], observed: Figures) -> Finding:
     """The kernel is set to no cache, and sends no flush."""
     return found(
         RULE,
@@ -92,42 +88,37 @@ def switched(case: TrialCase, denied: Cache, stack: tuple[Cache, ...], observed:
         f"{denied.device} reports `write through`, but {contradicted(denied, stack)}: queue/write_cache was set by hand,"
         " and the kernel sends no flush.",
         observed=observed,
-        bound=bound(case),
+        bound=flattered(case),
         relabel=f"writes behind a cache that is never flushed: {denied.device} was set to write through by hand",
         evidence=("cache_type",),
     )
 
 
-def flushed(case: TrialCase, volatile: list[str], observed: dict[str, float | str | None]) -> Finding:
+def flushed(case: TrialCase, volatile: list[str], observed: Figures) -> Finding:
     """Volatile caches: a rate has the drain's flush charged to it (D01, D02), a latency needs flushes under the clock."""
     over = " over ".join(volatile)
     if not case.measure.figure.startswith(LATENCY):
-        said = f"The cache of {over} is volatile and declared, so flushes reach it (D02 counts them)."
-        return found(RULE, case, State.PASS, said, observed=observed)
-    step = next((step for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) if (step := seen(case, rung)) is not None), None)
+        statement = f"The cache of {over} is volatile and declared, so flushes reach it (D02 counts them)."
+        return found(RULE, case, State.PASS, statement, observed=observed)
+    step = ladder.highest_device(case.phase, case.observations, Direction.FLUSH)
     if step is None:
         return found(RULE, case, State.UNVERIFIED, "Flushes during the clock not counted.", observed=observed)
     observed = {**observed, "flushes": step.raw_operations, "other_processes_flushes": step.other_processes_operations}
     least = case.thresholds["least_flushes"]
     forced = [device for device in volatile if ladder.device_fact(case.observations, device, "queue.fua") == "1"]
-    if forced and step.raw_operations - step.other_processes_operations < least:
-        said = f"{forced[0]} takes writes past its cache (forced unit access), which have no counter; few or no flushes."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    few = step.raw_operations - step.other_processes_operations < least
+    if forced and few:
+        statement = f"{forced[0]} takes writes past its cache (forced unit access), which have no counter; few or no flushes."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if step.raw_operations < least:
         return late(case, over, step, observed)
-    if step.raw_operations - step.other_processes_operations < least:
-        said = f"{step.device} completed {step.raw_operations:,.0f} flushes during the clock, as many as other processes make."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"The cache of {over} is volatile; {step.device} completed {step.raw_operations:,.0f} flushes during the clock."
-    return found(RULE, case, State.PASS, said, observed=observed)
+    count = f"{step.device} completed {step.raw_operations:,.0f} flushes during the clock"
+    if few:
+        return found(RULE, case, State.UNVERIFIED, f"{count}, as many as other processes make.", observed=observed)
+    return found(RULE, case, State.PASS, f"The cache of {over} is volatile; {count}.", observed=observed)
 
 
-def seen(case: TrialCase, rung: Rung) -> ladder.Step | None:
-    """The flushes of a rung while the clock ran, without the drain."""
-    return ladder.passed(case.phase, case.observations, rung, Direction.FLUSH)
-
-
-def late(case: TrialCase, over: str, step: ladder.Step, observed: dict[str, float | str | None]) -> Finding:
+def late(case: TrialCase, over: str, step: ladder.Step, observed: Figures) -> Finding:
     """No operation waited for a flush: each was over when the cache had it."""
     return found(
         RULE,
@@ -136,21 +127,10 @@ def late(case: TrialCase, over: str, step: ladder.Step, observed: dict[str, floa
         f"Latency on stable media claimed, but no flush reached {step.device} during the clock: memory or the volatile cache of"
         f" {over} acknowledged each operation.",
         observed=observed,
-        threshold={"least_flushes": case.thresholds["least_flushes"]},
-        bound=bound(case),
+        bound=flattered(case),
         relabel=f"latency of writes into a volatile cache ({over}), not on stable media",
         evidence=("cache_type",),
     )
-
-
-def bound(case: TrialCase) -> Bound | None:
-    """With the flushes that are missing a rate would be at most, a time at least what was measured."""
-    kind = measures.figure_kind(case.measure.figure)
-    if case.value is None or kind is None:
-        return None
-    if kind.better is measures.Better.HIGHER:
-        return Bound(low=None, high=case.value, unit=kind.unit)
-    return Bound(low=case.value, high=None, unit=kind.unit)
 
 
 RULE = Rule(
@@ -159,7 +139,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="durability",
-    needs=(),
     applies=changes_only,
     check=check,
     about=About.TARGET_HOST,

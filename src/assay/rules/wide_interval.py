@@ -12,37 +12,33 @@ from __future__ import annotations
 import math
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
-from assay.records import Bound, Conclusion, Estimate, Finding, Scope, Severity, State
+from assay.catalogue import ComparisonCase, Rule
+from assay.records import Conclusion, Estimate, Finding, Scope, Severity, State
 from assay.rulekit import contrasts
-from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where the interval is too wide, stands on too few runs, or is not there."""
-    assert isinstance(case, ComparisonCase)
     ratio, least = case.comparison.ratio, int(case.thresholds["least_runs"])
     allowed = case.comparison.matters_share * case.thresholds["half_width_of_matters"]
     threshold = {"runs": least, "half_width_share": allowed}
     if ratio is None or ratio.low is None or ratio.high is None:
-        n = ratio.n if ratio else 0
-        observed = {"runs": n}
-        return found(
-            RULE, case, State.FAIL, without_interval(ratio), observed=observed, threshold=threshold, short="too few runs"
-        )
+        observed = {"runs": ratio.n if ratio else 0}
+        text = without_interval(ratio)
+        return found(RULE, case, State.FAIL, text, observed=observed, threshold=threshold, short="too few runs")
     half = half_width(ratio.low, ratio.high)
     decided = case.comparison.conclusion is not Conclusion.UNDECIDED
     wide, few = half > allowed and not decided, ratio.n < least
-    answers = decided and half > allowed and not few
+    decides = f" It decides all the same: {case.comparison.conclusion}." if decided and half > allowed and not few else ""
     return found(
         RULE,
         case,
         State.FAIL if wide or few else State.PASS,
-        in_words(ratio, half, allowed, least) + (f" It decides all the same: {case.comparison.conclusion}." if answers else ""),
+        in_words(ratio, half, allowed, least) + decides,
         observed={"runs": ratio.n, "half_width_share": half},
         threshold=threshold,
-        bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if wide or few else None,
+        bound=contrasts.interval_of(case.comparison) if wide or few else None,
     )
 
 
@@ -64,8 +60,7 @@ def half_width(low: float, high: float) -> float:
 def in_words(ratio: Estimate, half: float, allowed: float, least: int) -> str:
     """The finding in words."""
     wide = f"Confidence interval +/-{measures.percent(half)} (limit +/-{measures.percent(allowed)})"
-    few = f"{ratio.n} runs per arm (use at least {least})" if ratio.n < least else f"{ratio.n} runs per arm"
-    return f"{wide}. {few}."
+    return f"{wide}. {ratio.n} runs per arm{f' (use at least {least})' if ratio.n < least else ''}."
 
 
 RULE = Rule(
@@ -75,8 +70,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     short="interval too wide",
-    needs=(),
-    applies=comparisons_only,
     check=check,
     wrong="Three runs of each system differ by 4 %, and a decision follows, although three other runs would have given -2 %. A "
     "mean without its interval hides this. So does an interval that is not compared with the effect that matters.",

@@ -8,45 +8,38 @@ Less than `memory_multiple` qualifies. With the process's `read_bytes` the rule 
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import found, knob
-from assay.units import Unit
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Reads without a count of their path through the cache."""
-    assert isinstance(case, TrialCase)
-    if why := reads_only(case):
-        return why
-    if ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ) is not None:
-        return "the process's own read_bytes are known (T01)"
-    return None
+    own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
+    return reads_only(case) or (None if own is None else "the process's own read_bytes are known (T01)")
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Distinct bytes touched over the memory available when the clock started."""
-    assert isinstance(case, TrialCase)
     memory = memory_bytes(case)
     touched = distinct_bytes(case)
     if memory is None or touched is None:
         lacking = "the size of the data" if touched is None else "the memory that could cache it"
         return found(RULE, case, State.UNVERIFIED, f"Reads of the process and {lacking} unknown.")
     multiple = touched / memory
-    said = f"{measures.with_unit(touched, Unit.BYTES)} touched with {measures.with_unit(memory, Unit.BYTES)} of memory"
+    sizes = f"{measures.in_bytes(touched)} touched with {measures.in_bytes(memory)} of memory"
     observed = {"multiple": multiple, "touched_bytes": touched, "memory_bytes": memory}
     limit = case.thresholds["memory_multiple"]
     if multiple >= limit:
-        return found(RULE, case, State.PASS, f"{said}: {multiple:.1f} times the memory (at least {limit:g}).", observed=observed)
+        return found(RULE, case, State.PASS, f"{sizes}: {multiple:.1f} times the memory (at least {limit:g}).", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: {multiple:.2g} times the memory (at least {limit:g}). Reads may be any mixture of memory and device.",
+        f"{sizes}: {multiple:.2g} times the memory (at least {limit:g}). Reads may be any mixture of memory and device.",
         observed=observed,
-        threshold={"memory_multiple": limit},
         relabel="reads of a data set that fits memory: tier unknown",
     )
 
@@ -63,10 +56,10 @@ def memory_bytes(case: TrialCase) -> float | None:
 
 def distinct_bytes(case: TrialCase) -> float | None:
     """The sum of the data files' sizes, at most what was asked; None where neither is known."""
-    asked = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
+    requested = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
     sizes = ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "page_cache", "file_bytes", "path"))
     every = sizes and sizes * ladder.stands_for(case.phase, case.observations)
-    known = [size for size in (asked, every) if size]
+    known = [size for size in (requested, every) if size]
     return min(known) if known else None
 
 
@@ -77,7 +70,6 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="tier",
     short="fits in memory",
-    needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "L2.read", "memory.available_bytes", "page_cache.file_bytes"),

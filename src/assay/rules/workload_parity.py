@@ -18,14 +18,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule
-from assay.records import Direction, Finding, Observations, Phase, Run, Scope, Severity, State, StopRule
+from assay.catalogue import ComparisonCase, Rule, Runs
+from assay.records import Direction, Finding, Phase, Scope, Severity, State, StopRule
 from assay.rulekit.findings import found
+from assay.units import counted
 
 LOAD_FACTORS = ("workload", "clients", "hosts")
 MOVES = (Direction.READ, Direction.WRITE)
 MOST_SHOWN = 6
-Runs = Sequence[tuple[Run, Observations]]
+
 Amounts = Mapping[str, float]
 EVIDENCE = ("L0: the clients' own counts of operations and bytes", "the plan: seeds")
 
@@ -48,49 +49,44 @@ def spanned(ends: tuple[float, float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def applies(case: Case) -> str | None:
+def applies(case: ComparisonCase) -> str | None:
     """None for comparisons of systems; where the work itself is the factor it has to differ."""
-    if not isinstance(case, ComparisonCase):
-        return "it judges comparisons"
     factor = case.comparison.factor
     if factor in LOAD_FACTORS or factor.partition(".")[0] == case.measure.workload:
         return f"the work is the factor ({factor})"
     return None
 
 
-def check(case: Case) -> Finding:
+def check(case: ComparisonCase) -> Finding:
     """Fail where an amount of work, or the way that it ended, differs between all runs of one arm and all of the other."""
-    assert isinstance(case, ComparisonCase)
-    arms = [phases(case, runs) for runs in (case.baseline, case.candidate)]
+    arms = [phases(case, runs) for runs in case.arms]
     if not all(arms) or not all(phase.clients and any(done(phase)) for arm in arms for phase in arm):
         return found(RULE, case, State.UNVERIFIED, "Work of an arm unknown: a run has no counts of operations.")
     fixed = all(is_fixed(phase) for arm in arms for phase in arm)
-    seeds = [{run.trial.seed for run, _ in runs} for runs in (case.baseline, case.candidate)]
-    paired = bool(seeds[0] & seeds[1])
+    seeds = [{run.trial.seed for run, _ in runs} for runs in case.arms]
     share, points = case.thresholds["amount_share"], case.thresholds["mix_share"]
     gaps = [*gaps_of(arms, shape, share), *(gaps_of(arms, amounts, share) if fixed else ())]
     mixed = gaps_of(arms, mix, points, points=True)
-    if gaps and not paired and min(map(len, arms)) < case.thresholds["runs"]:
-        words = "Different seeds and few runs: other data, or another draw of the same data."
-        return found(RULE, case, State.UNVERIFIED, words, evidence=tuple(map(str, gaps)))
+    if gaps and not seeds[0] & seeds[1] and min(map(len, arms)) < case.thresholds["runs"]:
+        statement = "Different seeds and few runs: other data, or another draw of the same data."
+        return found(RULE, case, State.UNVERIFIED, statement, evidence=tuple(map(str, gaps)))
     return judged(case, [*gaps, *mixed], Severity.INVALIDATES if gaps or fixed else Severity.NOTES, seeds)
 
 
 def judged(case: ComparisonCase, gaps: Sequence[Gap], severity: Severity, seeds: Sequence[set[int]]) -> Finding:
     """The finding, with how many seeds the arms had and how many they share."""
     both = len(seeds[0] & seeds[1])
-    alike = f"with {both} common seed{'' if both == 1 else 's'}" if both else "with different seeds"
+    alike = f"with {counted(both, 'common seed')}" if both else "with different seeds"
     more = f"; and {len(gaps) - MOST_SHOWN} more" if len(gaps) > MOST_SHOWN else ""
     listed = "; ".join(map(str, gaps[:MOST_SHOWN])) + more
-    words = f"The arms did different work: {listed}." if gaps else f"Both arms did the same work {alike}."
+    statement = f"The arms did different work: {listed}." if gaps else f"Both arms did the same work {alike}."
     return found(
         RULE,
         case,
         State.FAIL if gaps else State.PASS,
-        words,
+        statement,
         severity=severity if gaps else RULE.severity,
         observed={"differing": len(gaps), "seeds": len(seeds[0] | seeds[1]), "common_seeds": both},
-        threshold={**case.thresholds},
         relabel="comparison of different workloads" if gaps and severity is Severity.INVALIDATES else None,
         evidence=(*map(str, gaps), *EVIDENCE),
     )
@@ -107,27 +103,22 @@ def gaps_of(
     """The amounts whose ranges in the two arms lie apart by more than the threshold: a share, or points of a share."""
     tables = [[of(phase) for phase in arm] for arm in arms]
     for what in dict.fromkeys(key for arm in tables for table in arm for key in table):
-        (low, high), (least, most) = ((min(column), max(column)) for column in columns(tables, what))
+        columns = ([table.get(what, 0.0) for table in arm] for arm in tables)
+        (low, high), (least, most) = ((min(column), max(column)) for column in columns)
         apart = max(least - high, low - most)
         if apart > (threshold if points else threshold * max(high, most)):
             yield Gap(what=what, baseline=(low, high), candidate=(least, most))
-
-
-def columns(tables: Sequence[Sequence[Amounts]], what: str) -> Iterator[list[float]]:
-    """One amount of each run, by arm; 0 where a run has none of it."""
-    for arm in tables:
-        yield [table.get(what, 0.0) for table in arm]
 
 
 def done(phase: Phase) -> Iterator[tuple[str, float, float]]:
     """Each operation with its count and bytes over all clients, by Assay's engine or a tool's report."""
     for operation in phase.operations:
         totals = [total for client in phase.clients for total in client.operations if total.operation == operation]
-        counted = (sum(total.count for total in totals), sum(total.bytes for total in totals))
-        told = (phase.values.get(f"{operation}.count", 0), phase.values.get(f"{operation}.bytes", 0))
-        count, moved = told if phase.values else counted
+        own = (sum(total.count for total in totals), sum(total.bytes for total in totals))
+        reported = (phase.values.get(f"{operation}.count", 0), phase.values.get(f"{operation}.bytes", 0))
+        count, size = reported if phase.values else own
         if count:
-            yield operation, count, moved
+            yield operation, count, size
 
 
 def is_fixed(phase: Phase) -> bool:
@@ -139,9 +130,9 @@ def is_fixed(phase: Phase) -> bool:
 def shape(phase: Phase) -> Amounts:
     """Clients, workers, and the size of an operation that moves data."""
     sizes = {
-        f"bytes of one {operation}": moved / count
-        for operation, count, moved in done(phase)
-        if moved and phase.directions.get(operation) in MOVES
+        f"bytes of one {operation}": size / count
+        for operation, count, size in done(phase)
+        if size and phase.directions.get(operation) in MOVES
     }
     return {"clients": len(phase.clients), "workers": sum(client.workers for client in phase.clients), **sizes}
 
@@ -165,7 +156,6 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="comparability",
     short="different work",
-    needs=(),
     applies=applies,
     check=check,
     wrong="B has fewer files, because it was restored from an older copy, and reads its tree in less time. The run is sound, "

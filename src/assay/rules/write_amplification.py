@@ -2,8 +2,8 @@
 
 The rule divides the device bytes during clock and drain by the bytes that the load wrote. More than `ratio` is a note under
 every claim.
-Other processes may write to a disk too, so an excess counts only at a device that holds the target alone (a loop device, or one
-on the lab's image).
+Other processes may write to a disk too, so an excess counts only at a device that holds the target alone.
+That is a loop device, or one on the lab's image.
 An excess at a shared disk, fewer than `least_bytes`, or missing counters are unverified.
 D06, T07 and E05 judge too few bytes. Writes inside a solid-state disk, and work after the drain (checkpoints, garbage
 collection), are not visible.
@@ -11,22 +11,20 @@ collection), are not visible.
 
 from __future__ import annotations
 
-from assay.catalogue import About, Case, Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
 from assay.rulekit.findings import found
 
 
-def applies(case: Case) -> str | None:
+def applies(case: TrialCase) -> str | None:
     """Writes of data."""
-    assert isinstance(case, TrialCase)
-    return None if case.phase.directions.get(case.measure.operation) is Direction.WRITE else "not a write of data"
+    return None if case.direction is Direction.WRITE else "not a write of data"
 
 
-def check(case: Case) -> Finding:
+def check(case: TrialCase) -> Finding:
     """Bytes of the lowest device, then of the one that the file system is on, over bytes written."""
-    assert isinstance(case, TrialCase)
     written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
     lowest, upper = took(case, Rung.LOWEST_DEVICE), took(case, Rung.UPPER_DEVICE)
     if not written or lowest is None:
@@ -43,15 +41,23 @@ def check(case: Case) -> Finding:
     }
     limit = case.thresholds["ratio"] * written
     if lowest.raw_bytes <= limit:
-        return found(RULE, case, State.PASS, f"{step_words(lowest, written)}.", observed=observed)
+        return found(RULE, case, State.PASS, f"{in_words(lowest, written)}.", observed=observed)
     own = next((step for step in (upper, lowest) if step is not None and is_private(case, step)), None)
     if own is None:
-        said = f"{step_words(lowest, written)}; other processes' I/O may be included."
-        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    if own.raw_bytes > limit:
-        return amplified(case, own, written, observed)
-    said = f"{step_words(own, written)}; the excess at {lowest.device} may be other processes' I/O."
-    return found(RULE, case, State.PASS, said, observed=observed)
+        statement = f"{in_words(lowest, written)}; other processes' I/O may be included."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if own.raw_bytes <= limit:
+        statement = f"{in_words(own, written)}; the excess at {lowest.device} may be other processes' I/O."
+        return found(RULE, case, State.PASS, statement, observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{in_words(own, written)}. The excess is journal, metadata, block copies or parity.",
+        observed={**observed, "ratio": own.raw_bytes / written},
+        relabel="storage wrote more than the load",
+        detail=f"{own.raw_bytes / written:.1f} bytes per byte written",
+    )
 
 
 def is_private(case: TrialCase, step: ladder.Step) -> bool:
@@ -68,25 +74,11 @@ def took(case: TrialCase, rung: Rung) -> ladder.Step | None:
     return None if step is not None and rung is Rung.UPPER_DEVICE and len(step.subjects) > 1 else step
 
 
-def step_words(step: ladder.Step, written: float) -> str:
+def in_words(step: ladder.Step, written: float) -> str:
     """Bytes that a device took per byte written, in words."""
     return (
         f"{step.device} took {in_bytes(step.raw_bytes)} for {in_bytes(written)} written,"
         f" {step.raw_bytes / written:.2f} bytes per byte, drain included"
-    )
-
-
-def amplified(case: TrialCase, step: ladder.Step, written: float, observed: dict[str, float | None]) -> Finding:
-    """The note."""
-    ratio = step.raw_bytes / written
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"{step_words(step, written)}. The excess is journal, metadata, block copies or parity.",
-        observed={**observed, "ratio": ratio},
-        threshold={"ratio": case.thresholds["ratio"]},
-        relabel=f"storage wrote {ratio:.1f} bytes per byte written",
     )
 
 
@@ -96,7 +88,6 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.NOTES,
     part="tier",
-    needs=(),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,

@@ -16,7 +16,7 @@ from assay.experiment.read import Control
 from assay.hosts.local import Local
 from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.results import current
-from assay.machine import server, throttle
+from assay.machine import cgroups, server
 from assay.machine.stack import rotates, stack
 from assay.notebook.store import Store
 from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, ServerNode, Severity, State, Value
@@ -62,7 +62,7 @@ def _tool(name: str) -> str | None:
 def _blkio(host: Host) -> str | None:
     here = host.exists(BLKIO)
     missing = None if here else "needs cgroups v1 (blkio) for a throttle rule in the root group"
-    return throttle.obstacle(host) or missing
+    return cgroups.throttle_obstacle(host) or missing
 
 
 def _rotating(host: Host) -> str | None:
@@ -101,7 +101,7 @@ def _nodes(host: Host) -> str | None:
 NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "root": lambda host: None if host.is_root() else "needs root",
     "loop": lambda host: None if host.exists("/dev/loop-control") else "needs loop devices",
-    "throttle": throttle.obstacle,
+    "throttle": cgroups.throttle_obstacle,
     "blkio": _blkio,
     "clocksources": _clock_sources,
     "cpufreq": _cpufreq,

@@ -18,7 +18,7 @@ from assay.experiment import read
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly, engine_path
-from assay.machine import throttle
+from assay.machine import cgroups
 from assay.records import Experiment, Finding, Judged, Outcome, Results, Severity, State, Value
 from assay.selftest import lies as audit
 from assay.selftest import sound_report as shown
@@ -130,7 +130,7 @@ def hindered(experiment: Experiment) -> str | None:
     if not Local().exists("/dev/loop-control"):
         return "needs loop devices"
     knobs = (name for target in experiment.targets for name, value in target.knobs.items() if value is not None)
-    return throttle.obstacle(Local()) if any(name.startswith(LIMIT) for name in knobs) else None
+    return cgroups.throttle_obstacle(Local()) if any(name.startswith(LIMIT) for name in knobs) else None
 
 
 # ---------------------------------------------------------------------------------------------- the trials

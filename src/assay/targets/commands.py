@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
-from assay.errors import EvidenceError, RefusedError, TrialError, UsageError
+from assay.errors import EvidenceError, RefusedError, TrialError, refuse
 from assay.machine import server
-from assay.machine.placeholders import substitute, unknown
+from assay.machine.external_commands import substitute, unknown_placeholders
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
 
@@ -29,7 +29,7 @@ def check(_host: Host, setting: Setting) -> tuple[str, ...]:
     found = [
         f"found {{{name}}} in {step}; expected one of: {', '.join(sorted(known))}"
         for step in (*STEPS, *SERVER)
-        for name in unknown(_argv(setting.knobs, step), known)
+        for name in unknown_placeholders(_argv(setting.knobs, step), known)
     ]
     if any(setting.knobs.get(name) for name in SERVER) and not any(setting.knobs.get(name) for name in PROCESSES):
         found.append("found a server without processes; expected server.pid_file or server.cgroup, which identify it")
@@ -40,18 +40,12 @@ def check(_host: Host, setting: Setting) -> tuple[str, ...]:
     return tuple(found)
 
 
-def install(_host: Host, _setting: Setting) -> None:
-    """Do nothing: no state is kept between trials."""
-
-
 def prepare(host: Host, setting: Setting) -> Place:
     """Write `teardown` into the ledger, run `prepare`, and find the directory.
 
     Raises UsageError with all mistakes of `check`, TrialError if a command fails or leaves no directory.
     """
-    mistakes = check(host, setting)
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
+    refuse(check(host, setting))
     values = _values(setting)
     path = substitute(str(setting.knobs.get("path") or ""), values)
     back = _filled(setting.knobs, "teardown", {**values, "path": path, "client": ""})
@@ -124,19 +118,11 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
 _PAIR = re.compile(r"^\s*([^=:]+?)\s*[=:]\s*(.*?)\s*$")
 
 
-def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Do nothing: `teardown` undoes `attach`."""
-
-
 def teardown(_host: Host, setting: Setting, place: Place) -> None:
     """Run `teardown` through the ledger, so that it runs only once."""
     back = place.private["teardown"]
     if isinstance(back, tuple) and back:
         setting.undo.undo("command", argv=json.dumps(list(back)))
-
-
-def remove(_host: Host, _setting: Setting) -> None:
-    """Do nothing: no state is kept."""
 
 
 def _values(setting: Setting) -> dict[str, str]:
@@ -193,12 +179,9 @@ TARGET = Target(
     ),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
-    install=install,
     prepare=prepare,
     attach=attach,
     drop_caches=drop_caches,
     facts=facts,
-    detach=detach,
     teardown=teardown,
-    remove=remove,
 )

@@ -8,10 +8,10 @@ from __future__ import annotations
 import posixpath
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
-from assay.errors import EvidenceError, UsageError
-from assay.machine import files, marks
-from assay.machine.stack import Mount, mount_of, stack
-from assay.records import Endpoint, EndpointKind, Place
+from assay.errors import refuse
+from assay.machine import files, ownership
+from assay.machine.stack import mount_of, stack
+from assay.records import EndpointKind, Place
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -25,20 +25,14 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     return files.mistakes(host, path, setting.needs_bytes)
 
 
-def install(_host: Host, _setting: Setting) -> None:
-    """Do nothing: no state is kept between trials."""
-
-
 def prepare(host: Host, setting: Setting) -> Place:
     """Create the directory of this trial. Raises UsageError with all mistakes of `check`."""
-    mistakes = check(host, setting)
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
+    refuse(check(host, setting))
     parent = host.real_path(str(setting.knobs["path"]))
-    name = marks.fresh_name()
+    name = ownership.fresh_name()
     path = posixpath.join(parent, name)
-    marker = name.removeprefix(marks.PREFIX)
-    marks.make(host, setting.undo, path, marker)
+    marker = name.removeprefix(ownership.PREFIX)
+    ownership.make_directory(host, setting.undo, path, marker)
     return Place(
         target=setting.name,
         host=host.name,
@@ -50,46 +44,9 @@ def prepare(host: Host, setting: Setting) -> Place:
     )
 
 
-def attach(_host: Host, place: Place, _client: int) -> Endpoint:
-    """Return the directory; all clients share it, and the workload gives each client its own part."""
-    return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
-
-
-def drop_caches(host: Host, place: Place) -> None:
-    """Drop the cached pages of each of our files. Raises RefusedError if that is impossible."""
-    files.drop_files(host, place.address, place.filesystem)
-
-
-def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Return the file system, its devices and mount options."""
-    try:
-        mount = mount_of(host, place.address)
-    except (OSError, EvidenceError) as error:
-        return (("mount", f"unknown: {error}"),)
-    return (
-        ("filesystem", mount.filesystem),
-        ("mount.point", mount.point),
-        ("mount.source", mount.source),
-        ("mount.options", ",".join(mount.options)),
-        ("devices", " ".join(place.devices) or _no_devices(mount)),
-    )
-
-
-def _no_devices(mount: Mount) -> str:
-    return f"none: {mount.filesystem} shows no block device"
-
-
-def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Do nothing: nothing was attached."""
-
-
 def teardown(_host: Host, setting: Setting, place: Place) -> None:
     """Remove the directory of this trial."""
     setting.undo.undo("directory", path=place.address)
-
-
-def remove(_host: Host, _setting: Setting) -> None:
-    """Do nothing: no state is kept."""
 
 
 TARGET = Target(
@@ -97,12 +54,8 @@ TARGET = Target(
     knobs=(Knob(name="path", kind=KnobKind.PATH, required=True, help="existing directory or mount to measure"),),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
-    install=install,
     prepare=prepare,
-    attach=attach,
-    drop_caches=drop_caches,
-    facts=facts,
-    detach=detach,
+    drop_caches=lambda host, place: files.drop_files(host, place.address, place.filesystem),
+    facts=lambda host, place: files.mount_facts(host, place.address, place.devices),
     teardown=teardown,
-    remove=remove,
 )

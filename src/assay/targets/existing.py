@@ -7,10 +7,10 @@ which loses nothing.
 from __future__ import annotations
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
-from assay.errors import EvidenceError, UsageError
+from assay.errors import EvidenceError, refuse
 from assay.machine import files
 from assay.machine.stack import device_stack, mount_of, stack
-from assay.records import Endpoint, EndpointKind, Place
+from assay.records import EndpointKind, Place
 
 DIRECTORY, DEVICE = "directory", "block special file"
 KINDS = (DIRECTORY, "regular file", "regular empty file", DEVICE)
@@ -37,15 +37,9 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     return ()
 
 
-def install(_host: Host, _setting: Setting) -> None:
-    """Do nothing: nothing is created."""
-
-
 def prepare(host: Host, setting: Setting) -> Place:
     """Describe the path. Raises UsageError with all mistakes of `check`."""
-    mistakes = check(host, setting)
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
+    refuse(check(host, setting))
     path = host.real_path(str(setting.knobs["path"]))
     kind = kind_of(host, path) or ""
     is_device = kind == DEVICE
@@ -58,16 +52,6 @@ def prepare(host: Host, setting: Setting) -> Place:
         filesystem=None if is_device else mount_of(host, path).filesystem,
         private={"kind": kind},
     )
-
-
-def attach(_host: Host, place: Place, _client: int) -> Endpoint:
-    """Return the path; all clients read the same."""
-    return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
-
-
-def drop_caches(host: Host, place: Place) -> None:
-    """Drop the cached pages of each file. Inodes and names stay cached. Raises RefusedError if that is impossible."""
-    files.drop_files(host, place.address, place.filesystem)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
@@ -83,30 +67,14 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     return (*about, ("filesystem", mount.filesystem), ("mount.point", mount.point), ("mount.options", options))
 
 
-def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Do nothing: nothing was attached."""
-
-
-def teardown(_host: Host, _setting: Setting, _place: Place) -> None:
-    """Do nothing: nothing was created."""
-
-
-def remove(_host: Host, _setting: Setting) -> None:
-    """Do nothing: nothing was created."""
-
-
 TARGET = Target(
     name="existing",
     knobs=(Knob(name="path", kind=KnobKind.PATH, required=True, help="existing directory, file or device; never written"),),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
-    install=install,
     prepare=prepare,
-    attach=attach,
-    drop_caches=drop_caches,
+    drop_caches=lambda host, place: files.drop_files(host, place.address, place.filesystem),
     facts=facts,
-    detach=detach,
-    teardown=teardown,
-    remove=remove,
+    teardown=lambda host, setting, place: None,  # nothing was created
     read_only=True,
 )

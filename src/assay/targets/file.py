@@ -8,9 +8,9 @@ from __future__ import annotations
 import posixpath
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
-from assay.errors import EvidenceError, UsageError
-from assay.machine import files, own_file
-from assay.machine.own_file import Ownership
+from assay.errors import refuse
+from assay.machine import files, ownership
+from assay.machine.ownership import Ownership
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place
 
@@ -21,29 +21,23 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     parent = posixpath.dirname(path) or "."
     if host.run(["test", "-d", parent], check=False).status != 0:
         return (f"{parent} is not a directory, so {path} cannot be created. Create the directory, or correct `path`.",)
-    ownership = own_file.ownership(host, path) if host.exists(path) else None
-    if ownership is Ownership.OTHERS:
+    owner = ownership.of_file(host, path) if host.exists(path) else None
+    if owner is Ownership.OTHERS:
         return (f"{path} exists, and Assay did not create it. Use a free path; Assay never writes other files.",)
-    if ownership is Ownership.IN_USE:
+    if owner is Ownership.IN_USE:
         return (f"{path} is in use by another lab. Wait, or run `assay doctor` if that lab was killed.",)
     return files.mistakes(host, parent, setting.needs_bytes)
 
 
-def install(_host: Host, _setting: Setting) -> None:
-    """Do nothing: only a file with `keep` is kept between trials."""
-
-
 def prepare(host: Host, setting: Setting) -> Place:
     """Create the file if it does not exist. Raises UsageError with all mistakes of `check`, RefusedError."""
-    mistakes = check(host, setting)
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
+    refuse(check(host, setting))
     given = str(setting.knobs["path"])
     parent = host.real_path(posixpath.dirname(given) or ".")
     path = posixpath.join(parent, posixpath.basename(given))
     made = not host.exists(path)
     if made:
-        own_file.make(host, setting.undo, path)
+        ownership.make_file(host, setting.undo, path)
     return Place(
         target=setting.name,
         host=host.name,
@@ -60,42 +54,14 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
     return Endpoint(kind=EndpointKind.FILE, address=str(place.private["path"]))
 
 
-def drop_caches(host: Host, place: Place) -> None:
-    """Drop the cached pages of the file. Raises RefusedError if that is impossible."""
-    files.drop_files(host, str(place.private["path"]), place.filesystem)
-
-
-def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Return the file system, its devices and mount options."""
-    try:
-        mount = mount_of(host, place.address)
-    except (OSError, EvidenceError) as error:
-        return (("mount", f"unknown: {error}"),)
-    return (
-        ("filesystem", mount.filesystem),
-        ("mount.point", mount.point),
-        ("mount.source", mount.source),
-        ("mount.options", ",".join(mount.options)),
-        ("devices", " ".join(place.devices) or f"none: {mount.filesystem} shows no block device"),
-    )
-
-
-def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Do nothing: nothing was attached."""
-
-
 def teardown(host: Host, setting: Setting, place: Place) -> None:
     """Remove the file if this trial created it, or mark it as kept. A file kept earlier stays."""
     if not place.private["made"]:
         return
     path = str(place.private["path"])
     if setting.knobs.get("keep"):
-        own_file.keep(host, path)
+        ownership.keep_file(host, path)
     setting.undo.undo("own_file", path=path)
-
-
-def remove(_host: Host, _setting: Setting) -> None:
-    """Do nothing: kept files stay."""
 
 
 TARGET = Target(
@@ -106,12 +72,9 @@ TARGET = Target(
     ),
     endpoint=EndpointKind.FILE,
     check=check,
-    install=install,
     prepare=prepare,
     attach=attach,
-    drop_caches=drop_caches,
-    facts=facts,
-    detach=detach,
+    drop_caches=lambda host, place: files.drop_files(host, str(place.private["path"]), place.filesystem),
+    facts=lambda host, place: files.mount_facts(host, place.address, place.devices),
     teardown=teardown,
-    remove=remove,
 )

@@ -11,11 +11,12 @@ import posixpath
 from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Undo, Unit
-from assay.errors import AssayError, BusyError, UsageError
-from assay.machine import image, marks, throttle, tools
+from assay.errors import AssayError, BusyError, refuse
+from assay.machine import cgroups, external_commands, image, ownership
 from assay.machine.filesystems import FILESYSTEMS, features, lives_on, make, mount, unmount
 from assay.machine.stack import device_number, device_stack, mount_of
-from assay.records import Endpoint, EndpointKind, Place, Value
+from assay.records import EndpointKind, Place, Value
+from assay.settings.knobs import choice
 
 USABLE = 0.9
 """Share of a new file system that files can fill; its tables, log and reserve use the rest."""
@@ -26,14 +27,17 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
     kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], _number(setting.knobs["size"])
     written = not host.exists(_image(setting)) and setting.knobs.get("image") != "sparse"
-    found = [*tools.missing(host, (*TOOLS, *kind.tools)), *image.no_room(host, _base(setting), size if written else 0)]
+    found = [
+        *external_commands.missing(host, (*TOOLS, *kind.tools)),
+        *image.no_room(host, _base(setting), size if written else 0),
+    ]
     if not host.is_root():
         found.append("attaching and mounting need root. Run as root, or use kind = directory.")
     if size < kind.smallest_bytes or size % image.MIB:
         found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
     if setting.needs_bytes > size * USABLE:
         found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
-    return (*found, *filter(None, [throttle.obstacle(host) if throttle.rates_of(setting.knobs) else None]))
+    return (*found, *filter(None, [cgroups.throttle_obstacle(host) if cgroups.rates_of(setting.knobs) else None]))
 
 
 def install(host: Host, setting: Setting) -> None:
@@ -41,10 +45,8 @@ def install(host: Host, setting: Setting) -> None:
     path = _image(setting)
     if host.exists(path):
         return
-    mistakes = check(host, setting)
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
-    marks.make(host, setting.undo, posixpath.dirname(path), _identity(setting))
+    refuse(check(host, setting))
+    ownership.make_directory(host, setting.undo, posixpath.dirname(path), _identity(setting))
     image.write(host, path, _number(setting.knobs["size"]), "sparse" if setting.knobs.get("image") == "sparse" else "written")
 
 
@@ -65,7 +67,7 @@ def prepare(host: Host, setting: Setting) -> Place:
 
 def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
     knobs, loop, path, point = setting.knobs, str(private["loop"]), str(private["image"]), str(private["mount"])
-    kind, rates = FILESYSTEMS[str(knobs["filesystem"])], throttle.rates_of(knobs)
+    kind, rates = FILESYSTEMS[str(knobs["filesystem"])], cgroups.rates_of(knobs)
     make(host, kind, f"/dev/{loop}", _texts(knobs.get("mkfs_options")))
     if knobs.get("image") != "sparse":
         image.settle(host, path)
@@ -76,10 +78,10 @@ def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
     mount(host, kind.name, str(private["options"]), f"/dev/{loop}", point)
     work = posixpath.join(point, "work")
     host.run(["mkdir", "--", work])
-    host.write(posixpath.join(work, marks.MARKER), _identity(setting))
+    host.write(posixpath.join(work, ownership.MARKER), _identity(setting))
     if rates:
         label = f"trial-{setting.trial.id:04d}" if setting.trial else setting.name
-        private["cgroup"] = throttle.set_rules(host, setting.undo, str(private["number"]), rates, label)
+        private["cgroup"] = cgroups.throttle(host, setting.undo, str(private["number"]), rates, label)
     return Place(
         target=setting.name,
         host=host.name,
@@ -87,15 +89,10 @@ def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
         address=work,
         devices=device_stack(host, loop),
         backing_files=(path,),
-        limits=throttle.limits(loop, rates, f"{setting.name}.limit"),
+        limits=cgroups.throttle_limits(loop, rates, f"{setting.name}.limit"),
         filesystem=kind.name,
         private=private,
     )
-
-
-def attach(_host: Host, place: Place, _client: int) -> Endpoint:
-    """Return the mount; all clients share it, and the workload gives each client its own part."""
-    return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
 
 
 def drop_caches(host: Host, place: Place) -> None:
@@ -127,17 +124,13 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Do nothing: nothing was attached."""
-
-
 def teardown(_host: Host, setting: Setting, place: Place) -> None:
     """Remove the limit, unmount, detach; the image stays for the next trial."""
     _release(setting.undo, place.private)
 
 
 def _release(undo: Undo, private: Mapping[str, Value]) -> None:
-    for _ in throttle.RATES:
+    for _ in cgroups.RATES:
         undo.undo("throttle", device=str(private["number"]))
     undo.undo("mount", path=str(private["mount"]))
     undo.undo("loop", image=str(private["image"]))
@@ -161,7 +154,7 @@ def _identity(setting: Setting) -> str:
 
 def _image(setting: Setting) -> str:
     name = f"{setting.knobs['size']}-{setting.knobs.get('image') or 'written'}.img"
-    return posixpath.join(_base(setting), marks.PREFIX + _identity(setting), name)
+    return posixpath.join(_base(setting), ownership.PREFIX + _identity(setting), name)
 
 
 def _number(value: Value) -> int:
@@ -181,25 +174,17 @@ TARGET = Target(
         Knob(name="mount_options", kind=KnobKind.TEXTS, default=(), help="options of mount -o"),
         Knob(name="mkfs_options", kind=KnobKind.TEXTS, default=(), help="further arguments of mkfs"),
         Knob(name="direct_io", kind=KnobKind.SWITCH, default=True, help="the loop device bypasses the page cache of its image"),
-        Knob(
-            name="image",
-            kind=KnobKind.CHOICE,
-            choices=("written", "sparse"),
-            default="written",
-            help="sparse gives wrong results; for controls",
-        ),
+        choice("image", "sparse gives wrong results; for controls", "written", "sparse"),
         Knob(name="scratch", kind=KnobKind.PATH, help="directory for the image; default: the experiment's scratch"),
-        *throttle.KNOBS,
+        *cgroups.THROTTLE_KNOBS,
     ),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
     install=install,
     prepare=prepare,
-    attach=attach,
     drop_caches=drop_caches,
     facts=facts,
-    detach=detach,
     teardown=teardown,
     remove=remove,
-    limits=lambda knobs: tuple(f"{name.replace('_', ' ')} {rate}" for name, rate in throttle.rates_of(knobs).items()),
+    limits=lambda knobs: tuple(f"{name.replace('_', ' ')} {rate}" for name, rate in cgroups.rates_of(knobs).items()),
 )

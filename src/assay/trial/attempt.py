@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from assay import catalogue
+from assay import catalogue, sampler
 from assay.catalogue import Host, Observer, Order, Setting, Target, Undo, Workload
-from assay.errors import TrialError, UsageError
-from assay.observing import sampler
+from assay.errors import TrialError, UsageError, refuse
 from assay.records import (
     Endpoint,
     Experiment,
@@ -18,16 +17,17 @@ from assay.records import (
     Outcome,
     Place,
     Subject,
+    TargetSpec,
     Trial,
+    Value,
     When,
     WorkloadSpec,
 )
-from assay.trial import levels, placement, trees, trial_facts
-from assay.trial.clients import Crew
-from assay.trial.dialogue import Dialogue
+from assay.trial import initial_state, placement, trial_facts
+from assay.trial.clients import Crew, Dialogue
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log, in_words
-from assay.trial.phase import Bench, Job, Tell, perform
+from assay.trial.phase import Bench, Job, Tell, perform, whole
 from assay.trial.rendezvous import Rendezvous, State
 
 OnProgress = Callable[[Mapping[str, object]], None]
@@ -88,14 +88,14 @@ def live(attempt: Attempt) -> None:
                 _run(attempt, site, load)
         _facts(attempt, site, loads, When.AFTER)
     finally:
-        with attempt.interrupts.deaf():
+        with attempt.interrupts.uninterrupted():
             if site is not None:
                 _tear_down(attempt, site)
 
 
 def setting_of(attempt: Attempt, loads: Iterable[_Load]) -> tuple[Target, Setting]:
     """The target of the trial and what it is given."""
-    spec = levels.target_of(attempt.experiment, attempt.trial.levels)
+    spec = target_of(attempt.experiment, attempt.trial.levels)
     target = catalogue.find("targets", spec.kind)
     needs = sum(load.workload.space(load.spec.knobs) for load in loads)
     knobs = catalogue.resolved(target.knobs, spec.knobs)
@@ -108,16 +108,52 @@ def loads_of(attempt: Attempt) -> tuple[_Load, ...]:
     """The workloads of the trial. Raises UsageError with all that is wrong with their knobs."""
     loads: list[_Load] = []
     mistakes: list[str] = []
-    for spec in levels.workloads_of(attempt.experiment, attempt.trial.levels):
+    for spec in workloads_of(attempt.experiment, attempt.trial.levels):
         workload = catalogue.find("workloads", spec.kind)
-        clients = levels.clients_of(attempt.trial, spec)
+        clients = clients_of(attempt.trial, spec)
         full = replace(spec, knobs={**catalogue.resolved(workload.knobs, spec.knobs), "clients": clients})
         mistakes += [f"workload {spec.name}: {mistake}" for mistake in workload.check(full.knobs)]
         cpus = placement.cpus(attempt.host, full.knobs.get("cpus"))
         loads.append(_Load(workload=workload, spec=full, clients=clients, cpus=cpus))
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
+    refuse(mistakes)
     return tuple(loads)
+
+
+def target_of(experiment: Experiment, levels: Mapping[str, Value]) -> TargetSpec:
+    """The target of a trial with its knobs. Raises UsageError where it is not in the file."""
+    wanted = levels.get("target", experiment.targets[0].name if experiment.targets else None)
+    for spec in experiment.targets:
+        if spec.name == wanted:
+            return replace(spec, knobs=_changed(spec.name, spec.knobs, levels))
+    names = ", ".join(spec.name for spec in experiment.targets) or "none"
+    raise UsageError(f"found target {wanted!r}; expected one of the file's: {names}")
+
+
+def workloads_of(experiment: Experiment, levels: Mapping[str, Value]) -> tuple[WorkloadSpec, ...]:
+    """The workloads of a trial in file order: all, or the one that is its level. Raises UsageError for a strange one."""
+    wanted = levels.get("workload")
+    chosen = tuple(
+        replace(spec, knobs=_changed(spec.name, spec.knobs, levels))
+        for spec in experiment.workloads
+        if wanted in (None, spec.name)
+    )
+    if not chosen:
+        names = ", ".join(spec.name for spec in experiment.workloads) or "none"
+        raise UsageError(f"found workload {wanted!r}; expected one of the file's: {names}")
+    return chosen
+
+
+def clients_of(trial: Trial, spec: WorkloadSpec) -> int:
+    """How many clients a workload has in this trial: the factor `clients`, else its own knob, else one."""
+    count = trial.levels.get("clients", spec.knobs.get("clients", 1))
+    if not isinstance(count, int) or count < 1:
+        raise UsageError(f"found clients = {count!r}; expected a whole number from 1")
+    return count
+
+
+def _changed(name: str, knobs: Mapping[str, Value], levels: Mapping[str, Value]) -> dict[str, Value]:
+    prefix = f"{name}."
+    return {**knobs, **{path.removeprefix(prefix): level for path, level in levels.items() if path.startswith(prefix)}}
 
 
 def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
@@ -134,14 +170,13 @@ def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
         for load in loads
         if target.read_only and not load.workload.only_reads(load.spec.knobs)
     ]
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
+    refuse(mistakes)
     return _Site(target=target, setting=setting, place=target.prepare(attempt.host, setting))
 
 
 def _cgroup(attempt: Attempt, loads: tuple[_Load, ...], place: Place) -> placement.Cgroup | None:
     """The groups of all client processes of the trial: they share one memory limit. Raises UsageError, RefusedError."""
-    limits = {levels.whole(load.spec.knobs, "memory") for load in loads}
+    limits = {whole(load.spec.knobs, "memory") for load in loads}
     if len(limits) > 1:
         found = ", ".join(f"{load.spec.name}.memory = {load.spec.knobs.get('memory')}" for load in loads)
         raise UsageError(f"found {found}; expected the same memory for all workloads that run in one trial")
@@ -162,7 +197,7 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
         backing_files=site.place.backing_files, directory=site.place.directory or site.place.address, devices=site.place.devices
     )
     found, missing = sampler.facts(host, attempt.observers, subject, when)
-    attempt.log.miss(missing)
+    attempt.log.add_missing(missing)
     cpus = sorted({number for load in loads for number in load.cpus or ()})
     pairs = [(f"target.{key}", value) for key, value in site.target.facts(host, site.place)]
     pairs += placement.siblings(host, cpus)
@@ -213,7 +248,7 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             undo=attempt.undo,
         )
         for planned in load.workload.phases(order):
-            plan = trees.settled(host, site.place, planned, attempt.trial.seed)
+            plan = initial_state.with_data_files(host, site.place, planned, attempt.trial.seed)
             job = Job(
                 workload=load.workload, spec=load.spec, plan=plan, endpoints=endpoints, seed=attempt.trial.seed, cpus=load.cpus
             )
@@ -225,7 +260,7 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             if performed.outcome is not Outcome.FINISHED:
                 return
     finally:
-        with attempt.interrupts.deaf():
+        with attempt.interrupts.uninterrupted():
             crew.close()
 
 
@@ -250,9 +285,7 @@ def _tear_down(attempt: Attempt, site: _Site) -> None:
     """Undo what was prepared; what cannot be undone is told in the run and does not keep the rest from being undone."""
     host, place = attempt.host, site.place
     attempt.tell({"event": "removing"})
-    steps: list[Callable[[], None]] = [
-        partial(site.target.detach, host, place, endpoint) for endpoint in reversed(site.endpoints)
-    ]
+    steps: list[Callable[[], None]] = []
     if site.cgroup is not None:
         steps.append(partial(placement.leave, attempt.undo, site.cgroup))
     steps.append(partial(site.target.teardown, host, site.setting, place))

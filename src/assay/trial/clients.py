@@ -1,6 +1,7 @@
 """The engine processes of a trial: started, written in the ledger, spoken to line by line, ended for certain.
 
-A thread a client waits for its lines and notes when each came in; all that is decided is decided elsewhere.
+A thread a client waits for its lines and notes when each came in. The rendezvous decides what follows; `Dialogue` carries it out
+with the real clock.
 """
 
 from __future__ import annotations
@@ -9,13 +10,18 @@ import json
 import queue
 import secrets
 import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.catalogue import Host, Process, Undo
 from assay.errors import AssayError
+from assay.records import SteadyState
 from assay.trial import placement
-from assay.trial.protocol import Message
-from assay.undo.kinds import FAMILY
+from assay.trial.protocol import Instruction, Message, Send
+from assay.trial.rendezvous import Rendezvous, State
+from assay.trial.steady import Watch
+from assay.undo.kinds import FAMILY, process_state
 
 LISTEN_S = 5.0
 """How long a listening thread waits at once; only how soon it sees that it is no longer wanted."""
@@ -136,11 +142,9 @@ def parse(line: str) -> Message | None:
 
 
 def start_ticks(host: Host, pid: int) -> str:
-    """When a process started (field 22 of /proc/PID/stat), which tells it from a later one of the same number; `0` if gone."""
-    try:
-        return host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return "0"
+    """Return when a process started, which tells it from a later one of the same number; `0` if it is gone."""
+    found = process_state(host, str(pid))
+    return found[0] if found else "0"
 
 
 def _dismiss(member: _Member) -> None:
@@ -154,3 +158,102 @@ def _dismiss(member: _Member) -> None:
     except TimeoutError:
         member.process.kill()
     member.ended = True
+
+
+STEP_S = 0.25
+"""The longest wait for a client at once: leases and deadlines are looked at this often."""
+PROGRESS_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialogue:
+    """The clients of a trial as one that can be driven from state to state."""
+
+    host: Host
+    crew: Crew
+    rendezvous: Rendezvous
+
+    def drive(self, *until: State, meanwhile: Sequence[Callable[[], None]] = ()) -> State:
+        """Listen and obey until one of these states is reached; every wait in it ends, at the latest by its deadline.
+
+        The functions of `meanwhile` are called between two waits.
+        """
+        while self.rendezvous.state not in until:
+            self._take(self.crew.hear(STEP_S))
+            self.obey(self.rendezvous.tick(self.host.monotonic_ns()))
+            for step in meanwhile:
+                step()
+        return self.rendezvous.state
+
+    def catch_up(self) -> State:
+        """Take in what the clients have said so far, without waiting."""
+        while (heard := self.crew.hear(0.0)) is not None:
+            self._take(heard)
+        return self.rendezvous.state
+
+    def obey(self, instructions: Iterable[Instruction]) -> None:
+        """Carry out instructions and what follows from them; a client that cannot be spoken to is lost."""
+        todo = deque(instructions)
+        while todo:
+            order = todo.popleft()
+            if not isinstance(order, Send):
+                self.crew.kill(order.client)
+                continue
+            obstacle = self.crew.send(order.client, order.message)
+            if obstacle is not None:
+                todo += self.rendezvous.lose(order.client, obstacle, self.host.monotonic_ns())
+
+    def _take(self, heard: Received | None) -> None:
+        if heard is None:
+            return
+        if heard.message is None:
+            # The process may still run: what it says cannot be understood, so what it does does not count.
+            self.crew.kill(heard.client)
+            self.obey(self.rendezvous.lose(heard.client, heard.reason, heard.at_ns))
+            return
+        self.obey(self.rendezvous.hear(heard.client, heard.message, heard.at_ns))
+
+
+def progress_report(host: Host, dialogue: Dialogue, tell: Callable[[Mapping[str, object]], None]) -> Callable[[], None]:
+    """Tells the sums over the clients, at most once a second."""
+    last_ns = host.monotonic_ns()
+
+    def meanwhile() -> None:
+        nonlocal last_ns
+        now_ns = host.monotonic_ns()
+        if now_ns - last_ns >= PROGRESS_NS:
+            last_ns = now_ns
+            tell({"operations": sums(dialogue)})
+
+    return meanwhile
+
+
+def sums(dialogue: Dialogue) -> dict[str, dict[str, int]]:
+    """Operation -> count and bytes so far, over the clients that said so."""
+    found: dict[str, dict[str, int]] = {}
+    for client in dialogue.rendezvous.clients:
+        operations = client.progress.get("operations") if client.progress else None
+        for name, amounts in operations.items() if isinstance(operations, Mapping) else ():
+            own = found.setdefault(str(name), {"count": 0, "bytes": 0})
+            for key in own:
+                own[key] += amounts.get(key, 0)
+    return found
+
+
+class Stopper:
+    """Stops all clients together as soon as the phase is steady; `stopped_ns` is when, None before."""
+
+    def __init__(self, host: Host, dialogue: Dialogue, watch: Watch, limit_ns: int) -> None:
+        self.watch = watch
+        self.stopped_ns: int | None = None
+        self._host, self._dialogue, self._limit_ns = host, dialogue, limit_ns
+
+    def look(self) -> None:
+        """Look at what the clients said last. What ends the work after the stop, a flush, may take as long as the phase."""
+        if self.stopped_ns is None and self.watch.hear(self._dialogue.rendezvous.clients):
+            self.stopped_ns = self._host.monotonic_ns()
+            self._dialogue.obey(self._dialogue.rendezvous.stop(self.stopped_ns, self._limit_ns))
+
+    def state(self, t0_ns: int) -> SteadyState:
+        """How the phase ended, relative to T0."""
+        return self.watch.state(t0_ns, self.stopped_ns)

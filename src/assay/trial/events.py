@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from assay.catalogue import Host
 from assay.errors import AssayError
-from assay.machine.placeholders import substitute
+from assay.machine.external_commands import substitute
 from assay.records import Event, Fact, FactClass, Place, Value, When
 
 LONGEST_S = 60.0

@@ -1,4 +1,4 @@
-"""Turns what the engines answered into records: clients, readings of the rungs L0 to L2, curves and histograms.
+"""Turns the answers of the engines into the outcome of a phase and into records: clients, readings of L0 to L2, curves.
 
 Pure: a result is a message as docs/engine-protocol.md has it. Times are made relative to T0 in the client's own clock.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
-from assay.catalogue import Evidence
+from assay.catalogue import Evidence, Workload
+from assay.errors import EvidenceError
+from assay.evidence import reports
 from assay.frozen import dataclass
 from assay.records import (
     Client,
@@ -20,6 +22,7 @@ from assay.records import (
     Histogram,
     LoadTotal,
     OperationTotal,
+    Outcome,
     PhasePlan,
     Printed,
     QueueTotal,
@@ -27,6 +30,7 @@ from assay.records import (
     Role,
     Rung,
     Series,
+    Value,
 )
 from assay.trial.protocol import Message
 
@@ -36,6 +40,9 @@ DIRTIED_SOURCE = "engine:/proc/self/io (dirtied)"
 """write_bytes is charged when a page is made dirty, not when it is written (AUDIT.md, 0.3): no proof of durability."""
 KEPT_CHARACTERS = 64 << 10
 """Of what an external command prints on each stream: tools print their results at the end."""
+STDERR_SHOWN = 500
+"""Characters of a failed command's standard error that the run's error text shows."""
+Record = TypeVar("Record", EngineCost, LoadTotal, QueueTotal)
 METRICS = {"count": "count", "bytes": "bytes", "busy_ns": "ns"}
 
 
@@ -75,10 +82,11 @@ def harvest(answer: Answer, *, counts_io: bool = True) -> Harvest:
     The engine's own counters of L1 and L2 are the evidence of an observer: where the experiment leaves that out
     (`counts_io` is false), they are left out too.
     """
+    client = client_of(answer)
     return Harvest(
-        client=client_of(answer),
+        client=client,
         evidence=Evidence(
-            readings=(*application_readings(answer), *(process_readings(answer) if counts_io else ())),
+            readings=(*application_readings(answer, client), *(process_readings(answer) if counts_io else ())),
             series=tuple(curves(answer)),
         ),
         histograms=tuple(histograms(answer)),
@@ -88,7 +96,6 @@ def harvest(answer: Answer, *, counts_io: bool = True) -> Harvest:
 def client_of(answer: Answer) -> Client:
     """The client with its totals and its own cost."""
     result = answer.result
-    load, queue = result.get("load"), result.get("queue")
     return Client(
         index=answer.client,
         host=answer.host,
@@ -101,12 +108,12 @@ def client_of(answer: Answer) -> Client:
         last_ns=answer.at(result["last_ns"]),
         stopped_by=result["stopped_by"],
         operations=tuple(total(answer, name, found) for name, found in result["operations"].items()),
-        cost=cost(result.get("cost")),
+        cost=optional(EngineCost, result.get("cost")),
         clock_source=result["clock"]["source"],
         stamp_ns=result["clock"].get("stamp_ns"),
         own_ns=result["clock"].get("operation_ns"),
-        load=LoadTotal(**known(LoadTotal, load)) if load is not None else None,
-        queue=QueueTotal(**known(QueueTotal, queue)) if queue is not None else None,
+        load=optional(LoadTotal, result.get("load")),
+        queue=optional(QueueTotal, result.get("queue")),
         errors=tuple(error(one) for one in result.get("errors", ())),
         printed=printed(result.get("command")),
     )
@@ -140,28 +147,21 @@ def total(answer: Answer, name: str, found: Mapping[str, Any]) -> OperationTotal
     )
 
 
-def cost(found: Mapping[str, Any] | None) -> EngineCost | None:
-    """What the engine itself used; None where it does not say."""
-    if found is None:
-        return None
-    return EngineCost(**known(EngineCost, found))
-
-
 def error(found: Mapping[str, Any]) -> EngineError:
-    """One way in which operations failed; our engines tell it by the numbers of errno(3)."""
+    """One way in which operations failed; our engines report the numbers of errno(3)."""
     return EngineError(
         operation=found["operation"], code=found["errno"], count=found["count"], path=found["path"], what=found.get("what")
     )
 
 
-def known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a record that a message has."""
-    return {field.name: found[field.name] for field in fields(kind) if field.name in found}
+def optional(kind: type[Record], found: Mapping[str, Any] | None) -> Record | None:
+    """A record with the fields that a message has of it; None where it has none."""
+    return None if found is None else kind(**{field.name: found[field.name] for field in fields(kind) if field.name in found})
 
 
-def application_readings(answer: Answer) -> Iterator[Reading]:
+def application_readings(answer: Answer, client: Client) -> Iterator[Reading]:
     """L0: what the load generator says it did, by operation."""
-    for one in client_of(answer).operations:
+    for one in client.operations:
         if one.operation not in answer.plan.directions:
             continue  # an external command as a whole: what it moved is for itself to say
         yield Reading(
@@ -189,7 +189,7 @@ def process_readings(answer: Answer) -> Iterator[Reading]:
         (Rung.CLIENT_CACHE, Direction.READ, "read_bytes", None, PROCESS_SOURCE),
         (Rung.CLIENT_CACHE, Direction.WRITE, "write_bytes", None, DIRTIED_SOURCE),
     )
-    for rung, direction, moved, calls, source in wanted:
+    for rung, direction, amount, calls, source in wanted:
         yield Reading(
             phase=answer.phase,
             rung=rung,
@@ -197,7 +197,7 @@ def process_readings(answer: Answer) -> Iterator[Reading]:
             host=answer.host,
             subject=answer.subject,
             direction=direction,
-            bytes=_whole(counters, moved),
+            bytes=_whole(counters, amount),
             operations=_whole(counters, calls) if calls else None,
             from_ns=answer.at(answer.result["armed_ns"]),
             to_ns=answer.at(answer.result["last_ns"]),
@@ -257,3 +257,54 @@ def histograms(answer: Answer) -> Iterator[Histogram]:
 def _whole(counters: Message, name: str) -> int | None:
     found = counters.get(name)
     return found if isinstance(found, int) else None
+
+
+def judge(results: Mapping[int, Message], failures: Mapping[int, str], lost: frozenset[int]) -> tuple[Outcome, str | None]:
+    """How a phase ended, and the reasons in words.
+
+    A lost client, or one that had to be stopped at its hard end, makes the run partial; an error makes it failed.
+    """
+    broken = [text for client, text in failures.items() if client not in lost]
+    cut = [failures[client] for client in sorted(lost) if client in failures]
+    for client, result in sorted(results.items()):
+        broken += _errors(client, result)
+        if result.get("stopped_by") == "limit":
+            cut.append(f"client {client} reached its time limit before its work was done")
+    if broken:
+        return Outcome.FAILED, "; ".join([*broken, *cut])
+    return (Outcome.PARTIAL, "; ".join(cut)) if cut else (Outcome.FINISHED, None)
+
+
+def _errors(client: int, result: Mapping[str, Any]) -> Iterator[str]:
+    """What ended the work of a client that could not go on. Errors that it worked on through are counted, not here."""
+    command = result.get("command")
+    if command is not None and (command["status"] != 0 or command["signal"] is not None):
+        ended = f"status {command['status']}" if command["signal"] is None else f"signal {command['signal']}"
+        output = (command["stderr"].strip() or command["stdout"].strip() or "no output")[-STDERR_SHOWN:]
+        yield f"client {client}: the command ended with {ended}: {output}"
+    elif result.get("stopped_by") == "error":
+        found = [
+            f"{one['operation']} {one['path']}: {reports.error_reason(error(one))} ({one['count']} times)"
+            for one in result.get("errors", ())
+        ]
+        yield f"client {client}: {'; '.join(found) or 'the engine stopped with an error'}"
+
+
+def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[int, Mapping[str, Any]]) -> dict[str, float]:
+    """OPERATION.FIGURE -> value that an external command reported, over all clients; empty for the own engines.
+
+    Rates, counts and bytes are added up; of latencies and times the largest counts. Raises EvidenceError.
+    """
+    parse, each = workload.parse, []
+    if parse is None:
+        return {}
+    for client, result in sorted(results.items()):
+        command = result.get("command")
+        if command is None:
+            continue
+        elapsed_ns = sum(one["busy_ns"] for one in result["operations"].values())
+        try:
+            each.append(reports.parsed(parse, knobs, (command["stdout"], command["stderr"]), elapsed_ns))
+        except EvidenceError as error:
+            raise EvidenceError(f"client {client}: {error}") from error
+    return reports.joined(each)

@@ -13,7 +13,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """While entered, these signals raise KeyboardInterrupt, but not before the end of `shielded` and `deaf`.
+    """While entered, these signals raise KeyboardInterrupt, but not before the end of `shielded` and `uninterrupted`.
 
     What is ignored stays ignored (nohup).
 
@@ -24,7 +24,7 @@ class Interrupts:
         self._former: dict[int, Any] = {}
         self._waiting = 0
         self._shields = 0
-        self._deaf = 0
+        self._uninterrupted = 0
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -48,23 +48,23 @@ class Interrupts:
         self._raise_waiting()
 
     @contextlib.contextmanager
-    def deaf(self) -> Iterator[None]:
+    def uninterrupted(self) -> Iterator[None]:
         """Tidying up: every signal waits for its end, for it could only keep things from being undone."""
-        self._deaf += 1
+        self._uninterrupted += 1
         try:
             yield
         finally:
-            self._deaf -= 1
+            self._uninterrupted -= 1
         self._raise_waiting()
 
     def _come(self, _number: int, _frame: FrameType | None) -> None:
         self._waiting += 1
-        if self._deaf or (self._shields and self._waiting == 1):
+        if self._uninterrupted or (self._shields and self._waiting == 1):
             return
         self._waiting = 0
         raise KeyboardInterrupt
 
     def _raise_waiting(self) -> None:
-        if self._waiting and not self._shields and not self._deaf:
+        if self._waiting and not self._shields and not self._uninterrupted:
             self._waiting = 0
             raise KeyboardInterrupt

@@ -74,7 +74,7 @@ class Log:
         )
         self.end(performed.outcome, performed.error)
 
-    def miss(self, missing: Mapping[str, str]) -> None:
+    def add_missing(self, missing: Mapping[str, str]) -> None:
         """Add evidence that could not be had in the whole trial."""
         self.missing += missing_on(self.host, None, missing)
 

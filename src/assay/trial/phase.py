@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from assay.catalogue import Evidence, Host, Observer, Target, Undo, Workload
 from assay.errors import TrialError
 from assay.evidence.reports import reported_readings
-from assay.observing.sampler import Sampler, Seen, looking
 from assay.records import (
     Direction,
     Edge,
@@ -24,14 +23,16 @@ from assay.records import (
     SteadyState,
     StopRule,
     Subject,
+    Value,
     WorkloadSpec,
     missing_on,
 )
-from assay.trial import cache_state, outcome, quiesce
-from assay.trial.dialogue import Dialogue, Stopper, in_turn, progress_report
+from assay.sampler import Sampler, Seen, looking
+from assay.settings.load import scheduled_ns
+from assay.trial import initial_state
+from assay.trial.clients import Dialogue, Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of
-from assay.trial.harvest import Answer, Harvest, harvest
-from assay.trial.levels import whole
+from assay.trial.harvest import Answer, Harvest, harvest, judge, reported
 from assay.trial.protocol import clock_of
 from assay.trial.rendezvous import State
 from assay.trial.steady import CELLS, Watch
@@ -95,9 +96,15 @@ class Performed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Prepared:
-    proof: cache_state.Proof
-    quiet: quiesce.Quiet
+class _Course:
+    """What was found before the phase, and how it went."""
+
+    proof: initial_state.Proof
+    quiet: initial_state.Quiet
+    start_ns: int
+    t0_ns: int
+    drain_ns: int | None
+    steady: SteadyState | None
 
 
 def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
@@ -105,7 +112,7 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
 
     Raises TrialError where it could not be started; a phase that went wrong later is returned with its outcome.
     """
-    prepared = _prepare(bench, job)
+    proof, quiet = _prepare(bench, job)
     sampler = Sampler(bench.host, looking(bench.observers, whole(job.spec.knobs, "look_every")), _subject(bench, job))
     values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
     events = Events(bench.host, job.name, commands_of(job.spec.events, job.plan.name, values))
@@ -123,27 +130,20 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         sampler.stop()
         events.finish()
     t0_ns = start_ns if t0_ns is None else t0_ns
-    done = _Done(start_ns=start_ns, t0_ns=t0_ns, drain_ns=drain_ns, steady=steady.state(t0_ns) if steady else None)
-    return _conclude(bench, job, (prepared, sampler, events), done)
+    state = steady.state(t0_ns) if steady else None
+    course = _Course(proof=proof, quiet=quiet, start_ns=start_ns, t0_ns=t0_ns, drain_ns=drain_ns, steady=state)
+    return _conclude(bench, job, (sampler, events), course)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Done:
-    start_ns: int
-    t0_ns: int
-    drain_ns: int | None
-    steady: SteadyState | None
-
-
-def _prepare(bench: Bench, job: Job) -> _Prepared:
+def _prepare(bench: Bench, job: Job) -> tuple[initial_state.Proof, initial_state.Quiet]:
     """Caches as asked, then quiet; the proof is taken again at the end of the wait."""
     _progress(bench, job, "preparing")
-    made = cache_state.establish(bench.host, bench.target, bench.place, job.plan)
+    made = initial_state.establish(bench.host, bench.target, bench.place, job.plan)
     _progress(bench, job, "waiting for quiet")
     longest = whole(job.spec.knobs, "quiesce")
-    patience = quiesce.Patience() if longest is None else quiesce.Patience(longest_ns=longest)
-    quiet = quiesce.wait(bench.host, bench.place, job.plan, patience)
-    return _Prepared(proof=cache_state.look(bench.host, bench.place, job.plan, made.refusal), quiet=quiet)
+    patience = initial_state.Patience() if longest is None else initial_state.Patience(longest_ns=longest)
+    quiet = initial_state.wait_for_quiet(bench.host, bench.place, job.plan, patience)
+    return initial_state.proof(bench.host, bench.place, job.plan, made.refusal), quiet
 
 
 def _subject(bench: Bench, job: Job) -> Subject:
@@ -215,11 +215,11 @@ def _run(bench: Bench, job: Job, start_ns: int) -> Stopper | None:
     dialogue, round_ns = bench.dialogue, _round_ns(job)
     tell = progress_report(bench.host, dialogue, lambda news: _progress(bench, job, "running", **news))
     if round_ns is None:
-        dialogue.drive(State.ENDED, meanwhile=tell)
+        dialogue.drive(State.ENDED, meanwhile=(tell,))
         return None
     watch = Watch(round_ns=round_ns, start_ns=start_ns, clients=dialogue.rendezvous.count)
     stopper = Stopper(bench.host, dialogue, watch, _limit_ns(job))
-    dialogue.drive(State.ENDED, meanwhile=in_turn(tell, stopper.look))
+    dialogue.drive(State.ENDED, meanwhile=(tell, stopper.look))
     return stopper
 
 
@@ -233,24 +233,24 @@ def _drain(bench: Bench, job: Job) -> int | None:
     return calls.syncfs(bench.place.directory)
 
 
-def _conclude(bench: Bench, job: Job, parts: tuple[_Prepared, Sampler, Events], done: _Done) -> Performed:
+def _conclude(bench: Bench, job: Job, parts: tuple[Sampler, Events], course: _Course) -> Performed:
     """The records of a phase that is over."""
-    prepared, sampler, events = parts
+    sampler, events = parts
     rendezvous = bench.dialogue.rendezvous
-    seen = sampler.seen(job.name, done.t0_ns)
-    gathered = [_harvest(bench, job, client, done) for client in sorted(rendezvous.results)]
-    state, error = outcome.judge(rendezvous.results, rendezvous.failures, rendezvous.lost)
+    seen = sampler.seen(job.name, course.t0_ns)
+    gathered = [_harvest(bench, job, client, course.t0_ns) for client in sorted(rendezvous.results)]
+    state, error = judge(rendezvous.results, rendezvous.failures, rendezvous.lost)
     if events.failures and state is Outcome.FINISHED:
         state, error = Outcome.PARTIAL, "; ".join(events.failures)
-    values = outcome.reported(job.workload, job.spec.knobs, rendezvous.results) if state is Outcome.FINISHED else {}
-    phase = _phase(bench, job, (prepared, done), gathered, values)
-    told = reported_readings(phase, bench.host.name)
-    refusal = prepared.proof.refusal
+    values = reported(job.workload, job.spec.knobs, rendezvous.results) if state is Outcome.FINISHED else {}
+    phase = _phase(bench, job, course, gathered, values)
+    own = reported_readings(phase, bench.host.name)
+    refusal = course.proof.refusal
     return Performed(
         phase=phase,
         seen=seen,
         evidence=Evidence(
-            readings=(*told, *(reading for one in gathered for reading in one.evidence.readings)),
+            readings=(*own, *(reading for one in gathered for reading in one.evidence.readings)),
             series=tuple(series for one in gathered for series in one.evidence.series),
             facts=tuple(events.facts),
         ),
@@ -261,30 +261,28 @@ def _conclude(bench: Bench, job: Job, parts: tuple[_Prepared, Sampler, Events], 
     )
 
 
-def _harvest(bench: Bench, job: Job, client: int, done: _Done) -> Harvest:
+def _harvest(bench: Bench, job: Job, client: int, t0_ns: int) -> Harvest:
     rendezvous = bench.dialogue.rendezvous
-    t0_ns = done.t0_ns + rendezvous.clients[client].applied_ns
-    result = rendezvous.results[client]
-    answer = Answer(phase=job.name, plan=job.plan, client=client, host=bench.host.name, t0_ns=t0_ns, result=result)
+    own_t0_ns, result = t0_ns + rendezvous.clients[client].applied_ns, rendezvous.results[client]
+    answer = Answer(phase=job.name, plan=job.plan, client=client, host=bench.host.name, t0_ns=own_t0_ns, result=result)
     return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in bench.observers))
 
 
-def _phase_host(bench: Bench, prepared: _Prepared, done: _Done) -> PhaseHost:
+def _phase_host(bench: Bench, course: _Course) -> PhaseHost:
     return PhaseHost(
         host=bench.host.name,
-        cache_proved=prepared.proof.proved,
-        cached_share_before=prepared.proof.share,
-        not_cold=prepared.proof.refusal,
-        quiesce_ns=prepared.quiet.waited_ns,
-        quiet=prepared.quiet.quiet,
-        drain_ns=done.drain_ns,
-        clock=clock_of(bench.host.name, bench.dialogue.rendezvous.clients, done.t0_ns),
+        cache_proved=course.proof.proved,
+        cached_share_before=course.proof.share,
+        not_cold=course.proof.refusal,
+        quiesce_ns=course.quiet.waited_ns,
+        quiet=course.quiet.quiet,
+        drain_ns=course.drain_ns,
+        clock=clock_of(bench.host.name, bench.dialogue.rendezvous.clients, course.t0_ns),
     )
 
 
-def _phase(bench: Bench, job: Job, how: tuple[_Prepared, _Done], gathered: list[Harvest], values: Mapping[str, float]) -> Phase:
-    clients, (prepared, done) = tuple(one.client for one in gathered), how
-    start_ns = done.start_ns - done.t0_ns
+def _phase(bench: Bench, job: Job, course: _Course, gathered: list[Harvest], values: Mapping[str, float]) -> Phase:
+    clients, start_ns = tuple(one.client for one in gathered), course.start_ns - course.t0_ns
     return Phase(
         name=job.name,
         workload=job.spec.name,
@@ -292,7 +290,7 @@ def _phase(bench: Bench, job: Job, how: tuple[_Prepared, _Done], gathered: list[
         operations=job.plan.operations,
         directions=job.plan.directions,
         cache_asked=job.plan.cache,
-        hosts=(_phase_host(bench, prepared, done),),
+        hosts=(_phase_host(bench, course),),
         start_ns=start_ns,
         end_ns=max((client.last_ns for client in clients), default=start_ns),
         stop=job.plan.stop,
@@ -300,11 +298,25 @@ def _phase(bench: Bench, job: Job, how: tuple[_Prepared, _Done], gathered: list[
         clients=clients,
         data_files=job.plan.data_files,
         values=values,
-        steady=done.steady,
+        steady=course.steady,
         within=job.plan.within,
-        due_ns=outcome.schedule_end_ns(job.plan, job.spec.knobs, start_ns),
+        due_ns=_schedule_end_ns(job.plan, job.spec.knobs, start_ns),
     )
+
+
+def _schedule_end_ns(plan: PhasePlan, knobs: Mapping[str, Value], start_ns: int) -> int | None:
+    """When the schedules of all clients end; None where they have none, or do not begin together."""
+    planned = {scheduled_ns(settings) for settings in plan.settings}
+    apart = whole(knobs, "start_delay") or any("start_delay_ns" in settings for settings in plan.settings)
+    length = planned.pop() if len(planned) == 1 and plan.stop is StopRule.TIME and not apart else None
+    return None if length is None else start_ns + length
 
 
 def _progress(bench: Bench, job: Job, event: str, **more: object) -> None:
     bench.tell({"workload": job.spec.name, "phase": job.plan.name, "event": event, **more})
+
+
+def whole(knobs: Mapping[str, Value], name: str) -> int | None:
+    """A knob that is a whole number, None where it is not set."""
+    found = knobs.get(name)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None

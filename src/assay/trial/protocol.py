@@ -68,7 +68,7 @@ class ClientState:
     pid: int | None = None
     hello: Message | None = None
     address: str | None = None
-    """Where it can be reached, if arming told."""
+    """Where other clients reach it, if its engine said so when it was armed: for servers among the clients."""
     probe: Probe | None = None
     """The best comparison of its clock with ours in this phase."""
     probes_left: int = 0

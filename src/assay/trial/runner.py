@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from assay import catalogue
+from assay import catalogue, sampler
 from assay.catalogue import Host, Observer, Setting, Undo
-from assay.errors import TrialError, UsageError
-from assay.observing import sampler
+from assay.errors import TrialError, refuse
 from assay.records import Experiment, Observations, Run, TargetSpec, Trial
 from assay.trial import placement
 from assay.trial.attempt import Attempt, OnProgress, live
@@ -43,8 +42,7 @@ class TrialRunner:
             for spec in used
             for mistake in catalogue.find("targets", spec.kind).check(self.host, self._setting(spec))
         ]
-        if mistakes:
-            raise UsageError("\n".join(mistakes))
+        refuse(mistakes)
         for spec in used:
             self._installed.append(spec)  # first, so that what was begun and failed is removed too
             catalogue.find("targets", spec.kind).install(self.host, self._setting(spec))
@@ -65,7 +63,7 @@ class TrialRunner:
             try:
                 tell({"event": "started"})
                 present, missing = sampler.roll_call(self.host, self.observers)
-                log.miss(missing)
+                log.add_missing(missing)
                 live(
                     Attempt(
                         experiment=self.experiment,
@@ -90,7 +88,7 @@ class TrialRunner:
     def remove(self) -> None:
         """Undo what `install` set up, the latest first. Raises TrialError with all that could not be removed."""
         left: list[str] = []
-        with Interrupts() as interrupts, interrupts.deaf():
+        with Interrupts() as interrupts, interrupts.uninterrupted():
             while self._installed:
                 spec = self._installed.pop()
                 try:

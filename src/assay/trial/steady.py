@@ -47,9 +47,9 @@ class Watch:
     def hear(self, clients: tuple[ClientState, ...]) -> bool:
         """Take in what the clients said last; whether the phase is steady. Once it is, nothing changes that."""
         for index, client in enumerate(clients):
-            told = client.progress
-            if told is not None and isinstance(at_ns := told.get("at_ns"), int):
-                self.take(index, at_ns - client.applied_ns, operations(told))
+            progress = client.progress
+            if progress is not None and isinstance(at_ns := progress.get("at_ns"), int):
+                self.take(index, at_ns - client.applied_ns, operations(progress))
         return self.reached
 
     def take(self, client: int, at_ns: int, count: int) -> None:
@@ -79,8 +79,8 @@ class Watch:
     def _done(self, edge: int) -> float:
         return sum(course.edges[edge - 1] for course in self._courses) if edge else 0.0
 
-    def state(self, t0_ns: int, told_ns: int | None) -> SteadyState:
-        """How it ended, relative to T0; `told_ns`: when the clients were told to stop, None where they were not."""
+    def state(self, t0_ns: int, stopped_ns: int | None) -> SteadyState:
+        """How it ended, relative to T0; `stopped_ns`: when the clients were told to stop, None where they were not."""
         to_ns = self.start_ns + self.rounds * self.round_ns - t0_ns
         return SteadyState(
             reached=self.reached,
@@ -88,7 +88,7 @@ class Watch:
             rounds=self.rounds,
             from_ns=to_ns - ROUNDS * self.round_ns if self.reached else None,
             to_ns=to_ns if self.reached else None,
-            at_ns=None if told_ns is None else told_ns - t0_ns,
+            at_ns=None if stopped_ns is None else stopped_ns - t0_ns,
         )
 
 
@@ -100,7 +100,7 @@ def is_steady(cells: list[float]) -> bool:
     return found is not None and found.within() and truncation is not None and not truncation.at_limit
 
 
-def operations(told: Mapping[str, object]) -> int:
+def operations(progress: Mapping[str, object]) -> int:
     """All operations that a client has completed, of whatever name."""
-    found = told.get("operations")
+    found = progress.get("operations")
     return sum(one["count"] for one in found.values()) if isinstance(found, Mapping) else 0

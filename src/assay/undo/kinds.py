@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from assay.catalogue import Host
 from assay.errors import BusyError, TrialError
-from assay.machine import cgroups, image, marks, own_file, throttle
+from assay.machine import cgroups, image, ownership
 from assay.machine.stack import DELETED, backing_file, mounts
 
 PATIENCE_S = 5.0
@@ -32,21 +32,13 @@ def undo_one(host: Host, kind: str, details: Details) -> bool:
     return KINDS[kind](host, details)
 
 
-def _directory(host: Host, details: Details) -> bool:
-    return marks.remove(host, details["path"], details["marker"])
-
-
 def _file(host: Host, details: Details) -> bool:
     """Return whether a file is ours: its directory has our marker."""
     path = details["path"]
-    if not host.exists(path) or not marks.is_ours(host, posixpath.dirname(path), details["marker"]):
+    if not host.exists(path) or not ownership.is_ours(host, posixpath.dirname(path), details["marker"]):
         return False
     host.run(["rm", "-f", "--", path])
     return True
-
-
-def _own_file(host: Host, details: Details) -> bool:
-    return own_file.remove(host, details["path"], details["marker"])
 
 
 def _mount(host: Host, details: Details) -> bool:
@@ -83,14 +75,6 @@ def _loop(host: Host, details: Details) -> bool:
             )
         time.sleep(0.05)
     return True
-
-
-def _throttle(host: Host, details: Details) -> bool:
-    return throttle.remove_rule(host, details["file"], details["device"], details["value"])
-
-
-def _cgroup(host: Host, details: Details) -> bool:
-    return cgroups.remove_group(host, details["path"])
 
 
 def _process(host: Host, details: Details) -> bool:
@@ -173,13 +157,13 @@ def _command(host: Host, details: Details) -> bool:
 
 
 KINDS: Mapping[str, Callable[[Host, Details], bool]] = {
-    "directory": _directory,
+    "directory": lambda host, details: ownership.remove_directory(host, details["path"], details["marker"]),
     "file": _file,
-    "own_file": _own_file,
+    "own_file": lambda host, details: ownership.remove_file(host, details["path"], details["marker"]),
     "mount": _mount,
     "loop": _loop,
-    "throttle": _throttle,
-    "cgroup": _cgroup,
+    "throttle": lambda host, at: cgroups.remove_throttle_rule(host, at["file"], at["device"], at["value"]),
+    "cgroup": lambda host, details: cgroups.remove_group(host, details["path"]),
     "process": _process,
     "family": _family,
     "command": _command,

@@ -6,11 +6,11 @@ time: what its system calls moved, or what it made storage move where its calls 
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from assay.evidence.reports import reported_readings
+from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass
 from assay.records import (
     ABSOLUTE,
@@ -47,10 +47,8 @@ from assay.watch.invocations import CallReport, in_turn
 from assay.watch.reports import PHASE, SIDES, Reported, are_counted, observed
 
 HOST = "local"
-NOTHING_USED = EngineCost(
-    cpu_user_ns=0, cpu_system_ns=0, voluntary_switches=0, involuntary_switches=0, minor_faults=0, major_faults=0
-)
-"""The processor's time is known of the command as a whole: it stands with its first client."""
+NOTHING_USED = EngineCost(cpu_user_ns=0, cpu_system_ns=0)
+"""The CPU time is known of the command as a whole: its first client has it."""
 
 
 def clients(watched: Watched, parts: Sequence[CallReport]) -> Iterator[Client]:
@@ -92,7 +90,7 @@ def totals(part: CallReport) -> Iterator[OperationTotal]:
 
 
 def cost(account: TreeAccount) -> EngineCost:
-    """Return what the command used of the processor."""
+    """Return the CPU time, the context switches and the page faults of the command."""
     return EngineCost(
         cpu_user_ns=account.cpu_user_ns,
         cpu_system_ns=account.cpu_system_ns,
@@ -108,7 +106,7 @@ OBSERVED = "observed"
 """Where the figures come from when the tool tells none; a value of the knob `parse`."""
 UNCOUNTED = "uncounted"
 """A value of the knob `calls`: what the calls moved does not tell what was asked of files."""
-SOURCE = "tree"
+PAGES, PROCESS = (Origin(host=HOST, phase=PHASE, source="tree", layer=layer) for layer in ("page_cache", "process"))
 SAMPLE = "page_cache.sample."
 """The fact that a sample of the files was looked at: here every written file is known, so none stands for others."""
 FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes", "count")
@@ -191,8 +189,8 @@ def measures(
         figure = next((name for name in FIGURES if f"{operation}.{name}" in values), None)
         if figure is not None:
             tier = Tier.CLIENT_CACHE if operation.startswith("cached_") else reported.tier if reported else None
-            said = claim or default_claim(direction, tier)
-            found.append(Measure(workload=WORKLOAD, operation=operation, figure=figure, claim=fitting(said, direction)))
+            wanted = fitting(claim or default_claim(direction, tier), direction)
+            found.append(Measure(workload=WORKLOAD, operation=operation, figure=figure, claim=wanted))
     return tuple(found)
 
 
@@ -271,10 +269,9 @@ def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Obser
     seen, account = watched.observations, watched.account
     readings, missing = (*seen.readings, *reported_readings(phase, HOST)), {one.key: one.reason for one in seen.missing}
     if account is None or account.lost:
-        reason = watched.account_missing if account is None else account.lost_reason
-        said = reason or "not every process was counted"
+        why = watched.account_missing if account is None else account.lost_reason
         readings = tuple(one for one in readings if one.rung not in (Rung.SYSCALL, Rung.CLIENT_CACHE))
-        missing |= dict.fromkeys(("L1.read", "L1.write", "L2.read", "L2.write"), said)
+        missing |= dict.fromkeys(("L1.read", "L1.write", "L2.read", "L2.write"), why or "not every process was counted")
     for key in {f"{one.layer}.{one.metric}" for one in extents}:
         missing.pop(key, None)
     if watched.files_missing is not None:
@@ -294,23 +291,8 @@ def added(watched: Watched) -> Iterator[Series]:
     known = {one.subject for one in watched.observations.over_time(PHASE, "page_cache", "dirty_bytes")}
     for one in watched.files:
         if one.written and one.dirty_bytes is not None and f"path:{one.path}" not in known:
-            yield series("page_cache", f"path:{one.path}", "dirty_bytes", [(watched.elapsed_ns, one.dirty_bytes)])
+            yield gauge(PAGES, f"path:{one.path}", "dirty_bytes", "bytes", [(watched.elapsed_ns, one.dirty_bytes)])
     seen = any(True for _ in watched.observations.over_time(PHASE, "process", "cancelled_write_bytes"))
     if watched.account is not None and not seen:
         points = [(0, 0), (watched.elapsed_ns, watched.account.cancelled_write_bytes)]
-        yield series("process", ABSOLUTE, "cancelled_write_bytes", points)
-
-
-def series(layer: str, subject: str, metric: str, points: list[tuple[int, int]]) -> Series:
-    """Return a gauge or a counter with few points."""
-    return Series(
-        phase=PHASE,
-        source=SOURCE,
-        layer=layer,
-        host=HOST,
-        subject=subject,
-        metric=metric,
-        unit="bytes",
-        at_ns=array("q", [at for at, _ in points]),
-        value=array("d", [float(value) for _, value in points]),
-    )
+        yield gauge(PROCESS, ABSOLUTE, "cancelled_write_bytes", "bytes", points)

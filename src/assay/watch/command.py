@@ -7,6 +7,7 @@ dirty, the flush of the written files. It stays where it is: in our control grou
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 import os
 import signal
@@ -16,9 +17,9 @@ from pathlib import Path
 
 from assay.catalogue import Evidence, Host, Observer, Watch, find, watching
 from assay.hosts import spawn
-from assay.observing.sampler import Sampler, facts, roll_call
-from assay.records import Edge, Subject, Watched, When
-from assay.watch import files, filesystems, process_tree, traces
+from assay.records import Edge, Fact, FactClass, Place, Reading, Server, Snapshot, Subject, Watched, When
+from assay.sampler import Sampler, facts, roll_call
+from assay.watch import files, process_tree, traces
 from assay.watch import relay as forwarded
 from assay.watch.execution import Execution, Preparation, WatchRequest, concluded, settle
 from assay.watch.relay import StreamCopy
@@ -69,10 +70,10 @@ def _stage(host: Host, ask: WatchRequest) -> tuple[Preparation, dict[str, str]]:
     directory = str(Path(ask.directory).absolute())
     inherited = files.inherited()
     was = files.before(host, dict.fromkeys((*files.named(ask.argv, directory), *inherited)))
-    places = filesystems.places(host, (directory, *(one.path for one in was)), ask.server)
+    places = files.places(host, (directory, *(one.path for one in was)), ask.server)
     present, missing = roll_call(host, (find("observers", name) for name in _names(ask)))
     missing |= _too_many(ask)
-    observers = tuple(filesystems.by_stack(one, places) if one.name == "block" else one for one in present)
+    observers = tuple(_by_stack(one, places) if one.name == "block" else one for one in present)
     out, err = (StreamCopy(number if ask.pass_through else None) for number in (1, 2))
     return (
         Preparation(
@@ -139,8 +140,45 @@ def _reaping() -> Iterator[None]:
 def _facts(stage: Preparation, when: When) -> Evidence:
     found, missing = facts(stage.host, stage.observers, _subject(stage), when)
     if when is When.BEFORE and stage.ask.server is not None:
-        found = (*found, *filesystems.of_server(stage.host, stage.ask.server))
+        found = (*found, *_of_server(stage.host, stage.ask.server))
     return Evidence(facts=found, missing=missing)
+
+
+def _of_server(host: Host, server: Server | None) -> Iterator[Fact]:
+    """Yield how its clients reach the server, as a target of an experiment tells it."""
+    from assay.machine.server import facts as server_facts  # few commands are clients
+
+    for key, value in server_facts(host, server):
+        yield Fact(host=host.name, when=When.BEFORE, key=f"target.{key}", value=value, fact_class=FactClass.PERFORMANCE)
+
+
+def _stacks(known: Sequence[Place]) -> tuple[tuple[str, ...], ...]:
+    """Return the different device stacks, each upper first."""
+    return tuple(dict.fromkeys(place.devices for place in known if place.devices))
+
+
+def _by_stack(observer: Observer, known: Sequence[Place]) -> Observer:
+    """Return an observer of block devices that tells the lowest device of each of several stacks, not of one."""
+
+    def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+        made = [
+            observer.parse(host_name, phase, snapshots, dataclasses.replace(subject, devices=devices))
+            for devices in _stacks(known) or ((),)
+        ]
+        readings = {_step(reading): reading for evidence in made for reading in evidence.readings}
+        series = {(one.subject, one.metric): one for evidence in made for one in evidence.series}
+        return Evidence(
+            readings=tuple(readings.values()),
+            series=tuple(series.values()),
+            facts=tuple(fact for evidence in made for fact in evidence.facts),
+            missing={key: reason for evidence in made for key, reason in evidence.missing.items()},
+        )
+
+    return dataclasses.replace(observer, parse=parse)
+
+
+def _step(reading: Reading) -> tuple[str, ...]:
+    return (reading.rung, reading.subject, reading.direction, reading.span)
 
 
 def _of_pages(stage: Preparation) -> tuple[Observer, ...]:
@@ -215,7 +253,7 @@ def _leave(stage: Preparation, life: Execution, left: Sequence[int]) -> None:
     for name, value in stage.tree.so_far(left).items():
         stage.tree.io[name] = max(stage.tree.io[name], value)
     for pid in left:
-        stage.tree.miss(process_tree.STILL_RUNS, pid)
+        stage.tree.add_lost(process_tree.STILL_RUNS, pid)
 
 
 def _hear(stage: Preparation, life: Execution, info: signal.struct_siginfo | None) -> None:

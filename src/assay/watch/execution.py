@@ -14,7 +14,6 @@ from assay.catalogue import Evidence, Host, Observer
 from assay.evidence.snapshots import Origin, Points, counter
 from assay.frozen import dataclass
 from assay.hosts.exits import CUT_BYTES
-from assay.observing.sampler import Sampler, Seen
 from assay.records import (
     Direction,
     Edge,
@@ -25,15 +24,15 @@ from assay.records import (
     Rung,
     Series,
     Server,
-    Stream,
     Subject,
     Touched,
     TreeAccount,
     Watched,
     missing_on,
 )
+from assay.sampler import Sampler, Seen
 from assay.watch import files, process_tree
-from assay.watch import files as touched
+from assay.watch.files import Drain
 from assay.watch.process_tree import SOURCE, Recorded, Tree
 from assay.watch.relay import StreamCopy
 from assay.watch.reports import PHASE
@@ -128,7 +127,7 @@ def account_readings(
         (Rung.CLIENT_CACHE, Direction.READ, account.read_bytes, None, PAGE_BYTES),
         (Rung.CLIENT_CACHE, Direction.WRITE, account.write_bytes, None, PAGE_BYTES),
     )
-    for rung, direction, moved, calls, uncertainty in wanted:
+    for rung, direction, amount, calls, uncertainty in wanted:
         yield Reading(
             phase=origin.phase,
             rung=rung,
@@ -136,7 +135,7 @@ def account_readings(
             host=origin.host,
             subject=f"pid:{pid}",
             direction=direction,
-            bytes=moved,
+            bytes=amount,
             operations=calls if records is None else None,
             from_ns=0,
             to_ns=elapsed_ns,
@@ -178,7 +177,7 @@ class Aftermath:
     """What was found and done between the end of the last process and the look after the drain."""
 
     files: tuple[Touched, ...]
-    drain: touched.Drain | None
+    drain: Drain | None
     drained_bytes: int | None
     late: tuple[Sampler, ...]
     """What looked at the files that were not known beforehand."""
@@ -190,22 +189,22 @@ class Aftermath:
 
 
 def settle(
-    host: Host, sampler: Sampler, was: Sequence[touched.Before], files: Mapping[str, bool], observers: Sequence[Observer]
+    host: Host, sampler: Sampler, was: Sequence[files.Before], used: Mapping[str, bool], observers: Sequence[Observer]
 ) -> Aftermath:
-    """Look, flush every written file, look again. `files` maps each touched path to whether it was written."""
-    found = touched.after(host, was, files)
+    """Look, flush every written file, look again. `used` maps each touched path to whether it was written."""
+    found = files.after(host, was, used)
     late = tuple(Sampler(host, observers, Subject(paths=paths)) for paths in unknown(was, found))
     written = [one.path for one in found if one.written]
     _look((sampler, *late), Edge.LAST)
-    drain = touched.drain(written)
+    drain = files.drain(written)
     _look((sampler, *late), Edge.DRAINED)
     return Aftermath(files=found, drain=drain, drained_bytes=_drained(host, found) if drain else None, late=late)
 
 
-def unknown(was: Sequence[touched.Before], found: Sequence[Touched]) -> Iterator[tuple[str, ...]]:
+def unknown(was: Sequence[files.Before], found: Sequence[Touched]) -> Iterator[tuple[str, ...]]:
     """Yield the paths of which nobody knew before the exec, in groups that one observer can look at."""
     known = {one.path for one in was if one.identity is not None}
-    paths = iter([one.path for one in found if one.path not in known and touched.regular(one.path)][:LATE_FILES])
+    paths = iter([one.path for one in found if one.path not in known and files.regular(one.path)][:LATE_FILES])
     while group := tuple(itertools.islice(paths, LATE_AT_ONCE)):
         yield group
 
@@ -217,7 +216,7 @@ def _look(samplers: Sequence[Sampler], edge: Edge) -> None:
 
 def _drained(host: Host, found: Sequence[Touched]) -> int | None:
     """Return bytes that were dirty at the end and are not any more; None where that is not known of every written file."""
-    pairs = [(one.dirty_bytes, touched.dirty(host, one.path)) for one in found if one.written]
+    pairs = [(one.dirty_bytes, files.dirty(host, one.path)) for one in found if one.written]
     known = [(before, now) for before, now in pairs if before is not None and now is not None]
     return sum(max(0, before - now) for before, now in known) if len(known) == len(pairs) else None
 
@@ -232,9 +231,10 @@ def concluded(
 ) -> Watched:
     """Return the record of one execution; `seen` is what the observers saw, and the facts with what is missing."""
     account = stage.tree.account(life.tracker.recorded()) if Path("/proc/self/io").exists() else None
-    look, others = seen
-    stdout, stderr = output_streams(stage)
-    made = [look.evidence, *after.evidence(PHASE, life.t0_ns), *others]
+    look, facts = seen
+    held = bool(stage.tree.lost.get(process_tree.STILL_RUNS))
+    stdout, stderr = (tee.finish(held=held) for tee in stage.tees)
+    made = [look.evidence, *after.evidence(PHASE, life.t0_ns), *facts]
     if account is not None:
         made.append(account_evidence(stage, life, account))
     status = life.status if life.status is not None else 0
@@ -262,12 +262,6 @@ def concluded(
         lived=life.tracker.call_tracker.lived(life.t0_ns, life.ended_ns) if life.tracker.call_tracker else (),
         own_cpu_ns=time.process_time_ns() - began_cpu_ns,
     )
-
-
-def output_streams(stage: Preparation) -> tuple[Stream, Stream]:
-    """Return what came out of standard output and standard error."""
-    first, second = (tee.finish(held=bool(stage.tree.lost.get(process_tree.STILL_RUNS))) for tee in stage.tees)
-    return first, second
 
 
 def result_text(stage: Preparation) -> str | None:

@@ -1,18 +1,22 @@
-"""Which regular files and block devices a command touched, what of them is in memory, and the drain of those that it wrote."""
+"""Files, block devices and file systems that a command used: what of them is in memory, and the drain of what it wrote."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
 import posixpath
 import stat
 import time
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay.catalogue import CacheStat, Host
+from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass
-from assay.records import Series, Touched, TreeAccount, Watched
+from assay.machine.stack import backing_file, device_stack, mount_of, stack
+from assay.records import EndpointKind, Place, Series, Server, Touched, TreeAccount, Watched
 from assay.watch.reports import PHASE
 
 LONGEST_PATH = 4096
@@ -228,15 +232,51 @@ def extents_of(host: Host, watched: Watched, file: Touched) -> Iterator[Series]:
         found = host.syscalls.fiemap(file.path)
     except OSError:
         return
+    origin = Origin(host=host.name, phase=PHASE, source="page_cache:FIEMAP", layer=EXTENTS)
     for metric in EXTENT_METRICS:
-        yield Series(
-            phase=PHASE,
-            source="page_cache:FIEMAP",
-            layer=EXTENTS,
-            host=host.name,
-            subject=f"path:{file.path}",
-            metric=metric,
-            unit="bytes",
-            at_ns=array("q", [watched.elapsed_ns]),
-            value=array("d", [float(getattr(found, metric))]),
-        )
+        yield gauge(origin, f"path:{file.path}", metric, "bytes", [(watched.elapsed_ns, getattr(found, metric))])
+
+
+TARGET = "stat"
+"""The name of the places of a command's own choice."""
+
+
+def places(host: Host, paths: Iterable[str], server: Server | None = None) -> tuple[Place, ...]:
+    """Return one place for each file system or block device that these paths are on, in order; what is nowhere has none.
+
+    A server of which the command is a client stands at the first.
+    """
+    found: dict[tuple[bool, int], Place] = {}
+    for path in paths:
+        with contextlib.suppress(EvidenceError, OSError, ValueError):
+            where = _where(path)
+            if where not in found:
+                found[where] = _place(host, path)
+    first, *others = found.values() or (None,)
+    return () if first is None else (dataclasses.replace(first, server=server), *filter(None, others))
+
+
+def _where(path: str) -> tuple[bool, int]:
+    """What tells the file system of a path (or of the directory that it is to be made in), or a block device, from others."""
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError:
+        return False, Path(path).parent.stat().st_dev
+    device = stat.S_ISBLK(status.st_mode)
+    return device, status.st_rdev if device else status.st_dev
+
+
+def _place(host: Host, path: str) -> Place:
+    """Return the block device that a path names, else the mount of the path."""
+    real = host.real_path(path)
+    mount = None if real.startswith("/dev/") and Path(real).is_block_device() else mount_of(host, path)
+    devices = device_stack(host, posixpath.basename(real)) if mount is None else stack(host, path)
+    return Place(
+        target=TARGET,
+        host=host.name,
+        kind=EndpointKind.DEVICE if mount is None else EndpointKind.DIRECTORY,
+        address=real if mount is None else mount.point,
+        devices=devices,
+        backing_files=tuple(image for device in devices if (image := backing_file(host, device)) is not None),
+        filesystem=None if mount is None else mount.filesystem,
+    )

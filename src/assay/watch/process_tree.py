@@ -14,7 +14,6 @@ import resource
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from assay.records import TreeAccount
 
@@ -55,14 +54,14 @@ def counters(text: str) -> dict[str, int]:
 
 def parent(pid: int) -> int | None:
     """Return the parent of a process; None where it is gone."""
-    text = _text(f"/proc/{pid}/stat")
-    return int(text.rpartition(")")[2].split()[1]) if text else None
+    fields = _stat(pid)
+    return int(fields[1]) if fields else None
 
 
 def is_zombie(pid: int) -> bool:
     """Return whether a process has ended and is not waited for yet, or is gone."""
-    text = _text(f"/proc/{pid}/stat")
-    return not text or text.rpartition(")")[2].split()[0] in ("Z", "X")
+    fields = _stat(pid)
+    return not fields or fields[0] in ("Z", "X")
 
 
 def argv_of(pid: int) -> tuple[str, ...]:
@@ -72,11 +71,11 @@ def argv_of(pid: int) -> tuple[str, ...]:
 
 def began_ns(pid: int) -> int | None:
     """When a process began, in ns of CLOCK_MONOTONIC, to one tick (10 ms); None where it is gone."""
-    text = _text(f"/proc/{pid}/stat")
-    if not text:
+    fields = _stat(pid)
+    if not fields:
         return None
     asleep_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()  # the kernel counts suspended time too
-    return int(text.rpartition(")")[2].split()[19]) * 10**9 // os.sysconf("SC_CLK_TCK") - asleep_ns
+    return int(fields[19]) * 10**9 // os.sysconf("SC_CLK_TCK") - asleep_ns
 
 
 def ignores_children(pid: int) -> bool:
@@ -99,6 +98,11 @@ def open_files(pid: int) -> Iterator[tuple[str, bool]]:
 def _for_writing(path: str) -> bool:
     _, _, after = _text(path).partition("flags:")
     return bool(after and int(after.split(maxsplit=1)[0], 8) & os.O_ACCMODE)
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields of /proc/PID/stat after the command's name, from the state on; empty where the process is gone."""
+    return _text(f"/proc/{pid}/stat").rpartition(")")[2].split()
 
 
 def _names(path: str) -> tuple[str, ...]:
@@ -131,7 +135,16 @@ STILL_RUNS = "a process of the command still runs"
 MOST_HELD = 256
 NOTICED_CPU_SHARE = 0.02
 NOTICED_CPU_NS = 20_000_000
-"""Exit records count the processor's time in another way than wait4, so that they must say clearly more to count."""
+"""Exit records count the CPU time in another way than wait4, so that they must say clearly more to count."""
+USED = {
+    "cpu_user_ns": ("ru_utime", 10**9),
+    "cpu_system_ns": ("ru_stime", 10**9),
+    "voluntary_switches": ("ru_nvcsw", 1),
+    "involuntary_switches": ("ru_nivcsw", 1),
+    "minor_faults": ("ru_minflt", 1),
+    "major_faults": ("ru_majflt", 1),
+}
+"""Figure of an account -> field of getrusage(2), and its unit in ours."""
 
 
 def subreaper(wanted: int) -> int:
@@ -230,20 +243,20 @@ class Tree:
         if pid in self.held:
             os.close(self.held.pop(pid))
         if found is None:
-            self.miss(CLOSED, pid)
+            self.add_lost(CLOSED, pid)
             return
         for name, value in self.own(pid, found).items():
             self.io[name] += value
         if ignores_children(pid):
-            self.miss(REAPED_BY_KERNEL, pid)
+            self.add_lost(REAPED_BY_KERNEL, pid)
 
     def own(self, pid: int, found: Mapping[str, int]) -> dict[str, int]:
         """Return an account without what was used before the exec."""
         base = self.baseline.get(pid, {})
         return {name: max(0, value - base.get(name, 0)) for name, value in found.items()}
 
-    def miss(self, reason: str, pid: int) -> None:
-        """A process was seen whose account cannot be had."""
+    def add_lost(self, reason: str, pid: int) -> None:
+        """Note a process whose account cannot be had."""
         self.lost.setdefault(reason, set()).add(pid)
 
     def so_far(self, roots: Iterable[int]) -> dict[str, int]:
@@ -270,15 +283,7 @@ class Tree:
         )
 
     def _used(self) -> dict[str, int]:
-        sums: dict[str, Any] = {
-            "cpu_user_ns": sum(one.ru_utime for one in self.usage) * 1e9,
-            "cpu_system_ns": sum(one.ru_stime for one in self.usage) * 1e9,
-            "voluntary_switches": sum(one.ru_nvcsw for one in self.usage),
-            "involuntary_switches": sum(one.ru_nivcsw for one in self.usage),
-            "minor_faults": sum(one.ru_minflt for one in self.usage),
-            "major_faults": sum(one.ru_majflt for one in self.usage),
-        }
-        return {name: round(value) for name, value in sums.items()}
+        return {name: round(sum(getattr(one, field) for one in self.usage) * factor) for name, (field, factor) in USED.items()}
 
 
 def with_records(found: Mapping[str, int], recorded: Recorded) -> dict[str, int]:

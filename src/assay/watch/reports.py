@@ -84,9 +84,9 @@ def of_devices(watched: Watched, seconds: float) -> Iterator[tuple[str, float]]:
     """Yield the same from the devices, where the processes could not be counted; empty where nothing was seen there either."""
     for side, direction in SIDES.items():
         lowest = watched.observations.rung(PHASE, Rung.LOWEST_DEVICE, direction)
-        moved = sum(reading.bytes or 0 for reading in lowest)
-        if moved >= LEAST_BYTES and seconds > 0:
-            yield f"{side}.bytes_per_s", moved / seconds
+        amount = sum(reading.bytes or 0 for reading in lowest)
+        if amount >= LEAST_BYTES and seconds > 0:
+            yield f"{side}.bytes_per_s", amount / seconds
 
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
@@ -220,8 +220,8 @@ def sent_to(command: Sequence[str]) -> str | None:
 
 def likely(argv: Sequence[str]) -> tuple[str, ...]:
     """Return the parsers of whose name a part stands in the words: only these are worth their import."""
-    said = " ".join(argv).lower()
-    return tuple(name for name in catalogue.names("parsers") if any(part in said for part in name.split("_")))
+    words = " ".join(argv).lower()
+    return tuple(name for name in catalogue.names("parsers") if any(part in words for part in name.split("_")))
 
 
 def programs(argv: Sequence[str]) -> frozenset[str]:

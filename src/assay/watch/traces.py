@@ -117,7 +117,7 @@ class TreeTracker:
         return self.exits is not None and not self._looks_for_files()
 
     def _looks_for_files(self) -> bool:
-        return self.opens is None or bool(self.opens.deaf) or not self.opens.all_opens
+        return self.opens is None or bool(self.opens.refusing) or not self.opens.all_opens
 
     def recorded(self) -> Recorded | None:
         """Return the sum of the tree's exit records; None where some or all could not be had."""
@@ -139,8 +139,8 @@ class TreeTracker:
             yield f"{self.no_opens}; only files in arguments and files open for a while are known"
         elif self.exits is None:
             yield "short processes could not be attributed"
-        if self.opens is not None and self.opens.deaf:
-            yield f"fanotify: no events for files on {', '.join(sorted(self.opens.deaf))}"
+        if self.opens is not None and self.opens.refusing:
+            yield f"fanotify: no events for files on {', '.join(sorted(self.opens.refusing))}"
         if self.broken:
             yield f"files not followed: {self.broken}"
         if self.crowded:
@@ -253,7 +253,7 @@ class TreeTracker:
         for pid, found in tree.items():
             if self.exits is None and found and process_tree.ignores_children(pid):
                 for child in found:
-                    self.tree.miss(REAPED_BY_KERNEL, child)
+                    self.tree.add_lost(REAPED_BY_KERNEL, child)
             if self._looks_for_files():
                 for path, written in process_tree.open_files(pid):
                     self.files[path] = self.files.get(path, False) or written

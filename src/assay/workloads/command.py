@@ -14,9 +14,9 @@ from fractions import Fraction
 from assay import catalogue
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import EvidenceError
-from assay.machine.placeholders import substitute, unknown
+from assay.machine.external_commands import substitute, unknown_placeholders
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings.knobs import integer, number, quantity, share
+from assay.settings.knobs import choice, integer, number, quantity, share
 from assay.units import UNITS
 
 OPERATION_OF_ENGINE = "command"
@@ -46,7 +46,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     found = [
         f"found {{{name}}} in {knob}; expected one of: {', '.join(sorted(known))}"
         for knob in ("argv", "env", "data_files")
-        for name in unknown(_texts(knobs, knob), known)
+        for name in unknown_placeholders(_texts(knobs, knob), known)
     ]
     found += [f"found env entry {entry!r}; expected NAME=value" for entry in _texts(knobs, "env") if "=" not in entry]
     if not _texts(knobs, "argv"):
@@ -197,13 +197,7 @@ WORKLOAD = Workload(
             default="unchanged",
             help="state of the caches before it starts",
         ),
-        Knob(
-            name="flush",
-            kind=KnobKind.CHOICE,
-            choices=("none", "inside"),
-            default="none",
-            help="inside: the command flushes its data itself",
-        ),
+        choice("flush", "inside: the command flushes its data itself", "none", "inside"),
         *EXPECTED,
         Knob(name="needs", kind=KnobKind.QUANTITY, unit=Unit.BYTES, default=0, help="bytes of space that it needs"),
         Knob(name="lasts", kind=KnobKind.QUANTITY, unit=Unit.NANOSECONDS, help="approximate run time, for the plan"),

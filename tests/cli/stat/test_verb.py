@@ -16,7 +16,7 @@ import pytest
 from assay.cli.stat import options, shown
 from assay.errors import InputErrors
 from assay.laboratory.gate import Gate
-from assay.records import Durability, State, Tier
+from assay.records import Durability, Tier
 from assay.watch.reports import commands, result_file, script_of
 from assay_process import Bench
 
@@ -174,11 +174,8 @@ def test_the_block_is_short_and_the_verdict_leads(bench):
 
 
 def test_the_call_that_would_have_told_is_named():
-    advice = "Missing evidence: tracepoints: flushes, needs root, and the experiment (assay stat --observe tracepoints)"
-    unknown = SimpleNamespace(state=State.UNVERIFIED, advice=advice)
-    assert shown.remedy(unknown) == " Use: assay stat --observe tracepoints"
-    assert shown.remedy(SimpleNamespace(state=State.FAIL, advice=advice)) == ""
-    assert shown.remedy(SimpleNamespace(state=State.UNVERIFIED, advice=None)) == ""
+    assert shown.remedy(SimpleNamespace(observers=("tracepoints", "layout"))) == " Use: assay stat --observe tracepoints,layout"
+    assert shown.remedy(SimpleNamespace(observers=())) == ""
 
 
 def test_nothing_that_moved_is_no_figure(bench):
@@ -289,7 +286,7 @@ UNNEEDED = {
         "assay.notebook",
         "assay.experiment",
     ),
-    *("assay.trial.harvest", "assay.undo.ledger", "assay.observing.companion", "assay.observers.environment", "assay.targets"),
+    *("assay.trial.harvest", "assay.undo.ledger", "assay.observers.environment", "assay.targets"),
 }
 """What watching and judging one command has no use for: each of these was imported once, and cost a part of the budget."""
 

@@ -34,15 +34,19 @@ def parts(verdict: Verdict) -> tuple[str, ...]:
 def after_head(verdict: Verdict) -> list[str]:
     """Further reasons, a note, missing evidence and the limiter."""
     one = verdict.label
-    failed = [found for rule in one.because if (found := finding(verdict, rule)) and one.nature is not Nature.COMPARISON]
-    more = dict.fromkeys(words for each in failed for words in (relabelled(each), each.detail) if words)
-    note, limiter = finding(verdict, one.noted), finding(verdict, one.limited_by, State.PASS)
+    failed = [other for rule in one.because if (other := finding(verdict, rule)) and one.nature is not Nature.COMPARISON]
+    more = dict.fromkeys(words for other in failed for words in (relabelled(other), other.detail) if words)
     return [
         *(words for words in more if words != head(verdict)),
-        *([note.relabel] if note and note.relabel else []),
+        *named(finding(verdict, one.noted)),
         *([unconfirmed(verdict)] if one.nature is Nature.UNVERIFIED else []),
-        *([limiter.relabel] if limiter and limiter.relabel else []),
+        *named(finding(verdict, one.limited_by, State.PASS)),
     ]
+
+
+def named(one: Finding | None) -> list[str]:
+    """The label of a note or of a limiter, and the figures of this run that belong to it."""
+    return [words for words in (one.relabel, one.detail) if words] if one else []
 
 
 def head(verdict: Verdict) -> str:

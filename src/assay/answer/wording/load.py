@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from assay import measures
-from assay.evidence import failures
+from assay.evidence import reports
 from assay.records import Client, Phase
 from assay.units import Unit
 
@@ -107,7 +107,7 @@ def failed(clients: Iterable[Client]) -> Iterator[str]:
     counts: dict[tuple[str, str], int] = {}
     for client in clients:
         for error in client.errors:
-            key = (failures.reason(error), f"{error.operation} {error.path}".strip())
+            key = (reports.error_reason(error), f"{error.operation} {error.path}".strip())
             counts[key] = counts.get(key, 0) + error.count
     for (words, where), count in counts.items():
         yield f"{count:,} {'time' if count == 1 else 'times'} {words}: {where}"

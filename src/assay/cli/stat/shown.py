@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from assay import measures
@@ -23,8 +22,6 @@ LEAST_BYTES = 4 << 20
 LEAST_NETWORK_BYTES = 1 << 20
 NOTHING = "no result: the command reported none, and its I/O is below library-loading noise"
 SHORTENED = 170
-OBSERVED_BY = re.compile(r"assay stat --observe \w+")
-"""In the advice of a finding: how to get what is missing (evidence/sources.py)."""
 
 
 def block(execution: Execution) -> list[str]:
@@ -227,8 +224,7 @@ def rule_lines(execution: Execution) -> Iterator[str]:
 
 def remedy(finding: Finding) -> str:
     """Return the call that adds the missing evidence of an unverified rule."""
-    call = OBSERVED_BY.search(finding.advice or "") if finding.state is State.UNVERIFIED else None
-    return f" Use: {call[0]}" if call else ""
+    return f" Use: assay stat --observe {','.join(finding.observers)}" if finding.observers else ""
 
 
 def unknown(execution: Execution, verdict: Verdict) -> Iterator[Finding]:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay import sampler
 from assay.catalogue import Evidence, Observer, ObserverScope
 from assay.errors import EvidenceError
-from assay.observing import sampler
-from assay.observing.sampler import Sampler
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
+from assay.sampler import Sampler
 from trial_stage import HOST
 
 SECOND = 10**9

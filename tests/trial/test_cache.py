@@ -10,7 +10,7 @@ from assay.catalogue import CacheStat
 from assay.errors import RefusedError
 from assay.hosts.local import Local
 from assay.records import CacheState, EndpointKind, PhasePlan, Place
-from assay.trial import cache_state
+from assay.trial import initial_state
 from trial_stage import HOST, MIB
 
 DIRECTORY = catalogue.find("targets", "directory")
@@ -49,41 +49,41 @@ class Reluctant:
 
 def test_cold_gives_the_pages_back_and_proves_it(stage):
     place, path = stage
-    assert cache_state.resident_share(HOST, [path]) > 0.99
-    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD, path))
+    assert initial_state.resident_share(HOST, [path]) > 0.99
+    proof = initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD, path))
     assert (proof.proved, proof.share, proof.refusal) == (CacheState.COLD, 0.0, None)
 
 
 def test_warm_reads_the_files_in(stage):
     place, path = stage
     HOST.syscalls.drop_file(path)
-    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.WARM, path))
+    proof = initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.WARM, path))
     assert (proof.proved, proof.share) == (CacheState.WARM, 1.0)
 
 
 def test_unchanged_touches_nothing_and_says_what_it_found(stage):
     place, path = stage
-    assert cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.UNCHANGED, path)).proved is CacheState.WARM
+    assert initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.UNCHANGED, path)).proved is CacheState.WARM
     HOST.syscalls.drop_file(path)
     with Path(path).open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
         file.read(2 * MIB)
-    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.UNCHANGED, path))
+    proof = initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.UNCHANGED, path))
     assert proof.proved is None
     assert 0.4 < proof.share < 0.7
 
 
 def test_files_that_are_not_there_yet_are_cold(stage):
     place, path = stage
-    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD, path + "-later"))
+    proof = initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD, path + "-later"))
     assert (proof.proved, proof.share) == (CacheState.COLD, 0.0)
 
 
 def test_a_phase_without_data_files_asks_the_target_and_proves_nothing(stage):
     place, path = stage
-    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD))
+    proof = initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD))
     assert (proof.proved, proof.share, proof.refusal) == (None, None, None)
-    assert cache_state.resident_share(HOST, [path]) == 0.0, "the target dropped what is below its place"
+    assert initial_state.resident_share(HOST, [path]) == 0.0, "the target dropped what is below its place"
 
 
 def test_an_image_below_must_be_cold_too(stage, tmp_path):
@@ -92,8 +92,8 @@ def test_an_image_below_must_be_cold_too(stage, tmp_path):
     image.write_bytes(os.urandom(MIB))
     stacked = Place(**{**vars(place), "backing_files": (str(image),)})
     HOST.syscalls.drop_file(path)
-    assert cache_state.look(HOST, stacked, plan(CacheState.COLD, path)).proved is None
-    assert cache_state.establish(HOST, DIRECTORY, stacked, plan(CacheState.COLD, path)).proved is CacheState.COLD
+    assert initial_state.proof(HOST, stacked, plan(CacheState.COLD, path)).proved is None
+    assert initial_state.establish(HOST, DIRECTORY, stacked, plan(CacheState.COLD, path)).proved is CacheState.COLD
 
 
 def test_what_cannot_be_made_cold_is_told_and_not_claimed(stage):
@@ -101,7 +101,7 @@ def test_what_cannot_be_made_cold_is_told_and_not_claimed(stage):
     host = Local()
     host.syscalls = Reluctant()
     target = type(DIRECTORY)(**{**vars(DIRECTORY), "drop_caches": refuses})
-    proof = cache_state.establish(host, target, place, plan(CacheState.COLD, path))
+    proof = initial_state.establish(host, target, place, plan(CacheState.COLD, path))
     assert proof.proved is None
     assert proof.share == 0.9
     assert "mount it yourself" in proof.refusal
@@ -111,6 +111,6 @@ def test_a_host_without_system_calls_proves_nothing(stage):
     place, path = stage
     host = Local()
     host.syscalls = None
-    proof = cache_state.establish(host, DIRECTORY, place, plan(CacheState.COLD, path))
+    proof = initial_state.establish(host, DIRECTORY, place, plan(CacheState.COLD, path))
     assert (proof.proved, proof.share) == (None, None)
     assert proof.refusal

@@ -7,8 +7,8 @@ import pytest
 from assay import catalogue
 from assay.catalogue import Beside, Evidence, Observer
 from assay.errors import EvidenceError
-from assay.observing.sampler import Sampler, looking
 from assay.records import Edge, Subject
+from assay.sampler import Sampler, looking
 from assay.undo.ledger import Ledger
 from trial_stage import HOST
 

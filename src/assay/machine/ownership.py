@@ -1,25 +1,77 @@
-"""A single file that Assay provably created: a marker beside it identifies the file by inode and birth time.
+"""Directories and files that Assay provably created.
 
-The name alone proves nothing: our file may have been replaced by another file, even with the same inode. A file system without
-birth times may reuse the inode of a removed file: there a second name holds the inode during our work, so that no other file can
-get it, and ownership of a kept file can no longer be proven.
+A directory holds a marker file with an identity that is also in the ledger. A single file has a marker beside it, which
+identifies the file by inode and birth time. The name alone proves nothing: our file may have been replaced by another file, even
+with the same inode. A file system without birth times may reuse the inode of a removed file: there a second name holds the inode
+during our work, so that no other file can get it, and ownership of a kept file can no longer be proven.
 """
 
 from __future__ import annotations
 
 import json
 import posixpath
+import re
 import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.catalogue import Host, Undo
 from assay.errors import RefusedError
-from assay.machine import marks
+from assay.machine.stack import mounts_below
 
-SUFFIX = ".assay-marker"
+PREFIX = ".assay-"
+MARKER = ".assay-marker"
 UNKNOWN_BIRTH = ("", "-", "0", "0.000000000")
 """Output of stat(1) on a file system without birth times."""
+
+
+def fresh_name() -> str:
+    """Return a unique directory name."""
+    return PREFIX + secrets.token_hex(6)
+
+
+def make_directory(host: Host, undo: Undo, path: str, marker: str) -> None:
+    """Create a marked directory, after its ledger entry; do nothing if it exists and is ours.
+
+    Raises RefusedError if the path exists and is not ours, TrialError if it cannot be created.
+    """
+    if host.exists(path):
+        if not is_ours(host, path, marker):
+            raise RefusedError(f"{path} exists, but this experiment did not create it. Move it away.")
+        return
+    undo.add("directory", path=path, marker=marker)
+    host.run(["mkdir", "--", path])
+    host.write(posixpath.join(path, MARKER), marker)
+
+
+def is_ours(host: Host, path: str, marker: str) -> bool:
+    """Return True if the directory holds this marker, or is empty or has an empty marker (creation was interrupted)."""
+    names = host.list(path)
+    if not names:
+        return posixpath.basename(path).startswith(PREFIX)
+    if MARKER not in names:
+        return False
+    found = host.read(posixpath.join(path, MARKER)).strip()
+    return found == marker or (found == "" and names == (MARKER,))
+
+
+def remove_directory(host: Host, path: str, marker: str) -> bool:
+    """Remove a marked directory with its content; return False if it is missing or not ours.
+
+    The marker is removed last, so that an interrupted removal can be resumed. Raises RefusedError if anything is mounted
+    below, because its content would be deleted too.
+    """
+    if not host.exists(path) or not is_ours(host, path, marker):
+        return False
+    mounted = mounts_below(host, path)
+    if mounted:
+        raise RefusedError(f"{', '.join(mounted)}: still mounted below {path}. Unmount it.")
+    keep = posixpath.join(path, MARKER)
+    pattern = re.sub(r"[][*?\\]", r"\\\g<0>", keep)  # find(1) takes a pattern, so that brackets of a name must be escaped
+    host.run(["find", path, "-xdev", "-mindepth", "1", "-not", "-path", pattern, "-delete"])
+    host.run(["rm", "-f", "--", keep])
+    host.run(["rmdir", "--", path])
+    return True
 
 
 class Ownership(StrEnum):
@@ -47,7 +99,7 @@ class Marker:
 
 def marker_path(path: str) -> str:
     """Return the path of a file's marker."""
-    return posixpath.join(posixpath.dirname(path), f".{posixpath.basename(path)}{SUFFIX}")
+    return posixpath.join(posixpath.dirname(path), f".{posixpath.basename(path)}{MARKER}")
 
 
 def marker(host: Host, path: str) -> Marker | None:
@@ -58,7 +110,7 @@ def marker(host: Host, path: str) -> Marker | None:
         return None
 
 
-def ownership(host: Host, path: str) -> Ownership:
+def of_file(host: Host, path: str) -> Ownership:
     """Return the owner of the file at a path."""
     found = marker(host, path)
     if found is None or found.birth in UNKNOWN_BIRTH or _identity(host, path) != (found.inode, found.birth):
@@ -66,7 +118,7 @@ def ownership(host: Host, path: str) -> Ownership:
     return Ownership.KEPT if found.kept else Ownership.IN_USE
 
 
-def make(host: Host, undo: Undo, path: str) -> None:
+def make_file(host: Host, undo: Undo, path: str) -> None:
     """Create an empty file with its marker, after its ledger entry; the path must be free.
 
     The file is created under a unique name and then linked, which fails if the path exists: at any moment either the unique name
@@ -86,7 +138,7 @@ def make(host: Host, undo: Undo, path: str) -> None:
         host.run(["rm", "-f", "--", temporary])
 
 
-def keep(host: Host, path: str) -> None:
+def keep_file(host: Host, path: str) -> None:
     """Mark the file as kept; undoing its ledger entry then changes nothing."""
     found = marker(host, path)
     if found is not None:
@@ -94,13 +146,13 @@ def keep(host: Host, path: str) -> None:
         host.run(["rm", "-f", "--", _temporary_path(path, found.token)])
 
 
-def discard(host: Host, path: str) -> None:
+def discard_file(host: Host, path: str) -> None:
     """Remove a kept file with its marker; do nothing if it is not ours."""
-    if ownership(host, path) is Ownership.KEPT:
+    if of_file(host, path) is Ownership.KEPT:
         host.run(["rm", "-f", "--", path, marker_path(path)])
 
 
-def remove(host: Host, path: str, token: str) -> bool:
+def remove_file(host: Host, path: str, token: str) -> bool:
     """Remove the file with this token, its marker last; return False if it is gone, kept, or no longer ours."""
     temporary, found = _temporary_path(path, token), marker(host, path)
     own = found is not None and found.token == token
@@ -118,7 +170,7 @@ def remove(host: Host, path: str, token: str) -> bool:
 
 
 def _temporary_path(path: str, token: str) -> str:
-    return posixpath.join(posixpath.dirname(path), marks.PREFIX + token)
+    return posixpath.join(posixpath.dirname(path), PREFIX + token)
 
 
 def _identity(host: Host, path: str) -> tuple[str, str]:

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from assay.machine import own_file
-from assay.machine.own_file import Ownership
-from assay.machine.path_state import DIRECTORY, FILE, NOTHING, PathState, path_state
+from assay.machine import ownership
+from assay.machine.files import DIRECTORY, FILE, NOTHING, PathState, path_state
+from assay.machine.ownership import Ownership
 from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB
 
@@ -44,7 +44,7 @@ def test_the_unit_of_direct_io_is_the_logical_block_of_the_device(tmp_path):
 @pytest.mark.parametrize("content", ["whole", "hole", "preallocated"])
 def test_a_file_of_ours_is_whole_where_every_byte_was_written(tmp_path, content):
     path, undo = tmp_path / "F", Ledger(tmp_path / "ledger")
-    own_file.make(HOST, undo, str(path))
+    ownership.make_file(HOST, undo, str(path))
     with path.open("r+b") as file:
         if content == "whole":
             file.write(os.urandom(MIB))
@@ -55,13 +55,13 @@ def test_a_file_of_ours_is_whole_where_every_byte_was_written(tmp_path, content)
         file.flush()
         os.fsync(file.fileno())
     assert path_state(HOST, str(path)).ownership is Ownership.IN_USE
-    own_file.keep(HOST, str(path))
+    ownership.keep_file(HOST, str(path))
     found = path_state(HOST, str(path))
     assert (found.kind, found.size, found.ownership) == (FILE, MIB, Ownership.KEPT)
     assert found.whole == (content == "whole")
     undo.unwind()
     undo.close()
     assert path.exists(), "what is kept stays"
-    own_file.discard(HOST, str(path))
+    ownership.discard_file(HOST, str(path))
     assert list(tmp_path.iterdir()) == [tmp_path / "ledger"]
     assert path_state(HOST, str(path)).kind == NOTHING

@@ -11,17 +11,13 @@ import heapq
 import itertools
 import threading
 import time
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from assay.catalogue import Evidence, Host, Observer, ObserverScope, Undo
+from assay.catalogue import Beside, Evidence, Host, Observer, ObserverScope, Process, Undo
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass, field
 from assay.records import ABSOLUTE, Edge, Fact, Reading, Series, Snapshot, Subject, When
-
-if TYPE_CHECKING:
-    from assay.observing.companion import Companion
 
 UNDER_THE_CLOCK = (Edge.ARMED, Edge.POLL, Edge.LAST)
 SOURCE = "sampler"
@@ -57,6 +53,59 @@ def looking(observers: tuple[Observer, ...], every_ns: int | None) -> tuple[Obse
     return tuple(one if one.every_s is None else dataclasses.replace(one, every_s=every_ns / 1e9) for one in observers)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Companion:
+    """A program that runs beside a phase for an observer: noted in the ledger first, asked at the edges, ended for certain."""
+
+    host: Host
+    undo: Undo
+    beside: Beside
+    process: Process
+    token: str
+
+    def read(self) -> Mapping[str, object]:
+        """What it has counted until now. Raises what the observer's own `beside.read` raises."""
+        return self.beside.read(self.host, self.process)
+
+    def cpu_ns(self) -> int:
+        """CPU time that it has used, its threads included; 0 where the kernel does not tell."""
+        tasks = f"/proc/{self.process.pid}/task"
+        spent = 0
+        for task in self.host.list(tasks):
+            try:
+                spent += int(self.host.read(f"{tasks}/{task}/schedstat").split()[0])
+            except (OSError, IndexError, ValueError):
+                continue
+        return spent
+
+    def end(self) -> None:
+        """End it and all that it started, and strike it out of the ledger."""
+        self.process.kill()
+        self.undo.undo("family", token=self.token)
+
+
+def companion(host: Host, undo: Undo, beside: Beside, subject: Subject) -> Companion:
+    """Start the program and wait for its first answer. Raises what its start raises; then nothing of it is left."""
+    import secrets  # few watchers of a single command need these
+
+    from assay.undo.kinds import FAMILY
+
+    token = secrets.token_hex(8)
+    argv = beside.argv(host, subject)
+    undo.add("family", token=token)
+    process: Process | None = None
+    try:
+        process = host.spawn(argv, env={FAMILY: token})
+        made = Companion(host=host, undo=undo, beside=beside, process=process, token=token)
+        made.read()
+    except Exception:
+        if process is not None:
+            process.kill()
+        undo.undo("family", token=token)
+        raise
+    return made
+
+
 class Sampler:
     """The observers of phase scope during one phase."""
 
@@ -86,9 +135,7 @@ class Sampler:
             if observer.beside is None or undo is None:
                 continue
             try:
-                from assay.observing import companion as beside  # no watcher of a single command needs it
-
-                self._beside[observer.name] = beside.start(self._host, undo, observer.beside, subject)
+                self._beside[observer.name] = companion(self._host, undo, observer.beside, subject)
             except Exception as error:  # as in _look
                 self._fail(observer, error)
 
@@ -106,7 +153,7 @@ class Sampler:
 
     def beside(self) -> tuple[int, ...]:
         """The processes that run beside the phase."""
-        return tuple(companion.process.pid for companion in self._beside.values())
+        return tuple(running.process.pid for running in self._beside.values())
 
     def rest(self) -> None:
         """End the polling; edges can still be looked at."""
@@ -142,7 +189,7 @@ class Sampler:
     def _look(self, observer: Observer, edge: Edge) -> None:
         at_ns, cpu_ns = self._host.monotonic_ns(), time.thread_time_ns()
         try:
-            raw = {**observer.read(self._host, self._subject), **self._asked(observer)}
+            raw = {**observer.read(self._host, self._subject), **self._counted(observer)}
         except Exception as error:  # as above
             self._fail(observer, error)
             return
@@ -153,16 +200,16 @@ class Sampler:
             self._spent_ns += spent_ns
             self._cpu[ABSOLUTE].append((at_ns + took_ns, self._spent_ns))
 
-    def _asked(self, observer: Observer) -> Mapping[str, object]:
+    def _counted(self, observer: Observer) -> Mapping[str, object]:
         """What runs beside the phase for this observer has counted, and what that cost; nothing where nothing has to run."""
         if observer.beside is None:
             return {}
         if observer.name not in self._beside:
             raise EvidenceError("its program was not started")
-        companion, spent = self._beside[observer.name], self._cpu.setdefault(f"observer:{observer.name}", [])
-        spent.append((self._host.monotonic_ns(), companion.cpu_ns()))  # before and after: answering is no cost to the clock
-        counted = companion.read()
-        spent.append((self._host.monotonic_ns(), companion.cpu_ns()))
+        beside, spent = self._beside[observer.name], self._cpu.setdefault(f"observer:{observer.name}", [])
+        spent.append((self._host.monotonic_ns(), beside.cpu_ns()))  # before and after: answering is no cost to the clock
+        counted = beside.read()
+        spent.append((self._host.monotonic_ns(), beside.cpu_ns()))
         return counted
 
     def _poll(self, observers: Sequence[Observer]) -> None:
@@ -195,20 +242,11 @@ class Sampler:
             self._missing |= {key: reason for key in observer.gives if key not in self._missing}
 
     def _costs(self, phase: str, t0_ns: int) -> Iterator[Series]:
-        """Processor time of looking, and of what runs beside the phase (`observer:NAME`)."""
+        """CPU time of looking, and of what runs beside the phase (`observer:NAME`)."""
+        origin = Origin(host=self._host.name, phase=phase, source=SOURCE, layer="lab")
         for subject, points in self._cpu.items():
             points.sort()
-            yield Series(
-                phase=phase,
-                source=SOURCE,
-                layer="lab",
-                host=self._host.name,
-                subject=subject,
-                metric="cpu_ns",
-                unit="ns",
-                at_ns=array("q", [at - t0_ns for at, _ in points]),
-                value=array("d", [spent for _, spent in points]),
-            )
+            yield gauge(origin, subject, "cpu_ns", "ns", [(at - t0_ns, spent) for at, spent in points])
 
     def _gaps(self) -> dict[str, int]:
         return {name: longest_gap(self._snapshots[name], every_ns / 1e9) for name, every_ns in self._every_ns.items()}
@@ -221,8 +259,8 @@ def following(due_ns: int, every_ns: int, now_ns: int) -> int:
 
 def rebased(snapshots: Iterable[Snapshot], t0_ns: int) -> tuple[Snapshot, ...]:
     """The snapshots in order of time, relative to T0."""
-    moved = (dataclasses.replace(snapshot, at_ns=snapshot.at_ns - t0_ns) for snapshot in snapshots)
-    return tuple(sorted(moved, key=lambda snapshot: snapshot.at_ns))
+    found = (dataclasses.replace(snapshot, at_ns=snapshot.at_ns - t0_ns) for snapshot in snapshots)
+    return tuple(sorted(found, key=lambda snapshot: snapshot.at_ns))
 
 
 def longest_gap(snapshots: Iterable[Snapshot], every_s: float) -> int:

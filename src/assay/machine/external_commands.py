@@ -1,0 +1,67 @@
+"""External commands: the {NAME} placeholders in their arguments, their location, and the Debian package of each missing one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from assay.catalogue import Host
+from assay.errors import UsageError
+
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([\w.-]+)\}")
+"""A doubled brace is a literal one; a brace around anything but a name (awk, JSON) is unchanged."""
+
+
+def substitute(text: str, values: Mapping[str, str]) -> str:
+    """Replace {NAME} by its value and doubled braces by single ones. Raises UsageError for an unknown name."""
+
+    def one(match: re.Match[str]) -> str:
+        name = match[1]
+        if name is None:
+            return match[0][0]
+        if name not in values:
+            raise UsageError(f"found {{{name}}}; expected one of: {', '.join(sorted(values))}")
+        return values[name]
+
+    return PLACEHOLDER.sub(one, text)
+
+
+def unknown_placeholders(argv: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    """Return the unknown names in an argument list, each once, in order."""
+    names = (match[1] for word in argv for match in PLACEHOLDER.finditer(word) if match[1] is not None)
+    wanted = set(known)
+    return tuple(dict.fromkeys(name for name in names if name not in wanted))
+
+
+FOLDERS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+PACKAGES = {
+    "mkfs.ext4": "e2fsprogs",
+    "dumpe2fs": "e2fsprogs",
+    "filefrag": "e2fsprogs",
+    "mkfs.xfs": "xfsprogs",
+    "xfs_info": "xfsprogs",
+    "mkfs.btrfs": "btrfs-progs",
+    "btrfs": "btrfs-progs",
+    "losetup": "mount",
+    "mount": "mount",
+    "umount": "mount",
+    "setpriv": "util-linux",
+    "taskset": "util-linux",
+    "dd": "coreutils",
+    "fio": "fio",
+}
+"""Debian 12 package of each tool that Assay calls."""
+
+
+def location(host: Host, tool: str) -> str | None:
+    """Return the path of a tool on this host; None if it is missing."""
+    return next((path for folder in FOLDERS if host.exists(path := f"{folder}/{tool}")), None)
+
+
+def missing(host: Host, tools: Iterable[str]) -> tuple[str, ...]:
+    """Return one sentence for each missing tool, with its package."""
+    where = "" if host.name == "local" else f" on {host.name}"
+    return tuple(
+        f"{tool}: not found{where}. Install {PACKAGES.get(tool, tool)}." for tool in tools if location(host, tool) is None
+    )
