@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay import measures
 from assay.answer.answer import answer
 from assay.answer.wording.summary import following, opening
 from assay.cli.terminal import summary
@@ -56,14 +55,13 @@ def first_only(results, name):
     return replace(results, experiment=replace(results.experiment, measures=tuple(order)))
 
 
-def without_a_figure(results, name, rule="T01", part="tier", relabel="page-cache bandwidth, none from the device"):
-    """The results in which a rule called every run of a measure INVALID; {0} in the relabel: its rate, {1}: its id."""
+def without_a_figure(results, name, rule="T01", part="tier"):
+    """The results in which a rule called every run of a measure INVALID."""
     sample = next(f for judged in results.runs for v in judged.verdicts.values() for f in v.findings)
     found = replace(sample, rule=rule, name="foreign-activity", part=part, state=State.FAIL, severity=Severity.INVALIDATES)
 
     def spoiled(verdict):
-        head = relabel.format(measures.with_unit(verdict.value, verdict.unit), verdict.run)
-        own = replace(found, relabel=head, detail=f"device share {verdict.value:.3g}")
+        own = replace(found, relabel="page-cache bandwidth, none from the device", detail=f"device share {verdict.value:.3g}")
         label = Label(nature=Nature.OTHER, operation="read", because=(rule,))
         return replace(verdict, state=VerdictState.INVALID, findings=(own,), label=label, corrected=None)
 
@@ -113,17 +111,6 @@ def test_a_lie_in_front_is_called_one_and_the_next_measure_answers():
     assert "and more" not in said.said
     assert said.more[0].startswith("spool create, operations per second: xfs is faster")
     assert said.more[0].endswith("[SOUND]")
-
-
-def test_the_label_of_several_runs_names_no_rate_of_one_run():
-    relabel = "warm read {}: page-cache bandwidth"
-    said = lead(first_only(without_a_figure(fixture.results(), BOAST, relabel=relabel), BOAST)).said
-    assert "is no device figure: warm read: page-cache bandwidth" in said
-
-
-def test_a_share_of_one_run_is_named_as_such():
-    said = lead(first_only(without_a_figure(fixture.results(), BOAST, relabel="the share of {1} from memory"), BOAST)).said
-    assert re.search(r"is no device figure: in one run: the share of \d+/\d from memory", said)
 
 
 def test_noise_is_no_lie():

@@ -137,18 +137,14 @@ def usual(verdicts: Sequence[Verdict]) -> str:
     """What most of these figures are, without what only one run's figures say; empty where there is none."""
     general = [one.label.general for one in verdicts]
     most = max(dict.fromkeys(general), key=general.count, default=None)
-    heads = list(dict.fromkeys(without_figures(one) for one in verdicts if one.label.general == most))
-    return f"in one run: {heads[0]}" if len(heads) > 1 else "".join(heads)
+    return next((without_figures(one) for one in verdicts if one.label.general == most), "")
 
 
 def without_figures(verdict: Verdict) -> str:
-    """The head of a label without the drain and the rate of this run."""
+    """The head of a label without the drain of this run."""
     one = verdict.label
-    rate = "" if verdict.value is None else f" {measures.with_unit(verdict.value, verdict.unit)}"
     plain = one.nature not in (Nature.NO_FIGURE, Nature.COMPARISON, Nature.OTHER)
-    return (
-        (in_general(one) + (", flushed inside the clock" if one.flushed else "")) if plain else head(verdict).replace(rate, "", 1)
-    )
+    return (in_general(one) + (", flushed inside the clock" if one.flushed else "")) if plain else head(verdict)
 
 
 def instead(verdicts: Sequence[Verdict]) -> str:
