@@ -48,6 +48,7 @@ from assay.records import (
     OperationTotal,
     Outcome,
     Phase,
+    PhaseHost,
     Place,
     Plan,
     Reading,
@@ -265,13 +266,11 @@ def phase(name: str, workload: str, direction: Direction, faster: float) -> Phas
         operations=(operation,),
         directions={operation: direction},
         cache_asked=CacheState.UNCHANGED,
-        cache_proved=None,
-        cached_share_before=0.0,
+        hosts=(PhaseHost(host="local", cached_share_before=0.0, drain_ns=5),),
         start_ns=0,
         end_ns=LENGTH_S * SECOND,
         stop=StopRule.TIME,
         flush_in_clock=False,
-        drain_ns=5,
         clients=clients,
     )
 

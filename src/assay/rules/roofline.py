@@ -126,6 +126,7 @@ RULE = Rule(
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",
     ),
     advice="Find the cache that answered. Check the units (MB is 10^6 bytes, Mbit/s is an eighth) and the negotiated speed.",
-    ask="find the cache that answered, or the other path; check the units and the window over which parallel parts were summed",
+    ask="find the cache that answered, or the other path. Check the units (MB is 10^6 bytes, Mbit an eighth of it), and the "
+    "window over which parallel parts were summed",
     sources=("Gregg: did it break limits?", "Linux blk-throttle: slices of 100 ms", "FC-PI, IEEE 802.3: see links.toml"),
 )
