@@ -27,7 +27,7 @@ def hold(path: Path, lab: Path) -> None:
     """
     control = read.control(path)
     assert control is not None
-    why = obstacle(control)
+    why = obstacle(control.needs)
     if why is not None:
         pytest.skip(why)
     heard = []

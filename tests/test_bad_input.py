@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli import quick
+from assay.cli import run
 from assay.experiment import read
 from assay_process import COMMAND, Bench, as_nobody, kill, wait_until
 
@@ -297,14 +297,14 @@ NAMES = [ODD, "with space", "dot.ted", "日本", "😀", "del\x7f", "-dash", "x"
 @pytest.mark.parametrize("name", NAMES)
 def test_quick_takes_a_directory_of_any_name(tmp_path, name):
     (tmp_path / name).mkdir()
-    experiment = read.parse(quick.experiment_text([tmp_path / name]), "quick.toml")
+    experiment = read.parse(run.experiment_text([tmp_path / name]), "quick.toml")
     assert experiment.targets[0].knobs["path"] == str(tmp_path / name)
 
 
 def test_quick_tells_two_directories_of_like_names_apart(tmp_path):
     for name in ("a b", "a:b"):
         (tmp_path / name).mkdir()
-    assert quick.target_names([tmp_path / "a b", tmp_path / "a:b"]) == ["a-b-1", "a-b-2"]
+    assert run.target_names([tmp_path / "a b", tmp_path / "a:b"]) == ["a-b-1", "a-b-2"]
 
 
 def test_quick_refuses_a_name_that_no_file_can_hold(tmp_path):
@@ -319,7 +319,7 @@ def test_quick_refuses_a_name_that_no_file_can_hold(tmp_path):
 
 def test_a_directory_with_an_odd_name_is_measured(bench):
     (bench.home / ODD).mkdir()
-    text = quick.quoted(str(bench.home / ODD))
+    text = run.quoted(str(bench.home / ODD))
     done = bench.run("run", small(bench, target=f"path = {text}"), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["runs"][0]["run"]["outcome"] == "finished"

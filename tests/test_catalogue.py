@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,15 +24,22 @@ RULES = [name for kind, name in ENTRIES if kind == "rules"]
 LONGEST_FILE = 500
 USUAL_FILE = 300
 """Nineteen files of twenty are no longer."""
+LEAST_FILE = 60
+"""A shorter file that one other alone imports is a part of that one."""
+A_FILE_EACH = (*(f"{kind}/" for kind in catalogue.CONSTANTS), "controls/", "settings/", "report/charts/")
+"""Here a file is an entry, a kind of settings or a chart, however short."""
+ENTRY_POINTS = ("cli/main.py",)
+"""The installed command begins here: nothing of Assay imports it."""
 LONGEST_FUNCTION = 40
 """From its docstring to its end: the signature of a verb is as long as its options are many."""
 
 
 def imported(path: Path) -> set[str]:
+    """The modules and names that a file imports, as dotted names."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
     return found
@@ -159,6 +167,18 @@ def test_no_file_outgrows_its_bounds():
     long = {str(path): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
     assert not {path: lines for path, lines in long.items() if lines > LONGEST_FILE}
     assert sorted(long.values())[int(len(long) * 0.95)] <= USUAL_FILE
+
+
+def test_no_small_file_serves_one_other_alone():
+    paths = {
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts): path
+        for path in SOURCE.rglob("*.py")
+        if path.name not in ("__init__.py", "__main__.py")
+    }
+    imports = Counter(name for path in SOURCE.rglob("*.py") for name in imported(path) & paths.keys())
+    lonely = (path for name, path in paths.items() if imports[name] < 2)
+    small = (str(path.relative_to(SOURCE)) for path in lonely if len(path.read_text().splitlines()) < LEAST_FILE)
+    assert not [name for name in small if not name.startswith((*A_FILE_EACH, *ENTRY_POINTS))]
 
 
 def test_no_function_outgrows_its_bounds():

@@ -173,11 +173,11 @@ def _steps(count: int, baud: float, coding: object, frame: tuple[float, float]) 
         yield f"framing leaves {frame[0]:g} of {frame[1]:g} bytes{mtu}"
 
 
-def near(text: str, others: Iterable[str] = ()) -> tuple[str, ...]:
-    """The names of links, and of others, that a text may mean, the likeliest first; none where it is like none."""
+def near(text: str, further: Iterable[str] = ()) -> tuple[str, ...]:
+    """The names of links, and of `further` things, that a text may mean, the likeliest first; none where it is like none."""
     import difflib
 
-    spelled, known = _spelled(text.strip()), {_spelled(name): name for name in (*names(), *others)}
+    spelled, known = _spelled(text.strip()), {_spelled(name): name for name in (*names(), *further)}
     inside = [name for short, name in known.items() if len(spelled) > 2 and spelled in short]
     return tuple(inside or (known[short] for short in difflib.get_close_matches(spelled, known, n=2)))
 

@@ -112,10 +112,10 @@ def _simple(kind: type, value: Any) -> Any:
 
 
 def _union_reader(options: tuple[Any, ...]) -> Read:
-    others = [option for option in options if option is not type(None)]
-    if all(option in _SCALARS for option in others):
-        return functools.partial(_scalar, tuple(others), len(others) < len(options))
-    return functools.partial(_first, [_reader(option) for option in others], len(others) < len(options))
+    kinds = [option for option in options if option is not type(None)]
+    if all(option in _SCALARS for option in kinds):
+        return functools.partial(_scalar, tuple(kinds), len(kinds) < len(options))
+    return functools.partial(_first, [_reader(option) for option in kinds], len(kinds) < len(options))
 
 
 def _scalar(options: tuple[type, ...], optional: bool, value: Any) -> Any:  # noqa: FBT001 - bound by the reader's maker

@@ -14,7 +14,7 @@ import notebook_records as records
 from assay.analysis.cells import cells
 from assay.analysis.dips import candidates, dips
 from assay.answer.wording.comparison import dip
-from assay.cli.terminal import summary
+from assay.cli import summary
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Factor, VerdictState

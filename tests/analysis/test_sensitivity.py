@@ -11,8 +11,7 @@ import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.sensitivity import sensitivity
 from assay.answer.wording import effects as words
-from assay.cli import compare
-from assay.cli.terminal import effects
+from assay.cli import compare, tables
 from assay.experiment.outlook import log_effect
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -200,7 +199,7 @@ def test_they_are_shown_on_the_terminal_and_as_json():
     text = compare.answer_text(results)
     assert text.startswith("SOUND spool.create.ops_per_s: spool.")
     assert "7 effects tested; p-values are Holm-adjusted." in text
-    assert effects.effects(results).count("aliased with") == 3
+    assert tables.effect_tables(results).count("aliased with") == 3
     (one,) = compare.as_plain(results)["sensitivity"]
     assert one["design"] == "fractional"
     assert len(one["effects"]) == 7

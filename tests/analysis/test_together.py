@@ -8,7 +8,7 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.cli.terminal import tables
+from assay.cli import tables
 from assay.records import Change, Conclusion, Observations, Outcome
 from sizes import few_and_many
 

@@ -7,8 +7,7 @@ from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.answer.wording.comparison import statement
 from assay.audit import judge
-from assay.cli import show
-from assay.cli.terminal import summary, tables
+from assay.cli import show, summary, tables
 from assay.measures import text as texts
 from assay.records import Factor, Judged, Results, TargetSpec, WorkloadSpec
 from assay.report import markdown

@@ -8,7 +8,7 @@ import pytest
 
 from assay.answer.answer import answer
 from assay.answer.wording.summary import following, opening
-from assay.cli.terminal import summary
+from assay.cli import summary
 from assay.records import (
     Conclusion,
     Estimate,

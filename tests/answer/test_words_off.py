@@ -18,8 +18,8 @@ from assay.analysis.scaling.law import scaling
 from assay.answer import wording
 from assay.answer.answer import answer
 from assay.answer.plainly import plainly
+from assay.cli import tables
 from assay.cli.compare import compare
-from assay.cli.terminal import tables
 from assay.laboratory.gate import Gate, status
 from assay.plain import to_plain
 from assay.records import Observations, Results

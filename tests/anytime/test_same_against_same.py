@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from assay.experiment import plan, read
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Change, Comparison, Conclusion, Estimate, Experiment, Measure, Method
-from assay.selftest import same, same_report
-from assay.selftest.same_report import Compared, SameResults
+from assay.selftest import same
+from assay.selftest.same import Compared, SameResults
 from assay_process import Bench
 
 ASKED = Experiment(
@@ -47,7 +47,7 @@ OUTCOMES = st.lists(st.sampled_from([FALSE_ALARM, RIGHT, RIGHT, LOST, replace(RI
 @given(OUTCOMES)
 def test_counts_by_kind_add_up_and_what_has_no_interval_is_not_counted(compared):
     told = SameResults(compared=tuple(compared), blocks=5)
-    found = same_report.plain(told)
+    found = same.plain(told)
     assert found["compared"] == len(compared) - compared.count(LOST) == sum(kind["compared"] for kind in found["kinds"])
     assert found["not_compared"] == compared.count(LOST)
     assert found["matters"] == found["without_one"] == compared.count(FALSE_ALARM)
@@ -57,7 +57,7 @@ def test_counts_by_kind_add_up_and_what_has_no_interval_is_not_counted(compared)
 
 def test_the_answer_comes_first_with_the_exact_interval_and_every_false_alarm_is_told():
     told = SameResults(compared=(RIGHT,) * 98 + (FALSE_ALARM, FALSE_ALARM), blocks=5)
-    lines = same_report.text(told).splitlines()
+    lines = same.text(told).splitlines()
     assert lines[0].startswith("false alarms: 2 of 100 comparisons (95 % CI")
     assert "0.2 % to 7 %" in lines[0]
     assert "not shown to be exceeded" in lines[0]
@@ -80,12 +80,12 @@ def test_the_answer_comes_first_with_the_exact_interval_and_every_false_alarm_is
 def test_the_gate_closes_where_more_are_told_apart_than_chance_explains(alarms, gate, status, said):
     told = SameResults(compared=(FALSE_ALARM,) * alarms + (RIGHT,) * (100 - alarms), blocks=5)
     assert same.status(told, gate) == status
-    assert said in same_report.answer(told)
+    assert said in same.answer(told)
 
 
 def test_nothing_compared_is_no_success():
     told = SameResults(compared=(LOST, LOST), blocks=5, complete=False)
-    text = same_report.text(told)
+    text = same.text(told)
     assert text.startswith("no comparison finished; interrupted")
     assert "reads: not compared: the run failed (2 times)" in text
 
@@ -114,7 +114,7 @@ def test_one_is_really_run_the_ordinary_way(tmp_path):
     done = bench.run("selftest", "--same", "1", "--json", env=bench.environment(TMPDIR=str(tmp_path)))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["schema"], found["compared"]) == (f"assay.{same_report.VERB}/1", 1)
+    assert (found["schema"], found["compared"]) == (f"assay.{same.VERB}/1", 1)
     (each,) = found["each"]
     assert [len(arm) for arm in each["arms"]] == [same.BLOCKS] * 2
     assert each["ratio"]["low"] <= each["ratio"]["value"] <= each["ratio"]["high"]

@@ -29,7 +29,7 @@ def course(bench, lab, run):
 def ran(tmp_path_factory):
     """The courses of the twin and of the trial in which the limit was switched, and the folder of the lab."""
     control = read.control(CONTROL)
-    if (why := obstacle(control)) is not None:
+    if (why := obstacle(control.needs)) is not None:
         pytest.skip(why)
     bench = Bench(tmp_path_factory.mktemp("switched"))
     text = CONTROL.read_text().partition("[control]")[0]

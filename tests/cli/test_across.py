@@ -5,7 +5,7 @@ import pytest
 
 import cli_notebook
 import notebook_records as made
-from assay.cli.across import across
+from assay.cli.compare import across
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate
 from assay.notebook.store import Store

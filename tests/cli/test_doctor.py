@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assay import catalogue
 from assay.cli import doctor as verb
 from assay.hosts.local import Local
 from assay.machine import ownership
@@ -65,7 +66,7 @@ def test_a_bare_machine_is_told_what_it_lacks(tmp_path):
     found = {one.name: one for one in verb.abilities(bare)}
     assert not any(one.allowed for one in found.values())
     assert "xfsprogs" in found["mkfs.xfs"].reason
-    gaps = verb.gaps(bare)
+    gaps = verb.gaps(bare, catalogue.names("observers"))
     assert gaps, "observers say why they cannot look"
     text = verb.text(verb.Health(host="bare", abilities=tuple(found.values()), gaps=gaps, orphans=(), cleaned=()))
     assert "no  mkfs.xfs" in text

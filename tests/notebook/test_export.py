@@ -12,7 +12,7 @@ import pytest
 
 import cli_notebook
 import notebook_records as made
-from assay.cli.export import export as verb
+from assay.cli.notebook import export as verb
 from assay.errors import RefusedError, UsageError
 from assay.notebook import export, read, sql
 from assay.notebook.export import Format

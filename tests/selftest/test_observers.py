@@ -8,6 +8,7 @@ import pytest
 from assay.errors import UsageError
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Conclusion
+from assay.selftest import Request
 from assay.selftest import observers as paired
 
 SHORT = {"a short load": ('kind = "null"\nduration = "60 ms"', "null")}
@@ -34,14 +35,14 @@ def test_the_interval_of_the_pairs_decides(slower, spread, conclusion):
 
 def test_two_pairs_at_the_least_have_an_interval_and_three_are_asked_for():
     with pytest.raises(UsageError, match="at least 3") as told:
-        paired.chosen(paired.Request(names="block,blok", pairs=2))
+        paired.chosen("block,blok", 2)
     assert "'blok'" in str(told.value), "every mistake at once"
-    assert "tracepoints" not in paired.chosen(paired.Request(names="all"))
+    assert "tracepoints" not in paired.chosen("all", paired.PAIRS)
 
 
 def test_pairs_are_really_run_and_said(capsys, monkeypatch):
     monkeypatch.setattr(paired, "LOADS", SHORT)
-    assert paired.measure_observers(paired.Request(names="cpu,pressure", pairs=3, json_to="-")) == 0
+    assert paired.measure_observers(Request(json_to="-"), "cpu,pressure", 3) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["schema"], told["observers"], told["margin"]) == ("assay.selftest-observers/1", ["cpu", "pressure"], 0.02)
     assert [one["figure"] for one in told["loads"]] == ["operations per second", "CPU time per operation"]
@@ -60,7 +61,7 @@ def test_a_ratio_beyond_the_margin_closes_the_gate(capsys, monkeypatch):
 
     monkeypatch.setattr(paired, "LOADS", SHORT)
     monkeypatch.setattr(paired, "once", once)
-    assert paired.measure_observers(paired.Request(names="cpu", pairs=5, gate=Gate.ON)) == BAD_VERDICT
+    assert paired.measure_observers(Request(gate=Gate.ON), "cpu", 5) == BAD_VERDICT
     said = capsys.readouterr().out
     assert said.startswith("with cpu: operations per second x 0.5")
     assert "beyond the margin" in said

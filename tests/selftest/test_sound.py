@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.experiment import plan
-from assay.selftest import sound, sound_report
-from assay.selftest.sound_report import SoundResults, Tried, share
+from assay.selftest import sound
+from assay.selftest.sound import SoundResults, Tried, share
 from assay_process import Bench
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make and mount file systems")
@@ -36,14 +36,14 @@ OUTCOMES = st.builds(
 def test_counts_by_kind_add_up_and_no_rule_is_charged_for_what_it_did_not_judge(tried):
     told = SoundResults(tried=tuple(tried), skipped={})
     whole = share(told.tried)
-    by_kind = [share(sound_report.of_kind(told, kind)) for kind in told.kinds]
+    by_kind = [share(sound.of_kind(told, kind)) for kind in told.kinds]
     assert whole.of == sum(one.of for one in by_kind) == len(told.judged)
     assert whole.happened == sum(one.happened for one in by_kind)
     for rule in told.rules:
         found = share(told.judged, rule)
         assert found.happened <= min(found.of, whole.happened)
         assert found.of == sum(rule in one.spoke for one in told.judged)
-    found = sound_report.plain(told)
+    found = sound.plain(told)
     assert (found["trials"], found["accused"]) == (whole.of, whole.happened)
     json.dumps(found)
 
@@ -53,7 +53,7 @@ ACCUSED = Tried(kind="twin of holes", spoke=frozenset({"D01", "T06"}), accused={
 
 
 def test_the_answer_comes_first_and_each_accusation_is_told():
-    lines = sound_report.text(SoundResults(tried=(SOUND,) * 199 + (ACCUSED,), skipped={"steal": "needs root"})).splitlines()
+    lines = sound.text(SoundResults(tried=(SOUND,) * 199 + (ACCUSED,), skipped={"steal": "needs root"})).splitlines()
     assert lines[0].startswith("false alarms: 1 of 200 sound trials; upper limit of the 95 % CI 2.8 %")
     assert lines[2] == "twin of holes: T06: holes"
     assert any(line.split()[:5] == ["T06", "1", "of", "1", "2.5"] for line in lines)
@@ -62,18 +62,18 @@ def test_the_answer_comes_first_and_each_accusation_is_told():
 
 
 def test_none_of_200_is_at_most_two_in_a_hundred():
-    text = sound_report.text(SoundResults(tried=(SOUND,) * 200, skipped={}))
+    text = sound.text(SoundResults(tried=(SOUND,) * 200, skipped={}))
     assert text.startswith("false alarms: 0 of 200 sound trials; upper limit of the 95 % CI 1.8 %")
 
 
 def test_nothing_judged_is_no_success():
-    text = sound_report.text(SoundResults(tried=(Tried(kind="x", failed="the run failed"),), skipped={}, complete=False))
+    text = sound.text(SoundResults(tried=(Tried(kind="x", failed="the run failed"),), skipped={}, complete=False))
     assert text.startswith("no trial was judged; interrupted")
     assert "x: not judged: the run failed" in text
 
 
 def test_every_kind_is_of_many_and_tells_no_lie():
-    kinds = sound.kinds()
+    kinds = (*sound.shipped(), *sound.twins())
     assert len(kinds) == len({kind.name for kind in kinds}) > 40
     for kind in kinds:
         assert plan.plan(kind.experiment).trials, kind.name

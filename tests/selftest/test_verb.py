@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.experiment.read import Control
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Finding, Severity, State
-from assay.selftest import lies, lies_report
+from assay.selftest import counts, lies
 from assay.selftest.control import Heard
 from assay.selftest.counts import TRIES, Judgement, Outcome, Side, Subject, remarks, settled, tally
 from assay_process import Bench, as_nobody, wait_until
@@ -122,12 +122,12 @@ def told(*outcomes, complete=True):
         (Subject(name="client_page_cache", rule="T01"), outcomes),
         (Subject(name="steal", rule="N02", obstacle="needs root"), ()),
     )
-    return lies_report.ControlResults(rows=rows, times=len(outcomes), complete=complete)
+    return counts.ControlResults(rows=rows, times=len(outcomes), complete=complete)
 
 
 def test_the_answer_comes_first_and_the_sums_last():
     good = outcome(Side.CAUGHT, Side.CLEARED)
-    lines = lies_report.text(told(*[good] * 28)).splitlines()
+    lines = counts.text(told(*[good] * 28)).splitlines()
     assert lines[0].startswith("28 of 28 lies caught, 0 of 28 twins accused; 95 % CI limits: at least 87.7 % caught")
     assert "at most 12.3 %" in lines[0]
     assert "skipped: needs root" in "\n".join(lines)
@@ -139,15 +139,15 @@ def test_the_answer_comes_first_and_the_sums_last():
 def test_what_went_wrong_is_said_once_with_how_often():
     miss = outcome(Side.MISSED, Side.ACCUSED)
     assert list(remarks([miss, miss])) == ["lie missed: so (2 times)", "twin accused: so (2 times)"]
-    text = lies_report.text(told(miss, miss))
+    text = counts.text(told(miss, miss))
     assert text.startswith("0 of 2 lies caught, 2 of 2 twins accused")
     assert "T01 client_page_cache: lie missed: so (2 times)" in text
 
 
 def test_as_an_object_with_nulls_where_nothing_was_judged():
-    found = lies_report.plain(told(outcome(Side.NOT_JUDGED, Side.CLEARED), complete=False))
+    found = counts.plain(told(outcome(Side.NOT_JUDGED, Side.CLEARED), complete=False))
     (one, skipped) = found["controls"]
-    assert (lies_report.VERB, found["complete"]) == ("selftest-audit", False)
+    assert (counts.VERB, found["complete"]) == ("selftest-audit", False)
     assert "interrupted" in found["answer"]
     assert one["lies"] == {"caught": 0, "missed": 0, "not_judged": 1, "caught_low": None, "caught_high": None}
     assert one["twins"]["cleared"] == 1
@@ -156,7 +156,7 @@ def test_as_an_object_with_nulls_where_nothing_was_judged():
 
 
 def test_nothing_judged_is_no_success():
-    assert lies_report.text(told()).startswith("no control was judged")
+    assert counts.text(told()).startswith("no control was judged")
 
 
 def test_every_mistake_of_the_call_at_once(tmp_path):

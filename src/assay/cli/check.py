@@ -13,7 +13,7 @@ from assay.errors import UsageError
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.published import arithmetic, reading
 from assay.published.claim import RULES, Case, in_other_words, label
-from assay.published.statement import Leftover, PrintedFigure, Statement
+from assay.published.statement import PrintedFigure, Statement
 from assay.records import Experiment, Finding, Severity, State, VerdictState
 from assay.terminal.output import deliver
 
@@ -26,7 +26,7 @@ EXAMPLE = '"1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"'
 
 
 def check(words: Sequence[str], *, json_to: str | None, gate: Gate) -> int:
-    """Read the claim, judge it, tell it; the exit status. Raises UsageError where it has no figure that is understood."""
+    """Read the claim, judge it, show it; the exit status. Raises UsageError where it has no figure that is understood."""
     text = " ".join(words)
     if len(text) > MOST_LETTERS:
         raise UsageError(f"found a claim of {len(text):,} letters; expected at most {MOST_LETTERS:,}")
@@ -37,7 +37,7 @@ def check(words: Sequence[str], *, json_to: str | None, gate: Gate) -> int:
     findings = arithmetic.check(Case(statement=statement, thresholds=thresholds, matters=Experiment.matters_share))
     state = state_without_run(findings)
     deliver(json_to, "check", lambda: as_plain(statement, findings, state), lambda: "\n".join(lines(statement, findings, state)))
-    return gated(state, gate)
+    return BAD_VERDICT if gate is Gate.STRICT or state in gate.bad else 0  # strict: arithmetic verifies nothing
 
 
 def state_without_run(findings: Sequence[Finding]) -> VerdictState:
@@ -49,12 +49,6 @@ def state_without_run(findings: Sequence[Finding]) -> VerdictState:
 def summary(statement: Statement, findings: Sequence[Finding]) -> str:
     """What the number is, in one line."""
     return label(findings, tuple(in_other_words(statement)))
-
-
-def gated(state: VerdictState, gate: Gate) -> int:
-    """The exit status: a strict gate lets nothing through that was not verified, and arithmetic verifies nothing."""
-    closed = {Gate.OFF: frozenset(), Gate.ON: {VerdictState.INVALID, VerdictState.TAINTED}, Gate.STRICT: frozenset(VerdictState)}
-    return BAD_VERDICT if state in closed[gate] else 0
 
 
 # --------------------------------------------------------------------------------------------------- for people
@@ -125,7 +119,7 @@ def as_plain(statement: Statement, findings: Sequence[Finding], state: VerdictSt
         ],
         "assumed": list(statement.assumed),
         "in_other_words": list(in_other_words(statement)),
-        "not_understood": [quoted_as_plain(one) for one in statement.quoted],
+        "not_understood": [{"column": one.column, "text": one.text, "reason": one.reason} for one in statement.quoted],
         "findings": [plain.to_plain(finding) for finding in findings],
     }
 
@@ -143,8 +137,3 @@ def figure_as_plain(figure: PrintedFigure) -> dict[str, object]:
         "unit": figure.base,
         "roles": sorted(role.value for role in figure.roles),
     }
-
-
-def quoted_as_plain(one: Leftover) -> dict[str, object]:
-    """One piece that was not understood."""
-    return {"column": one.column, "text": one.text, "reason": one.reason}

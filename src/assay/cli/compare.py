@@ -1,26 +1,31 @@
-"""Show the comparisons with interval and conclusion."""
+"""Show the comparisons with interval and conclusion: of one experiment, or of two notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
 from assay.answer.plainly import answers
 from assay.answer.wording import scaling
-from assay.cli.terminal import effects, tables
+from assay.answer.wording.comparison import unlike
+from assay.cli import tables
 from assay.errors import UsageError
-from assay.laboratory.gate import Gate, status
-from assay.laboratory.results import current
+from assay.laboratory.gate import UNMET, Gate, status
+from assay.laboratory.results import answered, current
+from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.prediction import wording
 from assay.prediction.demand import DemandGroup, groups
-from assay.prediction.wording import linear
-from assay.records import Results
+from assay.records import Observations, Results
 from assay.report.runs import arms
+from assay.rulekit.pairs import NOTEBOOK
 from assay.terminal.output import deliver
-from assay.terminal.table import Row, table
+
+MOST_NAMED = 12
+"""So many facts that differ are named on the terminal; the report has all."""
 
 
 def compare(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) -> int:
@@ -53,11 +58,11 @@ def as_plain(results: Results) -> dict[str, object]:
 def answer_text(results: Results) -> str:
     """The answer for people."""
     parts = (
-        effects.answers(results),
+        tables.effect_answers(results),
         tables.comparison_table(results),
         tables.requirement_table(results),
         "\n".join(scaling.statement(results.experiment, one) for one in results.scaling),
-        effects.effects(results),
+        tables.effect_tables(results),
         difference_text(results),
         tables.reasons(results.comparison_verdicts.values()),
         tables.damage(results.damaged),
@@ -67,9 +72,7 @@ def answer_text(results: Results) -> str:
 
 def demand_text(found: Sequence[DemandGroup]) -> str:
     """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
-    return "\n\n".join(
-        f"{title}\n{table(head, [Row(cells=row) for row in lines], width=10_000)}" for title, head, lines in wording.tables(found)
-    )
+    return "\n\n".join(tables.titled(*one) for one in wording.tables(found))
 
 
 def group_as_plain(group: DemandGroup) -> dict[str, object]:
@@ -83,16 +86,12 @@ def group_as_plain(group: DemandGroup) -> dict[str, object]:
                 "unit": one.unit,
                 "operations": {name: to_plain(estimate) for name, estimate in one.estimates.items()},
                 "background": None if one.background is None else to_plain(one.background),
-                "linear": linear(one),
+                "linear": wording.linear(one),
             }
             for one in group.demands
         ],
         "bounds": [{**asdict(one), "at_most": to_plain(one.at_most)} for one in group.bounds],
     }
-
-
-MOST_NAMED = 12
-"""So many facts that differ are named on the terminal; the report has all."""
 
 
 def difference_text(results: Results) -> str:
@@ -103,3 +102,83 @@ def difference_text(results: Results) -> str:
         more = [f"and {len(named) - MOST_NAMED} more: the report has all"] if len(named) > MOST_NAMED else []
         lines += [f"{one.title}: {one.sentence}", *(f"    {text}" for text in (*named[:MOST_NAMED], *more))]
     return "\n".join(("How the arms differ", *lines)) if lines else ""
+
+
+def across(baseline: str, candidate: str, *, json_to: str | None, gate: Gate) -> int:
+    """Show the second notebook against the first; nothing is written.
+
+    Each is a notebook, of which the experiment written to last is taken (of the second the same as of the first, where it
+    has that), or the folder of an experiment. A gate fails where the second was not to measure what the first one's file
+    requires. Raises UsageError where the two have nothing in common.
+    """
+    folders = chosen(Path(baseline), Path(candidate))
+    names: Names = (baseline.rstrip("/"), candidate.rstrip("/"))
+    first, second = (current(folder) for folder in folders)
+    joined, missing = join(first, second, names), unanswered(first, second, names)
+    results = compared(joined, folders, names)
+    results = replace(results, requirements=(*results.requirements, *missing))
+    deliver(
+        json_to,
+        "compare",
+        lambda: as_plain(results) | {"notebooks": [str(folder) for folder in folders], "unlike": different(joined, names)},
+        lambda: "\n\n".join(
+            part for part in (answer_text(results), renumbered(joined, names), differences(joined, names)) if part
+        ),
+    )
+    return status(results, gate) or (UNMET if missing and gate is not Gate.OFF else 0)
+
+
+def chosen(baseline: Path, candidate: Path) -> tuple[Path, Path]:
+    """The folders of the two experiments. Raises UsageError where they are one and the same."""
+    first = folder_of(baseline, None)
+    second = folder_of(candidate, first.name)
+    if first.resolve() == second.resolve():
+        raise UsageError(f"found one experiment twice, {first}; expected two notebooks, or two directories of experiments")
+    return first, second
+
+
+def folder_of(path: Path, alike: str | None) -> Path:
+    """The experiment at a path: itself, else that with the name `alike` in this notebook, else the newest in it."""
+    if (path / layout.PLAN).is_file():
+        return path
+    if alike is not None and (path / alike / layout.PLAN).is_file():
+        return path / alike
+    return notebook.choose(path, None)
+
+
+def compared(joined: Joined, folders: tuple[Path, Path], names: Names) -> Results:
+    """The two with their answers. Raises UsageError where nothing can be compared."""
+    if any(factor.path == NOTEBOOK for factor in joined.results.experiment.factors[:-1]):
+        raise UsageError(
+            f"found a factor {NOTEBOOK!r} in {folders[0]}; expected another name: this one is reserved for the two notebooks"
+        )
+
+    loads = [notebook.load(folder) for folder in folders]
+
+    def load(run: str) -> Observations:
+        side, own = joined.origin[run]
+        return loads[side](own)
+
+    results = answered(joined.results, load)
+    if not results.comparisons:
+        found = "; ".join(different(joined, names)) or "no valid runs"
+        raise UsageError(f"found nothing in common ({found}); expected a measure at the same levels in both notebooks")
+    return replace(results, requirements=of_candidate(results.requirements, names))
+
+
+def renumbered(joined: Joined, names: Names) -> str:
+    """How the trials of the second notebook are counted, which a reason may name; empty where it has no run."""
+    pairs = ((layout.split_run_id(run), layout.split_run_id(own)) for run, (side, own) in joined.origin.items() if side)
+    (here, _), (own, _) = min(pairs, default=((0, 0), (0, 0)))
+    return f"Trials of {names[1]} are renumbered: its trial {own} is {here} here" if here else ""
+
+
+def different(joined: Joined, names: Names) -> list[str]:
+    """What was left out, and how the experiments differ."""
+    return [unlike(joined.results.experiment, one, names) for one in joined.unlike]
+
+
+def differences(joined: Joined, names: Names) -> str:
+    """The same below a title; empty where they are the same."""
+    lines = [f"    {one}" for one in different(joined, names)]
+    return "\n".join(("Differences between the notebooks", *lines)) if lines else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay import catalogue
@@ -56,7 +56,8 @@ def doctor(json_to: str | None, fix: bool) -> int:
     ledger = Ledger()
     orphans = ledger.orphans(host)
     cleaned = ledger.clean(host) if fix else ()
-    health = Health(host=host.name, abilities=abilities(host), gaps=gaps(host), orphans=orphans, cleaned=cleaned)
+    missing = gaps(host, catalogue.names("observers"))
+    health = Health(host=host.name, abilities=abilities(host), gaps=missing, orphans=orphans, cleaned=cleaned)
     deliver(json_to, "doctor", lambda: to_plain(health), lambda: text(health))
     return 1 if any(one.state == "left" for one in cleaned) else 0
 
@@ -78,9 +79,9 @@ def _ability(name: str, serves: str, reason: str | None) -> Ability:
     return Ability(name=name, serves=serves, allowed=reason is None, reason=reason or "")
 
 
-def gaps(host: Host) -> tuple[Gap, ...]:
-    """Return the observers that do not work on this host."""
-    observers = (catalogue.find("observers", name) for name in catalogue.names("observers"))
+def gaps(host: Host, names: Sequence[str]) -> tuple[Gap, ...]:
+    """Return those of these observers that do not work on this host."""
+    observers = (catalogue.find("observers", name) for name in names)
     found = ((observer, observer.available(host)) for observer in observers)
     return tuple(Gap(observer=observer.name, evidence=observer.gives, reason=reason) for observer, reason in found if reason)
 

@@ -16,8 +16,7 @@ import typer
 
 from assay.errors import AssayError
 from assay.laboratory.gate import Gate
-from assay.terminal.fold import say
-from assay.terminal.output import STANDARD_OUTPUT
+from assay.terminal.output import STANDARD_OUTPUT, say
 from assay.terminal.progress import ProgressMode
 
 INTERRUPTED = 130

@@ -1,41 +1,38 @@
-"""An experiment before its first trial: schedule, duration, missing evidence, detectable effects."""
+"""An experiment before its first trial: design, schedule, duration, missing evidence, detectable effects."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from assay import catalogue, measures
+from assay import catalogue
 from assay.catalogue import Host
-from assay.cli.terminal import design as design_shown
+from assay.cli.doctor import Gap, gaps
 from assay.errors import UsageError
 from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
-from assay.experiment.design import Structure, structure
+from assay.experiment.consistency import NUMERALS
+from assay.experiment.design import Structure, structure, varying
 from assay.experiment.outlook import Outlook, PlannedEffect
 from assay.experiment.read import read
 from assay.hosts.local import Local
 from assay.laboratory.history import history
+from assay.measures import percent
+from assay.measures.text import level as level_text
 from assay.plain import to_plain
-from assay.records import Experiment, Plan, Precision
+from assay.records import DesignKind, Experiment, Plan, Precision
 from assay.terminal.output import deliver
 from assay.trial import placement
 from assay.units import Unit, human
 
 SHOWN_RULES = 12
 """Rules without evidence that are named on one line."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Missing:
-    """An observer that cannot look at this host, and what is not known then."""
-
-    observer: str
-    reason: str
-    evidence: tuple[str, ...]
+ALIAS_WIDTH = 96
+"""Characters of a line of aliases."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +47,7 @@ class Preview:
     outlook: Outlook
     design: Structure | None
     """What the design can tell apart, where the file names one."""
-    missing: tuple[Missing, ...]
+    missing: tuple[Gap, ...]
     unverified: tuple[str, ...]
     """Rules whose evidence nobody can give here."""
 
@@ -72,7 +69,8 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
     if mistakes:
         raise UsageError("\n".join(mistakes))
     schedule = planning.plan(experiment, history=known)
-    missing, given = evidence(experiment, host)
+    names = catalogue.watchers(experiment.observers)
+    missing = gaps(host, names)
     return Preview(
         title=experiment.title,
         digest=experiment.digest,
@@ -81,7 +79,7 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
         outlook=forecast.outlook(experiment, schedule, known),
         design=structure(experiment),
         missing=missing,
-        unverified=blind_rules(missing, given),
+        unverified=blind_rules(names, missing),
     )
 
 
@@ -91,30 +89,18 @@ def schedule_digest(schedule: Plan) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def evidence(experiment: Experiment, host: Host) -> tuple[tuple[Missing, ...], tuple[str, ...]]:
-    """Observers that cannot look at this host, and the evidence keys of those that can."""
-    names = catalogue.watchers(experiment.observers)
-    missing: list[Missing] = []
-    given: list[str] = []
-    for observer in (catalogue.find("observers", name) for name in names):
-        reason = observer.available(host)
-        if reason is None:
-            given += observer.gives
-        else:
-            missing.append(Missing(observer=observer.name, reason=reason, evidence=observer.gives))
-    return tuple(missing), tuple(given)
-
-
-def blind_rules(missing: tuple[Missing, ...], given: tuple[str, ...]) -> tuple[str, ...]:
+def blind_rules(names: Sequence[str], missing: Sequence[Gap]) -> tuple[str, ...]:
     """Rules that need evidence which only a missing observer gives."""
-    lost = [key for one in missing for key in one.evidence if not _among(key, given)]
+    seeing = set(names) - {gap.observer for gap in missing}
+    given = [key for name in seeing for key in catalogue.find("observers", name).gives]
+    lost = [key for gap in missing for key in gap.evidence if not _among(key, given)]
     if not lost:
         return ()
     rules = (catalogue.find("rules", name) for name in catalogue.names("rules"))
     return tuple(sorted({rule.id for rule in rules if any(_among(need, lost) for need in rule.needs)}))
 
 
-def _among(key: str, patterns: tuple[str, ...] | list[str]) -> bool:
+def _among(key: str, patterns: list[str]) -> bool:
     return any(fnmatchcase(key, pattern) for pattern in patterns)
 
 
@@ -129,7 +115,7 @@ def text(experiment: Experiment, preview: Preview) -> str:
         f"  schedule    {preview.schedule[:16]} (seed {experiment.seed}, drawn to {preview.plan.drawn_blocks:,} blocks)",
         f"  experiment  {experiment.digest[:16]}",
         *(f"  measure     {measure.name}" for measure in experiment.measures),
-        *design_shown.lines(experiment, preview.design),
+        *_design(experiment, preview.design),
         *_comparison(experiment, outlook),
         *(f"  missing     {one.observer}: {one.reason}" for one in preview.missing),
         *_blind(preview.unverified),
@@ -194,7 +180,7 @@ def _spread(effect: PlannedEffect, *, precise: bool) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "none" if share is None else measures.percent(share)
+    return "none" if share is None else percent(share)
 
 
 def _blind(rules: tuple[str, ...]) -> list[str]:
@@ -202,3 +188,48 @@ def _blind(rules: tuple[str, ...]) -> list[str]:
         return []
     more = f" and {len(rules) - SHOWN_RULES} more" if len(rules) > SHOWN_RULES else ""
     return [f"  unverified  for lack of that evidence: {', '.join(rules[:SHOWN_RULES])}{more}"]
+
+
+def _design(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
+    """How many combinations, what generates them, which effects are aliased; nothing for a file without a design."""
+    if designed is None:
+        return
+    several = varying(experiment.factors)
+    resolution = f", resolution {NUMERALS[designed.resolution]}" if designed.resolution else ""
+    yield (
+        f"  design      {designed.kind.value}{resolution}: {designed.combinations} of {designed.of:,} combinations of "
+        f"{len(several)} factors in every block"
+    )
+    letters = {path: f"{letter} " for letter, path in designed.letters.items()}
+    for factor in several:
+        baseline, *levels = (level_text(experiment, factor.path, level) for level in factor.levels)
+        yield f"  factor      {letters.get(factor.path, '')}{factor.path}: {baseline} (baseline), {', '.join(levels)}"
+    for one in designed.generators:
+        yield f"  generator   {one}"
+    yield from _wrapped("  aliases     ", designed.aliases)
+    yield from _confounding(designed)
+
+
+def _confounding(designed: Structure) -> Iterator[str]:
+    """Yield the consequence of the aliases in one line."""
+    if designed.kind is DesignKind.ONE_AT_A_TIME:
+        yield '  Interactions are not estimated. Use design = "full" or "fractional" to estimate them.'
+    elif designed.kind is DesignKind.SCREENING:
+        much = f" (up to {percent(designed.partly_mixed)} of each)" if designed.partly_mixed else ""
+        yield f"  Main effects are aliased with interactions of other factors{much}. Use this design for screening only."
+    elif designed.resolution == 3:
+        yield "  Main effects are aliased with the interactions above."
+    elif designed.resolution == 4:
+        yield "  Aliased interactions (above) cannot be separated; main effects are clear of them."
+
+
+def _wrapped(head: str, parts: tuple[str, ...]) -> Iterator[str]:
+    """The parts behind each other, a new line where one is full."""
+    line = ""
+    for part in parts:
+        if line and len(line) + len(part) > ALIAS_WIDTH:
+            yield f"{head}{line}"
+            line = ""
+        line += f"{', ' if line else ''}{part}"
+    if line:
+        yield f"{head}{line}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from assay.cli import tables
 from assay.cli.size import beside, finite
 from assay.errors import AssayError
 from assay.laboratory.results import current
@@ -16,11 +17,10 @@ from assay.prediction import demand, wording
 from assay.prediction import file as predict_file
 from assay.prediction.platform import matches_words
 from assay.prediction.predict import Prediction, ResourceUse, predict
-from assay.prediction.question import Holdout, Platform
+from assay.prediction.question import Platform
 from assay.prediction.values import Selection
 from assay.records import Estimate
 from assay.terminal.output import deliver
-from assay.terminal.table import Row, table
 from assay.units import Refusal
 
 
@@ -84,16 +84,12 @@ def text(found: Prediction) -> str:
     """Return the answer, then its basis."""
     question = found.question
     blocks = [f"{question.title}. {question.question}".strip(), wording.answer(found)]
-    tables = (
+    every = (
         ("Use of each resource", wording.USE_HEAD, wording.use_rows(found)),
         ("Resource use of one operation", wording.DEMAND_HEAD, wording.demand_rows(found)),
-        (
-            "Held-out mixes: predicted and observed",
-            wording.HOLDOUT_HEAD,
-            wording.holdout_rows(found),
-        ),
+        ("Held-out mixes: predicted and observed", wording.HOLDOUT_HEAD, wording.holdout_rows(found)),
     )
-    blocks += [f"{title}\n{table(head, [Row(cells=row) for row in rows], width=10_000)}" for title, head, rows in tables if rows]
+    blocks += [tables.titled(*one) for one in every if one[2]]
     return "\n\n".join((*blocks, "\n".join(found.assumptions))).strip()
 
 
@@ -136,7 +132,7 @@ def interval(one: tuple[float, float, float]) -> dict[str, float]:
 
 
 def of_platform(platform: Platform) -> dict[str, object]:
-    """The demands of a platform and the tests of them."""
+    """The demands of a platform and the tests of them; mixes that were held out in units/s."""
     found, background = platform.found, platform.demand.background
     return {
         "notebook": platform.source,
@@ -145,10 +141,5 @@ def of_platform(platform: Platform) -> dict[str, object]:
         "background": None if background is None else to_plain(background),
         "misfit_share": found.misfit,
         "linear": found.is_linear,
-        "holdouts": [of_holdout(one) for one in platform.holdouts],
+        "holdouts": [{**asdict(one), "predicted": interval(one.predicted), "met": one.is_covered} for one in platform.holdouts],
     }
-
-
-def of_holdout(one: Holdout) -> dict[str, object]:
-    """A mix that was held out, in units/s."""
-    return {**asdict(one), "predicted": interval(one.predicted), "met": one.is_covered}

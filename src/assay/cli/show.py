@@ -11,15 +11,14 @@ from assay.analysis import steady_state
 from assay.answer.wording import labels, steady
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
-from assay.cli.terminal import tables
+from assay.cli import tables
 from assay.errors import DamagedError, UsageError
 from assay.laboratory.results import judged_run
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, State, Verdict
-from assay.terminal.output import deliver
-from assay.terminal.table import Row, table
+from assay.terminal.output import Row, deliver, table
 from assay.units import Unit
 
 
@@ -46,7 +45,7 @@ def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> di
     for measure in experiment.measures:
         figure = measures.value(judged.run, seen, measure) if measure.name in judged.verdicts else None
         if figure is not None and figure.treatment is not None:
-            before = "" if figure.raw is None else f"; uncorrected {with_unit(figure.raw, figure.unit)}"
+            before = "" if figure.raw is None else f"; uncorrected {tables.figure_text(figure.raw, figure.unit)}"
             found[measure.name] = f"{figure.treatment}{before}"
     return found
 
@@ -104,7 +103,7 @@ def verdict_table(judged: Judged) -> str:
             cells=(
                 verdict.state.value,
                 measure,
-                with_unit(verdict.value, verdict.unit),
+                tables.figure_text(verdict.value, verdict.unit),
                 corrected(verdict),
                 tables.tier([verdict]),
             ),
@@ -115,26 +114,21 @@ def verdict_table(judged: Judged) -> str:
     return table(("verdict", "measure", "value", "corrected", "tier"), rows, (2, 3)) if rows else ""
 
 
-def together(head: str, said: Mapping[str, str]) -> str:
-    """What is said of measures below a heading, those of the same sentence in one line; empty where nothing is."""
+def together(head: str, texts: Mapping[str, str]) -> str:
+    """The texts on measures below a heading, measures of the same text in one line; empty where there are none."""
     lines: dict[str, list[str]] = {}
-    for measure, text in said.items():
+    for measure, text in texts.items():
         lines.setdefault(text, []).append(measure)
     return "\n".join((head, *(f"    {', '.join(names)}: {text}" for text, names in lines.items()))) if lines else ""
-
-
-def with_unit(value: float | None, unit: str) -> str:
-    """A value with its unit; `-` where there is none."""
-    return "-" if value is None else measures.with_unit(value, unit)
 
 
 def corrected(verdict: Verdict) -> str:
     """The corrected figure, else the bound, else `-`."""
     if verdict.corrected is not None:
-        return with_unit(verdict.corrected, verdict.unit)
+        return tables.figure_text(verdict.corrected, verdict.unit)
     if verdict.bound is None:
         return "-"
-    low, high = (with_unit(edge, verdict.bound.unit) for edge in (verdict.bound.low, verdict.bound.high))
+    low, high = (tables.figure_text(edge, verdict.bound.unit) for edge in (verdict.bound.low, verdict.bound.high))
     return f"<= {high}" if low == "-" else f">= {low}" if high == "-" else f"{low} to {high}"
 
 
@@ -151,9 +145,9 @@ def phase_table(phases: tuple[Phase, ...]) -> str:
         Row(
             cells=(
                 phase.name if phase.measured else f"({phase.name})",
-                with_unit(phase.start_ns, Unit.NANOSECONDS),
-                with_unit(phase.end_ns - phase.start_ns, Unit.NANOSECONDS),
-                with_unit(phase.drain_ns, Unit.NANOSECONDS),
+                tables.figure_text(phase.start_ns, Unit.NANOSECONDS),
+                tables.figure_text(phase.end_ns - phase.start_ns, Unit.NANOSECONDS),
+                tables.figure_text(phase.drain_ns, Unit.NANOSECONDS),
                 f"{phase.cache_asked.value}, {cached(phase)}",
                 str(len(phase.clients)),
                 operations(phase),

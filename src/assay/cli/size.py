@@ -3,43 +3,33 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
+from assay.cli import tables
 from assay.errors import AssayError, RefusedError
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.report import picture
+from assay.report import picture as pictures
 from assay.report.charts.chain import Bar, Drawing, drawn
 from assay.report.charts.figure import Table
 from assay.sizing import read, wording
 from assay.sizing.sized import Sized, size
 from assay.terminal.output import deliver
-from assay.terminal.table import Row, table
 from assay.units import Refusal, Unit
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """The words of one call."""
-
-    file: Path
-    json_to: str | None = None
-    picture: Path | None = None
-
-
-def run(request: Request) -> int:
+def run(file: Path, *, json_to: str | None, picture: Path | None) -> int:
     """Size the chain of the file, print the answer, draw it where asked. Gives 0.
 
     Raises UsageError, InputErrors with every mistake of the file, RefusedError where the picture cannot be written.
     """
-    if request.picture is not None:
-        picture.check(request.picture)
-    sized = size(read.read(request.file, lambda lab, measure, unit: measured(beside(request.file, lab), measure, unit)))
-    if request.picture is not None:
-        draw(sized, request.picture)
-    written = f"\n\n{request.picture}" if request.picture is not None else ""
-    deliver(request.json_to, "size", lambda: document(sized), lambda: text(sized) + written)
+    if picture is not None:
+        pictures.check(picture)
+    sized = size(read.read(file, lambda lab, measure, unit: measured(beside(file, lab), measure, unit)))
+    if picture is not None:
+        draw(sized, picture)
+    written = f"\n\n{picture}" if picture is not None else ""
+    deliver(json_to, "size", lambda: document(sized), lambda: text(sized) + written)
     return 0
 
 
@@ -73,18 +63,17 @@ def measured(lab: Path, measure: str, unit: Unit) -> float | Refusal:
 def text(sized: Sized) -> str:
     """Return the answer, then the tables."""
     blocks = [
+        f"{sized.chain.title}. {sized.chain.question}".strip(),
         wording.answer(sized),
-        sized.chain.question,
-        *(_table(heading, head, rows) for heading, head, rows in tables(sized)),
+        *(tables.titled(*one) for one in tables_of(sized)),
     ]
-    blocks[0:2] = [line for line in (f"{sized.chain.title}. {sized.chain.question}".strip(), blocks[0]) if line]
     price = wording.costs(sized)
     blocks.extend([price] if price else [])
     blocks.append("\n".join((*wording.how(sized), *wording.remarks(sized))))
     return "\n\n".join(blocks)
 
 
-def tables(sized: Sized) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
+def tables_of(sized: Sized) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
     """Heading, head and rows of what there is to say."""
     every = (
         ("Parts, in the order of the data", wording.PART_HEAD, wording.part_rows(sized)),
@@ -92,10 +81,6 @@ def tables(sized: Sized) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, .
         ("Failure of one unit", wording.FAILURE_HEAD, wording.failure_rows(sized)),
     )
     return tuple(one for one in every if one[2])
-
-
-def _table(heading: str, head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
-    return f"{heading}\n{table(head, [Row(cells=row) for row in rows], width=10_000)}"
 
 
 def document(sized: Sized) -> dict[str, object]:
@@ -126,13 +111,13 @@ def draw(sized: Sized, path: Path) -> None:
         for stage, row in zip(sized.stages, wording.part_rows(sized), strict=True)
     )
     price = wording.costs(sized)
-    sheet = picture.Sheet(
+    sheet = pictures.Sheet(
         drawn=drawn(Drawing(title=sized.chain.title, sentence=wording.answer(sized), bars=bars)),
         note=sized.chain.question,
-        tables=tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in tables(sized)),
+        tables=tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in tables_of(sized)),
         remarks=(*((price,) if price else ()), *wording.how(sized), *wording.remarks(sized)),
     )
     try:
-        picture.write_sheet(sheet, path)
+        pictures.write_sheet(sheet, path)
     except OSError as error:
         raise RefusedError(f"{path}: not written ({error.strerror}). Check permissions and free space.") from error

@@ -21,9 +21,8 @@ from assay.survey import result, wording
 from assay.survey.filters import Clock, Filters, Words, keeper, printable, resolve
 from assay.survey.result import Counting, FileSum, Survey, reaching
 from assay.survey.walk import Inode, See, Walk, begin, coarse_access_times, mount_of, mount_table
-from assay.terminal.output import STANDARD_OUTPUT, deliver
+from assay.terminal.output import STANDARD_OUTPUT, Row, deliver, table
 from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode
-from assay.terminal.table import Row, table
 
 
 class Out(Enum):
@@ -116,7 +115,7 @@ def survey_of(request: Request, filters: Filters, inodes: dict[str, Inode], now_
     table = mount_table()
     see = _listing(counting, LISTS[request.out]) if request.out in LISTS else _counting(counting)
     walk = Walk(inodes=inodes, mounts=table, cross=request.cross, see=see, tick=progress)
-    met = walk.all()
+    walked = walk.all()
     held = [mount_of(os.path.realpath(path), table) for path in inodes]
     return Survey(
         directories=tuple(printable(path) for path in inodes),
@@ -126,7 +125,7 @@ def survey_of(request: Request, filters: Filters, inodes: dict[str, Inode], now_
         crossed=request.cross,
         coarse=coarse_access_times(held) if request.clock is Clock.ACCESSED else (),
         distribution=counting.distribution(),
-        walked=met,
+        walked=walked,
     )
 
 

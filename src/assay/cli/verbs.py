@@ -43,9 +43,9 @@ app = typer.Typer(
 )
 
 
-def version(asked: bool) -> None:
+def version(wanted: bool) -> None:
     """Print the version and exit, where it is asked for."""
-    if asked:
+    if wanted:
         from importlib import metadata
 
         print(f"assay {metadata.version('assay-lab')}")
@@ -74,7 +74,7 @@ def quick(
     """Measure the storage of a directory, or compare two.
 
     Takes about a minute, audits every number and writes the report."""
-    from assay.cli.quick import quick as verb
+    from assay.cli.run import quick as verb
 
     finish(lambda: verb(directories or [Path()], lab, json_to=json_to, gate=gate, progress=progress))
 
@@ -100,11 +100,10 @@ def run(
     progress: ProgressOption = ProgressMode.AUTO,
 ) -> None:
     """Run an experiment: measure, audit, compare, report."""
-    from assay.cli.run import Request
-    from assay.cli.run import run as verb
+    from assay.cli import run as verb
 
-    request = Request(file=file, lab=lab, resume=resume, sitting=sitting, json_to=json_to, gate=gate, progress=progress)
-    finish(lambda: verb(request))
+    request = verb.Request(file=file, lab=lab, resume=resume, sitting=sitting, json_to=json_to, gate=gate, progress=progress)
+    finish(lambda: verb.run(request))
 
 
 @app.command(context_settings={"help_option_names": [], "ignore_unknown_options": True})
@@ -126,15 +125,12 @@ def load(
     """Run one workload once, and audit its figures.
 
     Needs no experiment file and no notebook. Shows the figures, the cost of the load itself, and the audit in one line."""
+    from assay.cli import load as verb
+
     if kind is None or not words or asks_help:
-        from assay.cli.terminal.load import keys_text, kinds_text
-
-        finish(lambda: print(f"{context.get_help()}\n\n{kinds_text()}" if kind is None else keys_text(kind)) or 0)
-    from assay.cli.load import Request
-    from assay.cli.load import load as verb
-
-    request = Request(kind=kind, words=words, json_to=json_to, claim=claim, keep=keep, gate=gate, progress=progress)
-    finish(lambda: verb(request))
+        finish(lambda: print(f"{context.get_help()}\n\n{verb.kinds_text()}" if kind is None else verb.keys_text(kind)) or 0)
+    request = verb.Request(kind=kind, words=words, json_to=json_to, claim=claim, keep=keep, gate=gate, progress=progress)
+    finish(lambda: verb.load(request))
 
 
 @app.command(context_settings={"help_option_names": [], "ignore_unknown_options": True})
@@ -162,7 +158,7 @@ def check(
 @app.command()
 def audit(which: WhichArgument = None, lab: LabOption = LAB, json_to: JsonOption = None, gate: GateOption = Gate.OFF) -> None:
     """Audit all runs again, from the raw data by the current rules."""
-    from assay.cli.audit import audit as verb
+    from assay.cli.results import audit as verb
 
     finish(lambda: verb(lab, which, json_to=json_to, gate=gate))
 
@@ -182,14 +178,12 @@ def compare(
     """Show the comparisons with interval and conclusion.
 
     `assay compare LAB_A LAB_B` compares two notebooks, or two directories of experiments; the first is the baseline."""
+    from assay.cli import compare as verb
+
     if which is not None and other is not None:
-        from assay.cli.across import across
-
         baseline, candidate = which, other
-        finish(lambda: across(baseline, candidate, json_to=json_to, gate=gate))
-    from assay.cli.compare import compare as verb
-
-    finish(lambda: verb(lab, which, json_to=json_to, gate=gate))
+        finish(lambda: verb.across(baseline, candidate, json_to=json_to, gate=gate))
+    finish(lambda: verb.compare(lab, which, json_to=json_to, gate=gate))
 
 
 @app.command()
@@ -207,11 +201,10 @@ def report(
     json_to: JsonOption = None,
 ) -> None:
     """Write the report of an experiment."""
-    from assay.cli.report import Request
-    from assay.cli.report import report as verb
+    from assay.cli import results
 
-    request = Request(lab=lab, which=which, out=out, form=form.value, open=show_it, chart=chart, json_to=json_to)
-    finish(lambda: verb(request))
+    request = results.ReportRequest(lab=lab, which=which, out=out, form=form.value, open=show_it, chart=chart, json_to=json_to)
+    finish(lambda: results.report(request))
 
 
 @app.command()
@@ -230,7 +223,7 @@ def show(
 @app.command(name="list")
 def list_(lab: LabOption = LAB, json_to: JsonOption = None) -> None:
     """List the experiments of a notebook with their verdicts."""
-    from assay.cli.list import list_experiments as verb
+    from assay.cli.notebook import list_experiments as verb
 
     finish(lambda: verb(lab, json_to=json_to))
 
@@ -243,7 +236,7 @@ def sql(
     as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV to standard output.")] = False,
 ) -> None:
     """Query the notebook in SQL."""
-    from assay.cli.export import sql as verb
+    from assay.cli.notebook import sql as verb
 
     finish(lambda: verb(lab, query, json_to=json_to, as_csv=as_csv))
 
@@ -262,7 +255,7 @@ def export(
     """Export the tables of the notebook for other programs.
 
     Runs, measures, verdicts, findings, series, percentiles, comparisons, requirements and more, by the current rules."""
-    from assay.cli.export import export as verb
+    from assay.cli.notebook import export as verb
 
     finish(lambda: verb(lab, which, form.value, to, tuple(table or ()), json_to=json_to))
 
@@ -277,9 +270,9 @@ def size(
 
     Names parts as their users do ("2 x 2GFC", "6 x SATA 7200"). Shows the capacity of each part, the gain of an upgrade, the
     throughput after a failure, and the price."""
-    from assay.cli.size import Request, run
+    from assay.cli.size import run
 
-    finish(lambda: run(Request(file=file, json_to=json_to, picture=picture)))
+    finish(lambda: run(file, json_to=json_to, picture=picture))
 
 
 @app.command()
@@ -322,18 +315,17 @@ def survey(
 
     Shows the size of a second, cheaper tier; with filters, of a tier for the selected files. Reads no file content and changes
     nothing. --owner and --pattern are repeatable: a file must match one of each."""
-    from assay.cli.survey import Request, out_of
-    from assay.cli.survey import survey as verb
+    from assay.cli import survey as verb
 
     words = Words(owners=tuple(owner or ()), patterns=tuple(pattern or ()), newer=newer, older=older, least=least, most=most)
     finish(
-        lambda: verb(
-            Request(
+        lambda: verb.survey(
+            verb.Request(
                 directories=tuple(directories),
                 words=words,
                 clock=by,
                 cross=cross,
-                out=out_of(json_to=json_to, listing=listing, print0=print0),
+                out=verb.out_of(json_to=json_to, listing=listing, print0=print0),
                 json_to=json_to,
                 picture=picture,
                 profile=profile,
@@ -349,7 +341,7 @@ def explain(
     rule: Annotated[str, typer.Argument(help="The id or the name of a rule: T01, client-page-cache.")], json_to: JsonOption = None
 ) -> None:
     """Explain a rule: evidence, thresholds, causes and remedies."""
-    from assay.cli.explain import explain as verb
+    from assay.cli.catalogue import explain as verb
 
     finish(lambda: verb(rule, json_to))
 
@@ -402,18 +394,8 @@ def selftest(
 
     Without options: CPU time of each observer, of an empty load, of 16 client starts; some seconds.
     --audit takes about eight minutes for each round. It skips what this user or machine cannot run."""
-    from assay.cli.selftest import Request
-    from assay.cli.selftest import selftest as verb
+    from assay.cli import selftest as verb
+    from assay.selftest import Request
 
-    request = Request(
-        audit=audit,
-        rules=rules,
-        times=times,
-        sound=sound,
-        observers=observers,
-        same=same,
-        json_to=json_to,
-        gate=gate,
-        progress=progress,
-    )
-    finish(lambda: verb(request))
+    choice = verb.Choice(audit=audit, rules=rules, times=times, sound=sound, observers=observers, same=same)
+    finish(lambda: verb.selftest(choice, Request(json_to=json_to, gate=gate, progress=progress)))

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import Path
 
 from assay.audit import judge
 from assay.experiment import plan as planning
 from assay.hosts.local import Local
+from assay.laboratory.history import standing
 from assay.laboratory.results import judged_run
-from assay.laboratory.session import engine_path, observers, own_ledger
-from assay.laboratory.standing import standing
-from assay.machine import ownership
+from assay.laboratory.session import trial_runner
 from assay.notebook.store import Store
-from assay.records import Experiment, Observations, Outcome, Plan, Precision, Run, Severity, State, Trial, Verdict, VerdictState
+from assay.records import Observations, Outcome, Precision, Run, Severity, State, Trial, Verdict, VerdictState
+from assay.trial.attempt import OnProgress
 from assay.trial.runner import TrialRunner
-from assay.undo.ledger import Ledger
 
 MOST_ATTEMPTS = 3
 """A trial spoiled only by noise of the platform is repeated at most twice (DESIGN 7)."""
 
-OnProgress = Callable[[Mapping[str, object]], None]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Campaign:
-    """What a campaign needs: the question, its schedule, where it is kept, whom to tell."""
+    """What a campaign needs: where question, schedule and runs are kept, and who hears of the progress."""
 
-    experiment: Experiment
-    plan: Plan
     store: Store
     on_progress: OnProgress
     sitting: int | None = None
@@ -44,34 +37,15 @@ class Campaign:
 
 def conduct(campaign: Campaign) -> None:
     """Run what is left of the schedule. Everything that was set up is removed at the end, also after an interrupt."""
-    with own_ledger() as ledger:
-        lab = TrialRunner(
-            experiment=campaign.experiment,
-            host=Local(),
-            ledger=ledger,
-            scratch=scratch(ledger, campaign.store.folder),
-            engine=str(engine_path()),
-            observers=observers(campaign.experiment),
-        )
-        try:
-            lab.install()
-            for trial in due(campaign):
-                execute(campaign, lab, trial)
-        finally:
-            lab.remove()
-
-
-def scratch(ledger: Ledger, folder: Path) -> str:
-    """A private, marked directory beside the notebook's folder: images lie on the storage that the user chose for the lab."""
-    path = str((folder.parent / ownership.fresh_name()).resolve())
-    ownership.make_directory(Local(), ledger, path, secrets.token_hex(8))
-    return path
+    with trial_runner(campaign.store.experiment, Local(), campaign.store.folder.parent) as runner:
+        for trial in due(campaign):
+            execute(campaign, runner, trial)
 
 
 def due(campaign: Campaign) -> Iterator[Trial]:
     """The trials still to run, in the order of the schedule; a block that was begun is completed, whatever was said since."""
     over: set[int] = set()
-    for (sitting, block), members in groupby(campaign.plan.trials, key=lambda trial: (trial.sitting, trial.block)):
+    for (sitting, block), members in groupby(campaign.store.plan.trials, key=lambda trial: (trial.sitting, trial.block)):
         trials = list(members)
         left = [trial for trial in trials if trial.id not in campaign.finished]
         if campaign.sitting not in (None, sitting) or sitting in over or not left:
@@ -84,19 +58,20 @@ def due(campaign: Campaign) -> Iterator[Trial]:
 
 def enough(campaign: Campaign, sitting: int, block: int) -> bool:
     """Whether budget or precision say that this block may not start; without either the schedule is run as it was drawn."""
-    if campaign.experiment.budget_ns is None and not isinstance(campaign.experiment.repeats, Precision):
+    experiment = campaign.store.experiment
+    if experiment.budget_ns is None and not isinstance(experiment.repeats, Precision):
         return False
-    reason = planning.reason_to_stop(campaign.experiment, standing(campaign.store.folder, campaign.experiment, sitting))
+    reason = planning.reason_to_stop(experiment, standing(campaign.store.folder, experiment, sitting))
     if reason is not None:
         campaign.on_progress({"event": "enough", "block": block, "reason": reason})
     return reason is not None
 
 
-def execute(campaign: Campaign, lab: TrialRunner, trial: Trial) -> None:
+def execute(campaign: Campaign, runner: TrialRunner, trial: Trial) -> None:
     """One trial with its repetitions: a run that only noise spoiled is done again, all attempts are kept."""
     first = campaign.attempts.get(trial.id, 0) + 1
     for attempt in range(first, first + MOST_ATTEMPTS):
-        run, observations = lab.run(trial, attempt, campaign.on_progress)
+        run, observations = runner.run(trial, attempt, campaign.on_progress)
         verdicts = keep(campaign, run, observations)
         if run.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
@@ -109,7 +84,7 @@ def keep(campaign: Campaign, run: Run, observations: Observations) -> tuple[Verd
     campaign.store.add(run, observations)
     if run.outcome is not Outcome.FINISHED:
         return ()
-    known = judged_run(campaign.experiment, run, observations)
+    known = judged_run(campaign.store.experiment, run, observations)
     verdicts = tuple(known.verdicts.values())
     campaign.store.judge(judge.ruleset(), verdicts, {known.id: known.courses})
     return verdicts

@@ -17,19 +17,22 @@ class Gate(StrEnum):
     ON = "on"
     STRICT = "strict"
 
+    @property
+    def bad(self) -> tuple[VerdictState, ...]:
+        """The verdicts that it does not let through."""
+        if self is Gate.OFF:
+            return ()
+        return (VerdictState.TAINTED, VerdictState.INVALID, *((VerdictState.UNVERIFIED,) if self is Gate.STRICT else ()))
+
 
 def status(results: Results, gate: Gate) -> int:
     """0, 3 or 4 as DESIGN 5 has it; verdicts of runs and of comparisons count."""
     if gate is Gate.OFF:
         return 0
-    bad = {VerdictState.TAINTED, VerdictState.INVALID}
-    unmet = {RequirementState.NOT_MET}
-    if gate is Gate.STRICT:
-        bad.add(VerdictState.UNVERIFIED)
-        unmet.add(RequirementState.UNDECIDED)
     verdicts = [verdict for run in results.runs for verdict in run.verdicts.values()]
-    if any(verdict.state in bad for verdict in [*verdicts, *results.comparison_verdicts.values()]):
+    if any(verdict.state in gate.bad for verdict in [*verdicts, *results.comparison_verdicts.values()]):
         return BAD_VERDICT
+    unmet = (RequirementState.NOT_MET, *((RequirementState.UNDECIDED,) if gate is Gate.STRICT else ()))
     if any(requirement.state in unmet for requirement in results.requirements):
         return UNMET
     return 0

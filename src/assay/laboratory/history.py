@@ -1,20 +1,24 @@
-"""What a notebook knows of an experiment before it is run again: how long its trials took, how far its figures scatter."""
+"""What a notebook knows of an experiment: how long its trials took, how far its figures scatter, how far a sitting has come."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean, median, variance
 
+from assay.analysis import cells, compare
 from assay.errors import AssayError
-from assay.experiment.plan import History
+from assay.experiment.plan import History, Standing
 from assay.notebook import read as notebook
-from assay.records import Cell, Experiment, Outcome, Results, Run, Value
+from assay.records import Cell, Change, Comparison, Experiment, Judged, Outcome, Precision, Results, Run, Value
+
+SECOND_NS = 1_000_000_000
 
 
 def history(lab: Path, experiment: Experiment) -> History | None:
@@ -60,7 +64,12 @@ def chosen(knobs: Mapping[str, Value]) -> dict[str, Value]:
 def length_ns(run: Run) -> int:
     """From the start of a run to its end, with set-up and undoing."""
     took = datetime.fromisoformat(run.ended_utc) - datetime.fromisoformat(run.started_utc)
-    return round(took.total_seconds() * 1e9)
+    return round(took.total_seconds() * SECOND_NS)
+
+
+def seconds(utc: str) -> float:
+    """A stored time as seconds since the epoch."""
+    return datetime.fromisoformat(utc).timestamp()
 
 
 def spreads(cells: Iterable[Cell]) -> Mapping[str, float]:
@@ -77,3 +86,55 @@ def spreads(cells: Iterable[Cell]) -> Mapping[str, float]:
         name: sum(free * square for free, square in found) / sum(free for free, _ in found) for name, found in squares.items()
     }
     return {name: math.sqrt(square) for name, square in pooled.items() if square > 0}
+
+
+def standing(folder: Path, experiment: Experiment, sitting: int) -> Standing:
+    """The standing of one sitting; its time is that of its trials and of what lies between them, over all sessions."""
+    runs = [run for run in notebook.runs(folder) if run.trial.sitting == sitting]
+    blocks: dict[int, list[Run]] = defaultdict(list)
+    for run in runs:
+        blocks[run.trial.block].append(run)
+    ended = [number for number, block in blocks.items() if any(run.outcome is not Outcome.INTERRUPTED for run in block)]
+    now, before = widths(folder, sitting, max(ended, default=0)) if isinstance(experiment.repeats, Precision) else (None, None)
+    return Standing(
+        blocks_done=len(ended),
+        elapsed_ns=worked_ns(runs),
+        longest_block_ns=max((worked_ns(blocks[number]) for number in ended), default=0),
+        half_width_share=now,
+        half_width_before_share=before,
+    )
+
+
+def worked_ns(runs: Sequence[Run]) -> int:
+    """How long these runs took with the time between them; a gap longer than the longest of them is a break between sessions."""
+    spans = sorted((seconds(run.started_utc), seconds(run.ended_utc)) for run in runs)
+    longest = max((end - start for start, end in spans), default=0.0)
+    gaps = (after[0] - before[1] for before, after in pairwise(spans))
+    return int((sum(end - start for start, end in spans) + sum(gap for gap in gaps if 0 < gap <= longest)) * SECOND_NS)
+
+
+def widths(folder: Path, sitting: int, last: int) -> tuple[float | None, float | None]:
+    """How precisely this sitting has its answers: with its last block, and without it."""
+    kept, load = notebook.results(folder), notebook.load(folder)
+    runs = [judged for judged in kept.runs if judged.run.trial.sitting == sitting]
+    earlier = [judged for judged in runs if judged.run.trial.block < last]
+    return half_width(kept, sitting, runs, load), half_width(kept, sitting, earlier, load)
+
+
+def half_width(kept: Results, sitting: int, runs: Sequence[Judged], load: notebook.Load) -> float | None:
+    """The widest relative half width of the 95 % intervals that the answer rests on; None where one is still missing.
+
+    With a comparison these are the ratios of this sitting, otherwise its cells' own figures. Where the arms of a comparison are
+    sittings, the cells' widths stand for the ratio of two that are as wide: times the root of two.
+    """
+    experiment, plan = kept.experiment, kept.plan
+    table = cells.cells(experiment, replace(plan, trials=tuple(t for t in plan.trials if t.sitting == sitting)), runs, load)
+    apart = [factor.path for factor in experiment.factors if factor.change is Change.MANUAL] == [experiment.compare]
+    found: tuple[Comparison, ...] = () if apart else compare.comparisons(experiment, table, runs)
+    estimates = [one.ratio for one in found] if found else [cell.estimate for cell in table]
+    known = [
+        (estimate.high - estimate.low) / 2 / estimate.value
+        for estimate in estimates
+        if estimate is not None and estimate.low is not None and estimate.high is not None and estimate.value
+    ]
+    return max(known) * (math.sqrt(2) if apart else 1) if known and len(known) == len(estimates) else None

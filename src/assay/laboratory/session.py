@@ -1,7 +1,8 @@
-"""What every lab on this machine works with: the engine, a ledger that is undone at the end, the observers."""
+"""A session of a lab on this machine: engine, ledger, runner of trials, one trial without a notebook."""
 
 from __future__ import annotations
 
+import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +11,12 @@ from pathlib import Path
 from assay import catalogue
 from assay.catalogue import Host
 from assay.errors import AssayError, MissingError, TrialError
-from assay.records import Experiment
-from assay.terminal.fold import say
+from assay.hosts.local import Local
+from assay.machine import ownership
+from assay.records import Experiment, Observations, Plan, Run
+from assay.terminal.output import say
+from assay.terminal.progress import Progress, ProgressMode
+from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
 
 
@@ -43,9 +48,34 @@ def own_ledger() -> Iterator[Ledger]:
             say(f"assay: {remains}", sys.stderr)
 
 
-def observers(experiment: Experiment) -> tuple[catalogue.Observer, ...]:
-    """The observers that the experiment names, or the usual ones; what a machine does not allow is recorded as missing."""
-    return tuple(catalogue.find("observers", name) for name in catalogue.watchers(experiment.observers))
+@contextmanager
+def trial_runner(experiment: Experiment, host: Local, directory: Path | None = None) -> Iterator[TrialRunner]:
+    """Give what runs the trials; everything that was set up is removed at the end, also after an interrupt.
+
+    Its scratch is a private, marked directory in the given one: images lie on the storage that the user chose for the notebook.
+    The observers are those that the experiment names, or the usual ones; what a machine does not allow is recorded as missing.
+    """
+    with own_ledger() as ledger:
+        runner = TrialRunner(
+            experiment=experiment,
+            host=host,
+            ledger=ledger,
+            scratch="" if directory is None else scratch(host, ledger, directory),
+            engine=str(engine_path()),
+            observers=tuple(catalogue.find("observers", name) for name in catalogue.watchers(experiment.observers)),
+        )
+        try:
+            runner.install()
+            yield runner
+        finally:
+            runner.remove()
+
+
+def scratch(host: Host, ledger: Ledger, directory: Path) -> str:
+    """Make the private, marked directory."""
+    path = str((directory / ownership.fresh_name()).resolve())
+    ownership.make_directory(host, ledger, path, secrets.token_hex(8))
+    return path
 
 
 def clean_quietly(host: Host) -> None:
@@ -59,3 +89,13 @@ def clean_quietly(host: Host) -> None:
         if one.state != "gone":
             why = f": {one.reason}" if one.reason else ""
             say(f"assay: {one.state} from a lab that was killed: {one.entry}{why}", sys.stderr)
+
+
+def conduct(experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode) -> tuple[Run, Observations]:
+    """Run the one trial of a plan without a notebook, as `assay load` and the self-test do."""
+    progress = Progress(mode, len(plan.trials))
+    with trial_runner(experiment, host) as runner:
+        try:
+            return runner.run(plan.trials[0], 1, progress)
+        finally:
+            progress.close()

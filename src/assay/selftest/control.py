@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,8 +20,6 @@ from assay.machine import cgroups, server
 from assay.machine.stack import rotates, stack
 from assay.notebook.store import Store
 from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, ServerNode, Severity, State, Value
-
-BLKIO = "/sys/fs/cgroup/blkio"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +46,10 @@ class Heard:
         return bool(self.of_twin) and all(finding.state is State.PASS for finding in self.of_twin)
 
 
-def obstacle(control: Control) -> str | None:
-    """Why this control cannot run on this machine, or None. Needs: those of NEEDS, or the name of a tool."""
+def obstacle(needs: Iterable[str]) -> str | None:
+    """Why a control that needs this cannot run on this machine, or None; each need is of NEEDS, or the name of a tool."""
     host = Local()
-    each = (NEEDS[need](host) if need in NEEDS else _tool(need) for need in control.needs)
+    each = (NEEDS[need](host) if need in NEEDS else _tool(need) for need in needs)
     return next((why for why in each if why is not None), None)
 
 
@@ -59,10 +57,9 @@ def _tool(name: str) -> str | None:
     return None if shutil.which(name) else f"needs the tool {name}"
 
 
-def _blkio(host: Host) -> str | None:
-    here = host.exists(BLKIO)
-    missing = None if here else "needs cgroups v1 (blkio) for a throttle rule in the root group"
-    return cgroups.throttle_obstacle(host) or missing
+def _files(what: str, *paths: str) -> Callable[[Host], str | None]:
+    """What is lacking where one of these files is missing."""
+    return lambda host: None if all(map(host.exists, paths)) else f"needs {what}"
 
 
 def _rotating(host: Host) -> str | None:
@@ -78,35 +75,25 @@ def _way_out(host: Host) -> str | None:
 
 
 def _clock_sources(host: Host) -> str | None:
-    """Some processors offer the kernel no other clock than the one that it uses."""
+    """Some CPUs offer the kernel no other clock than the one that it uses."""
     listed = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
     several = host.exists(listed) and len(host.read(listed).split()) > 1
     return None if several else "needs a kernel with two clock sources"
 
 
-def _cpufreq(host: Host) -> str | None:
-    settable = host.exists("/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq")
-    return None if settable else "needs a settable clock rate (cpufreq), which virtual machines lack"
-
-
-def _idle(host: Host) -> str | None:
-    sleeps = host.exists("/dev/cpu_dma_latency") and host.exists("/sys/devices/system/cpu/cpu0/cpuidle/state1/latency")
-    return None if sleeps else "needs several idle states (cpuidle) and /dev/cpu_dma_latency"
-
-
-def _nodes(host: Host) -> str | None:
-    return None if host.exists("/sys/devices/system/node/node1") else "needs a machine with two memory nodes"
-
-
+CPU = "/sys/devices/system/cpu"
+_blkio = _files("cgroups v1 (blkio) for a throttle rule in the root group", "/sys/fs/cgroup/blkio")
 NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "root": lambda host: None if host.is_root() else "needs root",
-    "loop": lambda host: None if host.exists("/dev/loop-control") else "needs loop devices",
+    "loop": _files("loop devices", "/dev/loop-control"),
     "throttle": cgroups.throttle_obstacle,
-    "blkio": _blkio,
+    "blkio": lambda host: cgroups.throttle_obstacle(host) or _blkio(host),
     "clocksources": _clock_sources,
-    "cpufreq": _cpufreq,
-    "idle states": _idle,
-    "memory nodes": _nodes,
+    "cpufreq": _files("a settable clock rate (cpufreq), which virtual machines lack", f"{CPU}/cpufreq/policy0/scaling_max_freq"),
+    "idle states": _files(
+        "several idle states (cpuidle) and /dev/cpu_dma_latency", "/dev/cpu_dma_latency", f"{CPU}/cpu0/cpuidle/state1/latency"
+    ),
+    "memory nodes": _files("a machine with two memory nodes", "/sys/devices/system/node/node1"),
     "rotating": _rotating,
     "way out": _way_out,
 }
@@ -134,7 +121,7 @@ def run_control(path: Path, lab: Path) -> Heard:
 
 
 def fixed(experiment: Experiment, levels: Mapping[str, Value]) -> Experiment:
-    """The experiment at these levels alone, for rules that look at all of it."""
+    """The experiment at these levels alone."""
     factors = (replace(one, levels=(levels[one.path],)) if one.path in levels else one for one in experiment.factors)
     return replace(experiment, factors=tuple(factors))
 
@@ -153,13 +140,7 @@ def measured(experiment: Experiment, text: str, lab: Path) -> Results:
         sittings = range(len(store.plan.sittings))
         for sitting in sittings:
             conduct(
-                Campaign(
-                    experiment=experiment,
-                    plan=store.plan,
-                    store=store,
-                    on_progress=lambda news: None,
-                    sitting=sitting if len(sittings) > 1 else None,
-                )
+                Campaign(store=store, on_progress=lambda news: None, sitting=sitting if len(sittings) > 1 else None),
             )
         return current(store.folder)
 
@@ -193,7 +174,7 @@ def spoiled(results: Results, control: Control, levels: Mapping[str, Value]) -> 
 
 def scope_of(control: Control) -> Scope:
     """What the rule of a control judges."""
-    return next(rule.scope for rule in map(by_name, catalogue.names("rules")) if rule.id == control.rule)
+    return catalogue.rule_named(control.rule)[1].scope
 
 
 def last_runs(results: Results) -> tuple[Judged, ...]:
@@ -212,11 +193,6 @@ def accuses(finding: Finding) -> bool:
     """Whether a finding says that a number is not what it is called; rules of noise speak of the platform."""
     failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
     return failed and not finding.rule.startswith("N")
-
-
-def by_name(name: str) -> catalogue.Rule:
-    """A rule of the catalogue."""
-    return catalogue.find("rules", name)
 
 
 def subjects(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[str]:

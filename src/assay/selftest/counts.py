@@ -1,21 +1,28 @@
-"""What the planted lies and their twins came to, counted: pure.
+"""What the planted lies and their twins came to, counted and in words: pure.
 
 A side that did not come out while something spoiled its run (noise of the platform, a run that failed) is no evidence about
 the rule: it is tried again, and not judged where that never ends. What a rule says in spite of noise counts.
+The words are the answer, a line a control, and the sums; `plain` gives them as assay.selftest-audit/1.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from assay.records import Finding, State
 from assay.selftest.control import Heard
 from assay.statistics.intervals import Proportion, proportion
+from assay.terminal.output import Row, table
 
 TRIES = 3
 """So often at most a control is run until both sides are judged."""
+VERB = "selftest-audit"
+HEADER = ("rule", "control", "caught", "95 % interval", "accused", "95 % interval", "not judged")
+NS = 1e9
 
 
 class Side(StrEnum):
@@ -104,15 +111,15 @@ def of_lie(heard: Heard) -> Judgement:
 def of_twin(heard: Heard) -> Judgement:
     """Whether the rule, or another one, accused the twin; a twin of which the rule cannot tell is not judged."""
     accusing = [one for one in heard.of_twin if one.state in (State.FAIL, heard.control.says)]
-    others = [one for one in heard.false_alarms if one.rule != heard.control.rule]
-    if heard.cleared and not others:
+    by_another = [one for one in heard.false_alarms if one.rule != heard.control.rule]
+    if heard.cleared and not by_another:
         return Judgement(side=Side.CLEARED)
     if heard.twin_spoiled:
         return Judgement(side=Side.NOT_JUDGED, why=heard.twin_spoiled[0])
     if accusing:
         return Judgement(side=Side.ACCUSED, why=reason(accusing))
-    if others:
-        return Judgement(side=Side.ACCUSED_BY_OTHERS, why=reason(others))
+    if by_another:
+        return Judgement(side=Side.ACCUSED_BY_OTHERS, why=reason(by_another))
     return Judgement(side=Side.NOT_JUDGED, why=reason(one for one in heard.of_twin if one.state is not State.PASS))
 
 
@@ -139,12 +146,155 @@ def tally(outcomes: Sequence[Outcome]) -> Tally:
 
 def remarks(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """What did not come out as it should, each different sentence once with how often."""
-    sentences = [
+    return each_once(
         f"{what} {judgement.side}: {judgement.why}"
         for one in outcomes
         for what, judgement in (("lie", one.lie), ("twin", one.twin))
         if judgement.side not in (Side.CAUGHT, Side.CLEARED)
-    ]
-    for sentence in dict.fromkeys(sentences):
-        times = sentences.count(sentence)
+    )
+
+
+def each_once(sentences: Iterable[str]) -> Iterator[str]:
+    """Each different sentence once with how often."""
+    for sentence, times in Counter(sentences).items():
         yield sentence if times == 1 else f"{sentence} ({times} times)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlResults:
+    """All controls that were asked for, with what came of each."""
+
+    rows: tuple[tuple[Subject, tuple[Outcome, ...]], ...]
+    times: int
+    complete: bool = True
+    """Whether it came to its end without an interrupt."""
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Of all controls together."""
+        return tuple(one for _, outcomes in self.rows for one in outcomes)
+
+    @property
+    def skipped(self) -> tuple[Subject, ...]:
+        """What this machine or user cannot run."""
+        return tuple(subject for subject, _ in self.rows if subject.obstacle is not None)
+
+
+def answer(results: ControlResults) -> str:
+    """`28 of 28 lies caught, 0 of 28 twins accused; ...` in one sentence."""
+    whole = tally(results.outcomes)
+    lies, twins = whole.caught, whole.accused
+    if not lies.of and not twins.of:
+        return "no control was judged" + ("" if results.complete else "; interrupted before the first control finished")
+    parts = [f"{lies.happened} of {lies.of} lies caught, {twins.happened} of {twins.of} twins accused"]
+    if lies.low is not None and twins.high is not None:
+        parts.append(f"95 % CI limits: at least {percent(lies.low)} caught, at most {percent(twins.high)} accused")
+    if not results.complete:
+        parts.append("interrupted; counts so far")
+    return "; ".join(parts)
+
+
+def text(results: ControlResults) -> str:
+    """For people."""
+    rows = [row(subject, outcomes) for subject, outcomes in results.rows]
+    noted = [
+        f"{subject.rule} {subject.name}: {remark}" for subject, outcomes in results.rows for remark in remarks(outcomes)
+    ]  # below the table, for they are long
+    rows_text = table(HEADER, [*rows, sums(results)], (2, 3, 4, 5, 6))
+    return "\n\n".join(part for part in (answer(results), "\n".join(noted), rows_text) if part)
+
+
+def row(subject: Subject, outcomes: tuple[Outcome, ...]) -> Row:
+    """One control."""
+    if subject.obstacle is not None:
+        return Row(cells=(subject.rule, subject.name, "-", "", "-", "", "-"), note=f"skipped: {subject.obstacle}")
+    found = tally(outcomes)
+    return Row(cells=(subject.rule, subject.name, *cells(found)), note=note(found))
+
+
+def sums(results: ControlResults) -> Row:
+    """The last line."""
+    found = tally(results.outcomes)
+    skipped = f"{len(results.skipped)} skipped" if results.skipped else ""
+    took = f"{found.elapsed_ns / NS:.0f} s"
+    return Row(
+        cells=("sum", f"{len(results.rows)} controls", *cells(found)),
+        note="; ".join(part for part in (skipped, note(found), took) if part),
+    )
+
+
+def cells(found: Tally) -> tuple[str, ...]:
+    """The columns of counts."""
+    lost = found.lies_not_judged + found.twins_not_judged
+    return (of(found.caught), interval(found.caught), of(found.accused), interval(found.accused), str(lost))
+
+
+def note(found: Tally) -> str:
+    """What is not in the columns."""
+    parts = (
+        f"{found.by_others} accused by other rules only" if found.by_others else "",
+        f"{found.repeated} {'try' if found.repeated == 1 else 'tries'} repeated after noise" if found.repeated else "",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def of(share: Proportion) -> str:
+    """`3 of 3`."""
+    return f"{share.happened} of {share.of}" if share.of else "-"
+
+
+def interval(share: Proportion) -> str:
+    """`29.2 % to 100 %`."""
+    return "" if share.low is None or share.high is None else f"{percent(share.low)} to {percent(share.high)}"
+
+
+def percent(share: float) -> str:
+    """`97.5 %`, `0 %`, `100 %`."""
+    return f"{share * 100:.1f} %".replace(".0 %", " %")
+
+
+def head(answer: str, *, complete: bool) -> dict[str, Any]:
+    """How what was counted begins as JSON: every share in it has an exact interval of this confidence."""
+    return {"answer": answer, "complete": complete, "confidence": 0.95}
+
+
+def plain(results: ControlResults) -> dict[str, Any]:
+    """The object of the schema."""
+    return {
+        **head(answer(results), complete=results.complete),
+        "times": results.times,
+        "controls": [
+            {
+                "rule": subject.rule,
+                "control": subject.name,
+                "skipped": subject.obstacle,
+                **counts(tally(outcomes)),
+                "remarks": list(remarks(outcomes)),
+            }
+            for subject, outcomes in results.rows
+        ],
+        "sum": {"controls": len(results.rows), "skipped": len(results.skipped), **counts(tally(results.outcomes))},
+    }
+
+
+def counts(found: Tally) -> dict[str, Any]:
+    """A tally as plain values; limits are null where nothing was judged."""
+    return {
+        "lies": {
+            "caught": found.caught.happened,
+            "missed": found.caught.of - found.caught.happened,
+            "not_judged": found.lies_not_judged,
+            "caught_low": found.caught.low,
+            "caught_high": found.caught.high,
+        },
+        "twins": {
+            "accused": found.accused.happened,
+            "accused_by_others_alone": found.by_others,
+            "cleared": found.accused.of - found.accused.happened,
+            "not_judged": found.twins_not_judged,
+            "accused_low": found.accused.low,
+            "accused_high": found.accused.high,
+        },
+        "repeated": found.repeated,
+        "elapsed_s": found.elapsed_ns / NS,
+    }

@@ -10,14 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import TypeVar
 
 from assay.catalogue import rule_named
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
+from assay.experiment.read import Control
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly, engine_path
-from assay.selftest import lies_report as shown
+from assay.selftest import Request, counts
 from assay.selftest.control import Heard, obstacle, run_control
 from assay.selftest.counts import Judgement, Outcome, Side, Subject, Tally, settled, tally
 from assay.terminal.output import deliver
@@ -26,45 +28,35 @@ from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode
 INTERRUPTED = 130
 NO_CONTROL = "quick"
 """The one file of the folder that is no control."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """The words of one call."""
-
-    rules: str | None = None
-    """Ids or names, by commas; all where there is none."""
-    times: int = 1
-    json_to: str | None = None
-    gate: Gate = Gate.OFF
-    progress: ProgressMode = ProgressMode.AUTO
+T = TypeVar("T")
+Show = Callable[[Subject, int], None]
+"""Is called before each part of the work, with its number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A control's file and what it is about."""
+    """A control and its file."""
 
     path: Path
+    control: Control
     subject: Subject
 
 
-def run_controls(request: Request) -> int:
-    """Run the controls so many times, print what came of them; 0, with a gate 3, 130 after an interrupt.
+def run_controls(request: Request, rules: str | None = None, times: int = 1) -> int:
+    """Run the controls of these rules (ids or names by commas, else all) so many times, print what came of them.
 
+    Gives 0, with a gate 3, 130 after an interrupt.
     Raises UsageError with every mistake of the call, MissingError without an engine.
     """
-    pairs = chosen(request)
+    pairs = chosen(rules, times)
     engine_path()
     clean_quietly(Local())
-    found: dict[str, list[Outcome]] = {pair.subject.name: [] for pair in pairs}
-    complete = conduct(pairs, request, found)
-    results = shown.ControlResults(
-        rows=tuple((pair.subject, tuple(found[pair.subject.name])) for pair in pairs), times=request.times, complete=complete
-    )
-    deliver(request.json_to, shown.VERB, lambda: shown.plain(results), lambda: shown.text(results))
-    if not complete:
-        return INTERRUPTED
-    return status(tally(results.outcomes), request.gate)
+    rounds = [pair for _ in range(times) for pair in pairs if pair.subject.obstacle is None]
+    found, complete = gathered(request.progress, len(rounds), lambda show: outcomes(rounds, show))
+    rows = ((pair.subject, tuple(one for name, one in found if name == pair.subject.name)) for pair in pairs)
+    results = counts.ControlResults(rows=tuple(rows), times=times, complete=complete)
+    deliver(request.json_to, counts.VERB, lambda: counts.plain(results), lambda: counts.text(results))
+    return status(tally(results.outcomes), request.gate) if complete else INTERRUPTED
 
 
 def status(whole: Tally, gate: Gate) -> int:
@@ -76,18 +68,18 @@ def status(whole: Tally, gate: Gate) -> int:
     return BAD_VERDICT if missed or whole.accused.happened or unjudged else 0
 
 
-def chosen(request: Request) -> tuple[Pair, ...]:
+def chosen(rules: str | None, times: int) -> tuple[Pair, ...]:
     """The controls of the rules that were named. Raises UsageError with every mistake."""
-    wrong = [] if request.times > 0 else [f"found --times {request.times}; expected 1 or more"]
+    wrong = [] if times > 0 else [f"found --times {times}; expected 1 or more"]
     wanted: set[str] = set()
-    for word in request.rules.split(",") if request.rules is not None else ():
+    for word in rules.split(",") if rules is not None else ():
         try:
             wanted.add(rule_named(word)[1].id)
         except UsageError as error:
             wrong.append(str(error))
     if wrong:
         raise UsageError("\n".join(wrong))
-    return tuple(pair for pair in pairs() if request.rules is None or pair.subject.rule in wanted)
+    return tuple(pair for pair in pairs() if rules is None or pair.subject.rule in wanted)
 
 
 def pairs() -> Iterator[Pair]:
@@ -95,21 +87,15 @@ def pairs() -> Iterator[Pair]:
     folder = Path(str(resources.files("assay.controls")))
     known = [(read.control(path), path) for path in folder.glob("*.toml") if path.stem != NO_CONTROL]
     for control, path in sorted(((control, path) for control, path in known if control), key=lambda one: (one[0].rule, one[1])):
-        yield Pair(path=path, subject=Subject(name=path.stem, rule=control.rule, obstacle=obstacle(control)))
+        subject = Subject(name=path.stem, rule=control.rule, obstacle=obstacle(control.needs))
+        yield Pair(path=path, control=control, subject=subject)
 
 
-def conduct(pairs: Sequence[Pair], request: Request, found: dict[str, list[Outcome]]) -> bool:
-    """Run round after round and add to what was found; whether it came to its end without an interrupt."""
-    able = [pair for pair in pairs if pair.subject.obstacle is None]
-    rounds = [pair for _ in range(request.times) for pair in able]
-    try:
-        with progressing(request.progress, len(rounds)) as tell:
-            for number, pair in enumerate(rounds, 1):
-                tell(pair.subject, number)
-                found[pair.subject.name].append(outcome(pair.path))
-    except KeyboardInterrupt:
-        return False
-    return True
+def outcomes(rounds: Sequence[Pair], show: Show) -> Iterator[tuple[str, Outcome]]:
+    """Run control after control; give the name and the outcome of each."""
+    for number, pair in enumerate(rounds, 1):
+        show(pair.subject, number)
+        yield pair.subject.name, outcome(pair.path)
 
 
 def outcome(path: Path) -> Outcome:
@@ -126,8 +112,20 @@ def outcome(path: Path) -> Outcome:
     return Outcome(lie=lie, twin=twin, tries=max(len(heard), 1), elapsed_ns=time.monotonic_ns() - started_ns)
 
 
+def gathered(mode: ProgressMode, of: int, work: Callable[[Show], Iterator[T]]) -> tuple[tuple[T, ...], bool]:
+    """Collect what the work gives while its progress is shown, and whether it came to its end without an interrupt."""
+    found: list[T] = []
+    try:
+        with progressing(mode, of) as show:
+            for one in work(show):
+                found.append(one)  # noqa: PERF402  one by one: what came before an interrupt is kept
+    except KeyboardInterrupt:
+        return tuple(found), False
+    return tuple(found), True
+
+
 @contextmanager
-def progressing(mode: ProgressMode, of: int) -> Iterator[Callable[[Subject, int], None]]:
+def progressing(mode: ProgressMode, of: int) -> Iterator[Show]:
     """Give what to call before each part of the work; a thread shows the part that is under way."""
     line = ProgressLine(mode)
     ended, now = threading.Event(), list[tuple[Subject, int]]()

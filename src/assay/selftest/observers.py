@@ -8,6 +8,8 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 from typing import Any
 
 from assay import catalogue, measures
@@ -18,13 +20,13 @@ from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
-from assay.laboratory.single_run import conduct
+from assay.laboratory.session import conduct
 from assay.records import Conclusion, Estimate, Experiment, Method, Outcome
+from assay.selftest import Request
 from assay.selftest.counts import Subject
 from assay.selftest.lies import progressing
-from assay.terminal.output import deliver
+from assay.terminal.output import Row, deliver, table
 from assay.terminal.progress import ProgressMode
-from assay.terminal.table import Row, table
 from assay.units import Unit
 
 PAIRS = 10
@@ -42,7 +44,7 @@ LOADS = {
         "random_read",
     ),
 }
-"""What a load is -> its workload and operation: one that has nothing but processors, one that passes tracepoints each time.
+"""What a load is -> its workload and operation: one that has nothing but CPUs, one that passes tracepoints each time.
 
 Each lasts long enough for those that look once a second to look twice."""
 FIGURES = {"operations per second": "rate", "CPU time per operation": "cpu_ns"}
@@ -57,18 +59,6 @@ GRAVITY = (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL, Conclusion.UNDECIDED, C
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """The words of one call."""
-
-    names: str
-    """`all`, or names of observers by commas."""
-    pairs: int = PAIRS
-    json_to: str | None = None
-    gate: Gate = Gate.OFF
-    progress: ProgressMode = ProgressMode.AUTO
-
-
-@dataclass(frozen=True, kw_only=True)
 class Effect:
     """What observing did to one figure of a load."""
 
@@ -78,68 +68,64 @@ class Effect:
     """The figure with observers over the one without."""
     conclusion: Conclusion
     cpu_share: float | None
-    """The most that looking took of a processor in any trial, as E04 says it."""
+    """The largest CPU share of observing in any trial, by E04."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Once:
-    """One trial: its figures, and what E04 says that looking took."""
+    """One trial: its figures, and the CPU share of observing by E04."""
 
     rate: float
     cpu_ns: float | None
-    """Processor time an operation: what probes cost whoever passes them is in it, what others took of the machine is not."""
+    """CPU time an operation: what probes cost whoever passes them is in it, the CPU time of other processes is not."""
     cpu_share: float | None
 
 
-def measure_observers(request: Request) -> int:
-    """Run the pairs and print what came out; with a gate 3 where a ratio lies beyond the margin. Raises UsageError."""
-    names = chosen(request)
-    count = 2 * len(LOADS) * request.pairs
-    with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory, progressing(request.progress, count) as show:
-        trials = Trials(directory, names, show)
-        found = tuple(one for load in LOADS for one in effects(load, trials, request.pairs))
+def measure_observers(request: Request, which: str, pairs: int = PAIRS) -> int:
+    """Run pairs with these observers (names by commas, or `all`) and without; print the ratios. Raises UsageError.
+
+    Gives 3 with a gate where a ratio lies beyond the margin.
+    """
+    names = chosen(which, pairs)
+    with (
+        tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory,
+        progressing(request.progress, 2 * len(LOADS) * pairs) as show,
+    ):
+        numbers = count(1)
+
+        def trial(load: str, watchers: tuple[str, ...]) -> Once:
+            show(Subject(name=load, rule=RULE), next(numbers))
+            return once(replace(experiment_of(load, directory), observers=watchers))
+
+        found = tuple(one for load in LOADS for one in effects(load, partial(trial, load), names, pairs))
     deliver(request.json_to, "selftest-observers", lambda: plain(names, found), lambda: text(names, found))
     bad = (Conclusion.MATTERS, Conclusion.UNDECIDED) if request.gate is Gate.STRICT else (Conclusion.MATTERS,)
     return BAD_VERDICT if request.gate is not Gate.OFF and any(one.conclusion in bad for one in found) else 0
 
 
-def chosen(request: Request) -> tuple[str, ...]:
+def chosen(which: str, pairs: int) -> tuple[str, ...]:
     """The observers that are measured. Raises UsageError with every mistake of the call."""
     known, host = catalogue.names("observers"), Local()
     usual = [name for name in catalogue.watchers(None) if catalogue.find("observers", name).available(host) is None]
-    named = usual if request.names == ALL else [name.strip() for name in request.names.split(",")]
+    named = usual if which == ALL else [name.strip() for name in which.split(",")]
     wrong = [f"found observer {name!r}; expected one of: {', '.join(known)}, or {ALL}" for name in named if name not in known]
     refused = ((name, catalogue.find("observers", name).available(host)) for name in named if name in known)
     wrong += [f"found observer {name}, which does not work here: {why}" for name, why in refused if why]
     least = int(limits.thresholds(RULE)["least_pairs"])
-    if request.pairs < least:
-        wrong.append(f"found {request.pairs} pairs; expected at least {least}, for an interval")
+    if pairs < least:
+        wrong.append(f"found {pairs} pairs; expected at least {least}, for an interval")
     if wrong:
         raise UsageError("\n".join(wrong))
     return tuple(named)
 
 
-class Trials:
-    """The trials of all loads: where they run, with which observers, and how many are done."""
-
-    def __init__(self, directory: str, names: tuple[str, ...], show: Callable[[Subject, int], None]) -> None:
-        self._directory, self._names, self._show = directory, names, show
-        self._number = 0
-
-    def run(self, load: str, *, is_observed: bool) -> Once:
-        """Run one trial of a load."""
-        self._number += 1
-        self._show(Subject(name=load, rule=RULE), self._number)
-        return once(replace(experiment_of(load, self._directory), observers=self._names if is_observed else ()))
-
-
-def effects(load: str, trials: Trials, pairs: int) -> Iterator[Effect]:
+def effects(load: str, trial: Callable[[tuple[str, ...]], Once], names: tuple[str, ...], pairs: int) -> Iterator[Effect]:
     """The ratios of one load over so many pairs; which of a pair comes first is drawn by lot."""
     drawn = random.Random(f"{load} {pairs}")  # noqa: S311 - an order, no secret
     without, watched = list[Once](), list[Once]()
     for _ in range(pairs):
         for is_watched in drawn.sample((False, True), 2):
-            (watched if is_watched else without).append(trials.run(load, is_observed=is_watched))
+            (watched if is_watched else without).append(trial(names if is_watched else ()))
     share = max((one.cpu_share for one in watched if one.cpu_share is not None), default=None)
     for figure, name in FIGURES.items():
         both = [[value for one in arm if (value := getattr(one, name))] for arm in (without, watched)]

@@ -17,13 +17,11 @@ from assay.catalogue import Observer, ObserverScope
 from assay.errors import MissingError, TrialError
 from assay.experiment import single
 from assay.hosts.local import Local
-from assay.laboratory.session import engine_path, own_ledger
-from assay.laboratory.single_run import conduct
+from assay.laboratory.session import conduct, engine_path, own_ledger
 from assay.machine import stack
 from assay.records import Outcome, Subject
-from assay.terminal.output import deliver
+from assay.terminal.output import Row, deliver, table
 from assay.terminal.progress import SECOND_NS, ProgressMode
-from assay.terminal.table import Row, table
 from assay.trial.clients import Crew
 from assay.units import Unit
 

@@ -1,16 +1,75 @@
-"""Where the answer of a verb goes: text on standard output, JSON there alone (`-`) or into a file beside the text."""
+"""What a verb prints: text folded to the terminal, tables, and JSON on standard output or into a file.
+
+On a terminal long lines end at a word and go on below where they began. A file or a pipe gets them as they are: so a line can
+be searched and cut where a program reads it, and be read where a person does.
+`json` and `shutil` are imported where they are needed: `assay stat` prints neither a table nor, as a rule, JSON.
+"""
 
 from __future__ import annotations
 
-import json
+import os
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from assay.errors import AssayError
-from assay.terminal.fold import say
 
 STANDARD_OUTPUT = "-"
+NARROWEST = 40
+"""Below this folding leaves more gaps than words."""
+FARTHEST = 24
+"""A label that is longer than this is none: what follows it would have no room."""
+HANGING = 4
+GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+SPACE = re.compile(r"(?<=\S) +(?=\S)(?!(?<=\d )(?:%|(?:[kMGT]i?)?B\b|[nµm]?s\b))")
+"""Where a line may end: not between a number and its unit."""
+CELLS = 4
+"""A line with so many cells is a row of a table: it is broken between cells alone."""
+BETWEEN = "  "
+"""Between two columns of a table."""
+
+
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Print lines to a stream (default: standard output), folded where it is a terminal."""
+    goal = stream if stream is not None else sys.stdout
+    width = columns(goal)
+    print(text if width is None else folded(text, width), file=goal, flush=True)
+
+
+def columns(stream: TextIO) -> int | None:
+    """How wide the terminal is that the stream goes to; None where it goes to none, or to one that says nothing of it."""
+    try:
+        found = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (OSError, ValueError):  # ValueError: the stream is closed, or has no number
+        return None
+    return found if found >= NARROWEST else None
+
+
+def folded(text: str, width: int) -> str:
+    """The same text in lines of at most so many characters; only a word or a cell that is longer stands out."""
+    return "\n".join(part for line in text.split("\n") for part in _parts(line, width))
+
+
+def _parts(line: str, width: int) -> Iterator[str]:
+    """A line, and what of it goes below: under the text behind its label, else a little further in than where it began."""
+    gaps = list(GAP.finditer(line))
+    table = len(gaps) + 1 >= CELLS
+    begin = len(line) - len(line.lstrip(" "))
+    hanging = next((gap.end() for gap in reversed(gaps) if gap.end() <= FARTHEST and not table), 0) or (begin or HANGING)
+    if table:
+        hanging = begin + HANGING
+    while len(line) > width:
+        places = [match.span() for match in (GAP if table else SPACE).finditer(line)]
+        fitting = [place for place in places if hanging < place[0] <= width] or [place for place in places if place[0] > width]
+        if not fitting:
+            break
+        end, start = fitting[-1] if fitting[-1][0] <= width else fitting[0]
+        yield line[:end]
+        line = " " * hanging + line[start:]
+    yield line
 
 
 def deliver(
@@ -20,6 +79,8 @@ def deliver(
     if json_to != STANDARD_OUTPUT and text is not None:
         say(text())
     if json_to is not None:
+        import json
+
         write(json_to, json.dumps({"schema": f"assay.{verb}/1", **values()}, default=str))
 
 
@@ -33,3 +94,40 @@ def write(path: str, text: str) -> None:
         Path(path).write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
         raise AssayError(f"{path}: not written ({error.strerror}). Name a writable file.") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of a table with a note, which goes to a line of its own where the width has no room for it."""
+
+    cells: tuple[str, ...]
+    note: str = ""
+
+
+def table(header: Sequence[str], rows: Sequence[Row], right: Iterable[int] = (), width: int | None = None) -> str:
+    """Aligned lines; the columns in `right` are aligned to the right. Width is that of the terminal (80 where there is none)."""
+    import shutil
+
+    lines = [tuple(header), *(row.cells for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    flush_right = frozenset(right)
+    room = width or shutil.get_terminal_size().columns
+    made: list[str] = []
+    for line, note in zip(lines, ["", *(row.note for row in rows)], strict=True):
+        text = BETWEEN.join(
+            cell.rjust(size) if column in flush_right else cell.ljust(size)
+            for column, (cell, size) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        made.extend(with_note(text, note, sum(widths) + len(BETWEEN) * len(widths), room))
+    return "\n".join(made)
+
+
+def with_note(text: str, note: str, start: int, room: int) -> Iterator[str]:
+    """A line with its note: beside it where there is room, else indented below it."""
+    if not note:
+        yield text
+    elif start + len(note) <= room:
+        yield text.ljust(start) + note
+    else:
+        yield text
+        yield f"    {note}"

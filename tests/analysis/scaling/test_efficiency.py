@@ -12,7 +12,7 @@ from assay.analysis.scaling.efficiency import listed, scaled
 from assay.answer import headlines
 from assay.answer.wording import summary as words
 from assay.answer.wording.comparison import limited, statement
-from assay.cli.terminal import tables
+from assay.cli import tables
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain

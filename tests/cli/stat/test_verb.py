@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ import pytest
 from assay.cli.stat import options, shown
 from assay.errors import InputErrors
 from assay.laboratory.gate import Gate
-from assay.records import Durability, Tier
+from assay.records import Claim, Durability, Tier
 from assay.watch.reports import commands, result_file, script_of
 from assay_process import Bench
 
@@ -182,6 +183,10 @@ def test_nothing_that_moved_is_no_figure(bench):
     done = bench.run("stat", "--", "true")
     assert done.returncode == 0
     assert block(done)[0].startswith("assay: UNVERIFIED: no result")
+
+
+def test_a_claim_has_every_part_in_words():
+    assert list(options.CLAIM_PARTS) == [field.name for field in fields(Claim)]
 
 
 def test_a_claim_is_what_the_number_is_judged_by(bench):

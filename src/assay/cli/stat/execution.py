@@ -17,7 +17,6 @@ from assay.records import Value, Verdict, VerdictState, Watched, worst
 from assay.watch.as_run import External
 
 SIGNALLED = 128
-BAD = frozenset({VerdictState.TAINTED, VerdictState.INVALID})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,5 +90,4 @@ def status(execution: Execution, gate: Gate) -> int:
     """The command's own status; a gate replaces only 0."""
     watched = execution.watched
     own = SIGNALLED + watched.signal if watched.signal is not None else (watched.status or 0)
-    bad = BAD | ({VerdictState.UNVERIFIED} if gate is Gate.STRICT else set())
-    return BAD_VERDICT if own == 0 and gate is not Gate.OFF and execution.state in bad else own
+    return BAD_VERDICT if own == 0 and execution.state in gate.bad else own

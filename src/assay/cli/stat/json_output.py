@@ -28,10 +28,8 @@ def plain(execution: Execution) -> dict[str, Any]:
     watched, account = execution.watched, execution.watched.account
     by_operation = {operation_of(verdict): verdict for verdict in execution.verdicts}
     worst_first = sorted(execution.verdicts, key=lambda verdict: list(VerdictState).index(verdict.state))
-    corrected = {
-        f"{name}_bytes_per_s": by_operation[name].corrected if name in by_operation and in_bytes(by_operation[name]) else None
-        for name in SIDES
-    }
+    rates = {name: one for name, one in by_operation.items() if one.measure.endswith(".bytes_per_s")}
+    worst_claim = plainly.to_plain(worst_first[0].claim) if worst_first else {"tier": None, "durability": None}
     return {
         "schema": SCHEMA,
         "command": list(watched.argv),
@@ -40,25 +38,15 @@ def plain(execution: Execution) -> dict[str, Any]:
         "wall_s": watched.elapsed_ns / 1e9,
         "cpu_s": None if account is None else (account.cpu_user_ns + account.cpu_system_ns) / 1e9,
         "own_cpu_s": watched.own_cpu_ns / 1e9,
-        "claim": claim_of(worst_first),
+        "claim": worst_claim,
         "reported": reported(execution),
         "ladder": ladder(execution),
-        "corrected": corrected,
+        "corrected": {f"{name}_bytes_per_s": rates[name].corrected if name in rates else None for name in SIDES},
         "measures": {name: measure(verdict) for name, verdict in by_operation.items()},
         "verdict": str(execution.state),
         "label": labels.label(worst_first[0]) if worst_first else NOTHING,
         "findings": [finding for verdict in worst_first for finding in findings(verdict)],
     }
-
-
-def in_bytes(verdict: Verdict) -> bool:
-    """Whether the figure is a rate of bytes."""
-    return verdict.measure.endswith(".bytes_per_s")
-
-
-def claim_of(verdicts: list[Verdict]) -> object:
-    """What the worst figure was judged as."""
-    return plainly.to_plain(verdicts[0].claim) if verdicts else {"tier": None, "durability": None}
 
 
 def reported(execution: Execution) -> dict[str, Any] | None:

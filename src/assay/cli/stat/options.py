@@ -8,11 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from assay import records
 from assay.errors import InputErrors, Mistake
 from assay.laboratory.gate import Gate
-from assay.records import Claim, Server, ServerNode, Value
+from assay.records import Claim, Durability, Load, Regime, Server, ServerNode, Tier, Value
+
+if TYPE_CHECKING:
+    from assay.toml_document import Document
 
 HELP = """\
 Usage: assay stat [OPTIONS] -- COMMAND...
@@ -49,6 +55,13 @@ VALUED = ("claim", "reported", "unit", "direction", "observe", "server", "lab", 
 ALONE = ("gate", "json", "save", "help")
 """Options whose value needs `=`, or which have none."""
 DIRECTIONS = ("read", "write")
+CLAIM_PARTS: dict[str, type[StrEnum]] = {
+    "tier": Tier,
+    "durability": Durability,
+    "load": Load,
+    "regime": Regime,
+    "path": records.Path,
+}
 SERVER_PARTS = ("pid_file", "cgroup", "data", "address")
 MOST_REPEATS = 1000
 SPECIAL = frozenset("|&;<>()$`*?~\n")
@@ -139,11 +152,27 @@ def claim(typed: _Words) -> Claim | None:
     text = typed.options.get("claim")
     if text is None:
         return None
-    from assay.cli.claims import claimed
     from assay.toml_document import Document
 
-    document = Document(file=WHERE, values={}, places={}, mistakes=typed.mistakes)
-    return claimed(document, text)
+    return claimed(Document(file=WHERE, values={}, places={}, mistakes=typed.mistakes), text)
+
+
+def claimed(document: Document, text: str) -> Claim:
+    """Return the claim that a text makes; note in the document what is wrong in it."""
+    from assay.toml_document import one_of
+
+    values: dict[str, StrEnum] = {}
+    for word in text.split(","):
+        part, equals, value = (piece.strip() for piece in word.partition("="))
+        if not equals or part not in CLAIM_PARTS:
+            document.wrong((), f"{word.strip()!r} in --claim", f"PART=VALUE, PART {one_of(CLAIM_PARTS, part)}")
+        elif part in values:
+            document.wrong((), f"{part!r} twice in --claim", "each part once")
+        elif value not in list(CLAIM_PARTS[part]):
+            document.wrong((), f"{value!r} for {part!r} in --claim", one_of([str(one) for one in CLAIM_PARTS[part]], value))
+        else:
+            values[part] = CLAIM_PARTS[part](value)
+    return Claim(**values)  # type: ignore[arg-type]  # each part has its own type, as CLAIM_PARTS says
 
 
 def knobs(typed: _Words) -> Mapping[str, Value] | None:
@@ -163,9 +192,9 @@ def knobs(typed: _Words) -> Mapping[str, Value] | None:
 
     check = catalogue.find("workloads", "command").check
     for mistake in check(found) if check is not None else ():
-        said, _, expected = mistake.removeprefix("found ").partition("; expected ")
-        if not said.startswith("{"):  # braces of the command's own are no placeholders here
-            typed.wrong(said, expected)
+        problem, _, expected = mistake.removeprefix("found ").partition("; expected ")
+        if not problem.startswith("{"):  # braces of the command's own are no placeholders here
+            typed.wrong(problem, expected)
     return found
 
 

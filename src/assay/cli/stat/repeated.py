@@ -15,7 +15,7 @@ from assay.cli.stat.options import Request
 from assay.records import Conclusion, Experiment, VerdictState, worst
 from assay.statistics.contrast import four_way, interval, paired_ratio
 from assay.statistics.intervals import LEAST, Mean, geometric_mean
-from assay.terminal.fold import say
+from assay.terminal.output import say
 from assay.units import Unit
 
 ELAPSED = "elapsed_ns"
@@ -46,20 +46,20 @@ class Ratio:
 def repeated(request: Request) -> int:
     """Run and show each run in a line, then the last block, the intervals and the ratios; return the status of the last run."""
     runs: list[Execution] = []
-    others: list[Execution] = []
+    rivals: list[Execution] = []
     made: list[Execution] = []
     for number in range(request.repeat):
         for execution, mine in pair(request, number):
             made.append(execution)
-            (runs if mine else others).append(execution)
+            (runs if mine else rivals).append(execution)
             say(one_line(execution, number + 1, request.repeat), sys.stderr)
     lines = shown.block(runs[-1])
-    lines += [line for which in (runs, others) for line in interval_lines(which)]
-    ratios = tuple(compared(runs, others)) if others else ()
+    lines += [line for which in (runs, rivals) for line in interval_lines(which)]
+    ratios = tuple(compared(runs, rivals)) if rivals else ()
     lines += [ratio_line(ratio) for ratio in ratios]
     say("\n".join(lines), sys.stderr)
     if request.json_to is not None:
-        json_output.write(request.json_to, {**json_output.plain(runs[-1]), **plain(runs, others, ratios)})
+        json_output.write(request.json_to, {**json_output.plain(runs[-1]), **plain(runs, rivals, ratios)})
     if request.lab is not None:
         keep(request.lab, made)
     worst_run = max(made, key=lambda execution: -list(VerdictState).index(execution.state))
@@ -106,8 +106,8 @@ def interval_lines(runs: Sequence[Execution]) -> Iterator[str]:
     for name, values in figures_of(runs).items() if runs else ():
         mean = geometric_mean(values)
         unit = unit_of(runs, name)
-        said = f"{name.removesuffix('_ns')} {measures.with_unit(mean.value, unit)}, geometric mean of {mean.n}"
-        yield shown.line("mean", f"{said}{edges(mean, unit)} ({' '.join(runs[-1].watched.argv)[:40]})")
+        figure = f"{name.removesuffix('_ns')} {measures.with_unit(mean.value, unit)}, geometric mean of {mean.n}"
+        yield shown.line("mean", f"{figure}{edges(mean, unit)} ({' '.join(runs[-1].watched.argv)[:40]})")
 
 
 def edges(mean: Mean, unit: str) -> str:
@@ -117,11 +117,11 @@ def edges(mean: Mean, unit: str) -> str:
     return f", 95 % CI {measures.with_unit(mean.low, unit)} to {measures.with_unit(mean.high, unit)}"
 
 
-def compared(runs: Sequence[Execution], others: Sequence[Execution]) -> Iterator[Ratio]:
+def compared(runs: Sequence[Execution], rivals: Sequence[Execution]) -> Iterator[Ratio]:
     """Yield the ratio of each shared figure; of the elapsed time where none is shared."""
-    mine, theirs = figures_of(runs), figures_of(others)
+    mine, theirs = figures_of(runs), figures_of(rivals)
     shared = [name for name in mine if name in theirs and name != ELAPSED] or [ELAPSED]
-    state = worst(execution.state for execution in (*runs, *others))
+    state = worst(execution.state for execution in (*runs, *rivals))
     for name in shared:
         contrast = paired_ratio(mine[name], theirs[name])
         value = math.exp(contrast.difference)
@@ -138,7 +138,7 @@ def compared(runs: Sequence[Execution], others: Sequence[Execution]) -> Iterator
             pairs=contrast.n,
             conclusion=conclusion,
             state=state,
-            digits_share=digits_share(runs, name) + digits_share(others, name),
+            digits_share=digits_share(runs, name) + digits_share(rivals, name),
         )
 
 
@@ -159,12 +159,12 @@ def ratio_line(ratio: Ratio) -> str:
     return shown.line("vs", f"{figures}: {ratio.conclusion} (smallest relevant effect {margin}){state}")
 
 
-def plain(runs: Sequence[Execution], others: Sequence[Execution], ratios: Sequence[Ratio]) -> dict[str, Any]:
+def plain(runs: Sequence[Execution], rivals: Sequence[Execution], ratios: Sequence[Ratio]) -> dict[str, Any]:
     """What the repeats add to the JSON of the last run."""
     found: dict[str, Any] = {"repeats": each(runs)}
-    if others:
+    if rivals:
         found |= {
-            "other": {**json_output.plain(others[-1]), "repeats": each(others)},
+            "other": {**json_output.plain(rivals[-1]), "repeats": each(rivals)},
             "comparison": [
                 {
                     "measure": ratio.measure,

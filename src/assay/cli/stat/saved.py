@@ -1,7 +1,7 @@
 """`assay stat --save`: runs kept in a notebook, where `assay list`, `show`, `compare`, `report` and `audit` find them.
 
 The same command again is one more run of the same experiment; another command is another arm of it, compared with the first.
-What cannot be compared is another experiment: figures that are told by another parser, another claim, another directory.
+What cannot be compared is another experiment: figures of another parser, another claim, another directory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from assay.watch.as_run import WORKLOAD
 FACTOR = f"{WORKLOAD}.argv"
 QUESTION = "What does its number really measure?"
 PATIENCE_S = 30.0
-"""How long it is waited for others that keep a run: a run that took hours is not thrown away for that."""
+"""How long other calls that keep a run are waited for: a run that took hours is not thrown away for that."""
 
 
 def save(lab: Path, runs: tuple[Execution, ...]) -> str:
@@ -37,7 +37,7 @@ def save(lab: Path, runs: tuple[Execution, ...]) -> str:
         with opened(lab, wanted) as store:
             trial = next_trial(store.plan, execution.watched.argv)
             experiment = grown(store.experiment, execution.watched.argv)
-            plan = replace(store.plan, trials=(*store.plan.trials, trial), blocks=blocks(store.plan, trial))
+            plan = replace(store.plan, trials=(*store.plan.trials, trial), blocks=max(store.plan.blocks, trial.block + 1))
             store.extend(experiment, replace(plan, drawn_blocks=plan.blocks))
             run = replace(execution.external.run, trial=trial)
             name = store.add(run, execution.external.observations)
@@ -65,15 +65,10 @@ def experiment_of(execution: Execution) -> Experiment:
     )
 
 
-def alike(one: Experiment, other: Experiment) -> bool:
-    """Whether runs of the one can be arms of the other: all is the same but the command."""
-    return without_command(one) == without_command(other)
-
-
 def is_alike(folder: Path, wanted: Experiment) -> bool:
-    """The same of what a folder holds; what cannot be read is no experiment for runs of ours."""
+    """Whether such runs can be arms of what a folder holds: all is the same but the command; no, where it cannot be read."""
     with suppress(AssayError):
-        return alike(notebook.read_plan(folder)[0], wanted)
+        return without_command(notebook.read_plan(folder)[0]) == without_command(wanted)
     return False
 
 
@@ -129,8 +124,3 @@ def next_trial(plan: Plan, argv: tuple[str, ...]) -> Trial:
         position=number,
         seed=1,
     )
-
-
-def blocks(plan: Plan, trial: Trial) -> int:
-    """How many blocks there are with this trial."""
-    return max(plan.blocks, trial.block + 1)

@@ -22,6 +22,8 @@ LEAST_BYTES = 4 << 20
 LEAST_NETWORK_BYTES = 1 << 20
 NOTHING = "no result: the command reported none, and its I/O is below library-loading noise"
 SHORTENED = 170
+LEAST_PRECISION = 0.001
+"""A finer print precision is not shown."""
 
 
 def block(execution: Execution) -> list[str]:
@@ -48,9 +50,9 @@ def verdict_lines(execution: Execution) -> Iterator[str]:
     if not worst_first:
         yield f"assay: {execution.state}: {NOTHING}"
         return
-    first, *others = worst_first
+    first, *further = worst_first
     yield f"assay: {first.state}: {labels.label(first)}{as_claimed(first)}"
-    for verdict in others[:2]:
+    for verdict in further[:2]:
         yield line(str(verdict.state), f"{labels.label(verdict)}{as_claimed(verdict)}")
 
 
@@ -58,8 +60,8 @@ def as_claimed(verdict: Verdict) -> str:
     """What the number was judged as."""
     claim = verdict.claim
     parts = (claim.tier if claim.tier != "as-is" else None, claim.durability, claim.regime, claim.load, claim.path)
-    said = ", ".join(str(part) for part in parts if part is not None)
-    return f" (judged as: {said})" if said else ""
+    named = ", ".join(str(part) for part in parts if part is not None)
+    return f" (judged as: {named})" if named else ""
 
 
 def operation_of(verdict: Verdict) -> str:
@@ -79,8 +81,8 @@ def reported_lines(execution: Execution) -> Iterator[str]:
         yield line("observed", f"{'; '.join(figures)} of the whole command; the command reported nothing")
         return
     summed = several_calls(execution) if reported.parts else ""
-    moved = ", ".join(measures.with_unit(values[name], Unit.BYTES) for name in list(values)[:1] if name.endswith(".bytes"))
-    yield line("reported", f"{reported.tool}: {'; '.join(figures)}{f', {moved}' if moved else ''}{summed}")
+    volume = ", ".join(measures.with_unit(values[name], Unit.BYTES) for name in list(values)[:1] if name.endswith(".bytes"))
+    yield line("reported", f"{reported.tool}: {'; '.join(figures)}{f', {volume}' if volume else ''}{summed}")
 
 
 def several_calls(execution: Execution) -> str:
@@ -122,24 +124,20 @@ def digits_share(execution: Execution, verdict: Verdict) -> float:
     return half / value if value else 0.0
 
 
-LEAST_PRECISION = 0.001
-"""A finer print precision is not shown."""
-
-
 def corrected_lines(execution: Execution) -> Iterator[str]:
     """The figures with the drain charged or what a cache answered taken out, or the bounds where that is all that is known."""
-    said = []
+    figures = []
     for verdict in execution.verdicts:
         bound = verdict.bound
         if verdict.corrected is not None:
             most = "at most " if bound is not None and bound.low is None and bound.high is not None else ""
-            said.append(f"{operation_of(verdict)} {most}{measures.with_unit(verdict.corrected, verdict.unit)}")
+            figures.append(f"{operation_of(verdict)} {most}{measures.with_unit(verdict.corrected, verdict.unit)}")
         elif bound is not None and verdict.state is not VerdictState.SOUND:
             from assay.rulekit.findings import in_words
 
-            said.append(f"{operation_of(verdict)} {in_words(bound)}")
-    if said:
-        yield line("corrected", "; ".join(said))
+            figures.append(f"{operation_of(verdict)} {in_words(bound)}")
+    if figures:
+        yield line("corrected", "; ".join(figures))
 
 
 def ladder_lines(execution: Execution) -> Iterator[str]:
@@ -164,9 +162,9 @@ def ladder_lines(execution: Execution) -> Iterator[str]:
         yield line(name, " > ".join(steps))
 
 
-def bytes_text(moved: float | None) -> str:
+def bytes_text(count: float | None) -> str:
     """Return bytes with their unit; `?` for an unknown number."""
-    return "?" if moved is None else measures.with_unit(moved, Unit.BYTES)
+    return "?" if count is None else measures.with_unit(count, Unit.BYTES)
 
 
 def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Iterator[str]:
@@ -184,9 +182,9 @@ def network_steps(execution: Execution, direction: Direction) -> Iterator[str]:
     """What passed the network, where it was more than a chat."""
     (phase,) = execution.external.run.phases
     for one in rungs.networks(phase, execution.external.observations):
-        moved = one.read_bytes if direction is Direction.READ else one.write_bytes
-        if moved >= LEAST_NETWORK_BYTES:
-            yield f"{one.name} {bytes_text(moved)}"
+        count = one.read_bytes if direction is Direction.READ else one.write_bytes
+        if count >= LEAST_NETWORK_BYTES:
+            yield f"{one.name} {bytes_text(count)}"
 
 
 def dirty_bytes(execution: Execution) -> int | None:
@@ -196,7 +194,7 @@ def dirty_bytes(execution: Execution) -> int | None:
 
 
 def end_lines(execution: Execution) -> Iterator[str]:
-    """What was dirty at exit and how long it took to drain; the time, and whose processor time it was."""
+    """What was dirty at exit and how long it took to drain; the time, and the CPU time."""
     watched, account = execution.watched, execution.watched.account
     dirty = dirty_bytes(execution)
     if dirty is not None:

@@ -13,13 +13,13 @@ from assay.cli.stat import options
 from assay.cli.stat.execution import keep, once, status
 from assay.cli.stat.options import Request
 from assay.errors import AssayError, MissingError, RefusedError
-from assay.terminal.fold import say
+from assay.terminal.output import say
 
 FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
 
 def stat(words: Sequence[str]) -> int:
-    """Do what the words say; the exit status. Every known error is execution in words."""
+    """Do what the words say; return the exit status. Print every known error as a sentence."""
     try:
         request = options.read(words)
         if request.help:
@@ -41,8 +41,8 @@ def stat(words: Sequence[str]) -> int:
 
 def complain(error: Exception, status: int) -> int:
     """Say what went wrong; each mistake in the words has its own line, which begins with the verb."""
-    said = str(error)
-    say(said if said.startswith(options.WHERE) else f"assay: {said}", sys.stderr)
+    text = str(error)
+    say(text if text.startswith(options.WHERE) else f"assay: {text}", sys.stderr)
     return status
 
 

@@ -1,17 +1,20 @@
-"""Measures over two factors as grids on the terminal: a row a level of the first, a column a level of the second."""
+"""An experiment's answer on the terminal: the tables in their order, many combinations of two factors as grids."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from assay.answer.answer import answer
+from assay.answer.wording import scaling
 from assay.answer.wording.labels import usual
-from assay.cli.terminal import tables
+from assay.answer.wording.summary import following, opening
+from assay.cli import tables
 from assay.measures.text import word
-from assay.records import Cell, Experiment, Judged, Results, Value, VerdictState, worst
-from assay.terminal.table import Row, table
+from assay.records import Cell, Experiment, Judged, Results, VerdictState, worst
+from assay.terminal.output import Row, table
 
 LEAST_CELLS = 9
-"""Fewer are told a line each, with their intervals."""
+"""Fewer have a line each, with their intervals."""
 MARKS: Mapping[VerdictState, str] = {
     VerdictState.SOUND: "",
     VerdictState.BOUNDED: " b",
@@ -19,11 +22,33 @@ MARKS: Mapping[VerdictState, str] = {
     VerdictState.TAINTED: " t",
     VerdictState.INVALID: " X",
 }
-Levels = Mapping[str, Value]
+
+
+def summary(results: Results) -> str:
+    """The first line of the answer and what belongs to it; then verdict counts, every table, and why what is doubtful is so."""
+    verdicts = [one for judged in results.runs for one in judged.verdicts.values()]
+    found = answer(results)
+    first = f"{opening(found)} [{found.leads[0].state.value}]" if found.leads else ""
+    parts = [
+        "\n".join((first, *following(found))) if first else "",
+        f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
+        results.experiment.question,
+        tables.comparison_table(results),
+        tables.effect_tables(results),
+        tables.requirement_table(results),
+        tables.dip_lines(results),
+        "\n".join(scaling.statement(results.experiment, one) for one in results.scaling),
+        tables.cell_table(results, gridded(results)),
+        grids(results),
+        tables.reasons([*verdicts, *results.comparison_verdicts.values()]),
+        tables.failures(results.runs),
+        tables.damage(results.damaged),
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def gridded(results: Results) -> tuple[str, ...]:
-    """Names of the measures that are told as grids: many cells over two factors or more."""
+    """Names of the measures that are shown as grids: many cells over two factors or more."""
     return tuple(
         measure.name
         for measure in results.experiment.measures
@@ -41,28 +66,23 @@ def grids(results: Results) -> str:
 
 def of_measure(experiment: Experiment, name: str, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[str]:
     """A grid for each combination of the factors beyond the last two."""
-    *others, down, across = varying(cells)
-    apart = list(dict.fromkeys(tuple((other, cell.levels[other]) for other in others) for cell in cells))
-    for fixed in apart:
+    *fixed_factors, down, across = varying(cells)
+    for fixed in dict.fromkeys(tuple((path, cell.levels[path]) for path in fixed_factors) for cell in cells):
         here = {(cell.levels[down], cell.levels[across]): cell for cell in cells if dict(fixed).items() <= cell.levels.items()}
         rows = list(dict.fromkeys(first for first, _ in here))
         columns = list(dict.fromkeys(second for _, second in here))
-        told = [
-            Row(
-                cells=(word(experiment, down, row), *(marked(here.get((row, column)), runs) for column in columns)),
-            )
+        lines = [
+            Row(cells=(word(experiment, down, row), *(marked(here.get((row, column)), runs) for column in columns)))
             for row in rows
         ]
         header = (f"{down} \\ {across}", *(word(experiment, across, column) for column in columns))
         where = f" at {tables.levels_text(experiment, dict(fixed))}" if fixed else ""
-        yield "\n".join((f"{name}{where}", table(header, told, range(1, len(header))), *label(here.values(), runs)))
+        yield "\n".join((f"{name}{where}", table(header, lines, range(1, len(header))), *label(here.values(), runs)))
 
 
 def label(cells: Iterable[Cell], runs: Mapping[str, Judged]) -> Iterator[str]:
     """What most of these figures really are, without what is added of the single figure."""
-    found = [
-        verdict for cell in cells for run in cell.values if run in runs and (verdict := runs[run].verdicts.get(cell.measure))
-    ]
+    found = [verdict for cell in cells if cell.values for verdict in tables.verdicts_of(cell, runs)]
     if found:
         yield f"    {usual(found)}"
 
@@ -78,8 +98,7 @@ def marked(cell: Cell | None, runs: Mapping[str, Judged]) -> str:
     """The estimate with the mark of the worst verdict that it stands on."""
     if cell is None:
         return "-"
-    names = list(cell.values) or list(cell.excluded)
-    states = [verdict.state for run in names if run in runs and (verdict := runs[run].verdicts.get(cell.measure))]
+    states = [verdict.state for verdict in tables.verdicts_of(cell, runs)]
     return tables.value_text(cell) + (MARKS[worst(states)] if states else " ?")
 
 

@@ -1,4 +1,4 @@
-"""Tables on the terminal: verdict first, values with units, aligned, without a library."""
+"""Tables of an experiment on the terminal: verdict first, values with units, aligned, without a library."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from assay import measures
 from assay.answer.doubts import why
 from assay.answer.wording import comparison as sentence
+from assay.answer.wording import effects
 from assay.answer.wording.labels import instead, of_several
 from assay.answer.wording.summary import reason
-from assay.measures.text import word
+from assay.measures.text import level, word
 from assay.records import (
     Cell,
     Comparison,
     Direction,
     Estimate,
     Experiment,
+    FactorEffect,
     Finding,
     Judged,
     Outcome,
@@ -29,7 +31,7 @@ from assay.records import (
     worst,
 )
 from assay.rulekit.soundness import required_rules
-from assay.terminal.table import Row, table
+from assay.terminal.output import Row, table
 from assay.units import Unit
 
 MOST_REASONS = 8
@@ -44,12 +46,12 @@ def failed(runs: Sequence[Judged]) -> tuple[Judged, ...]:
 
 def failures(runs: Sequence[Judged]) -> str:
     """What was not measured and why, each different reason once with the runs that it ended."""
-    why: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for judged in failed(runs):
-        why.setdefault(f"{judged.run.outcome.value}: {judged.run.error or 'no reason recorded'}", []).append(judged.id)
+        found.setdefault(f"{judged.run.outcome.value}: {judged.run.error or 'no reason recorded'}", []).append(judged.id)
     return "\n".join(
         f"{', '.join(names[:MOST_REASONS])}{' and more' if len(names) > MOST_REASONS else ''} {reason}"
-        for reason, names in why.items()
+        for reason, names in found.items()
     )
 
 
@@ -66,23 +68,26 @@ def counted(counts: Mapping[str, int]) -> str:
 
 def comparison_table(results: Results) -> str:
     """The comparisons with interval and conclusion; empty where nothing was compared."""
-    experiment = results.experiment
-    rows = [
-        Row(
-            cells=(
-                comparison_state(results, one),
-                one.measure,
-                f"{one.factor}={word(experiment, one.factor, one.candidate)} / {word(experiment, one.factor, one.baseline)}",
-                levels_text(experiment, one.within),
-                *ratio_text(one.ratio),
-                one.conclusion.value,
-            ),
-            note="; ".join(part for part in (sentence.note(one), sentence.efficiency(one), *doubts(results, one)) if part),
-        )
-        for one in results.comparisons
-    ]
+    rows = [comparison_row(results, one) for one in results.comparisons]
     header = ("verdict", "comparison", "of", "at", "ratio", "95 % interval", "conclusion")
     return "\n".join(filter(None, (table(header, rows, (4, 5)), tested(results.comparisons)))) if rows else ""
+
+
+def comparison_row(results: Results, one: Comparison) -> Row:
+    """One comparison, with why it is not SOUND in a few words each; `-` where it was not judged."""
+    experiment, verdict = results.experiment, results.comparison_verdicts.get(one.id)
+    doubts = map(reason, why(results, one, verdict))
+    return Row(
+        cells=(
+            verdict.state.value if verdict else "-",
+            one.measure,
+            f"{one.factor}={word(experiment, one.factor, one.candidate)} / {word(experiment, one.factor, one.baseline)}",
+            levels_text(experiment, one.within),
+            *ratio_text(one.ratio),
+            one.conclusion.value,
+        ),
+        note="; ".join(part for part in (sentence.note(one), sentence.efficiency(one), *doubts) if part),
+    )
 
 
 def tested(comparisons: Sequence[Comparison]) -> str:
@@ -91,17 +96,6 @@ def tested(comparisons: Sequence[Comparison]) -> str:
     if first is None or (first.tested or 0) < 2:
         return ""
     return f"{first.tested} comparisons tested; p-values are {first.adjusted_by.value}-adjusted."
-
-
-def comparison_state(results: Results, comparison: Comparison) -> str:
-    """The verdict on a comparison; `-` where it was not judged."""
-    verdict = results.comparison_verdicts.get(comparison.id)
-    return verdict.state.value if verdict else "-"
-
-
-def doubts(results: Results, comparison: Comparison) -> tuple[str, ...]:
-    """Why the comparison is not SOUND, in a few words each."""
-    return tuple(map(reason, why(results, comparison, results.comparison_verdicts.get(comparison.id))))
 
 
 def ratio_text(ratio: Estimate | None) -> tuple[str, str]:
@@ -146,16 +140,15 @@ def dip_lines(results: Results) -> str:
 
 
 def cell_table(results: Results, without: Collection[str] = ()) -> str:
-    """Every measure at every combination of levels, but those that are told otherwise."""
+    """Every measure at every combination of levels, but those that have a grid."""
     by_id = {judged.id: judged for judged in results.runs}
     rows = [cell_row(results.experiment, cell, by_id) for cell in results.cells if cell.measure not in without]
     return table(("verdict", "measure", "at", "value", "95 % interval or n", "tier"), rows, (3,)) if rows else ""
 
 
 def cell_row(experiment: Experiment, cell: Cell, runs: Mapping[str, Judged]) -> Row:
-    """One cell: the worst verdict of the runs it stands on; of those excluded where none counts."""
-    names = list(cell.values) or list(cell.excluded)
-    verdicts = [verdict for run in names if run in runs and (verdict := runs[run].verdicts.get(cell.measure))]
+    """One cell with the worst verdict of its runs."""
+    verdicts = verdicts_of(cell, runs)
     state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
     label = of_several([verdict for verdict in verdicts if verdict.state is state])
     return Row(
@@ -169,6 +162,12 @@ def cell_row(experiment: Experiment, cell: Cell, runs: Mapping[str, Judged]) -> 
         ),
         note="; ".join(part for part in (label, sentence.left_out(cell), "" if cell.estimate else instead(verdicts)) if part),
     )
+
+
+def verdicts_of(cell: Cell, runs: Mapping[str, Judged]) -> list[Verdict]:
+    """The verdicts of the runs that a cell stands on; of those excluded where none counts."""
+    names = list(cell.values) or list(cell.excluded)
+    return [verdict for run in names if run in runs and (verdict := runs[run].verdicts.get(cell.measure))]
 
 
 def value_text(cell: Cell) -> str:
@@ -237,3 +236,42 @@ def damage(damaged: Mapping[str, str]) -> str:
 def levels_text(experiment: Experiment, levels: Mapping[str, Value]) -> str:
     """`target=ext4 clients=2`."""
     return " ".join(f"{name}={word(experiment, name, level)}" for name, level in levels.items())
+
+
+def effect_answers(results: Results) -> str:
+    """A sentence a measure, with the verdict of what it stands on; empty where the experiment has no design."""
+    return "\n".join(f"{one.verdict.value} {effects.statement(results.experiment, one)}" for one in results.sensitivity)
+
+
+def effect_tables(results: Results) -> str:
+    """What each factor does, a table for each measure, and how many effects were tested; empty where there are none."""
+    header = ("effect of", "level", "ratio", "95 % interval", "conclusion")
+    rows = ((one.measure, [effect_row(results.experiment, each) for each in one.effects]) for one in results.sensitivity)
+    found = [f"{measure}\n{table(header, lines, (2, 3))}" for measure, lines in rows]
+    tested = [f"{one.tested} effects tested; p-values are Holm-adjusted." for one in results.sensitivity[:1]]
+    return "\n\n".join([*found, *tested])
+
+
+def effect_row(experiment: Experiment, one: FactorEffect) -> Row:
+    """One line: the factor or the two, their levels against the baselines, the ratio, and what the design mixes it with."""
+    steps = [(step.factor, (step.level, step.baseline)) for step in one.steps]
+    mixed = ", ".join(" with ".join(step.factor for step in steps) for steps in one.mixed_with)
+    return Row(
+        cells=(
+            " with ".join(factor for factor, _ in steps),
+            ", ".join(" / ".join(level(experiment, factor, each) for each in pair) for factor, pair in steps),
+            *ratio_text(one.ratio),
+            one.conclusion.value,
+        ),
+        note=f"aliased with {mixed}" if mixed else "",
+    )
+
+
+def titled(title: str, head: Sequence[str], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table of texts below its title."""
+    return f"{title}\n{table(head, [Row(cells=row) for row in rows])}"
+
+
+def figure_text(value: float | None, unit: str) -> str:
+    """A figure with its unit; `-` where there is none."""
+    return "-" if value is None else measures.with_unit(value, unit)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import notebook_records as made
 from assay.analysis.cells import cells
-from assay.cli.terminal import grids, summary
+from assay.cli import summary
 from assay.records import Label, Nature, Observations, Results, VerdictState
 
 
@@ -27,7 +27,7 @@ def results(levels, clients):
 
 def test_a_grid_has_every_figure_once_and_marks_the_doubtful_one():
     told = results(("a", "b", "c"), (1, 2, 4))
-    text = grids.grids(told)
+    text = summary.grids(told)
     lines = text.splitlines()
     assert lines[0] == made.RATE
     assert lines[1].split() == ["target", "\\", "clients", "1", "2", "4"] or lines[1].split()[0] == "clients"
@@ -36,10 +36,10 @@ def test_a_grid_has_every_figure_once_and_marks_the_doubtful_one():
     )
     assert text.count(" t") - text.count(" t TAINTED") >= 1
     assert "    creates as the client saw them" in lines
-    assert made.RATE not in summary.tables.cell_table(told, grids.gridded(told))
+    assert made.RATE not in summary.tables.cell_table(told, summary.gridded(told))
 
 
 def test_few_combinations_stay_a_line_each():
     told = results(("a", "b"), (1, 2))
-    assert grids.grids(told) == ""
+    assert summary.grids(told) == ""
     assert summary.summary(told).count(made.RATE) >= 4

@@ -5,7 +5,7 @@ import pytest
 
 import cli_notebook
 from assay.audit import judge
-from assay.cli.audit import audit
+from assay.cli.results import audit
 from assay.errors import BusyError
 from assay.laboratory.gate import Gate
 from assay.laboratory.results import current

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 import notebook_records as made
-from assay.cli.terminal import tables
+from assay.cli import tables
 from assay.records import (
     Bound,
     Cell,
@@ -25,7 +25,7 @@ from assay.records import (
     Tier,
     VerdictState,
 )
-from assay.terminal.table import Row
+from assay.terminal.output import Row
 
 INVALID = Exclusion(reason=ExclusionReason.INVALID, rules={"N02": "steal"})
 

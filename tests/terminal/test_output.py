@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.terminal.fold import folded
+from assay.terminal.output import folded
 
 ASSAY = Path(sys.executable).with_name("assay")
 NOTE = "    other programs were at work: 75.4 % of the processor time (python), with the processors 98.5 % busy"

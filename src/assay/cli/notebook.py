@@ -1,0 +1,154 @@
+"""A whole notebook: its experiments (`assay list`), its tables in SQL (`assay sql`) and as files (`assay export`)."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from assay.cli import tables
+from assay.errors import AssayError, DamagedError, UsageError
+from assay.laboratory.results import current
+from assay.notebook import index
+from assay.notebook import read as notebook
+from assay.notebook import sql as answers
+from assay.notebook.export import Format
+from assay.notebook.export import export as write
+from assay.notebook.sql import Kept, QueryResult
+from assay.records import Outcome, VerdictState
+from assay.terminal.output import Row, deliver, table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One experiment in the list."""
+
+    experiment: str
+    title: str
+    runs: int
+    finished: int
+    trials: int
+    verdicts: dict[str, int]
+    last_run_utc: str | None
+    damaged: str | None = None
+
+
+def list_experiments(lab: Path, *, json_to: str | None) -> int:
+    """Show every experiment of a lab, the newest last; from its index where that is whole, else from its files."""
+    entries = [entry(folder) for folder in notebook.folders(lab)]
+    deliver(json_to, "list", lambda: {"experiments": [asdict(one) for one in entries]}, lambda: list_text(lab, entries))
+    return 0
+
+
+def list_text(lab: Path, entries: Sequence[Entry]) -> str:
+    """Return the list as a table."""
+    rows = [
+        Row(
+            cells=(
+                next(iter(one.verdicts), "-"),
+                one.experiment,
+                f"{one.finished}/{one.trials}",
+                (one.last_run_utc or "-")[:16].replace("T", " "),
+                tables.counted(one.verdicts) or "no verdicts",
+            ),
+            note=f"DAMAGED: {one.damaged}" if one.damaged else "",
+        )
+        for one in entries
+    ]
+    header = ("verdict", "experiment", "runs/trials", "last run (UTC)", "verdicts")
+    return table(header, rows) if rows else f"no experiments in {lab}"
+
+
+def entry(folder: Path) -> Entry:
+    """Return the entry of one experiment; name a damaged plan."""
+    try:
+        experiment, plan = notebook.read_plan(folder)
+    except AssayError as error:
+        return Entry(
+            experiment=folder.name, title="", runs=0, finished=0, trials=0, verdicts={}, last_run_utc=None, damaged=str(error)
+        )
+    known = notebook.rulesets(folder)
+    seen = index.overview(folder, known[-1] if known else "")
+    cut = notebook.cut(folder)
+    if cut or seen is None or sum(seen.outcomes.values()) != len(notebook.attempts(folder)):
+        seen = overview_of_files(folder)
+    return Entry(
+        experiment=folder.name,
+        title=experiment.title,
+        runs=sum(seen.outcomes.values()),
+        finished=seen.outcomes.get(Outcome.FINISHED.value, 0),
+        trials=sum(trial.block < plan.blocks for trial in plan.trials),
+        verdicts={state.value: seen.verdicts[state.value] for state in VerdictState if state.value in seen.verdicts},
+        last_run_utc=seen.ended_utc,
+        damaged="; ".join(f"{name}: {why}" for name, why in cut.items()) or None,
+    )
+
+
+def overview_of_files(folder: Path) -> index.Overview:
+    """Return the overview from the files themselves."""
+    results = notebook.results(folder)
+    outcomes = [judged.run.outcome.value for judged in results.runs]
+    return index.Overview(
+        outcomes={outcome: outcomes.count(outcome) for outcome in outcomes},
+        verdicts=tables.verdict_counts(results.runs),
+        ended_utc=max((judged.run.ended_utc for judged in results.runs), default=None),
+    )
+
+
+def export(lab: Path, which: str | None, form: str, to: Path, names: tuple[str, ...], *, json_to: str | None) -> int:
+    """Export one experiment of a lab, or all, by the current rules; report damaged runs on standard error. Gives 0."""
+    folders = notebook.folders(lab) if which is None else (notebook.choose(lab, which),)
+    done = write(readable(folders), Format(form), to, names)
+    deliver(
+        json_to,
+        "export",
+        lambda: {"folder": str(done.folder), "rows": dict(done.rows)},
+        lambda: f"{done.folder}: {', '.join(f'{count} {name}' for name, count in done.rows.items())}",
+    )
+    return 0
+
+
+def readable(folders: tuple[Path, ...]) -> list[Kept]:
+    """Return the experiments with their results; report and skip what is damaged."""
+    found: list[Kept] = []
+    for folder in folders:
+        try:
+            results = current(folder)
+        except DamagedError as error:
+            print(f"assay: {folder.name} skipped: {error}", file=sys.stderr)
+            continue
+        for place, why in results.damaged.items():
+            print(f"assay: {folder.name}/{place} skipped: {why}", file=sys.stderr)
+        found.append((folder, results))
+    return found
+
+
+def sql(lab: Path, query: str, *, json_to: str | None, as_csv: bool) -> int:
+    """Print the answer to a query over all experiments of a lab. Raises UsageError."""
+    if json_to is not None and as_csv:
+        raise UsageError("found --json and --csv; expected one of them")
+    found = answers.query(lab, query)
+    if as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(found.columns)
+        writer.writerows(found.rows)
+        return 0
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    deliver(json_to, "sql", lambda: {"rows": rows}, lambda: answer_text(found))
+    return 0
+
+
+def answer_text(found: QueryResult) -> str:
+    """Return the rows as a table, then their number."""
+    rows = [Row(cells=tuple(cell(value) for value in row)) for row in found.rows]
+    numbers = [n for n in range(len(found.columns)) if all(isinstance(row[n], int | float | None) for row in found.rows)]
+    return f"{table(found.columns, rows, numbers)}\n{len(found.rows)} rows"
+
+
+def cell(value: object) -> str:
+    """Return a value as the text of a cell."""
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
