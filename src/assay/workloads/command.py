@@ -62,7 +62,7 @@ def _pattern_mistakes(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     except re.error as error:
         found.append(f"found pattern {knobs.get('pattern')!r} ({error}); expected a regular expression of Python")
     if _unit_of(knobs) is None:
-        names = ", ".join(repr(name) for unit in FIGURES for name in UNITS[unit])
+        names = ", ".join(repr(name) if name else "'' (a count)" for unit in FIGURES for name in UNITS[unit])
         found.append(f"found unit {knobs.get('unit')!r}; expected one of: {names}")
     return tuple(found)
 
