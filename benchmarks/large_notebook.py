@@ -182,7 +182,7 @@ def alike(verdict: Verdict, first: Run, one: Run, seen: Observations) -> Verdict
         replace(found, subject=subject, statement=f"{found.statement}{own}" if found.state is State.PASS else found.statement)
         for found in verdict.findings
     )
-    return replace(verdict, subject=subject, value=figure.value if figure else None, findings=findings)
+    return replace(verdict, subject=subject, run=one.id, value=figure.value if figure else None, findings=findings)
 
 
 def experiment() -> Experiment:

@@ -16,11 +16,15 @@ def importable(monkeypatch):
 def test_the_large_notebook_is_made_and_read(tmp_path):
     import large_notebook
 
+    from assay.audit import judge
     from assay.notebook import read
 
     trials = large_notebook.make(tmp_path / "lab", 1)
     (folder,) = (path.parent for path in (tmp_path / "lab").glob("*/plan.json"))
-    assert len(list(read.runs(folder))) == trials == 10
+    results = read.results(folder, judge.ruleset())
+    assert trials == len(results.runs) == 10
+    assert all(judged.verdicts for judged in results.runs), "else every call would judge them again"
+    assert results.cells
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in BENCHMARKS.glob("*.py")))
