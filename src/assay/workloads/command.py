@@ -185,7 +185,7 @@ WORKLOAD = Workload(
         ),
         Knob(name="pattern", kind=KnobKind.TEXT, help="with parse = regex: the first group of the last match is the number"),
         Knob(name="unit", kind=KnobKind.TEXT, default="", help="with parse = regex: unit of that number, such as MB/s or ms"),
-        Knob(name="figure", kind=KnobKind.TEXT, help="figure of that number, if its unit does not tell it (latency_p99_ns)"),
+        Knob(name="figure", kind=KnobKind.TEXT, help="figure of that number, if its unit does not determine it (latency_p99_ns)"),
         Knob(name="operation", kind=KnobKind.TEXT, help="name of its operation; default: the direction"),
         Knob(name="direction", kind=KnobKind.CHOICE, choices=DIRECTIONS, default="read", help="direction of its data"),
         Knob(name="data_files", kind=KnobKind.TEXTS, default=(), help="files that it reads or writes, relative to {directory}"),
