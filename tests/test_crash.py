@@ -188,7 +188,7 @@ def assert_ended_in_words(status, complaint, way, moment, told):
     """One line and 130; before Python has set itself and the command up, the interpreter's own words are all there can be."""
     early = moment < EARLY_S and status in (130, -way)
     assert status == 130 or early, told
-    ours = [line for line in complaint.splitlines() if not line.startswith("assay: undone from a lab that was killed")]
+    ours = [line for line in complaint.splitlines() if not line.startswith("assay: undone after a killed run")]
     assert early or ours == [INTERRUPTED], told
 
 
@@ -219,7 +219,7 @@ def test_the_next_run_itself_cleans_up_what_a_killed_one_left(bench):
     after = bench.start("run", "e.toml", "--resume", "--progress", "json")
     told = after.stderr.readline()
     while not told.startswith("{"):
-        assert told.startswith("assay: undone from a lab that was killed")
+        assert told.startswith("assay: undone after a killed run")
         told = after.stderr.readline()
     assert not set(left) & set(bench.traces())
     assert_undone(entries)

@@ -72,7 +72,7 @@ def _syntax(file: str, text: str, line: int, column: int, message: str) -> Mista
 def table(document: Document, path: Path, value: object, keys: Iterable[str], expected: str) -> Mapping[str, object]:
     """Return a table with these keys; note a mistake and return an empty one where it is none."""
     if not isinstance(value, dict):
-        document.wrong(path, shown(value) if value is not None else "nothing", expected)
+        document.wrong(path, shown(value) if value is not None else f"no [{path[-1]}]", expected)
         return {}
     return known(document, path, value, keys)
 

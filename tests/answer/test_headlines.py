@@ -95,7 +95,7 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
         (
             comparison(conclusion=Conclusion.UNDECIDED, ratio=None, excluded=FAILED),
             "ops_per_s",
-            "xfs against ext4 is undecided; no ratio: one side has no valid runs (1 run excluded)",
+            "xfs against ext4 is undecided; no ratio: at least one arm has no valid runs (1 run excluded)",
         ),
         (
             comparison(1.04, 1.01, 1.07, Conclusion.EQUIVALENT, p_value=0.01, adjusted_p_value=0.08),

@@ -47,7 +47,7 @@ def told(tmp_path_factory):
         load = (SHIPPED / "predictions" / "mail_store.toml").read_text().replace('"lab"', f'"lab-{attempt}"')
         (home / "load.toml").write_text(load)
         done = bench.run("predict", home / "load.toml", "--json")
-        if "do not tell the operations apart" in done.stderr:
+        if "do not separate the operations" in done.stderr:
             continue
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)

@@ -38,7 +38,7 @@ def test_an_orphan_is_told_and_then_undone(ledger, capsys):
     assert [one["state"] for one in told["cleaned"]] == ["undone"]
     assert not ledger.exists()
     assert verb.doctor(json_to=None, fix=True) == 0
-    assert "Left by killed labs: nothing." in capsys.readouterr().out
+    assert "Leftovers of killed runs: none." in capsys.readouterr().out
 
 
 def test_what_cannot_be_undone_is_a_failure(ledger, capsys):

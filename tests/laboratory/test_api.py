@@ -37,6 +37,7 @@ def test_the_example_of_the_page_runs(folder, monkeypatch, capsys):
     assert "A mail spool of 2 experiments, 11 runs" in said
     assert "1502.8 1/s from 5 runs" in said
     assert "0.1 ms 1500 operations" in said
+    assert "Label(" not in said
 
 
 def test_a_measure_is_an_array_of_the_runs_that_count(lab):

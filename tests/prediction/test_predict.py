@@ -412,7 +412,7 @@ speed = 0
 @pytest.mark.parametrize(
     ("text", "line", "found"),
     [
-        ("", None, "nothing"),
+        ("", None, "no [machine]"),
         ("[production]\n[machine]\ncpus = 1", 1, "neither operations nor used"),
         ('[production]\nused = "9 %"\ncpus = 1\n[machine]\ncpus = 1', 2, "without multiplier or notebooks"),
         ('[production]\noperations = { read = "9 /s" }\n[machine]\ncpus = 1', 2, "without [new]"),
@@ -421,7 +421,7 @@ speed = 0
         (FILE.format(production=RATES, new='holdout = { mix.read_share = "68 %" }'), 8, "no trial of that kind"),
         (FILE.format(production=RATES, new='where = { target = "zfs" }'), 8, "no trial of that kind"),
         (FILE.format(production=RATES, new='fit = { mix.read_share = "55 %" }'), 8, "no trial of that kind"),
-        (FILE.format(production=RATES, new='fit = { mix.read_share = "50 %" }'), 7, "do not tell the operations apart"),
+        (FILE.format(production=RATES, new='fit = { mix.read_share = "50 %" }'), 7, "do not separate the operations"),
         ('[production]\nused = "9"\ncpus = 1\n[machine]\ncpus = 1', 2, "without multiplier or notebooks"),
         (FILE.format(production=RATES, new='resource = "server_cpu"'), 7, "nothing was measured of it"),
         ("[production", 1, "the end of the line"),

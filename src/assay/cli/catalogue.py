@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from assay import catalogue as plugs
 from assay.catalogue import CONSTANTS, Kind, Knob, Observer, Plug, Rule, Target, Workload, rule_named
+from assay.experiment.knobs import default_text
 from assay.laboratory import rule_pages
 from assay.laboratory.rule_pages import Page
 from assay.settings import profiles
@@ -52,23 +54,22 @@ def text(found: dict[str, list[dict[str, object]]]) -> str:
         lines += ["", kind]
         for title, row in sorted(zip(titles, rows, strict=True), key=lambda pair: pair[0]):
             lines.append(f"  {title:<{width}}  {row['help']}")
-            lines += knob_lines(row.get("knobs"))
+            if "knobs" in row:
+                lines += knob_lines(plugs.find("targets" if kind == "targets" else "workloads", title).knobs)
     return "\n".join(lines[1:])
 
 
-def knob_lines(knobs: object) -> list[str]:
+def knob_lines(knobs: Sequence[Knob]) -> list[str]:
     """The knobs of a target or workload, indented."""
-    if not isinstance(knobs, list) or not knobs:
-        return []
-    width = max(len(one["name"]) for one in knobs)
-    return [f"      {one['name']:<{width}}  {one['help']}{defaulted(one)}" for one in knobs]
+    width = max((len(one.name) for one in knobs), default=0)
+    return [f"      {one.name:<{width}}  {one.help}{defaulted(one)}" for one in knobs]
 
 
-def defaulted(one: dict[str, object]) -> str:
+def defaulted(one: Knob) -> str:
     """What holds where the knob is not set."""
-    if one["required"]:
+    if one.required:
         return " (required)"
-    return "" if one["default"] is None else f" (default: {one['default']})"
+    return "" if one.default in (None, "", ()) else f" (default: {default_text(one)})"
 
 
 def explain(rule: str, json_to: str | None) -> int:

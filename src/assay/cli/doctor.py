@@ -163,11 +163,11 @@ def _gap_lines(missing: tuple[Gap, ...]) -> list[str]:
 
 def _orphan_lines(health: Health) -> list[str]:
     if not health.orphans:
-        return ["Left by killed labs: nothing."]
+        return ["Leftovers of killed runs: none."]
     if not health.cleaned:
         left = [f"  {entry}" for orphan in health.orphans for entry in orphan.entries]
-        return ["Left by a killed lab (clean up with `assay doctor --fix`):", *left]
+        return ["Leftovers of killed runs (clean up with `assay doctor --fix`):", *left]
     return [
-        "Cleanup after killed labs:",
+        "Cleanup after killed runs:",
         *(f"  {one.state:7}{one.entry}{': ' + one.reason if one.reason else ''}" for one in health.cleaned),
     ]

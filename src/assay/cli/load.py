@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay import catalogue, measures, plain, units
+from assay import catalogue, measures, plain
 from assay.answer.wording import labels
 from assay.audit.verdicts import failures
 from assay.catalogue import Knob, KnobKind
 from assay.cli import tables
 from assay.cli.stat.options import claimed
 from assay.experiment import single
-from assay.experiment.knobs import expected
+from assay.experiment.knobs import default_text, expected
 from assay.hosts.local import Local
 from assay.laboratory.gate import Gate, status
 from assay.laboratory.session import clean_quietly, conduct
@@ -278,15 +278,3 @@ def also(knob: Knob) -> str:
         takes = EXAMPLES[knob.unit] if knob.kind is KnobKind.QUANTITY else expected(knob)
     default = "required" if knob.required else None if knob.default is None else f"default {default_text(knob)}"
     return f" ({'; '.join(part for part in (takes, default) if part)})"
-
-
-def default_text(knob: Knob) -> str:
-    """The default as one would write it."""
-    value = knob.default
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return ",".join(str(item) for item in value) or "none"
-    if isinstance(value, int) and knob.kind is KnobKind.QUANTITY:
-        return units.format(value, knob.unit)
-    return str(value)

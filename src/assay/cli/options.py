@@ -32,7 +32,9 @@ def json_file(path: str | None) -> str | None:
     return path
 
 
-JSON = typer.Option("--json", metavar="[=FILE]", callback=json_file, help="Write JSON: alone to standard output, else to FILE.")
+JSON = typer.Option(
+    "--json", metavar="[=FILE]", callback=json_file, help="Write JSON to FILE; without =FILE to standard output alone."
+)
 JsonOption = Annotated[str | None, JSON]
 LabOption = Annotated[Path, typer.Option(LAB, metavar="DIR", envvar="ASSAY_LAB", help="The notebook.")]
 GateOption = Annotated[
@@ -40,7 +42,7 @@ GateOption = Annotated[
 ]
 ProgressOption = Annotated[ProgressMode, typer.Option("--progress", help="Progress on standard error; json: one object a line.")]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file.")]
-WhichArgument = Annotated[str | None, typer.Argument(metavar="[EXPERIMENT]", help="Default: the newest of the notebook.")]
+WhichArgument = Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="Default: the newest of the notebook.")]
 
 
 def arranged(words: list[str]) -> list[str]:

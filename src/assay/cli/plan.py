@@ -24,7 +24,7 @@ from assay.laboratory.history import history
 from assay.measures import percent
 from assay.measures.text import level as level_text
 from assay.plain import to_plain
-from assay.records import DesignKind, Experiment, Plan, Precision
+from assay.records import Change, DesignKind, Experiment, Plan, Precision
 from assay.terminal.output import deliver
 from assay.trial import placement
 from assay.units import Unit, human
@@ -125,7 +125,10 @@ def text(experiment: Experiment, preview: Preview) -> str:
 
 
 def _arithmetic(experiment: Experiment, outlook: Outlook) -> str:
-    levels = [f"{len(factor.levels) + factor.returns} {factor.path}" for factor in experiment.factors]
+    levels = [
+        f"{len(factor.levels) + factor.returns} {f'sittings of {factor.path}' if factor.change is Change.MANUAL else factor.path}"
+        for factor in experiment.factors
+    ]
     if (designed := structure(experiment)) is not None:
         levels = [f"{designed.combinations} combinations"]
     how = ""

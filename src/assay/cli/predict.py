@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from assay.cli import tables
-from assay.cli.size import beside, finite
+from assay.cli.size import beside, finite, refusal
 from assay.errors import AssayError
 from assay.laboratory.results import current
 from assay.measures.text import word
@@ -56,12 +56,6 @@ def measured(lab: Path, which: str | None) -> Sequence[demand.Sample] | Refusal:
         return demand.samples(current(folder), notebook.load(folder))
     except AssayError as error:
         return refusal(lab, error)
-
-
-def refusal(lab: Path, error: AssayError) -> Refusal:
-    """What speaks against a notebook, as a mistake of the file that names it."""
-    found, _, expected = str(error).removeprefix("found ").partition("; expected ")
-    return Refusal(found=f"{found} in {str(lab)!r}", expected=expected or "the directory of a notebook")
 
 
 def capacity(of: tuple[Path, str | None], measure: str, where: Selection) -> Estimate | Refusal:

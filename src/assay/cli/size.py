@@ -39,13 +39,20 @@ def beside(file: Path, named: str) -> Path:
     return here if here.exists() and not there.exists() else there
 
 
+def refusal(lab: Path, error: AssayError) -> Refusal:
+    """What speaks against a notebook, as a mistake of the file that names it."""
+    found, _, expected = str(error).removeprefix("found ").partition("; expected ")
+    where = "" if str(lab) in found else f" in {str(lab)!r}"
+    return Refusal(found=f"{found}{where}", expected=expected or "the directory of a notebook")
+
+
 def measured(lab: Path, measure: str, unit: Unit) -> float | Refusal:
     """The mean of a measure in a notebook, over its cells the least: a chain is sized by what it surely does."""
     try:
         folders = notebook.folders(lab)
         results = [notebook.results(folder) for folder in folders]
     except AssayError as error:
-        return Refusal(found=f"{lab}: {error}", expected="the directory of a notebook")
+        return refusal(lab, error)
     cells = [cell for one in results for cell in one.cells if cell.measure == measure and cell.estimate is not None]
     found = [cell.estimate for cell in cells if cell.estimate is not None]
     values = [one.value for one in found if one.unit == unit]

@@ -118,7 +118,7 @@ def requirement_table(results: Results) -> str:
         )
         for one in sorted(results.requirements, key=lambda one: order.index(one.state), reverse=True)
     ]
-    header = ("verdict", "requirement", "measure", "asked", "at", "found", "95 % interval or n")
+    header = ("verdict", "state", "measure", "requirement", "at", "found", "95 % interval or n")
     return table(header, rows, (5,)) if rows else ""
 
 

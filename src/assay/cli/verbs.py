@@ -64,7 +64,7 @@ def assay(
 @app.command()
 def quick(
     directories: Annotated[
-        list[Path] | None, typer.Argument(metavar="[DIR] [DIR]", help="One directory to measure, or two to compare.")
+        list[Path] | None, typer.Argument(metavar="DIR", help="One directory to measure, or two to compare.")
     ] = None,
     lab: LabOption = LAB,
     json_to: JsonOption = None,
@@ -94,7 +94,9 @@ def run(
     file: FileArgument,
     lab: LabOption = LAB,
     resume: Annotated[bool, typer.Option("--resume", help="Complete the schedule of an earlier call.")] = False,
-    sitting: Annotated[str | None, typer.Option("--sitting", help="Run all trials of this level of the manual factor.")] = None,
+    sitting: Annotated[
+        str | None, typer.Option("--sitting", metavar="LEVEL", help="Run all trials of this level of the manual factor.")
+    ] = None,
     json_to: JsonOption = None,
     gate: GateOption = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
@@ -112,7 +114,7 @@ def load(
     kind: Annotated[str | None, typer.Argument(metavar="KIND", help="The workload: bulk_io, metadata, null, ...")] = None,
     words: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE ...", help="Its settings: path=F size=1GiB ...")] = None,
     json_to: Annotated[
-        str | None, typer.Option("--json", metavar="[=FILE]", help="Write JSON: alone to standard output, else to FILE.")
+        str | None, typer.Option("--json", metavar="[=FILE]", help="Write JSON to FILE; without =FILE to standard output alone.")
     ] = None,
     claim: Annotated[
         str | None, typer.Option("--claim", metavar="PART=VALUE,...", help="The claim to audit: tier=device,...")
@@ -166,11 +168,10 @@ def audit(which: WhichArgument = None, lab: LabOption = LAB, json_to: JsonOption
 @app.command()
 def compare(
     which: Annotated[
-        str | None, typer.Argument(metavar="[EXPERIMENT]", help="Default: the newest of the notebook; or a notebook.")
+        str | None,
+        typer.Argument(metavar="EXPERIMENT", help="Default: the newest of the notebook. Or a notebook, as the baseline."),
     ] = None,
-    other: Annotated[
-        str | None, typer.Argument(metavar="[NOTEBOOK]", help="Compare this notebook with the first one, the baseline.")
-    ] = None,
+    other: Annotated[str | None, typer.Argument(metavar="NOTEBOOK", help="Compare this notebook with the baseline.")] = None,
     lab: LabOption = LAB,
     json_to: JsonOption = None,
     gate: GateOption = Gate.OFF,
@@ -230,7 +231,9 @@ def list_(lab: LabOption = LAB, json_to: JsonOption = None) -> None:
 
 @app.command()
 def sql(
-    query: Annotated[str, typer.Argument(help="A SELECT over runs, phases, readings, series, findings, verdicts, ...")],
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help="A SELECT over runs, phases, readings, series, findings, verdicts, ...")
+    ],
     lab: LabOption = LAB,
     json_to: JsonOption = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV to standard output.")] = False,
@@ -243,13 +246,15 @@ def sql(
 
 @app.command()
 def export(
-    which: Annotated[str | None, typer.Argument(metavar="[EXPERIMENT]", help="Default: all of the notebook.")] = None,
+    which: Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="Default: all of the notebook.")] = None,
     lab: LabOption = LAB,
     form: Annotated[ExportFormat, typer.Option("--format", help="The format of the files.")] = ExportFormat.CSV,
     to: Annotated[
         Path, typer.Option("--to", metavar="DIR", help="A new directory, or the directory of an earlier export.")
     ] = Path("export"),
-    table: Annotated[list[str] | None, typer.Option("--table", help="Export this table; repeatable. Default: all.")] = None,
+    table: Annotated[
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Export this table; repeatable. Default: all.")
+    ] = None,
     json_to: JsonOption = None,
 ) -> None:
     """Export the tables of the notebook for other programs.
@@ -263,7 +268,9 @@ def export(
 @app.command()
 def size(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A chain of parts and its requirements (TOML).")],
-    picture: Annotated[Path | None, typer.Option("--picture", help="Draw the chain (.html, .svg or .png).")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Draw the chain (.html, .svg or .png).")
+    ] = None,
     json_to: JsonOption = None,
 ) -> None:
     """Find the part of a chain that saturates first.
@@ -291,9 +298,13 @@ def predict(
 
 @app.command()
 def survey(
-    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="The directory trees.")],
-    owner: Annotated[list[str] | None, typer.Option("--owner", help="Only files of this user, name or number.")] = None,
-    pattern: Annotated[list[str] | None, typer.Option("--pattern", help="Only names that match this glob.")] = None,
+    directories: Annotated[list[str], typer.Argument(metavar="DIR", help="The directory trees.")],
+    owner: Annotated[
+        list[str] | None, typer.Option("--owner", metavar="NAME", help="Only files of this user, name or number.")
+    ] = None,
+    pattern: Annotated[
+        list[str] | None, typer.Option("--pattern", metavar="GLOB", help="Only names that match this glob.")
+    ] = None,
     newer: Annotated[str | None, typer.Option("--newer", metavar="AGE", help="Only files younger than AGE.")] = None,
     older: Annotated[
         str | None, typer.Option("--older", metavar="AGE", help='Only files of at least AGE: "year", "90 d".')
@@ -302,9 +313,11 @@ def survey(
     least: Annotated[str | None, typer.Option("--least", metavar="SIZE", help='Only files of at least SIZE: "1 MiB".')] = None,
     most: Annotated[str | None, typer.Option("--most", metavar="SIZE", help="Only files of at most SIZE.")] = None,
     cross: Annotated[bool, typer.Option("--cross", help="Include other file systems mounted below.")] = False,
-    picture: Annotated[Path | None, typer.Option("--picture", help="Draw age against size (.html, .svg or .png).")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Draw age against size (.html, .svg or .png).")
+    ] = None,
     profile: Annotated[
-        Path | None, typer.Option("--profile", help="Write the size distribution for workload metadata (TOML).")
+        Path | None, typer.Option("--profile", metavar="FILE", help="Write the size distribution for workload metadata (TOML).")
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="Print the paths of the selected files only.")] = False,
     print0: Annotated[bool, typer.Option("--print0", help="As --list, each path ended by NUL.")] = False,
@@ -314,7 +327,7 @@ def survey(
     """Count the files of directory trees by age and size.
 
     Shows the size of a second, cheaper tier; with filters, of a tier for the selected files. Reads no file content and changes
-    nothing. --owner and --pattern are repeatable: a file must match one of each."""
+    nothing. --owner and --pattern are repeatable: a file must match one owner and one pattern."""
     from assay.cli import survey as verb
 
     words = Words(owners=tuple(owner or ()), patterns=tuple(pattern or ()), newer=newer, older=older, least=least, most=most)
@@ -338,7 +351,8 @@ def survey(
 
 @app.command()
 def explain(
-    rule: Annotated[str, typer.Argument(help="The id or the name of a rule: T01, client-page-cache.")], json_to: JsonOption = None
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="The id or the name of a rule: T01, client-page-cache.")],
+    json_to: JsonOption = None,
 ) -> None:
     """Explain a rule: evidence, thresholds, causes and remedies."""
     from assay.cli.catalogue import explain as verb
@@ -357,9 +371,9 @@ def catalogue(json_to: JsonOption = None) -> None:
 @app.command()
 def doctor(
     json_to: JsonOption = None,
-    fix: Annotated[bool, typer.Option("--fix/--no-fix", help="Clean up after killed labs.")] = True,
+    fix: Annotated[bool, typer.Option("--fix/--no-fix", help="Clean up after killed runs.")] = True,
 ) -> None:
-    """Check what this machine supports; clean up after killed labs.
+    """Check what this machine supports; clean up after killed runs.
 
     Lists the evidence that will be missing, the reason, and the remedy."""
     from assay.cli.doctor import doctor as verb

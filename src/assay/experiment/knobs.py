@@ -88,6 +88,18 @@ def expected(knob: Knob) -> str:
     return _WORDS[knob.kind]
 
 
+def default_text(knob: Knob) -> str:
+    """Return the default as a user would write it."""
+    value = knob.default
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(str(item) for item in value) or "none"
+    if isinstance(value, int) and knob.kind is KnobKind.QUANTITY:
+        return units.format(value, knob.unit)
+    return str(value) or "none"
+
+
 _WORDS: Mapping[KnobKind, str] = {
     KnobKind.TEXT: "a text",
     KnobKind.CHOICE: "a text",

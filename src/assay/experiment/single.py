@@ -204,7 +204,7 @@ def _to_a_file(what: LoadRequest, found: PathState, knobs: Mapping[str, Value], 
     size = knobs.get("size")
     fits = not isinstance(size, int) or size <= found.size
     if found.kind == NOTHING and not found.parent:
-        what.document.wrong((), f"no directory for {found.path}", "one that exists: make it, or mend 'path'")
+        what.document.wrong((), f"no directory for {found.path}", "an existing directory: create it, or correct 'path'")
     elif found.kind not in (NOTHING, FILE, DEVICE):
         what.document.wrong((), f"a {found.kind} at {found.path}", "a directory, a file, or a name that is free")
     elif found.ownership is Ownership.IN_USE:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.answer.wording import comparison as wording
+from assay.answer.wording import comparison, labels
 from assay.errors import UsageError
 from assay.laboratory.results import current
 from assay.measures import latency
@@ -89,9 +89,9 @@ class Lab:
         """Return each candidate against its baseline, with interval and conclusion."""
         return self.results.comparisons
 
-    def sentence(self, one: Comparison) -> str:
-        """Return a comparison in words: measure, conditions, conclusion, ratio and interval."""
-        return wording.statement(self.results.experiment, one)
+    def sentence(self, one: Comparison | Verdict) -> str:
+        """Return a comparison (measure, conditions, conclusion, ratio, interval) or a verdict (what the number is) in words."""
+        return labels.label(one) if isinstance(one, Verdict) else comparison.statement(self.results.experiment, one)
 
     def verdicts(self, measure: str) -> Mapping[str, Verdict]:
         """Return run -> its verdict on this measure. Raises UsageError for an unknown measure."""

@@ -83,12 +83,12 @@ def clean_quietly(host: Host) -> None:
     try:
         cleaned = Ledger().clean(host)
     except (AssayError, OSError) as error:
-        say(f"assay: no cleanup after killed labs: {error}", sys.stderr)
+        say(f"assay: no cleanup after killed runs: {error}", sys.stderr)
         return
     for one in cleaned:
         if one.state != "gone":
             why = f": {one.reason}" if one.reason else ""
-            say(f"assay: {one.state} from a lab that was killed: {one.entry}{why}", sys.stderr)
+            say(f"assay: {one.state} after a killed run: {one.entry}{why}", sys.stderr)
 
 
 def conduct(experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode) -> tuple[Run, Observations]:

@@ -66,7 +66,9 @@ def read_plan(folder: Path) -> tuple[Experiment, Plan]:
 def folders(lab: Path) -> tuple[Path, ...]:
     """Return the experiments of a lab, the one written to last at the end. Raises UsageError where there is no lab."""
     if not lab.is_dir():
-        raise UsageError(f"{lab}: no notebook. Name a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB).")
+        raise UsageError(
+            f"found no notebook at {lab}; expected a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB)"
+        )
     found = [path.parent for path in lab.glob(f"*/{layout.PLAN}") if not path.parent.name.startswith(layout.TEMPORARY)]
     return tuple(sorted(found, key=lambda folder: (newest(folder), folder.name)))
 

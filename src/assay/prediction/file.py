@@ -18,7 +18,7 @@ from assay.units import Refusal, Unit, attempt
 
 PRODUCTION = ("production",)
 PRODUCTION_KEYS = ("operations", "busiest", "used", "cpus", "mix")
-PRODUCTION_EXPECTED = "[production], the load"
+PRODUCTION_EXPECTED = "a table [production] with the load"
 COLUMNS = "a table with a line of names (hour, then the operations) and a line for each hour"
 Texts = Callable[[str], str | Refusal]
 """The text of a file that the file names, or why it cannot be read."""

@@ -156,7 +156,7 @@ def holdout(document: Document, path: Path, found: Demand, trials: Sequence[Samp
 
 
 MACHINE = ("machine",)
-MACHINE_EXPECTED = "[machine], the one that is to carry the load"
+MACHINE_EXPECTED = "a table [machine] with the capacities of the future machine"
 OTHERS = tuple(name for name in RESOURCES if name not in PROCESSORS)
 MACHINE_KEYS = ("cpus", "speed", *OTHERS)
 MEASURED = ("notebook", "experiment", "measure", "where")

@@ -15,7 +15,7 @@ REPRESENTATIVES = 8
 SIDE_BY_SIDE = 3
 """Most runs whose timelines are beside each other."""
 LATENCY = (
-    "So many percent of the operations took at most so long; both axes are logarithmic, and a line ends where fewer than {}"
+    "The share of the operations within a given time; both axes are logarithmic, and a line ends where fewer than {}"
     " operations were slower. Runs of the same levels are merged."
 )
 TIMELINE = (

@@ -30,7 +30,7 @@ def check(case: ComparisonCase) -> Finding:
     if case.comparison.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL):
         if contrasts.reaches_beyond(case.comparison):
             edges = f"90 % interval within the limits (95 % interval {span(ratio)})"
-        inside = f"Equivalent within +/-{measures.percent(case.comparison.matters_share)} (two one-sided tests): {edges}."
+        inside = f"Equivalent within ±{measures.percent(case.comparison.matters_share)} (two one-sided tests): {edges}."
         return found(RULE, case, State.PASS, inside, observed=ends(ratio))
     if contrasts.differs(case.comparison) or case.comparison.conclusion is Conclusion.MATTERS:
         return found(RULE, case, State.PASS, f"Different: {edges} excludes 1.", observed=ends(ratio))

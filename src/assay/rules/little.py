@@ -98,7 +98,7 @@ def out_of_balance(case: TrialCase, balance: Balance, account: str, observed: di
         severity=Severity.QUALIFIES,
         observed=observed,
         bound=bound,
-        relabel="queue not full" if balance.queued else "load generator idle or busy",
+        relabel="queue not full" if balance.queued else "workers idle or load generator busy",
         detail=f"{measures.percent(gap)} of the time",
         evidence=evidence,
     )

@@ -45,7 +45,7 @@ def check(case: ComparisonCase) -> Finding:
 def without_interval(ratio: Estimate | None) -> str:
     """The finding on a ratio without an interval, in words."""
     if ratio is None:
-        return "No ratio: one arm has no valid runs."
+        return "No ratio: at least one arm has no valid runs."
     runs = f"{ratio.n} {'runs per arm' if ratio.method.unpaired else 'pairs of runs'}"
     needed = contrasts.least(ratio.method)
     why = f"use at least {needed}" if ratio.n < needed else "the mean of an arm may be 0"
@@ -59,7 +59,7 @@ def half_width(low: float, high: float) -> float:
 
 def in_words(ratio: Estimate, half: float, allowed: float, least: int) -> str:
     """The finding in words."""
-    wide = f"Confidence interval +/-{measures.percent(half)} (limit +/-{measures.percent(allowed)})"
+    wide = f"Confidence interval ±{measures.percent(half)} (limit ±{measures.percent(allowed)})"
     return f"{wide}. {ratio.n} runs per arm{f' (use at least {least})' if ratio.n < least else ''}."
 
 

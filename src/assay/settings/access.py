@@ -37,7 +37,7 @@ PATTERN = (
     choice(
         "order", "random operations: uniform (any record) or permutation (every record once a pass)", "uniform", "permutation"
     ),
-    quantity("stride", "stride_read: bytes from record to record, a multiple of record_size; 17 records", Unit.BYTES),
+    quantity("stride", "stride_read: bytes from record to record, a multiple of record_size; default 17 records", Unit.BYTES),
     share("read_share", "random_mix: share of reads"),
 )
 
@@ -148,11 +148,11 @@ STREAMED = ("write", "rewrite", "read", "reread")
 PATH = (
     choice("ioengine", "pread and pwrite, io_uring, a memory mapping, or C stdio", "psync", "io_uring", "mmap", "stdio"),
     number("depth", "io_uring: requests in flight of each worker", 1, (1, MOST_DEPTH)),
-    number("batch", "io_uring: completions to wait for in one call; half of depth", None, (1, MOST_DEPTH)),
+    number("batch", "io_uring: completions to wait for in one call; default half of depth", None, (1, MOST_DEPTH)),
     choice(
         "register", "io_uring: register files and buffers; probe: with direct, if the kernel supports it", "probe", "on", "off"
     ),
-    quantity("stdio_buffer", "C stdio: buffer size; 4 KiB", Unit.BYTES, None, (1, 1 << 30)),
+    quantity("stdio_buffer", "C stdio: buffer size; default 4 KiB", Unit.BYTES, None, (1, 1 << 30)),
     switch("direct", "open with O_DIRECT"),
     choice("sync", "open with O_DSYNC", "none", "dsync"),
 )

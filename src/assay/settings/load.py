@@ -44,7 +44,7 @@ LOAD = (
         (1, MOST_PER_S),
     ),
     choice("arrivals", "spacing of the operations of a rate or schedule", "constant", "poisson"),
-    quantity("late", "an operation that starts this long after it was due counts as late; 100 us", Unit.NANOSECONDS),
+    quantity("late", "an operation that starts this long after it was due counts as late; default 100 us", Unit.NANOSECONDS),
     texts("schedule", 'sequence of rates: "10 s at 100 /s", "10 s from 100 /s to 900 /s", "5 s pause"'),
 )
 

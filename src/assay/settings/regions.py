@@ -18,7 +18,7 @@ SECTOR = 512
 
 REGION = (
     quantity("record_size", "bytes of one operation", Unit.BYTES, 64 << 10, (1, MOST_RECORD)),
-    quantity("size", "bytes of a file; 64 MiB, or the whole of an existing file", Unit.BYTES),
+    quantity("size", "bytes of a file; default 64 MiB, or the whole of an existing file", Unit.BYTES),
     switch("split", "size is the total of all clients and workers"),
     choice("sharing", "one file for each worker, or one file for all", "file-each", "one-file"),
     choice(

@@ -78,7 +78,7 @@ class Reader:
         )
 
     def _load(self, value: object) -> ChainLoad:
-        values = table(self.document, ("load",), value, LOAD_KEYS, "[load], what is asked of the chain")
+        values = table(self.document, ("load",), value, LOAD_KEYS, "a table [load] with the load on the chain")
         directory = self._ldap(values.get("ldap")) if "ldap" in values else None
         whole = ChainLoad(
             read_bytes_per_s=self._rate(("load", "read"), values.get("read")),

@@ -47,7 +47,7 @@ class Unknown(StrEnum):
 
     NOTHING = "nothing was measured of it, or nothing was used"
     FEW = "fewer than 2 trials of a mix"
-    ALIKE = "the mixes do not tell the operations apart"
+    ALIKE = "the mixes do not separate the operations"
 
 
 @dataclass(frozen=True, kw_only=True)

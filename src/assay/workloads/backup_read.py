@@ -28,8 +28,8 @@ GUESS_TREE_S = 600.0
 KNOBS = (
     Knob(name="tree", kind=KnobKind.PATH, help="existing tree to read; relative to the target's directory"),
     number("files", "create a tree of this many files first, instead of an existing tree", None, (1, MOST_FILES)),
-    quantity("file_bytes", "size of each created file; 64 KiB", Unit.BYTES, None, (0, MOST_BYTES)),
-    number("directories", "number of directories for the created files; 1", None, (1, MOST_DIRECTORIES)),
+    quantity("file_bytes", "size of each created file; default 64 KiB", Unit.BYTES, None, (0, MOST_BYTES)),
+    number("directories", "number of directories for the created files; default 1", None, (1, MOST_DIRECTORIES)),
     number("walkers", "threads of each client", 4, (1, 1024)),
     quantity("record_size", "bytes of one read", Unit.BYTES, 256 << 10, (1, 1 << 30)),
     choice("advice", "posix_fadvise of each file", "none", "sequential", "willneed", "noreuse"),

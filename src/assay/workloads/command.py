@@ -62,7 +62,7 @@ def _pattern_mistakes(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     except re.error as error:
         found.append(f"found pattern {knobs.get('pattern')!r} ({error}); expected a regular expression of Python")
     if _unit_of(knobs) is None:
-        names = ", ".join(repr(name) for unit in FIGURES for name in UNITS[unit])
+        names = ", ".join(repr(name) if name else "'' (a count)" for unit in FIGURES for name in UNITS[unit])
         found.append(f"found unit {knobs.get('unit')!r}; expected one of: {names}")
     return tuple(found)
 
@@ -185,7 +185,7 @@ WORKLOAD = Workload(
         ),
         Knob(name="pattern", kind=KnobKind.TEXT, help="with parse = regex: the first group of the last match is the number"),
         Knob(name="unit", kind=KnobKind.TEXT, default="", help="with parse = regex: unit of that number, such as MB/s or ms"),
-        Knob(name="figure", kind=KnobKind.TEXT, help="figure of that number, if its unit does not tell it (latency_p99_ns)"),
+        Knob(name="figure", kind=KnobKind.TEXT, help="figure of that number, if its unit does not determine it (latency_p99_ns)"),
         Knob(name="operation", kind=KnobKind.TEXT, help="name of its operation; default: the direction"),
         Knob(name="direction", kind=KnobKind.CHOICE, choices=DIRECTIONS, default="read", help="direction of its data"),
         Knob(name="data_files", kind=KnobKind.TEXTS, default=(), help="files that it reads or writes, relative to {directory}"),

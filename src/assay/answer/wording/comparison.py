@@ -180,8 +180,8 @@ def missing(one: Comparison) -> str:
     """Say why there is no ratio."""
     if one.excluded:
         runs = "1 run excluded" if len(one.excluded) == 1 else f"{len(one.excluded)} runs excluded"
-        return f"no ratio: one side has no valid runs ({runs})"
-    return "no ratio: one side has no valid runs, or a value is 0"
+        return f"no ratio: at least one arm has no valid runs ({runs})"
+    return "no ratio: at least one arm has no valid runs, or a value is 0"
 
 
 def dip(experiment: Experiment, one: Dip) -> str:

@@ -95,8 +95,8 @@ def open_pairs(experiment: Experiment, undecided: Sequence[FactorEffect]) -> str
     known = [one for one in undecided if one.ratio is not None]
     if not known:
         return ""
-    pairs = "interaction" if len(known) == 1 else f"{len(known)} interactions, the largest"
-    return f"undecided {pairs}: {bare(experiment, known[0])}"
+    pairs = "undecided interaction" if len(known) == 1 else f"{len(known)} interactions are undecided; the largest"
+    return f"{pairs}: {bare(experiment, known[0])}"
 
 
 def suspicion(kind: DesignKind, own: Sequence[FactorEffect]) -> str:

@@ -175,7 +175,7 @@ def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Itera
             continue
         drained = f" + {bytes_text(device.drain_write_bytes)} in the drain" if device.drain_write_bytes else ""
         flushes = device.flushes + device.drain_flushes
-        yield f"{device.name} {bytes_text(device.write_bytes)}{drained}, {flushes:,} flushes"
+        yield f"{device.name} {bytes_text(device.write_bytes)}{drained}, {flushes:,} {'flush' if flushes == 1 else 'flushes'}"
 
 
 def network_steps(execution: Execution, direction: Direction) -> Iterator[str]:

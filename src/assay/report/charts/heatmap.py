@@ -31,7 +31,7 @@ SPAN = 2.0
 """The ramp spans this factor at least."""
 CELL = 50
 """Pixels of a row."""
-SEEN = "The stronger the colour, the higher the figure; dips are outlined, a cell of which no run counts is hollow."
+SEEN = "The stronger the colour, the higher the figure; dips are outlined; a hollow cell has no valid run."
 CELL_WIDTH = "bandwidth('x')"
 ROOMY, TIGHT = 74, 52
 """Pixels of a cell in which the figure stands with its unit, and in which it stands at all at the usual size."""

@@ -32,7 +32,7 @@ def figure(shown: Ladders | None) -> Figure | None:
     return Figure(
         name=NAME,
         title="Ladder of bytes",
-        caption="100 % is what the application counted; what is missing below was answered, or is still held, above."
+        caption="100 % is the count of the application; bytes missing below were answered, or are still held, above."
         " Pale with a dashed edge: came after the clock had stopped.",
         panels=(),
         drawn=Drawn(

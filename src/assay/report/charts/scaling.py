@@ -16,9 +16,8 @@ from assay.report.charts.theme import Row, Spec, axis_over, end_text, frame, roo
 
 HEIGHT = 300
 LEDE = (
-    "Points: means with their 95 % intervals. Line and band: the law that tells most of them by AICc, with its 95 % band."
-    " Dashed: what cannot be exceeded, so many times what one alone does, then what the scarcest resource allows by what was"
-    " used of it."
+    "Points: means with their 95 % intervals. Line and band: the law with the lowest AICc, with its 95 % band."
+    " Dashed: the bounds that no rate can exceed, first in proportion to the rate of one, then by the scarcest resource."
 )
 
 
@@ -65,12 +64,14 @@ def _figure(results: Results, curves: tuple[Scaled, ...]) -> Figure:
 
 def _caption(curves: Sequence[Scaled], top: float) -> str:
     laws = dict.fromkeys(fitted(curve.fit) for curve in curves if curve.fit)
-    texts = [f"Fitted: {'; '.join(laws)}."] if laws else ["Too few numbers for a law: four, three times each, are the least."]
+    texts = (
+        [f"Fitted: {'; '.join(laws)}."] if laws else ["Too few numbers for a law: at least four are needed, three runs of each."]
+    )
     far = {described(one.capacity) for curve in curves for one in curve.ceilings[:1] if one.rate > REACH * top}
     if far:
         texts.append(f"Farther up than is drawn: the bound by {', '.join(sorted(far))}.")
     if not any(curve.ceilings for curve in curves):
-        texts.append("No bound: nothing tells how much there is of any resource.")
+        texts.append("No bound: the capacity of no resource is known.")
     return " ".join(texts)
 
 

@@ -38,8 +38,8 @@ WIDEST = 1.25
 """The end of a bucket over its beginning, at most."""
 LEDE = (
     "Each column is a step of time, each cell a latency bucket. The stronger the colour, the greater its share of the step's"
-    " operations: the palest is under 0.1 %, the strongest half of them or more. Lines: what 50 % and,"
-    " where ten or more were slower, 99 % stayed under."
+    " operations: the palest is under 0.1 %, the strongest half of them or more. Lines: the median and,"
+    " if ten or more operations were slower, the 99th percentile."
 )
 Counts = Mapping[float, float]
 """Highest latency of a bucket (ns) -> operations."""

@@ -38,8 +38,8 @@ CAPTION = (
     "Logarithmic; lines: {} intervals; shaded: under {}, which would not matter. Full colour: matters; pale: does not;"
     " outline: undecided."
 )
-STARRED = " *: or what the table names beside it, which this design cannot tell apart."
-SCREENED = " A screening: each bar may in part be what two other factors do together."
+STARRED = " *: aliased with the effects that the table names beside it."
+SCREENED = " A screening: each bar may partly be an interaction of two other factors."
 
 
 @dataclass(frozen=True, kw_only=True)
