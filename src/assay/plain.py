@@ -81,9 +81,9 @@ def _reader(kind: Any) -> Read:
     if dataclasses.is_dataclass(kind):
         return functools.partial(_record, typing.cast("type", kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return functools.partial(_member, kind, {member.value: member for member in kind})
+        return {member.value: member for member in kind}.__getitem__
     if isinstance(kind, type) and kind is not object:
-        return _text if kind is str else functools.partial(_simple, kind)
+        return sys.intern if kind is str else functools.partial(_simple, kind)  # of thousands of findings most texts are alike
     return _as_tuple
 
 
@@ -91,16 +91,13 @@ def _record(kind: type, value: Any) -> Any:
     known = _fields(kind)
     if not value.keys() <= known.keys():
         raise TypeError(f"unknown fields {sorted(set(value) - set(known))}")
-    return kind(**{name: known[name](item) for name, item in value.items()})
-
-
-def _member(kind: Callable[[Any], Any], members: Mapping[Any, Any], value: Any) -> Any:
-    return members.get(value) or kind(value)
-
-
-def _text(value: Any) -> Any:
-    """Texts are kept once: of the findings on thousands of runs most are alike."""
-    return sys.intern(value) if type(value) is str else _simple(str, value)
+    try:
+        return kind(**{name: known[name](item) for name, item in value.items()})
+    except TypeError:
+        for name, item in value.items():
+            if known[name] is sys.intern and not isinstance(item, str):
+                raise TypeError(f"found {item!r} in {name}, expected str") from None
+        raise
 
 
 def _simple(kind: type, value: Any) -> Any:
@@ -136,7 +133,7 @@ def _first(readers: list[Read], optional: bool, value: Any) -> Any:  # noqa: FBT
     for read in readers:
         try:
             return read(value)
-        except (TypeError, ValueError, AttributeError):
+        except (TypeError, ValueError, KeyError, AttributeError):
             continue
     return _as_tuple(value)
 
