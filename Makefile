@@ -28,6 +28,7 @@ help: ## list the tasks
 
 build: .build/run.stamp $(ENGINE) $(BUNDLE) ## build everything; leaves .venv/bin/assay
 	@$(BIN)/python -m compileall -q -j 0 src/assay
+	@$(BIN)/python -c "from assay.audit import judge; judge.ruleset()"
 
 quick: build ## measure the storage below this directory, audit it, write the report
 	$(BIN)/assay quick .
