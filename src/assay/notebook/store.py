@@ -147,7 +147,11 @@ class Store:
             by_run[verdict.run][verdict.measure] = verdict
         for run, found in by_run.items():
             path = layout.derived_folder(self.folder, ruleset) / "verdicts" / f"{run.replace('/', '-')}.json"
-            values = {"run": run, "verdicts": stored.plain_verdicts(found), "courses": plain.to_plain((courses or {}).get(run, {}))}
+            values = {
+                "run": run,
+                "verdicts": stored.plain_verdicts(found),
+                "courses": plain.to_plain((courses or {}).get(run, {})),
+            }
             files.write_whole(path, files.to_json(values))
             with suppress(sqlite3.Error):
                 index.put_verdicts(
