@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 import notebook_records as made
+from assay.answer import doubts
 from assay.cli import tables
 from assay.records import (
     Bound,
@@ -137,7 +138,7 @@ def test_figures_of_one_run_beside_a_mean_are_said_to_be_of_one_run():
 def test_an_open_tier_is_marked_whatever_the_verdict(state, found, shown):
     verdict = judged(state=state, claim=Claim(tier=Tier.DEVICE), findings=found).verdicts[made.RATE]
     sound = replace(verdict, state=VerdictState.SOUND, findings=())
-    assert tables.tier([sound, verdict]) == shown
+    assert doubts.tier([sound, verdict]) == shown
 
 
 @pytest.mark.parametrize(

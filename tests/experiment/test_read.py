@@ -235,6 +235,11 @@ def test_all_mistakes_come_at_once_in_their_order() -> None:
     )
 
 
+def test_a_wrong_claim_does_not_hide_the_wrong_name_of_its_measure() -> None:
+    found = mistakes(HEAD + ONE + SPOOL + '[measures]\n"spool.create.rate" = { claim = { tier = "disk" } }\n')
+    assert sorted(mistake.found for mistake in found) == ["'disk' for 'tier'", "figure 'rate'"]
+
+
 def test_every_syntax_error_comes_at_once() -> None:
     found = mistakes("title = \nquestion = x\n[targets.a\n")
     assert [mistake.line for mistake in found] == [1, 2, 3]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.records import (
     Cell,
     Comparison,
+    Direction,
     Finding,
     Judged,
     Measure,
@@ -22,6 +23,7 @@ from assay.records import (
     VerdictState,
     worst,
 )
+from assay.rulekit.soundness import required_rules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,3 +214,28 @@ def of_runs(runs: Iterable[Judged], measure: str) -> Iterator[Reason]:
             causes = Counter(cause(finding) for verdict in here for finding in verdict.findings if matters(finding, state))
             most = causes.most_common(1)[0][0] if causes else None
             yield Reason(cause=most, state=state, runs=len(here), of=len(verdicts))
+
+
+def never_finished(runs: Sequence[Judged]) -> tuple[Judged, ...]:
+    """The runs of trials of which no attempt finished."""
+    finished = {judged.run.trial.id for judged in runs if judged.run.outcome is Outcome.FINISHED}
+    return tuple(judged for judged in runs if judged.run.trial.id not in finished)
+
+
+def tier(verdicts: Sequence[Verdict]) -> str:
+    """The tier that was really measured: the claimed one, unless a finding on it failed or it could not be verified."""
+    if not verdicts:
+        return "-"
+    claimed = verdicts[0].claim.tier.value
+    findings = [one for verdict in verdicts for one in verdict.findings if one.part == "tier"]
+    if any(one.state is State.FAIL and one.severity is not Severity.NOTES for one in findings):
+        return f"not {claimed}"
+    return f"{claimed}?" if any(is_open(verdict) for verdict in verdicts) else claimed
+
+
+def is_open(verdict: Verdict) -> bool:
+    """Whether a part of the claim could not be confirmed, also where the verdict says something worse."""
+    if verdict.state in (VerdictState.UNVERIFIED, VerdictState.BOUNDED, VerdictState.SOUND):
+        return verdict.state is VerdictState.UNVERIFIED
+    needed = {rule for direction in Direction for rule in required_rules(verdict.claim, direction)}
+    return any(finding.state is State.UNVERIFIED and finding.rule in needed for finding in verdict.findings)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from assay.answer import doubts
 from assay.answer.plainly import plainly
-from assay.cli import tables
 from assay.cli.summary import summary
 from assay.errors import RefusedError, UsageError
 from assay.experiment import plan as planning
@@ -70,7 +70,7 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
             raise
         results = conclude(store)
     show(request, results, store.folder)
-    return NOT_ALL_MEASURED if tables.failed(results.runs) else status(results, request.gate)
+    return NOT_ALL_MEASURED if doubts.never_finished(results.runs) else status(results, request.gate)
 
 
 def show(request: Request, results: Results, folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from assay import measures
 from assay.analysis import steady_state
+from assay.answer import doubts
 from assay.answer.wording import labels, steady
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
@@ -88,7 +89,7 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str]) -> 
         together("corrections:", treated),
         together("over time:", {measure: steady.statement(course) for measure, course in judged.courses.items()}),
         tables.reasons(judged.verdicts.values()),
-        doubts(findings),
+        unverified(findings),
         phase_table(run.phases),
         account(run.phases),
         own_cost(run.phases),
@@ -105,7 +106,7 @@ def verdict_table(judged: Judged) -> str:
                 measure,
                 tables.figure_text(verdict.value, verdict.unit),
                 corrected(verdict),
-                tables.tier([verdict]),
+                doubts.tier([verdict]),
             ),
             note=labels.label(verdict),
         )
@@ -132,7 +133,7 @@ def corrected(verdict: Verdict) -> str:
     return f"<= {high}" if low == "-" else f">= {low}" if high == "-" else f"{low} to {high}"
 
 
-def doubts(findings: list[Finding]) -> str:
+def unverified(findings: list[Finding]) -> str:
     """What could not be verified, each statement once, with what would tell."""
     open_ones = [one for one in findings if one.state is State.UNVERIFIED]
     found = {f"    {one.rule} {one.name}: {one.statement}": f"        {one.advice}" if one.advice else None for one in open_ones}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from assay import measures
-from assay.answer.doubts import why
+from assay.answer import doubts
 from assay.answer.wording import comparison as sentence
 from assay.answer.wording import effects
 from assay.answer.wording.labels import instead, of_several
@@ -14,13 +14,11 @@ from assay.measures.text import level, word
 from assay.records import (
     Cell,
     Comparison,
-    Direction,
     Estimate,
     Experiment,
     FactorEffect,
     Finding,
     Judged,
-    Outcome,
     RequirementState,
     Results,
     Severity,
@@ -30,7 +28,6 @@ from assay.records import (
     VerdictState,
     worst,
 )
-from assay.rulekit.soundness import required_rules
 from assay.terminal.output import Row, table
 from assay.units import Unit
 
@@ -38,16 +35,10 @@ MOST_REASONS = 8
 """So many different failures are explained below a table; `assay show` has all."""
 
 
-def failed(runs: Sequence[Judged]) -> tuple[Judged, ...]:
-    """The runs of trials of which no attempt finished."""
-    finished = {judged.run.trial.id for judged in runs if judged.run.outcome is Outcome.FINISHED}
-    return tuple(judged for judged in runs if judged.run.trial.id not in finished)
-
-
 def failures(runs: Sequence[Judged]) -> str:
     """What was not measured and why, each different reason once with the runs that it ended."""
     found: dict[str, list[str]] = {}
-    for judged in failed(runs):
+    for judged in doubts.never_finished(runs):
         found.setdefault(f"{judged.run.outcome.value}: {judged.run.error or 'no reason recorded'}", []).append(judged.id)
     return "\n".join(
         f"{', '.join(names[:MOST_REASONS])}{' and more' if len(names) > MOST_REASONS else ''} {reason}"
@@ -76,7 +67,7 @@ def comparison_table(results: Results) -> str:
 def comparison_row(results: Results, one: Comparison) -> Row:
     """One comparison, with why it is not SOUND in a few words each; `-` where it was not judged."""
     experiment, verdict = results.experiment, results.comparison_verdicts.get(one.id)
-    doubts = map(reason, why(results, one, verdict))
+    causes = map(reason, doubts.why(results, one, verdict))
     return Row(
         cells=(
             verdict.state.value if verdict else "-",
@@ -86,7 +77,7 @@ def comparison_row(results: Results, one: Comparison) -> Row:
             *ratio_text(one.ratio),
             one.conclusion.value,
         ),
-        note="; ".join(part for part in (sentence.note(one), sentence.efficiency(one), *doubts) if part),
+        note="; ".join(part for part in (sentence.note(one), sentence.efficiency(one), *causes) if part),
     )
 
 
@@ -158,7 +149,7 @@ def cell_row(experiment: Experiment, cell: Cell, runs: Mapping[str, Judged]) -> 
             levels_text(experiment, cell.levels),
             value_text(cell),
             estimate_text(cell.estimate),
-            tier(verdicts),
+            doubts.tier(verdicts),
         ),
         note="; ".join(part for part in (label, sentence.left_out(cell), "" if cell.estimate else instead(verdicts)) if part),
     )
@@ -187,36 +178,12 @@ def estimate_text(estimate: Estimate | None) -> str:
     return f"{low} to {high}, n = {estimate.n}"
 
 
-def tier(verdicts: Sequence[Verdict]) -> str:
-    """The tier that was really measured: the claimed one, unless a finding on it failed or it could not be verified."""
-    if not verdicts:
-        return "-"
-    claimed = verdicts[0].claim.tier.value
-    states = {finding.state for verdict in verdicts for finding in verdict.findings if finding.part == "tier" and counts(finding)}
-    if State.FAIL in states:
-        return f"not {claimed}"
-    return f"{claimed}?" if any(is_open(verdict) for verdict in verdicts) else claimed
-
-
-def is_open(verdict: Verdict) -> bool:
-    """Whether a part of the claim could not be confirmed, also where the verdict says something worse."""
-    if verdict.state in (VerdictState.UNVERIFIED, VerdictState.BOUNDED, VerdictState.SOUND):
-        return verdict.state is VerdictState.UNVERIFIED
-    needed = {rule for direction in Direction for rule in required_rules(verdict.claim, direction)}
-    return any(finding.state is State.UNVERIFIED and finding.rule in needed for finding in verdict.findings)
-
-
-def counts(finding: Finding) -> bool:
-    """Whether a finding changes a verdict."""
-    return finding.severity is not Severity.NOTES
-
-
 def reasons(verdicts: Iterable[Verdict]) -> str:
     """What failed, each different statement once with its advice, most frequent first."""
     found: dict[str, list[Finding]] = {}
     for verdict in verdicts:
         for finding in verdict.findings:
-            if finding.state is State.FAIL and counts(finding):
+            if finding.state is State.FAIL and finding.severity is not Severity.NOTES:
                 found.setdefault(finding.rule, []).append(finding)
     lines = []
     for rule, findings in sorted(found.items(), key=lambda item: -len(item[1]))[:MOST_REASONS]:

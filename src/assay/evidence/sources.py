@@ -18,6 +18,9 @@ TRACING = 'root, the package bpftrace, and observers = ["*", "tracepoints"] in t
 UNOBSERVED = (
     Source(keys="L0.*", words="the load's own report", way="an engine of the lab, or a tool with a parser"),
     Source(keys="lab.*", words="the lab's own CPU time", way="a run of `assay run`, which always records it"),
+    Source(
+        keys="fact:filesystem.free_share", words="the free space before the trial", way="a run of `assay run`, which records it"
+    ),
     Source(keys="fact:target.*", words="the target's report of its server", way=SERVER),
 )
 """Evidence that no observer gives."""

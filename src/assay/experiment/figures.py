@@ -54,9 +54,9 @@ def unit_of(figure: str) -> Unit:
 def measures(document: Document, shape: FileShape, scene: Known) -> tuple[Measure, ...]:
     """Return the named measures, or each operation's default figure where none is named; then those that only `require` names."""
     found: dict[str, Measure] = {}
-    for name, written in shape.measures.items():
-        measure = _measure(document, ("measures", name), name, scene)
-        if measure is not None:
+    for name in (*shape.measures, *_left_out(document, shape)):
+        measure, written = _measure(document, ("measures", name), name, scene), shape.measures.get(name)
+        if measure is not None and written is not None:
             found[name] = replace(measure, claim=Claim(**dict(written.claim)), summary=written.summary)
     if not shape.measures:
         defaults = (
@@ -71,6 +71,12 @@ def measures(document: Document, shape: FileShape, scene: Known) -> tuple[Measur
             if measure is not None:
                 found[name] = measure
     return tuple(found.values())
+
+
+def _left_out(document: Document, shape: FileShape) -> tuple[str, ...]:
+    """Return measures whose tables are wrong: their names are checked all the same."""
+    tables = document.values.get("measures")
+    return tuple(name for name in tables if name not in shape.measures) if isinstance(tables, dict) else ()
 
 
 def _measure(document: Document, at: Path, name: str, scene: Known) -> Measure | None:
