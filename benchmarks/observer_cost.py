@@ -23,7 +23,7 @@ from assay.catalogue import Observer
 from assay.errors import AssayError
 from assay.hosts.local import Local
 from assay.machine import stack
-from assay.records import Server, Subject
+from assay.records import ServerNode, Subject
 
 ROUNDS = 5
 LOOKS = 300
@@ -40,7 +40,7 @@ def measure() -> Iterator[tuple[str, str]]:
         file, pid_file = Path(folder, "data"), Path(folder, "pid")
         file.write_bytes(bytes(1 << 20))
         pid_file.write_text(str(os.getpid()))
-        server = Server(pid_file=str(pid_file), data=(str(file),), address="127.0.0.1")
+        server = ServerNode(pid_file=str(pid_file), data=(str(file),), address="127.0.0.1")
         devices = stack.stack(Local(), folder)
         subject = Subject(pids=(os.getpid(),), paths=(str(file),), directory=folder, devices=devices, server=server)
         for name in catalogue.names("observers"):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
@@ -88,6 +87,8 @@ def fall_of(values: Sequence[float]) -> Fall | None:
     drops = [one for one in stretches[1:] if one.mean > 0]
     if not drops:
         return None
+    from statistics import fmean  # what it imports itself costs more than this rule
+
     at = max(drops, key=lambda one: fmean(values[: one.first]) - fmean(values[one.first :])).first
     before, after = fmean(values[:at]), fmean(values[at:])
     if after <= 0 or min(at, len(values) - at) < LEAST_EACH:
