@@ -12,11 +12,11 @@ BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 # Tests that have the machine to themselves: what they hold hangs on its speed, its quiet or its caches. All others run beside each other.
-ALONE := $(addprefix tests/,controls/test_controls.py engine/test_load.py watch/test_files.py test_experiments.py test_known_disk.py \
-  test_quick.py test_service_demand.py test_stat_observed.py test_stat_traps.py workloads/test_backup_read.py)
+ALONE := $(addprefix tests/,controls/test_controls.py engine/test_load.py watch/test_files.py test_known_disk.py \
+  test_quick.py test_service_demand.py test_stat_observed.py workloads/test_backup_read.py)
 # What fails there may have been disturbed by the others: it is run once more by itself, and has to hold then. What takes longest begins first.
 FIRST := $(addprefix tests/,controls/test_no_false_alarms.py anytime/test_controls_of_window.py test_crash.py test_wheel.py \
-  test_sittings.py test_bad_input.py anytime/test_controls_of_statistics.py selftest/test_sound.py)
+  test_experiments.py test_sittings.py test_bad_input.py anytime/test_controls_of_statistics.py selftest/test_sound.py test_stat_traps.py)
 TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE),$(sort $(shell find tests -name "test_*.py")))
 
 export UV_PYTHON_PREFERENCE := only-system
@@ -35,8 +35,8 @@ quick: build ## measure the storage below this directory, audit it, write the re
 
 test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
 	cargo test --release --locked --workspace --exclude assay-python --quiet
-	@echo "tests that may run beside others, four at a time:"
-	@$(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder $(TOGETHER) || \
+	@echo "tests that may run beside others, six at a time:"
+	@$(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder $(TOGETHER) || \
 	  { test $$? -eq 1 && echo "once more, by itself, what failed beside others:" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none $(TOGETHER); }
 	@echo "tests that need the machine to themselves:"
 	@$(BIN)/pytest -q $(ALONE)

@@ -7,9 +7,10 @@ levels, each sitting of the baseline by itself. What one has and the other has n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import Enum
 
+from assay.frozen import dataclass, field
 from assay.plain import to_plain
 from assay.records import (
     Change,

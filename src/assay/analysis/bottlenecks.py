@@ -7,10 +7,10 @@ nothing against a device's limit (creates have no bytes to hold against it), the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from assay import measures
+from assay.frozen import dataclass
 from assay.measures import limits
 from assay.measures.limits import Traffic
 from assay.measures.timelines import interpolated

@@ -6,11 +6,11 @@ A run counts that finished, in its last attempt, and was not found INVALID for t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from assay import measures
 from assay.errors import AssayError
+from assay.frozen import dataclass
 from assay.records import (
     Cell,
     Estimate,

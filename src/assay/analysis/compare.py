@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from statistics import fmean, median
 
 from assay.analysis.cells import summary_of
 from assay.analysis.together import Tested, corrected, with_effects
+from assay.frozen import dataclass, field
 from assay.records import (
     Cell,
     Change,

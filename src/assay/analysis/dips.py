@@ -11,11 +11,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay import measures
 from assay.analysis.cells import measure_of
 from assay.analysis.compare import WIDE, by_block
+from assay.frozen import dataclass
 from assay.records import Cell, Dip, Estimate, Experiment, Factor, Judged, Method, Value
 from assay.statistics.contrast import NeighbourContrast, dip, interval, weight_of
 from assay.statistics.intervals import LEAST

@@ -10,10 +10,11 @@ server tells its speed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay import links
 from assay.evidence import ladder
+from assay.frozen import dataclass
 from assay.records import Capacity, CapacitySource, Direction, Experiment, Observations, Phase, Reading, Run, Rung, Series, Span
 from assay.units import Unit, human
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay.analysis.compare import by_block, conclude
 from assay.analysis.require import trust
 from assay.analysis.together import demoted, shown_in_errors
+from assay.frozen import dataclass
 from assay.records import (
     Cell,
     Conclusion,

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean
 
 from assay import measures
+from assay.frozen import dataclass
 from assay.records import (
     ChangePoint,
     Course,

@@ -11,8 +11,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from assay.frozen import dataclass
 from assay.records import Adjustment, Change, Comparison, Conclusion, Factor, Summary
 from assay.statistics.contrast import Contrast
 from assay.statistics.significance import LEVEL, POWER, alike, dunnett, holm, noncentrality

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.answer.doubts import Cause, Doubt, Losses, Required, cause, counts, doubts, losses, requirements
 from assay.answer.headlines import Headline, Line, headlines, lines
+from assay.frozen import dataclass
 from assay.records import (
     Cell,
     Conclusion,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.answer import marks
+from assay.frozen import dataclass
 from assay.records import (
     Cell,
     Comparison,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from assay.answer.doubts import Reason, why
+from assay.frozen import dataclass
 from assay.measures.figures import Better, figure_kind
 from assay.records import Comparison, Conclusion, Measure, Results, Value, VerdictState, worst
 from assay.rulekit.contrasts import differs

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from assay import measures, units
+from assay.frozen import dataclass
 from assay.units import Unit
 
 DASH = "–"

@@ -17,7 +17,6 @@ from assay.laboratory.results import answered, current
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.prediction import wording
 from assay.prediction.demand import DemandGroup, groups
 from assay.records import Observations, Results
 from assay.report.runs import arms
@@ -72,11 +71,17 @@ def answer_text(results: Results) -> str:
 
 def demand_text(found: Sequence[DemandGroup]) -> str:
     """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
+    if not found:
+        return ""
+    from assay.prediction import wording  # imports much, and few experiments vary a mix
+
     return "\n\n".join(tables.titled(*one) for one in wording.tables(found))
 
 
 def group_as_plain(group: DemandGroup) -> dict[str, object]:
     """One arm's demands as plain values."""
+    from assay.prediction import wording  # imports much, and few experiments vary a mix
+
     return {
         "factor": group.factor,
         "level": group.level,

@@ -7,11 +7,11 @@ into the log are only counted. The log covers the whole machine, with all its co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge
+from assay.frozen import dataclass
 from assay.records import ABSOLUTE, Edge, Fact, FactClass, Snapshot, Subject, When
 
 LOG = "/dev/kmsg"

@@ -8,10 +8,11 @@ has them by arm (`groups`), with the rates that no mix can exceed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from assay.analysis.cells import Load, early, last_attempts, why_invalid, why_not_run
 from assay.analysis.resources import PROCESSORS, RESOURCES, amounts, described, watched
+from assay.frozen import dataclass, field
 from assay.measures.text import word as typed
 from assay.records import Capacity, Estimate, Experiment, Judged, Method, Observations, Phase, Results, Value
 from assay.statistics.queueing import CONFIDENCE, Demands, Point, Unknown, demands, highest_rate, quantiles

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from assay import toml_document
 from assay.errors import UsageError
+from assay.frozen import dataclass
 from assay.prediction import values as values_of
 from assay.prediction.platform import Capacities, Lookup, capacities, platform, table
 from assay.prediction.question import Capacity, Production, Question

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay import links, toml_document
 from assay.analysis.resources import PROCESSORS, RESOURCES, Resource
+from assay.frozen import dataclass
 from assay.prediction import values as values_of
 from assay.prediction.demand import Demand, Sample, demand
 from assay.prediction.predict import tested

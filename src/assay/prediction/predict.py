@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.analysis.resources import RESOURCES
+from assay.frozen import dataclass
 from assay.prediction.demand import Demand
 from assay.prediction.question import Capacity, Holdout, Platform, Question, Range
 from assay.statistics.queueing import Demands, amounts, carried, quantiles, scaled, slowdown, used_by

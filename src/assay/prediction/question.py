@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from assay.analysis.resources import PROCESSORS
+from assay.frozen import dataclass
 from assay.prediction.demand import Demand
 from assay.statistics.queueing import Demands
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from assay.frozen import dataclass
 from assay.records import Judged, Observations, Outcome, Results, Scaled, Value
 from assay.report.charts import curves, latency, limits, scaling, spread, timeline, tornado
 from assay.report.charts.figure import Figure, Table

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay.answer import marks
 from assay.answer.scales import share, show
 from assay.evidence import ladder as evidence
+from assay.frozen import dataclass
 from assay.records import (
     Direction,
     Experiment,

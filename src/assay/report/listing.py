@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from assay.answer import doubts, marks
 from assay.answer.scales import show, show_range
 from assay.answer.wording import comparison, labels
+from assay.frozen import dataclass
 from assay.records import Cell, Experiment, Finding, Measure, Results, State, Verdict, VerdictState, worst
 from assay.report.charts import cells
 from assay.report.charts.figure import Figure

@@ -11,11 +11,11 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.errors import MissingError, UsageError
+from assay.frozen import dataclass
 from assay.report.charts import theme
 from assay.report.charts.figure import Drawn, Figure, Table, document
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay import measures
 from assay.answer import marks
 from assay.answer.scales import show
 from assay.answer.wording.steady import detail
+from assay.frozen import dataclass
 from assay.measures.cost import UNITS
 from assay.records import (
     Comparison,

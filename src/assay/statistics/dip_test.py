@@ -13,8 +13,9 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean
+
+from assay.frozen import dataclass
 
 Point = tuple[float, float]
 LEAST = 4

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from assay.frozen import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

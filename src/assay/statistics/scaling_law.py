@@ -19,9 +19,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from assay.frozen import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from assay import units
+from assay.frozen import dataclass
 from assay.units import Unit
 
 DAY_NS = 86_400 * 10**9

@@ -6,11 +6,11 @@ import fnmatch
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from os import stat_result
 
 from assay import units
+from assay.frozen import dataclass
 from assay.survey import bands
 from assay.units import Unit
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from os import stat_result
 
 from assay.errors import RefusedError
+from assay.frozen import dataclass
 from assay.survey.bands import AGE_BANDS, SIZE_BANDS, AgeBand, SizeBand, bytes_text
 from assay.survey.filters import Clock, Keeper
 

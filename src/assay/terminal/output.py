@@ -11,11 +11,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from assay.errors import AssayError
+from assay.frozen import dataclass
 
 STANDARD_OUTPUT = "-"
 NARROWEST = 40

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 
 from assay.analysis.cells import Load
 from assay.analysis.scaling.law import CONFIDENCE, FULL_SHARE, LEAST_EACH, LEAST_PLACES, estimate, filling, fit_of, kept, passage
 from assay.analysis.scaling.use import Along, Use, along
+from assay.frozen import dataclass
 from assay.records import (
     Capacity,
     Ceiling,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from assay.answer import marks
 from assay.answer.scales import DASH, Scale, scale_for, show
+from assay.frozen import dataclass
 from assay.records import Experiment, Judged, Results, VerdictState, worst
 from assay.report.charts.dots import EXCLUDED, SHAPE, filling, named
 from assay.report.charts.figure import Figure, Panel, Table

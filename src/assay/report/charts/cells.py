@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
+from assay.frozen import dataclass
 from assay.records import Cell, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, VerdictState
 from assay.report.charts import dots, heatmap
 from assay.report.charts.figure import Figure, Panel, Table, end_labels

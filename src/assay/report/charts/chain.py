@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
 
+from assay.frozen import dataclass
 from assay.report.charts.figure import INK, PLAIN, QUIET, Drawn, Style, text
 
 LEFT, WIDE, RIGHT = 190, 470, 110

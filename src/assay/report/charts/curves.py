@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, in_scale, scale_for
+from assay.frozen import dataclass
 from assay.records import Outcome, Results, Value
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.latency import MERGED

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from assay.answer import marks
+from assay.frozen import dataclass
 from assay.records import VerdictState
 from assay.report.charts.theme import Row, Spec, axis_over, downward, end_text, frame, name_ticks, rows_of, series_colours, ticks
 

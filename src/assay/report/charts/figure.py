@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
+from assay.frozen import dataclass
 from assay.report.charts import theme
 from assay.report.charts.theme import Spec
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from assay.answer import marks
@@ -12,6 +11,7 @@ from assay.answer.doubts import why
 from assay.answer.scales import NARROW
 from assay.answer.wording import comparison as sentence
 from assay.answer.wording.summary import reason
+from assay.frozen import dataclass
 from assay.measures import digits
 from assay.records import Comparison, Conclusion, Experiment, Results, VerdictState
 from assay.report.charts.figure import BOLD, PLAIN, QUIET, Drawn, Figure, Style, Table, text

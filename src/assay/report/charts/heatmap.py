@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.answer.doubts import verdicts_of
 from assay.answer.scales import Scale, after, in_scale, show, show_range
+from assay.frozen import dataclass
 from assay.measures import digits
 from assay.records import Cell, Dip, Estimate, Experiment, Factor, Results, VerdictState, worst
 from assay.report.charts.dots import filling, shape

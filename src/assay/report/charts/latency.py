@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay.answer import marks as words
 from assay.answer.scales import show
+from assay.frozen import dataclass
 from assay.measures.latency import percentiles
 from assay.records import Judged, Observations, Results, Value, VerdictState
 from assay.report.charts.dots import named

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 
+from assay.frozen import dataclass
 from assay.report.charts.figure import PLAIN, QUIET, Drawn, Style, text
 
 LEFT, COLUMN, ROW = 150, 55, 30

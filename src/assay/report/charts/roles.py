@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay.answer import marks
+from assay.frozen import dataclass
 from assay.records import Experiment, Factor, Value
 from assay.report.charts.theme import SERIES
 

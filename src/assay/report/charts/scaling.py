@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.analysis.resources import described
 from assay.answer import marks
 from assay.answer.scales import DASH, NARROW, Scale, axis_title, in_scale, scale_for, share
 from assay.answer.wording.scaling import fitted, statement
+from assay.frozen import dataclass
 from assay.records import Cell, Results, Scaled, Scaling, ScalingKind
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Key, Roles, heading, roles

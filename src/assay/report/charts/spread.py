@@ -11,10 +11,10 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.answer import marks as words
 from assay.answer.scales import DASH, show
+from assay.frozen import dataclass
 from assay.measures.timelines import interpolated
 from assay.records import Experiment, Judged, Observations, Phase, Series
 from assay.report.charts.figure import Figure, Panel, Table

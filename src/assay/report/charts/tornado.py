@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from assay.answer import marks as words
 from assay.answer.scales import NARROW
 from assay.answer.wording.effects import effect
+from assay.frozen import dataclass
 from assay.measures import digits
 from assay.records import Conclusion, DesignKind, Experiment, FactorEffect, Results, Sensitivity
 from assay.report.charts.dots import named
