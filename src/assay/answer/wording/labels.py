@@ -26,7 +26,8 @@ def label(verdict: Verdict) -> str:
 def parts(verdict: Verdict) -> tuple[str, ...]:
     """The parts of a label, the most important first: what the number is, evidence, limiter, disturbance."""
     one = verdict.label
-    found = [head(verdict), *after_head(verdict)]
+    first = head(verdict)
+    found = [first, *(words for words in after_head(verdict) if words != first)]
     disturbed = finding(verdict, one.disturbed_by)
     return (*found, f"but {short(cause(disturbed))}") if disturbed else tuple(found)
 
@@ -37,7 +38,7 @@ def after_head(verdict: Verdict) -> list[str]:
     failed = [other for rule in one.because if (other := finding(verdict, rule)) and one.nature is not Nature.COMPARISON]
     more = dict.fromkeys(words for other in failed for words in (relabelled(other), other.detail) if words)
     return [
-        *(words for words in more if words != head(verdict)),
+        *more,
         *named(finding(verdict, one.noted)),
         *([unconfirmed(verdict)] if one.nature is Nature.UNVERIFIED else []),
         *named(finding(verdict, one.limited_by, State.PASS)),
@@ -107,6 +108,8 @@ def unconfirmed(verdict: Verdict) -> str:
 
 def finding(verdict: Verdict, rule: str | None, state: State = State.FAIL) -> Finding | None:
     """The finding of a rule in this state; None where there is none."""
+    if rule is None:
+        return None
     return next((one for one in verdict.findings if one.rule == rule and one.state is state), None)
 
 
