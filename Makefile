@@ -22,19 +22,23 @@ TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE),$(sort $(shell find tests -n
 export UV_PYTHON_PREFERENCE := only-system
 export UV_NO_PROGRESS := 1
 export UV_LINK_MODE := copy
+export UV_COMPILE_BYTECODE := 1
+# Modules are compiled and the ruleset's digest is reckoned once, also where the environment forbids Python to write what it compiled.
+COMPILED = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q -j 0 src/assay && \
+  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "from assay.audit import judge; judge.ruleset()"
 
 help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
 
 build: .build/run.stamp $(ENGINE) $(BUNDLE) ## build everything; leaves .venv/bin/assay
-	@$(BIN)/python -m compileall -q -j 0 src/assay
-	@$(BIN)/python -c "from assay.audit import judge; judge.ruleset()"
+	@$(COMPILED)
 
 quick: build ## measure the storage below this directory, audit it, write the report
 	$(BIN)/assay quick .
 
 test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
 	cargo test --release --locked --workspace --exclude assay-python --quiet
+	@$(COMPILED)
 	@echo "tests that may run beside others, six at a time:"
 	@$(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder $(TOGETHER) || \
 	  { test $$? -eq 1 && echo "once more, by itself, what failed beside others:" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none $(TOGETHER); }
