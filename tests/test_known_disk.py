@@ -101,9 +101,9 @@ def failed(verdict):
     return {finding.rule for finding in verdict.findings if finding.state is State.FAIL}
 
 
-def bound(seconds):
-    """The speed, 3 % for the accounting of slices, and one slice of 100 ms on credit."""
-    return 1.03 * LIMIT + 0.1 * LIMIT / seconds
+def bound(seconds, slices=1):
+    """The speed, 3 % for the accounting of slices, and a slice of 100 ms on credit each time the queue has run empty."""
+    return 1.03 * LIMIT + 0.1 * slices * LIMIT / seconds
 
 
 @pytest.mark.slow
@@ -142,6 +142,9 @@ def test_the_lies_are_called_what_they_are(told, name):
 @pytest.mark.parametrize("name", sorted(CHARGED))
 def test_what_was_still_in_memory_is_charged_with_its_way_to_the_disk(told, name):
     verdict, seconds = told[name]
-    assert verdict.value <= bound(seconds) < REPORTED
+    if disturbed := failed(verdict) & NOISE:
+        assert verdict.state is not VerdictState.SOUND
+        pytest.skip(f"could not be judged: {', '.join(sorted(disturbed))} in each of {TRIES} runs")
+    assert verdict.value <= bound(seconds, slices=2) < REPORTED, "the drain begins with a slice of its own"
     told_in_words = ("drain of", "charged", "67.1 MB/s")
     assert all(words in labels.label(verdict) for words in told_in_words), labels.label(verdict)
