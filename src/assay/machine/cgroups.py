@@ -132,17 +132,18 @@ def put(host: Host, path: str, text: str) -> None:
 
 
 def remove_group(host: Host, path: str) -> bool:
-    """Remove our group and move its processes up; return False if it is gone or contains another group in use.
+    """Remove our group and move its processes out; return False if it is gone or contains another group in use.
 
-    On v2 they go past our folder: a group that gives controllers to its children accepts no process.
+    On v2 they go to this process's group: the parent gives controllers to its children, and accepts no process.
     """
     if not host.exists(path) or f"/{FOLDER}" not in path:
         return False
     if any(host.exists(f"{path}/{name}/cgroup.procs") for name in host.list(path)):
         return False
-    parent = posixpath.dirname(path)
+    where = hierarchy(host, "memory") or hierarchy(host, "io")
+    refuge = where.own_path if where is not None and where.version == 2 else posixpath.dirname(path)
     for pid in _words(host, f"{path}/cgroup.procs"):
-        _move(host, posixpath.dirname(parent) if posixpath.basename(parent) == FOLDER else parent, pid)
+        _move(host, refuge, pid)
     host.run(["rmdir", "--", path])
     return True
 
