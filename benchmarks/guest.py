@@ -82,7 +82,9 @@ def furnish() -> None:
     shutil.rmtree(BUILD, ignore_errors=True)
     packages = BUILD / "packages"
     packages.mkdir(parents=True)
-    subprocess.run(["apt-get", "-qq", "download", depends(), "busybox-static"], cwd=packages, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        ["apt-get", "-qq", "download", depends(), "busybox-static"], cwd=packages, check=True, stderr=subprocess.DEVNULL
+    )
     for package in packages.iterdir():
         subprocess.run(["dpkg-deb", "-x", package, BUILD / "kernel"], check=True)
     shutil.rmtree(packages)
@@ -97,7 +99,9 @@ def furnish() -> None:
     (first / "init").write_text(EARLY.format(build=BUILD))
     (first / "init").chmod(0o755)
     names = "\n".join(str(path.relative_to(first)) for path in sorted(first.rglob("*")))
-    archive = subprocess.run([busybox, "cpio", "-o", "-H", "newc"], cwd=first, input=names.encode(), capture_output=True, check=True)
+    archive = subprocess.run(
+        [busybox, "cpio", "-o", "-H", "newc"], cwd=first, input=names.encode(), capture_output=True, check=True
+    )
     (BUILD / "initramfs").write_bytes(archive.stdout)
 
 
