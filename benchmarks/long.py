@@ -37,7 +37,11 @@ SELFTESTS = {
     "the same compared with itself 100 times": ("selftest", "--same", "100"),
 }
 
-GROUP_TESTS = ("tests/machine/test_cgroups.py", "tests/observers/test_cgroup.py", "tests/targets/test_loopfs.py")
+GROUP_TESTS = (
+    "tests/machine/test_cgroups.py",
+    "tests/observers/test_cgroup.py",
+    "tests/targets/test_loopfs.py::test_a_disk_of_known_speed",
+)
 IN_GUEST = {
     "tests of the groups": (*PYTEST, *GROUP_TESTS),
     "audit": (*ASSAY, "selftest", "--audit", "--gate", "--progress", "none"),
