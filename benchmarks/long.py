@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import resource
+import shlex
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import guest
 from run import machine
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,6 +36,17 @@ SELFTESTS = {
     "audit, 200 sound trials": ("selftest", "--audit", "--sound", "200"),
     "the same compared with itself 100 times": ("selftest", "--same", "100"),
 }
+
+GROUP_TESTS = (
+    "tests/machine/test_cgroups.py",
+    "tests/observers/test_cgroup.py",
+    "tests/targets/test_loopfs.py::test_a_disk_of_known_speed",
+)
+IN_GUEST = {
+    "tests of the groups": (*PYTEST, *GROUP_TESTS),
+    "audit": (*ASSAY, "selftest", "--audit", "--gate", "--progress", "none"),
+}
+GUEST_S = 6 * 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +134,8 @@ def groups() -> Iterator[tuple[str, Run]]:
         yield f"properties of {path}", tests(path, "-m", "hypothesis and not long", "--hypothesis-profile=many")
     for name, call in SELFTESTS.items():
         yield f"selftest: {name}", selftest(call)
+    for name, command in IN_GUEST.items():
+        yield f"control groups v2 in an emulated guest: {name}", in_guest(command)
 
 
 def files_with(marks: str) -> list[str]:
@@ -167,6 +182,21 @@ def selftest(call: Sequence[str]) -> Run:
         )  # fmt: skip
         first = (done.stdout or done.stderr).strip().splitlines()[:1]
         return done.returncode == 0, f"exit {done.returncode}", first
+
+    return run
+
+
+def in_guest(command: Sequence[str]) -> Run:
+    def run() -> tuple[bool, str, list[str]]:
+        if (why := guest.obstacle()) is not None:
+            return True, "skipped", [f"skipped: {why}"]
+        status, output = guest.run(shlex.join(command), timeout_s=GUEST_S)
+        STATE.mkdir(parents=True, exist_ok=True)
+        (STATE / "guest.log").write_text(output, encoding="utf-8")
+        lines = [line for line in output.splitlines() if line.strip()]
+        wrong = [line for line in lines if ": lie missed" in line or ": twin accused" in line]
+        said = lines[-1:] if command[2] == "pytest" else [*lines[:1], *wrong]
+        return status == 0, "no end" if status is None else f"exit {status}", said
 
     return run
 

@@ -1,5 +1,6 @@
 """What the tests of targets share: a live host, a ledger of their own, a setting, and what is left of a target."""
 
+import re
 from pathlib import Path
 
 from assay.catalogue import Setting
@@ -36,9 +37,10 @@ def leftovers(directory):
 
 
 def rules(value):
-    """Throttle rules of control groups v1 with this value."""
-    files = Path("/sys/fs/cgroup/blkio").glob("blkio.throttle.*_device")
-    return [line for file in files for line in file.read_text().splitlines() if line.endswith(f" {value}")]
+    """Throttle rules of control groups with this value."""
+    top = Path("/sys/fs/cgroup")
+    files = (*top.glob("blkio/blkio.throttle.*_device"), *top.glob("assay/*/io.max"))
+    return [line for file in files for line in file.read_text().splitlines() if str(value) in re.split("[ =]", line)]
 
 
 HOST = Local()

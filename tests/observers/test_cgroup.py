@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
-from assay.observers.cgroup import OBSERVER, lineage
+from assay.observers.cgroup import OBSERVER, ROOT, bytes_by_device, lineage
 from assay.records import Edge, Subject
 from observer_looks import bumped, look, recorded, replayed, the_series
 
@@ -16,7 +16,8 @@ SUBJECT = Subject(pids=(4242,), devices=("loop0", "vda"))
 LOOP = Subject(pids=(4242,), devices=("loop0",))
 GROUP = "cgroup:/assay/0007"
 CPU_1 = "/sys/fs/cgroup/cpu/assay/0007/cpu.stat"
-BLKIO = Path("/sys/fs/cgroup/blkio")
+LINUX_6_1 = "cgroup_v2_linux_6.1"
+IN_GROUP = Subject(pids=(157,), devices=("loop0", "vda"))
 
 
 def parsed(host, *changes, subject=SUBJECT):
@@ -93,22 +94,77 @@ def test_a_falling_counter_is_refused():
         parsed("cgroup_v1", {}, {CPU_1: bumped(r"nr_throttled (\d+)", -3)})
 
 
-def in_version_1(controller: str) -> Path:
-    directory = Path("/sys/fs/cgroup") / controller
-    if os.geteuid() != 0 or not (directory / "cgroup.procs").exists():
-        pytest.skip(f"needs root and the version 1 controller {controller}")
-    return directory
+def test_linux_6_1_counts_the_quota_in_its_own_group_only():
+    """A group without the controller cpu has no quota: its stops are known to be none."""
+    stops = {f"{ROOT}/assay/cpu.stat": lambda text: bumped(r"throttled_usec (\d+)", 90)(bumped(r"nr_throttled (\d+)", 3)(text))}
+    evidence = parsed(LINUX_6_1, {}, stops, subject=IN_GROUP)
+    assert list(the_series(evidence, "nr_throttled", "cgroup:/assay").value) == [0, 0, 3, 3]
+    assert list(the_series(evidence, "throttled_ns", "cgroup:/assay").value) == [0, 0, 90_000, 90_000]
+    assert list(the_series(evidence, "nr_throttled", GROUP).value) == [0, 0, 0, 0]
+
+
+def test_linux_6_1_limits_and_bytes_of_each_group():
+    written = {
+        f"{ROOT}/assay/0007/io.stat": bumped(r"7:0 .*wbytes=(\d+)", 4096),
+        f"{ROOT}/io.stat": bumped(r"254.*wbytes=(\d+)", 512),
+    }
+    evidence = parsed(LINUX_6_1, written, subject=IN_GROUP)
+    rules = {
+        ("device:loop0", "limit_write_bytes_per_s"): (8388608, f"cgroup:{ROOT}/assay/0007/io.max"),
+        ("device:loop0", "limit_read_ops_per_s"): (50, f"cgroup:{ROOT}/assay/0007/io.max"),
+        ("device:vda", "limit_read_bytes_per_s"): (104857600, f"cgroup:{ROOT}/assay/io.max"),
+    }
+    found = {(one.subject, one.metric): (one.value[0], one.source) for one in evidence.series if "limit" in one.metric}
+    assert found == rules
+    assert the_series(evidence, "throttle_rules", "device:loop0").value[0] == 2
+    assert the_series(evidence, "write_bytes", f"{GROUP} device:loop0").value[-1] == 4096
+    assert the_series(evidence, "write_bytes", "cgroup: device:vda").value[-1] == 512
+
+
+def test_a_process_in_the_root_group_of_version_2_has_no_limit():
+    """The root group has no io.max: that is no gap in the evidence."""
+    evidence = parsed(LINUX_6_1, subject=Subject(pids=(1,), devices=("loop0",)))
+    assert list(the_series(evidence, "throttle_rules", "device:loop0").value) == [0, 0, 0, 0]
+    assert evidence.missing == {}
+
+
+def test_limits_that_may_not_be_read_are_missing():
+    snapshots = replayed(OBSERVER, recorded(LINUX_6_1), Subject(pids=(1,), devices=("loop0",)))
+    for one in snapshots:
+        one.raw[f"{ROOT}/io.max"] = {"error": "Permission denied"}
+    assert "cgroup.throttle_rules" in OBSERVER.parse("h", "p", snapshots, LOOP).missing
+
+
+def test_linux_5_15_does_not_end_the_line_of_a_device_without_io():
+    text = "7:1 7:0 254:0 rbytes=512 wbytes=4096 rios=1 wios=1 dbytes=0 dios=0\n"
+    assert bytes_by_device(text) == {("254:0", "read_bytes"): 512, ("254:0", "write_bytes"): 4096}
+
+
+@contextlib.contextmanager
+def real_group(controller):
+    """A group of this machine, and whether it is of version 2; a process in it is gone before it is."""
+    top, name = Path(ROOT), f"assay-test-{os.getpid()}"
+    unified = (top / "cgroup.controllers").exists()
+    if not unified:
+        top /= {"io": "blkio"}.get(controller, controller)
+    if os.geteuid() != 0 or not (top / "cgroup.procs").exists():
+        pytest.skip(f"needs root and the controller {controller}")
+    if unified:
+        (top / "cgroup.subtree_control").write_text(f"+{controller}")
+    (top / name).mkdir()
+    try:
+        yield top / name, unified
+    finally:
+        (top / name).rmdir()
 
 
 @pytest.mark.root
 def test_a_real_quota_stops_a_busy_process():
-    group = in_version_1("cpu") / f"assay-test-{os.getpid()}"
-    group.mkdir()
     code = (
         "import sys, time\nsys.stdin.readline()\nwhile time.process_time() < 0.3: pass\nprint(flush=True); sys.stdin.readline()"
     )
-    try:
-        (group / "cpu.cfs_quota_us").write_text("20000")
+    with real_group("cpu") as (group, unified):
+        (group / ("cpu.max" if unified else "cpu.cfs_quota_us")).write_text("20000")
         with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
             (group / "cgroup.procs").write_text(str(child.pid))
             subject = Subject(pids=(child.pid,))
@@ -118,29 +174,27 @@ def test_a_real_quota_stops_a_busy_process():
             child.stdout.readline()
             evidence = OBSERVER.parse("h", "p", [armed, look(OBSERVER, Local(), subject, Edge.LAST, 2)], subject)
             child.communicate(b"\n")
-    finally:
-        group.rmdir()
     assert the_series(evidence, "nr_throttled", f"cgroup:/{group.name}").value[-1] >= 3
     assert the_series(evidence, "throttled_ns", f"cgroup:/{group.name}").value[-1] > 100e6
 
 
 @pytest.mark.root
 def test_a_real_throttle_rule_is_found_and_gone_when_it_is_removed(tmp_path):
-    rules = in_version_1("blkio") / "blkio.throttle.write_bps_device"
     image = tmp_path / "image"
     image.write_bytes(b"\0" * (1 << 20))
     done = subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True, check=True)
     device = Path(done.stdout.strip())
     number = Path(f"/sys/class/block/{device.name}/dev").read_text().strip()
-    subject = Subject(pids=(os.getpid(),), devices=(device.name,))
     try:
-        rules.write_text(f"{number} 3000000")
-        armed = look(OBSERVER, Local(), subject, Edge.ARMED, 0)
-        rules.write_text(f"{number} 0")
-        evidence = OBSERVER.parse("h", "p", [armed, look(OBSERVER, Local(), subject, Edge.LAST, 1)], subject)
+        with real_group("io") as (group, unified), subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
+            (group / "cgroup.procs").write_text(str(child.pid))
+            subject = Subject(pids=(child.pid,), devices=(device.name,))
+            rules = group / ("io.max" if unified else "blkio.throttle.write_bps_device")
+            rules.write_text(f"{number} wbps=3000000" if unified else f"{number} 3000000")
+            armed = look(OBSERVER, Local(), subject, Edge.ARMED, 0)
+            rules.write_text(f"{number} wbps=max" if unified else f"{number} 0")
+            evidence = OBSERVER.parse("h", "p", [armed, look(OBSERVER, Local(), subject, Edge.LAST, 1)], subject)
     finally:
-        with contextlib.suppress(OSError):
-            rules.write_text(f"{number} 0")
         subprocess.run(["losetup", "--detach", device], check=True)
     assert list(the_series(evidence, "throttle_rules", f"device:{device.name}").value) == [1, 0]
     assert list(the_series(evidence, "limit_write_bytes_per_s", f"device:{device.name}").value) == [3000000]

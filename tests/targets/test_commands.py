@@ -60,6 +60,14 @@ def test_a_path_from_the_file_needs_no_command(undo, tmp_path):
         TARGET.drop_caches(HOST, place)
 
 
+def test_clients_enter_the_group_that_prepare_made(undo, tmp_path):
+    made = shell("mkdir {scratch}/v1 && ln -s {scratch}/v1 {scratch}/group && echo {scratch}")
+    place = TARGET.prepare(HOST, setting(undo, tmp_path, prepare=made, cgroup="{path}/group"))
+    assert place.private["cgroup"] == str(tmp_path / "v1")
+    assert "cgroup" not in TARGET.prepare(HOST, setting(undo, tmp_path, path="{scratch}")).private
+    assert "nmae" in str(TARGET.check(HOST, setting(undo, tmp_path, path="{scratch}", cgroup="{nmae}")))
+
+
 def test_every_mistake_at_once(undo, tmp_path):
     given = setting(undo, tmp_path, attach=("x", "{nmae}"), facts=("y", "{variables.size}"))
     found = TARGET.check(HOST, given)

@@ -8,6 +8,7 @@ Sources: Documentation/admin-guide/cgroup-v1/ (blkio-controller.rst) and cgroup-
 
 from __future__ import annotations
 
+import errno
 import posixpath
 import secrets
 from collections.abc import Mapping, Sequence
@@ -125,17 +126,24 @@ def put(host: Host, path: str, text: str) -> None:
     try:
         host.write(path, text)
     except OSError as error:
-        raise RefusedError(f"{path}: cannot write {text!r} ({error.strerror}). Run as root.") from error
+        # v2: a group with processes gives its children no controller, unless it is the machine's root group.
+        remedy = "Move its processes into a child group." if error.errno == errno.EBUSY else "Run as root."
+        raise RefusedError(f"{path}: cannot write {text!r} ({error.strerror}). {remedy}") from error
 
 
 def remove_group(host: Host, path: str) -> bool:
-    """Remove our group and move its processes to the parent; return False if it is gone or contains another group in use."""
+    """Remove our group and move its processes out; return False if it is gone or contains another group in use.
+
+    On v2 they go to this process's group: the parent gives controllers to its children, and accepts no process.
+    """
     if not host.exists(path) or f"/{FOLDER}" not in path:
         return False
     if any(host.exists(f"{path}/{name}/cgroup.procs") for name in host.list(path)):
         return False
+    where = hierarchy(host, "memory") or hierarchy(host, "io")
+    refuge = where.own_path if where is not None and where.version == 2 else posixpath.dirname(path)
     for pid in _words(host, f"{path}/cgroup.procs"):
-        _move(host, posixpath.dirname(path), pid)
+        _move(host, refuge, pid)
     host.run(["rmdir", "--", path])
     return True
 

@@ -9,6 +9,9 @@ rule, and charges background writeback to the root group.
 from __future__ import annotations
 
 import dataclasses
+import errno
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch
@@ -28,6 +31,9 @@ THROTTLES = {
 MAXIMA = dict(zip(("rbps", "wbps", "riops", "wiops"), THROTTLES.values(), strict=True))
 FILES_1 = {"cpu": ("cpu.stat",), "memory": ("memory.stat",), "blkio": ("blkio.throttle.io_service_bytes", *THROTTLES)}
 FILES_2 = ("cpu.stat", "memory.stat", "io.stat", "io.max")
+NO_QUOTA = {"nr_throttled": 0, "throttled_usec": 0}
+"""Version 2: a group without the controller cpu counts its time, but has no quota and cannot be stopped."""
+NO_FILE = {"error": os.strerror(errno.ENOENT)}
 COUNTERS = {
     "nr_throttled": ("nr_throttled", "count", 1),
     "throttled_time": ("throttled_ns", "ns", 1),
@@ -110,6 +116,8 @@ def subject_of(path: str) -> str:
 def stat_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
     """Yield throttled time and dirty pages of one group."""
     seen = [(snapshot.at_ns, named_numbers(text, path)) for snapshot in snapshots if (text := text_of(snapshot, path))]
+    if seen and all("usage_usec" in found and "nr_throttled" not in found for _, found in seen):
+        seen = [(at, NO_QUOTA) for at, _ in seen]
     for name, (metric, unit, factor) in COUNTERS.items():
         points = [(at, found[name] * factor) for at, found in seen if name in found]
         if points:
@@ -132,10 +140,13 @@ def bytes_series(origin: Origin, path: str, snapshots: Sequence[Snapshot], named
 
 
 def bytes_by_device(text: str) -> dict[tuple[str, str], int]:
-    """Parse (device number, metric) -> bytes from the format of either version."""
+    """Parse (device number, metric) -> bytes from the format of either version.
+
+    Version 2 of Linux 5.15 and 5.16 ends no line of a device without I/O, so the next device's number follows on it.
+    """
     found: dict[tuple[str, str], int] = {}
-    for line in text.splitlines():
-        device, *words = line.split()
+    for line in filter(None, text.splitlines()):
+        device, *words = re.sub(r"^(\S+ +)+(?=\d+:\d+ )", "", line).split()
         if words[:1] in (["Read"], ["Write"]):
             found[device, f"{words[0].lower()}_bytes"] = number(words[1], "blkio.throttle.io_service_bytes")
         pairs = (word.partition("=")[::2] for word in words)
@@ -146,7 +157,7 @@ def bytes_by_device(text: str) -> dict[tuple[str, str], int]:
 def rule_series(origin: Origin, device: str, paths: Sequence[str], snapshots: Sequence[Snapshot]) -> Iterator[Series]:
     """Yield the number of throttle rules on a device, and each rule with its file as source."""
     counts = [(snapshot.at_ns, sum(len(rules(snapshot, path, device)) for path in paths)) for snapshot in snapshots]
-    if not any(path.endswith(("/io.max", *THROTTLES)) and text_of(one, path) is not None for path in paths for one in snapshots):
+    if not any(tells_rules(one, path) for path in paths for one in snapshots):
         return
     yield gauge(origin, f"device:{device}", "throttle_rules", "count", counts)
     for path in paths:
@@ -155,6 +166,12 @@ def rule_series(origin: Origin, device: str, paths: Sequence[str], snapshots: Se
         for metric in dict.fromkeys(metric for _, found in seen for metric in found):
             points = [(at, found[metric]) for at, found in seen if metric in found]
             yield gauge(own, f"device:{device}", metric, "bytes/s" if "bytes" in metric else "1/s", points)
+
+
+def tells_rules(snapshot: Snapshot, path: str) -> bool:
+    """Return whether a file was read that has throttle rules. Version 2: a group without io.max has none, as the root group."""
+    absent = path.endswith("/io.max") and snapshot.raw.get(path) == NO_FILE
+    return absent or (path.endswith(("/io.max", *THROTTLES)) and text_of(snapshot, path) is not None)
 
 
 def rules(snapshot: Snapshot, path: str, device: str) -> dict[str, int]:

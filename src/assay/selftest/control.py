@@ -82,12 +82,12 @@ def _clock_sources(host: Host) -> str | None:
 
 
 CPU = "/sys/devices/system/cpu"
-_blkio = _files("cgroups v1 (blkio) for a throttle rule in the root group", "/sys/fs/cgroup/blkio")
 NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "root": lambda host: None if host.is_root() else "needs root",
     "loop": _files("loop devices", "/dev/loop-control"),
     "throttle": cgroups.throttle_obstacle,
-    "blkio": lambda host: cgroups.throttle_obstacle(host) or _blkio(host),
+    "block groups": lambda host: None if cgroups.hierarchy(host, "io") else "needs control groups for block I/O",
+    "memory groups": lambda host: None if cgroups.hierarchy(host, "memory") else "needs control groups for memory",
     "clocksources": _clock_sources,
     "cpufreq": _files("a settable clock rate (cpufreq), which virtual machines lack", f"{CPU}/cpufreq/policy0/scaling_max_freq"),
     "idle states": _files(

@@ -21,6 +21,7 @@ STEPS = ("prepare", "attach", "drop_caches", "facts", "teardown")
 PROCESSES = ("server.pid_file", "server.cgroup")
 SERVER = (*PROCESSES, "server.data", "server.address", "server.requests")
 """Knobs about the server behind the directory."""
+GROUP = "cgroup"
 
 
 def check(_host: Host, setting: Setting) -> tuple[str, ...]:
@@ -28,7 +29,7 @@ def check(_host: Host, setting: Setting) -> tuple[str, ...]:
     known = {**_values(setting), "path": "", "client": ""}
     found = [
         f"found {{{name}}} in {step}; expected one of: {', '.join(sorted(known))}"
-        for step in (*STEPS, *SERVER)
+        for step in (*STEPS, *SERVER, GROUP)
         for name in unknown_placeholders(_argv(setting.knobs, step), known)
     ]
     if any(setting.knobs.get(name) for name in SERVER) and not any(setting.knobs.get(name) for name in PROCESSES):
@@ -58,6 +59,8 @@ def prepare(host: Host, setting: Setting) -> Place:
     known = {**values, "path": path}
     private: dict[str, Value] = {step: _argv(setting.knobs, step) for step in STEPS}
     private["teardown"] = tuple(back)
+    if group := "".join(_filled(setting.knobs, GROUP, known)):
+        private[GROUP] = host.real_path(group)
     return Place(
         target=setting.name,
         host=host.name,
@@ -164,6 +167,7 @@ TARGET = Target(
         _step_knob("drop_caches", "command that drops the system's caches"),
         _step_knob("facts", "command that prints `key = value` lines for the fingerprint"),
         _step_knob("teardown", "command that undoes `prepare`; also runs after an interruption"),
+        Knob(name=GROUP, kind=KnobKind.TEXT, help="control group of the clients: its directory, or a link to it"),
         Knob(name="server.pid_file", kind=KnobKind.TEXT, help="file with the PID of the server behind the directory"),
         Knob(name="server.cgroup", kind=KnobKind.TEXT, help="control group of the server's processes, below /sys/fs/cgroup"),
         Knob(

@@ -80,7 +80,7 @@ def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
     host.run(["mkdir", "--", work])
     host.write(posixpath.join(work, ownership.MARKER), _identity(setting))
     if rates:
-        label = f"trial-{setting.trial.id:04d}" if setting.trial else setting.name
+        label = f"trial-{setting.trial.id}" if setting.trial else setting.name
         private["cgroup"] = cgroups.throttle(host, setting.undo, str(private["number"]), rates, label)
     return Place(
         target=setting.name,
