@@ -35,7 +35,9 @@ def test_life_in_a_directory_of_its_own(undo, base):
     TARGET.install(HOST, given)
     places = [TARGET.prepare(HOST, given) for _ in range(2)]
     assert places[0].address != places[1].address
-    assert {Path(place.address).parent for place in places} == {base}
+    assert {path.name for path in base.iterdir() if path.is_dir()} == {
+        Path(place.address).relative_to(base).parts[0] for place in places
+    }
     assert TARGET.attach(HOST, places[0], 3).address == places[0].address
     Path(places[0].address, "deep").mkdir()
     Path(places[0].address, "deep", "file").write_text("x")
@@ -145,4 +147,38 @@ def test_what_is_mounted_inside_is_never_deleted_through(undo, base, tmp_path):
     finally:
         HOST.run(["umount", str(inside)])
     TARGET.teardown(HOST, given, place)
+    TARGET.remove(HOST, given)
     assert leftovers(base) == ([], [], ["precious"])
+
+
+@pytest.fixture(params=[("yes", ()), ("no", ("-O", "^has_journal"))], ids=["journal", "no journal"])
+def disk(request, tmp_path):
+    """Ext4 on a sparse image with six flexible block groups."""
+    image, point = tmp_path / "image", tmp_path / "disk"
+    point.mkdir()
+    with image.open("wb") as file:
+        file.truncate(12 << 30)
+    HOST.run(["mkfs.ext4", "-q", "-N", "100000", *request.param[1], str(image)])
+    HOST.run(["mount", "-o", "loop", str(image), str(point)])
+    yield request.param[0], point
+    HOST.run(["umount", str(point)])
+
+
+@pytest.mark.root
+@ROOT
+def test_trials_without_a_journal_create_in_block_groups_where_none_deleted(undo, disk):
+    """With a journal the kernel takes the inodes of deleted files at once; without one it passes over them for a minute."""
+    journal, point = disk
+    given, numbers = setting(undo, point, path=str(point)), []
+    for _ in range(5):
+        place = TARGET.prepare(HOST, given)
+        assert (("journal", "none") in TARGET.facts(HOST, place)) == (journal == "no")
+        file = Path(place.address, "file")
+        file.touch()
+        numbers.append(file.stat().st_ino)
+        TARGET.teardown(HOST, given, place)
+        assert not file.exists()
+    apart = min(abs(one - other) for one in numbers for other in numbers if one is not other)
+    assert apart > 10_000 if journal == "no" else apart == 0
+    TARGET.remove(HOST, given)
+    assert [path.name for path in point.iterdir()] == ["lost+found"]
