@@ -170,7 +170,7 @@ def test_trials_without_a_journal_create_in_block_groups_where_none_deleted(undo
     """With a journal the kernel takes the inodes of deleted files at once; without one it passes over them for a minute."""
     journal, point = disk
     given, numbers = setting(undo, point, path=str(point)), []
-    for _ in range(5):
+    for _ in range(4):
         place = TARGET.prepare(HOST, given)
         assert (("journal", "none") in TARGET.facts(HOST, place)) == (journal == "no")
         file = Path(place.address, "file")
