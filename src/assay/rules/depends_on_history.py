@@ -1,7 +1,7 @@
 """Finds figures that depend on the runs before them: one run changes the state in which the next one begins.
 
 The rule takes the runs of each measure at each combination of levels in their order of time, on logarithms:
-- the first run against the others, by the t test of one new value,
+- the first run against the rest, by the t test of one new value,
 - the slope over the order, by its t test,
 - the 95 % interval of their geometric mean.
 
@@ -108,7 +108,7 @@ def check(case: ExperimentCase) -> Finding:
     held = {place: tuple(one.against(case.experiment.matters_share, p)) for place, one in enumerate(every)}
     failed = [one for place, one in enumerate(every) if held[place] or one.factor > case.thresholds["interval_factor"]]
     if not failed:
-        return found(RULE, case, State.PASS, f"{len(every)} figures: no run stands out by its place in the order.")
+        return found(RULE, case, State.PASS, f"{len(every)} figures: the order of the runs changes none.")
     worst = max(failed, key=lambda one: one.factor)
     return found(
         RULE,
@@ -150,7 +150,7 @@ RULE = Rule(
     "each, since the file system remembers the deleted ones. The mean of five, 3,700, is a rate that no run had.",
     alternatives=(
         "A neighbour worked during some of the runs (N02, N03). Then other experiments at that time have the same course.",
-        "The first run warmed something that the others used: a cache, a clock rate, a server. Then that is the state to claim.",
+        "The first run warmed something for later runs: a cache, a clock rate, a server. Claim that state.",
         "ext4 without a journal passes over inodes deleted in the last minute. Target `directory` avoids it on large disks only.",
     ),
     advice="Look at the runs one by one, in order (`assay show`). Give each trial a fresh state (target `loopfs`), or wait "
