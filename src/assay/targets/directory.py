@@ -40,9 +40,14 @@ def prepare(host: Host, setting: Setting) -> Place:
     devices, filesystem = stack(host, parent), mount_of(host, parent).filesystem
     spread = lacks_journal(host, filesystem, devices)
     name = ownership.fresh_name()
-    path = posixpath.join(_spreading(host, setting, parent) if spread else parent, name)
     marker = name.removeprefix(ownership.PREFIX)
-    ownership.make_directory(host, setting.undo, path, marker)
+    if spread:
+        path = posixpath.join(_spreading(host, setting, parent), name)
+        host.run(["mkdir", "--", path])  # in the ledger with all that is in our directory
+        host.write(posixpath.join(path, ownership.MARKER), marker)
+    else:
+        path = posixpath.join(parent, name)
+        ownership.make_directory(host, setting.undo, path, marker)
     return Place(
         target=setting.name,
         host=host.name,
