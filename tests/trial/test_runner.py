@@ -335,6 +335,7 @@ def test_an_observer_that_breaks_is_missing_evidence(laboratory):
     lab.observers = (broken,)
     lab.install()
     finished, observations = lab.run(trial(), 1)
+    lab.remove()
     assert finished.outcome is Outcome.FINISHED
     assert {one.key for one in observations.missing} == {"x.y"}, "the bytes were had from another source"
 
@@ -455,6 +456,7 @@ def test_the_edges_of_a_phase_come_in_order(laboratory):
     lab.observers = (spy,)
     lab.install()
     finished, _ = lab.run(trial(), 1)
+    lab.remove()
     edges = [edge for _, edge, _ in seen if edge is not Edge.POLL]
     assert edges == [Edge.QUIET, Edge.ARMED, Edge.LAST, Edge.DRAINED]
     at = {edge: at_ns for _, edge, at_ns in seen if edge is not Edge.POLL}

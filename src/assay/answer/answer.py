@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 
-from assay.answer.doubts import Cause, Doubt, Losses, Required, cause, counts, doubts, losses, requirements
+from assay.answer.doubts import Cause, Doubt, Losses, Required, cause, counts, doubts, losses, of_figure, requirements
 from assay.answer.headlines import Headline, Line, headlines, lines
 from assay.frozen import dataclass
 from assay.records import (
@@ -101,7 +102,8 @@ def _from_the_first(results: Results) -> Iterator[Lead]:
         if lies:
             yield _uncounted(results, measure, lies, everywhere=not good)
         if good:
-            yield _answered(results, measure, good)
+            lead = _answered(results, measure, good)
+            yield replace(lead, state=worst((lead.state, of_figure(results, measure.name))))
             return
 
 

@@ -52,6 +52,12 @@ def verdicts_of(results: Results, cell: Cell) -> list[Verdict]:
     return [judged.verdicts[cell.measure] for judged in results.runs if judged.id in names and cell.measure in judged.verdicts]
 
 
+def of_figure(results: Results, measure: str) -> VerdictState:
+    """BOUNDED where a rule on the whole experiment qualifies the figures of a measure, else SOUND."""
+    failed = (one for one in results.findings if (one.state, one.severity) == (State.FAIL, Severity.QUALIFIES))
+    return VerdictState.BOUNDED if any(measure in one.observed for one in failed) else VerdictState.SOUND
+
+
 def _findings(results: Results) -> Iterator[tuple[str, str | None, Finding]]:
     """Measure, run and finding of everything that failed or could not be checked."""
     compared = ((one.measure, results.comparison_verdicts.get(one.id)) for one in results.comparisons)

@@ -40,7 +40,7 @@ def summary(results: Results) -> str:
         "\n".join(scaling.statement(results.experiment, one) for one in results.scaling),
         tables.cell_table(results, gridded(results)),
         grids(results),
-        tables.reasons([*verdicts, *results.comparison_verdicts.values()]),
+        tables.reasons([*verdicts, *results.comparison_verdicts.values()], results.findings),
         tables.failures(results.runs),
         tables.damage(results.damaged),
     ]

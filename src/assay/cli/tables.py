@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from assay import measures
 from assay.answer import doubts
@@ -133,20 +134,20 @@ def dip_lines(results: Results) -> str:
 def cell_table(results: Results, without: Collection[str] = ()) -> str:
     """Every measure at every combination of levels, but those that have a grid."""
     by_id = {judged.id: judged for judged in results.runs}
-    rows = [cell_row(results.experiment, cell, by_id) for cell in results.cells if cell.measure not in without]
+    rows = [cell_row(results, cell, by_id) for cell in results.cells if cell.measure not in without]
     return table(("verdict", "measure", "at", "value", "95 % interval or n", "tier"), rows, (3,)) if rows else ""
 
 
-def cell_row(experiment: Experiment, cell: Cell, runs: Mapping[str, Judged]) -> Row:
-    """One cell with the worst verdict of its runs."""
+def cell_row(results: Results, cell: Cell, runs: Mapping[str, Judged]) -> Row:
+    """One cell with the worst verdict of its runs, or of the rules on the whole experiment."""
     verdicts = verdicts_of(cell, runs)
     state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
     label = of_several([verdict for verdict in verdicts if verdict.state is state])
     return Row(
         cells=(
-            state.value,
+            worst((state, doubts.of_figure(results, cell.measure))).value,
             cell.measure,
-            levels_text(experiment, cell.levels),
+            levels_text(results.experiment, cell.levels),
             value_text(cell),
             estimate_text(cell.estimate),
             doubts.tier(verdicts),
@@ -178,13 +179,12 @@ def estimate_text(estimate: Estimate | None) -> str:
     return f"{low} to {high}, n = {estimate.n}"
 
 
-def reasons(verdicts: Iterable[Verdict]) -> str:
+def reasons(verdicts: Iterable[Verdict], of_experiment: Iterable[Finding] = ()) -> str:
     """What failed, each different statement once with its advice, most frequent first."""
     found: dict[str, list[Finding]] = {}
-    for verdict in verdicts:
-        for finding in verdict.findings:
-            if finding.state is State.FAIL and finding.severity is not Severity.NOTES:
-                found.setdefault(finding.rule, []).append(finding)
+    for finding in chain(of_experiment, *(verdict.findings for verdict in verdicts)):
+        if finding.state is State.FAIL and finding.severity is not Severity.NOTES:
+            found.setdefault(finding.rule, []).append(finding)
     lines = []
     for rule, findings in sorted(found.items(), key=lambda item: -len(item[1]))[:MOST_REASONS]:
         first = findings[0]

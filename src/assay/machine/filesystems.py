@@ -73,6 +73,16 @@ def lives_on(host: Host, filesystem: Filesystem, device: str) -> bool:
     return False
 
 
+def lacks_journal(host: Host, filesystem: str | None, devices: Sequence[str]) -> bool:
+    """Return True for ext4 without a journal; False for all else, and where the kernel does not tell."""
+    if filesystem != "ext4" or not devices:
+        return False
+    try:
+        return host.read(f"/sys/fs/ext4/{devices[0]}/journal_task").strip() == "<none>"
+    except OSError:
+        return False
+
+
 def features(host: Host, filesystem: Filesystem, device: str) -> tuple[tuple[str, str], ...]:
     """Return features and geometry of the file system on a device, without values that differ each time (UUID, dates)."""
     return filesystem.parse(host.run([*filesystem.describe, device], check=False).stdout)

@@ -61,6 +61,15 @@ def remove_directory(host: Host, path: str, marker: str) -> bool:
     The marker is removed last, so that an interrupted removal can be resumed. Raises RefusedError if anything is mounted
     below, because its content would be deleted too.
     """
+    if not empty_directory(host, path, marker):
+        return False
+    host.run(["rm", "-f", "--", posixpath.join(path, MARKER)])
+    host.run(["rmdir", "--", path])
+    return True
+
+
+def empty_directory(host: Host, path: str, marker: str) -> bool:
+    """Remove the content of a marked directory except for its marker, as `remove_directory` does."""
     if not host.exists(path) or not is_ours(host, path, marker):
         return False
     mounted = mounts_below(host, path)
@@ -69,8 +78,6 @@ def remove_directory(host: Host, path: str, marker: str) -> bool:
     keep = posixpath.join(path, MARKER)
     pattern = re.sub(r"[][*?\\]", r"\\\g<0>", keep)  # find(1) takes a pattern, so that brackets of a name must be escaped
     host.run(["find", path, "-xdev", "-mindepth", "1", "-not", "-path", pattern, "-delete"])
-    host.run(["rm", "-f", "--", keep])
-    host.run(["rmdir", "--", path])
     return True
 
 

@@ -127,17 +127,15 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     one = cell.estimate or cell.unfiltered
     assert one is not None
     here = doubts.verdicts_of(results, cell)
-    state = worst(verdict.state for verdict in here) if here else VerdictState.UNVERIFIED
+    own = worst(verdict.state for verdict in here) if here else VerdictState.UNVERIFIED
     return FigureRow(
         name=marks.measure(measure),
         levels=marks.levels(results.experiment, cell.levels),
         claim=marks.claim(measure.claim),
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
         interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", labels.instead(here)) if part),
-        state=state,
-        label="; ".join(
-            filter(None, (labels.of_several([one for one in here if one.state is state]), comparison.left_out(cell)))
-        ),
+        state=worst((own, doubts.of_figure(results, cell.measure))),
+        label="; ".join(filter(None, (labels.of_several([one for one in here if one.state is own]), comparison.left_out(cell)))),
     )
 
 
