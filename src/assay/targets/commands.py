@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from assay.catalogue import Host, Knob, KnobKind, Setting, Target
+from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target
 from assay.errors import EvidenceError, RefusedError, TrialError, refuse
 from assay.machine import server
 from assay.machine.external_commands import substitute, unknown_placeholders
@@ -184,4 +184,5 @@ TARGET = Target(
     drop_caches=drop_caches,
     facts=facts,
     teardown=teardown,
+    mounts=Mounts.HOST,
 )
