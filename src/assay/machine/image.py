@@ -25,7 +25,7 @@ SPARE = 1.1
 """Free space must exceed the image, or the need of the workloads, by this factor: full file systems slow down and fail."""
 LEAST_READ_AHEAD_KB = 128
 """Read-ahead of a new device (VM_READAHEAD_PAGES, include/linux/mm.h)."""
-IN_MEMORY = ("tmpfs", "ramfs")
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 """File systems without a device and without FIEMAP: neither proof is possible there."""
 
 Kind = Literal["written", "sparse"]

@@ -4,7 +4,8 @@ A machine is known by the fact `machine.serial` (a digest of the board's serial 
 A remote target's machine is its host in the file, or a line `machine = NAME` in the `facts` of a target of kind commands.
 - The arms ran on different machines: qualified.
 - The arms ran on the same machines, were swapped, or the file declares it: pass.
-- A run lacks its host's facts, or only the name is known and no boot is common to the arms: unverified. The factor is `hosts`: n/a.
+- A run lacks its host's facts, or only the name is known and no boot is common to the arms: unverified.
+- The factor is `hosts`: n/a.
 
 C01 lists kernel, settings and devices that came with the other machine.
 """
