@@ -181,6 +181,8 @@ def refuse_wrong(directories: Sequence[Path]) -> None:
     """Refuse more than two directories, and what is no directory."""
     if len(directories) > MOST_DIRECTORIES:
         raise UsageError(f"found {len(directories)} directories; expected one to measure or two to compare")
+    if len({path.resolve() for path in directories}) < len(directories):
+        raise UsageError(f"found {directories[0]} twice; expected one directory to measure or two to compare")
     wrong = [
         f"found {path} which {'is a file' if path.exists() else 'does not exist'}" for path in directories if not path.is_dir()
     ]
