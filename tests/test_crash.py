@@ -281,3 +281,48 @@ def test_an_interrupt_on_a_terminal_clears_the_line_and_says_one(bench, way):
     assert lines == [INTERRUPTED, ""], shown
     assert "trial 1/1" in shown.decode()
     assert bench.traces() == []
+
+
+HIDDEN = """
+title = "Hidden"
+question = "Can anybody copy the mount?"
+repeats = {repeats}
+seed = 1
+[targets.t]
+kind = "loopfs"
+filesystem = "ext4"
+size = "16 MiB"
+image = "sparse"
+direct_io = false
+[workloads.w]
+kind = "metadata"
+object = "file"
+count = 100
+operations = ["create"]
+quiesce = "0 s"
+[measures]
+"w.create.ops_per_s" = {{}}
+"""
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@needs_root
+@few_and_many("trials", 3, 30)
+def test_new_mount_namespaces_at_random_moments_harm_no_trial(bench, trials):
+    """Each copies all mounts of the host, and outlives several trials."""
+    (bench.home / "e.toml").write_text(HIDDEN.format(repeats=trials))
+    chance, strangers = random.Random(), []
+    lab = bench.start(*RUN)
+    while lab.poll() is None:
+        strangers.append(subprocess.Popen(["unshare", "--mount", "sleep", "12"]))
+        time.sleep(chance.uniform(0.02, 0.4))
+        points = Path("/proc/self/mountinfo").read_text()
+        assert str(bench.home) not in points, "the mount is invisible outside the lab"
+    _, complaint = lab.communicate()
+    for stranger in strangers:
+        stranger.kill()
+        stranger.wait()
+    assert lab.returncode == 0, complaint
+    assert len(finished(bench)) == trials
+    assert bench.traces() == []

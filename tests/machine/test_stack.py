@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
+from assay.machine import files
 from assay.machine.stack import device_stack, mount_of, mounts_below, parse_mounts, stack
 from targets_host import HOST
 
@@ -109,6 +110,43 @@ def test_strange_lines_are_refused_by_name(text):
         return
     with pytest.raises(EvidenceError, match="mountinfo"):
         parse_mounts(text)
+
+
+def test_a_stacked_file_system_has_the_devices_below(tmp_path):
+    over = "1 1 0:9 / /over rw - overlay overlay rw,lowerdir=/a:/gone,upperdir=/up/x,workdir=/w\n"
+    text = line("/") + line("/up", number="8:2", source="/dev/sdb") + over
+    text += line("/view", number="0:10", kind="fuse", source="/over/deep") + line(
+        "/far", number="0:11", kind="fuse.sshfs", source="u@h:/"
+    )
+    links = [("sys/dev/block/8:1", "sys/devices/sda"), ("sys/dev/block/8:2", "sys/devices/sdb")]
+    host = recorded(tmp_path, text, links=links, files=[("a/x", ""), ("up/x/x", ""), ("over/deep/x", "")])
+    assert stack(host, "/over/file") == ("sdb", "sda")
+    assert stack(host, "/view/file") == ("sdb", "sda")
+    assert stack(host, "/far") == ()
+    assert files.mount_facts(host, "/view", ())[1] == ("below", "ext4 on /dev/sdb, ext4 on /dev/sda1")
+    assert files.in_memory(host, "/view") is None
+
+
+def test_a_stack_whose_layers_cannot_be_seen_or_are_itself_has_none(tmp_path):
+    text = "1 1 0:9 / / rw - overlay overlay rw,lowerdir=/l,upperdir=/gone\n" + line("/t", number="0:4", kind="tmpfs", source="t")
+    text += "1 1 0:8 / /o rw - overlay overlay rw,upperdir=/t/u\n"
+    host = recorded(tmp_path, text, files=[("l/x", ""), ("t/u/x", "")])
+    assert stack(host, "/x") == ()
+    assert files.in_memory(host, "/o/x") == "tmpfs"
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="an overlay needs root")
+def test_a_real_overlay(tmp_path):
+    for name in ("lower", "upper", "work", "over"):
+        (tmp_path / name).mkdir()
+    layers = ",".join(f"{name}dir={tmp_path / name}" for name in ("lower", "upper", "work"))
+    if HOST.run(["mount", "-t", "overlay", "-o", layers, "overlay", str(tmp_path / "over")], check=False).status:
+        pytest.skip("this kernel has no overlay")
+    try:
+        assert stack(HOST, str(tmp_path / "over")) == stack(HOST, str(tmp_path))
+    finally:
+        HOST.run(["umount", str(tmp_path / "over")])
 
 
 def test_this_machine():

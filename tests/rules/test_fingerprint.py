@@ -131,3 +131,38 @@ def test_two_recorded_hosts_that_differ_in_one_file(tmp_path):
     assert finding.observed["differing"] == 1
     assert "sysctl.vm.dirty_ratio: 20 against 40" in finding.statement
     assert judged(arms[0], arms[0], CLIENTS).state is State.PASS
+
+
+def by_hand(path):
+    return Factor(path=path, levels=("a", "b"), change=Change.MANUAL)
+
+
+def test_a_factor_changed_by_hand_without_a_trace_is_named_with_the_facts_of_its_name():
+    equal = [arm(fact("device.0.queue.scheduler", "mq-deadline"))]
+    finding = judged(equal, equal, by_hand("scheduler"))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert "device.0.queue.scheduler is mq-deadline in both arms" in finding.statement
+    assert judged(equal, equal, by_hand("cable")).state is State.FAIL
+    other = [arm(fact("device.0.queue.scheduler", "mq-deadline"), fact("device.0.queue.nr_requests", "7"))]
+    assert judged(equal, other, by_hand("scheduler")).short == "no trace of the factor"
+    assert judged(equal, other, by_hand("cable")).state is State.PASS
+    assert judged(equal, [arm(fact("device.0.queue.scheduler", "none"))], by_hand("scheduler")).state is State.PASS
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "state"),
+    [
+        (("/dev/vda", "/"), ("/dev/vda", "/srv"), State.FAIL),
+        (("nas:/x", "/a"), ("nas:/x", "/b"), State.FAIL),
+        (("tmpfs", "/a"), ("tmpfs", "/a"), State.FAIL),
+        (("tmpfs", "/a"), ("tmpfs", "/b"), State.PASS),
+        (("/dev/loop0", "/a"), ("/dev/loop0", "/b"), State.PASS),
+        (("/dev/vda", "/"), ("/dev/vdb", "/srv"), State.PASS),
+    ],
+)
+def test_two_targets_on_one_file_system_are_noted(first, second, state):
+    arms = [[arm(fact("mount.target.source", source), fact("mount.target.point", point))] for source, point in (first, second)]
+    finding = judged(*arms)
+    assert finding.state is state
+    assert (finding.severity is Severity.NOTES) == (state is State.FAIL)
+    assert judged(*arms, CLIENTS).short != "one file system"

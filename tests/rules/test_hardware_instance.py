@@ -9,9 +9,9 @@ from noise_cases import comparison_case, run
 TARGET = Factor(path="target", levels=("a", "b"))
 
 
-def on(name, serial=None, target=None, place="local"):
-    """A run on a machine of this name and serial number; its target on another one."""
-    known = {"host.name": name, "machine.serial": serial, "target.machine": target}
+def on(name, serial=None, target=None, place="local", boot=None):
+    """A run on a machine of this name and serial number, in a boot; its target on another one."""
+    known = {"host.name": name, "machine.serial": serial, "target.machine": target, "host.boot": boot}
     facts = tuple(
         Fact(host="local", when=When.BEFORE, key=key, value=value, fact_class=FactClass.IDENTITY)
         for key, value in known.items()
@@ -47,9 +47,18 @@ def test_one_machine_passes_also_under_two_names_where_its_serial_number_is_know
     assert judged([on("one", "s1")], [on("two")]).state is State.FAIL, "by name where a run does not tell its number"
 
 
+def test_one_name_without_a_serial_number_is_one_machine_only_in_a_common_boot():
+    first, second = on("vm", boot="1"), on("vm", boot="2")
+    finding = judged([first], [second])
+    assert finding.state is State.UNVERIFIED
+    assert "without DMI" in finding.statement
+    assert judged([first, second], [second]).state is State.PASS
+    assert judged([on("vm", "s", boot="1")], [on("vm", "s", boot="2")]).state is State.PASS
+
+
 def test_a_swap_passes_and_half_a_swap_does_not():
     both = [on("one"), on("two")]
-    assert judged(both, both).statement == "Both arms ran on all 2 machines."
+    assert judged(both, both).statement.startswith("Both arms ran on all 2 machines")
     assert "share only some" in judged(both, [on("one")]).statement
 
 

@@ -39,6 +39,15 @@ def test_turns_of_other_threads_between_the_stamps_accuse_nobody(turns, state):
     assert RULE.check(replace(case, phase=phase)).state is state
 
 
+@pytest.mark.parametrize(("stamp_ns", "state"), [(None, State.FAIL), (10, State.PASS)])
+def test_the_second_pair_of_stamps_is_no_time_of_an_operation(stamp_ns, state):
+    """Empty operations, as measured: latency 11.3 ns (one stamp of 10 ns), sampled 30.8 ns, one every 25 ns."""
+    count = SECOND // 25
+    made = Made(count=count, record_bytes=0, workers=1, busy_share=11.3 / 25, sampled_share=30.8 / 11.3)
+    cost = EngineCost(cpu_user_ns=SECOND, cpu_system_ns=0)
+    assert RULE.check(with_client(case_of(made, "L07"), stamp_ns=stamp_ns, cost=cost)).state is state
+
+
 def test_user_time_explains_idleness_but_never_an_excess():
     made = Made(count=64_000, record_bytes=4096, workers=4, busy_share=0.90)
     case = case_of(made, "L07")

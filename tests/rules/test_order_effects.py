@@ -1,13 +1,15 @@
 import math
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
 
 from assay import catalogue
-from assay.records import Change, Severity, State
+from assay.records import Change, Fact, FactClass, Observations, Severity, State, When
 from assay.rulekit.pairs import NOTEBOOK
 from comparison_cases import case
+from noise_cases import series
 
 RULE = catalogue.find("rules", "order_effects")
 
@@ -32,6 +34,47 @@ def test_sittings_are_bounded_and_never_thrown_away():
     finding = RULE.check(case("S04", values(), change=Change.MANUAL))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
     assert finding.bound is not None
+
+
+def clocked(one, booted_s, boot="b"):
+    """The case with a boot time by the wall clock in the evidence of each run, in order of start."""
+
+    def seen(run):
+        place = one.plan.trials.index(next(trial for trial in one.plan.trials if trial.id == run.trial.id))
+        fact = Fact(host="local", when=When.BEFORE, key="host.boot", value=boot, fact_class=FactClass.IDENTITY)
+        return Observations(facts=(fact,), series=(series("clock", "boot_time_s", [(0, booted_s(place))]),))
+
+    def shifted(run, evidence):
+        moved = datetime.fromisoformat(run.started_utc) + timedelta(seconds=evidence.series[0].value[0])
+        return replace(run, started_utc=moved.isoformat()), evidence
+
+    return replace(
+        one, **{arm: tuple(shifted(run, seen(run)) for run, _ in getattr(one, arm)) for arm in ("baseline", "candidate")}
+    )
+
+
+def test_a_wall_clock_that_was_set_between_runs_is_noted_and_changes_no_order():
+    """Set back by two days in the middle: by the wall clock the drift would begin anew."""
+    finding = RULE.check(clocked(case("S04", values()), lambda place: 0.0 if place < 6 else -172_800.0))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
+    assert "wall clock was set by 1.73e+05 s" in finding.statement
+    drifting = case("S04", values(drift=1.0))
+    plain, moved = (RULE.check(clocked(drifting, f)) for f in (lambda _: 0.0, lambda place: -172_800.0 * (place > 6)))
+    assert moved.observed["drift_share"] == pytest.approx(plain.observed["drift_share"], rel=1e-6)
+    assert RULE.check(clocked(case("S04", values()), lambda place: place / 10)).state is State.PASS
+
+
+def test_sittings_in_another_order_than_planned_are_named():
+    one = case("S04", values(), change=Change.MANUAL)
+    assert "instead of" not in RULE.check(one).statement
+    swapped = replace(
+        one,
+        candidate=tuple(
+            (replace(run, started_utc=(datetime.fromisoformat(run.started_utc) - timedelta(days=1)).isoformat()), seen)
+            for run, seen in one.candidate
+        ),
+    )
+    assert f"in the order {one.comparison.candidate}, {one.comparison.baseline} instead of" in RULE.check(swapped).statement
 
 
 def from_sitting_to_sitting(drift, seed=2):

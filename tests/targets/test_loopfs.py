@@ -9,7 +9,6 @@ import pytest
 
 from assay import catalogue
 from assay.errors import BusyError, RefusedError, TrialError, UsageError
-from assay.machine import filesystems
 from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.stack import backing_file
 from assay.undo.ledger import Ledger
@@ -153,20 +152,46 @@ def test_drop_caches_says_who_is_in_the_way(undo, scratch):
     TARGET.teardown(HOST, given, place)
 
 
+@contextlib.contextmanager
+def copying(work="/"):
+    """A stranger in a new mount namespace, which copies every mount; it works in a directory."""
+    elsewhere = ["unshare", "--mount", "--propagation", "private", "sh", "-c", f"cd {work}; exec cat"]
+    with subprocess.Popen(elsewhere, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as stranger:
+        stranger.stdin.write(b"here\n")
+        stranger.stdin.flush()
+        assert stranger.stdout.readline() == b"here\n"
+        yield stranger
+        stranger.stdin.close()
+
+
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
-def test_a_mount_namespace_that_keeps_the_file_system_warm_is_told(undo, scratch, filesystem, monkeypatch):
+def test_a_copy_in_another_mount_namespace_keeps_nothing_warm_or_attached(undo, scratch, filesystem):
     given = setting(undo, scratch, filesystem=filesystem, size=SIZES[filesystem], image="sparse", direct_io=False)
     place = TARGET.prepare(HOST, given)
-    elsewhere = ["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo here; cat"]
-    with subprocess.Popen(elsewhere, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
-        assert keeper.stdout.readline() == b"here\n"
-        with monkeypatch.context() as hurried:
-            hurried.setattr(filesystems, "PATIENCE_S", 0.2)
-            with pytest.raises(BusyError, match="another mount namespace"):
-                TARGET.drop_caches(HOST, place)
+    with copying():
+        TARGET.drop_caches(HOST, place)
+        with copying():
+            TARGET.teardown(HOST, given, place)
+        place = TARGET.prepare(HOST, given)
+    TARGET.teardown(HOST, given, place)
+
+
+def test_who_works_in_a_copy_is_named_until_the_end_and_nothing_is_left(undo, scratch, monkeypatch):
+    given = setting(undo, scratch, filesystem="ext4", size=SIZES["ext4"], image="sparse", direct_io=False)
+    place = TARGET.prepare(HOST, given)
+    for module in ("assay.targets.loopfs", "assay.machine.image", "assay.undo.kinds"):
+        monkeypatch.setattr(f"{module}.PATIENCE_S", 0.2)
+    with copying(place.address) as stranger:
+        holder = rf"process {stranger.pid} \(cat\)"
+        with pytest.raises(BusyError, match=holder):
+            TARGET.drop_caches(HOST, place)
         assert Path(place.address).is_dir()
-        keeper.communicate()
-    TARGET.drop_caches(HOST, place)
+        with pytest.raises(BusyError, match=holder):
+            TARGET.teardown(HOST, given, place)
+        with pytest.raises(BusyError, match=f"still attached.*{holder}"):
+            TARGET.prepare(HOST, given)
+    monkeypatch.undo()
+    place = TARGET.prepare(HOST, given)
     TARGET.teardown(HOST, given, place)
 
 

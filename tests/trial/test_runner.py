@@ -16,6 +16,7 @@ import pytest
 from assay import catalogue
 from assay.catalogue import Observer
 from assay.errors import UsageError
+from assay.machine.stack import mount_of
 from assay.records import (
     CacheState,
     Direction,
@@ -27,7 +28,7 @@ from assay.records import (
     TargetSpec,
     WorkloadSpec,
 )
-from assay.trial.runner import TrialRunner, needed_bytes, used_targets
+from assay.trial.runner import TrialRunner, cold_in_memory, needed_bytes, used_targets
 from trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, gone, trial
 
 SIZE = 8 * MIB
@@ -72,6 +73,20 @@ def test_it_finishes_and_leaves_nothing(two_clients):
     assert left == ([], ())
     assert [phase.name for phase in finished.phases] == ["w.write", "w.read"]
     assert finished.versions["assay-engine"]
+
+
+@pytest.mark.skipif(mount_of(HOST, "/dev/shm").filesystem != "tmpfs", reason="no tmpfs at /dev/shm")
+@pytest.mark.parametrize("kind", ["directory", "existing", "file"])
+def test_cold_in_memory_is_refused_before_anything_runs(tmp_path, kind):
+    path = "/dev/shm/new" if kind == "file" else "/dev/shm"
+    asked = experiment(tmp_path, bulk(cache="cold"))
+    asked = replace(asked, targets=(TargetSpec(name="t", kind=kind, knobs={"path": path}),))
+    (mistake,) = cold_in_memory(HOST, asked)
+    assert mistake.startswith(f"target t: {path} is on tmpfs")
+    assert cold_in_memory(HOST, replace(asked, factors=(Factor(path="w.cache", levels=("warm",)),))) == ()
+    varied = replace(asked, factors=(Factor(path="t.path", levels=(str(tmp_path), path)),))
+    assert len(cold_in_memory(HOST, varied)) == 1
+    assert cold_in_memory(HOST, experiment(tmp_path, bulk(cache="cold"))) == ()
 
 
 def test_what_ran_the_lab_is_kept(two_clients):

@@ -9,7 +9,9 @@ from enum import StrEnum
 
 from assay.answer.doubts import Cause, Doubt, Losses, Required, cause, counts, doubts, losses, of_figure, requirements
 from assay.answer.headlines import Headline, Line, headlines, lines
+from assay.audit import verdicts
 from assay.frozen import dataclass
+from assay.machine.image import IN_MEMORY
 from assay.records import (
     Cell,
     Conclusion,
@@ -31,6 +33,8 @@ from assay.records import (
 MOST_LINES = 3
 """Conditions of one measure that are listed; the table has the rest."""
 MOST_CAUSES = 2
+STACKED = ("overlay", "fuse")
+"""How the types of file systems begin that lie on another one."""
 
 
 class LeadKind(StrEnum):
@@ -201,6 +205,28 @@ def _covers(one: Scaling) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Storage:
+    """A target's file system and the devices below it, if any."""
+
+    target: str
+    filesystem: str
+    devices: tuple[str, ...]
+
+
+def storages(results: Results) -> tuple[Storage, ...]:
+    """The file systems of the targets that are no file system on a device."""
+    places = (place for judged in results.runs for place in judged.run.places if place.filesystem)
+    found = (Storage(target=one.target, filesystem=one.filesystem or "", devices=one.devices) for one in places)
+    return tuple(one for one in dict.fromkeys(found) if one.filesystem in IN_MEMORY or one.filesystem.startswith(STACKED))
+
+
+def remarks(results: Results) -> tuple[Finding, ...]:
+    """The notes of all comparisons that rename them, each statement once."""
+    found = (one for verdict in results.comparison_verdicts.values() for one in verdicts.notes(verdict.findings) if one.relabel)
+    return tuple({one.statement: one for one in found}.values())
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """The answer of an experiment, in the order in which it is read."""
 
@@ -218,6 +244,10 @@ class Answer:
     apart: int
     """So many comparisons are of arms that were not interleaved."""
     notes: tuple[PlanNote, ...]
+    storages: tuple[Storage, ...]
+    """Those that are in memory or lie on another file system."""
+    remarks: tuple[Finding, ...]
+    """What the comparisons are besides, each once."""
 
 
 def answer(results: Results) -> Answer:
@@ -234,4 +264,6 @@ def answer(results: Results) -> Answer:
         losses=losses(results),
         apart=sum(not one.interleaved for one in results.comparisons),
         notes=results.plan.notes,
+        storages=storages(results),
+        remarks=remarks(results),
     )

@@ -20,6 +20,7 @@ from assay.catalogue.knobs import FREE, PLACEMENT, TIMING, Knob, KnobKind, resol
 from assay.catalogue.plugs import (
     Beside,
     Evidence,
+    Mounts,
     Observer,
     ObserverScope,
     Order,

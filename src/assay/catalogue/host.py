@@ -93,6 +93,10 @@ class Syscalls(Protocol):
         """Flush the file system that holds path; returns how long it took (ns)."""
         ...
 
+    def unmount_in(self, namespace: str, point: str) -> None:
+        """Unmount a mount point of another mount namespace (`/proc/PID/ns/mnt`). Raises OSError."""
+        ...
+
     def space(self, path: str) -> tuple[float, float]:
         """Which shares of the space and of the inodes of the file system that holds path are free (1 where it counts none)."""
         ...

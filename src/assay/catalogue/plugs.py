@@ -59,6 +59,17 @@ class Setting:
     """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
 
 
+class Mounts(StrEnum):
+    """Who must see what a target mounts."""
+
+    NONE = "none"
+    """It mounts nothing."""
+    LAB = "lab"
+    """The lab and what it starts: in a mount namespace of its own nobody can copy the mount."""
+    HOST = "host"
+    """Perhaps a server outside the lab, and the command that undoes the mount after the lab was killed."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Target:
     """A system under test. `install` runs once per experiment, `prepare` before each trial, `remove` at the end."""
@@ -87,6 +98,7 @@ class Target:
     """Which of the limits are declared by these knobs, in words."""
     read_only: bool = False
     """Whether it belongs to others and is only read: workloads that write are refused."""
+    mounts: Mounts = Mounts.NONE
 
 
 @dataclass(frozen=True, kw_only=True)

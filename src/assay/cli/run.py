@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from assay import catalogue
 from assay.answer import doubts
 from assay.answer.plainly import plainly
+from assay.catalogue import Mounts
 from assay.cli.summary import summary
 from assay.errors import RefusedError, UsageError
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
 from assay.hosts.local import Local
+from assay.hosts.mount_namespaces import enter_own
 from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.gate import Gate, status
 from assay.laboratory.results import conclude
@@ -27,6 +30,7 @@ from assay.notebook.store import Store
 from assay.records import Change, Experiment, Outcome, Plan, Results
 from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import Progress, ProgressMode
+from assay.trial.runner import used_targets
 
 NOT_ALL_MEASURED = 1
 """Exit status where a trial did not finish."""
@@ -86,6 +90,7 @@ def show(request: Request, results: Results, folder: Path) -> None:
 def conduct_rest(request: Request, store: Store) -> None:
     """Conduct what is left of the schedule that the notebook holds, telling how far it is."""
     finished = done_before(store.folder, request)
+    hide_mounts(store.experiment)
     progress = Progress(request.progress, len(store.plan.trials) - len(finished))
     campaign = Campaign(
         store=store,
@@ -98,6 +103,13 @@ def conduct_rest(request: Request, store: Store) -> None:
         conduct(campaign)
     finally:
         progress.close()
+
+
+def hide_mounts(experiment: Experiment) -> None:
+    """Enter a mount namespace of our own where targets mount something that nobody else needs: others would copy the mount."""
+    wanted = {catalogue.find("targets", spec.kind).mounts for spec in used_targets(experiment)}
+    if Mounts.LAB in wanted and Mounts.HOST not in wanted:
+        enter_own()
 
 
 def done_before(folder: Path, request: Request) -> frozenset[int]:
@@ -169,6 +181,8 @@ def refuse_wrong(directories: Sequence[Path]) -> None:
     """Refuse more than two directories, and what is no directory."""
     if len(directories) > MOST_DIRECTORIES:
         raise UsageError(f"found {len(directories)} directories; expected one to measure or two to compare")
+    if len({path.resolve() for path in directories}) < len(directories):
+        raise UsageError(f"found {directories[0]} twice; expected one directory to measure or two to compare")
     wrong = [
         f"found {path} which {'is a file' if path.exists() else 'does not exist'}" for path in directories if not path.is_dir()
     ]

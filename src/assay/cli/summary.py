@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from assay.answer.answer import answer
 from assay.answer.wording import scaling
 from assay.answer.wording.labels import usual
-from assay.answer.wording.summary import following, opening
+from assay.answer.wording.summary import following, opening, remarks
 from assay.cli import tables
 from assay.measures.text import word
 from assay.records import Cell, Experiment, Judged, Results, VerdictState, worst
@@ -33,6 +33,7 @@ def summary(results: Results) -> str:
         "\n".join((first, *following(found))) if first else "",
         f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
         results.experiment.question,
+        "\n".join(remarks(found)),
         tables.comparison_table(results),
         tables.effect_tables(results),
         tables.requirement_table(results),

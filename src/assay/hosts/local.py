@@ -221,6 +221,12 @@ class KernelCalls:
         took: int = _core.syncfs(path)
         return took
 
+    def unmount_in(self, namespace: str, point: str) -> None:
+        """Unmount a mount point of another mount namespace. Raises OSError."""
+        from assay.hosts import mount_namespaces
+
+        mount_namespaces.unmount_in(namespace, point)
+
     def space(self, path: str) -> tuple[float, float]:
         """Return the shares of space and inodes that an ordinary user may still take. Raises OSError."""
         told = os.statvfs(path)

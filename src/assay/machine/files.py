@@ -12,7 +12,7 @@ from assay.catalogue import Host
 from assay.errors import EvidenceError, RefusedError
 from assay.machine import image, ownership
 from assay.machine.ownership import Ownership
-from assay.machine.stack import device_stack, mount_of, stack
+from assay.machine.stack import device_stack, lower_mounts, mount_of, stack
 from assay.units import Unit
 
 NOTHING, FILE, DIRECTORY, DEVICE = "nothing", "regular file", "directory", "block special file"
@@ -81,13 +81,18 @@ def drop_files(host: Host, path: str, filesystem: str | None) -> None:
     """
     if host.syscalls is None:
         raise RefusedError(f"host {host.name}: dropping cached files needs Assay there. Install Assay or use cache = unchanged.")
-    if filesystem in ("tmpfs", "ramfs"):
+    if filesystem in image.IN_MEMORY:
         raise RefusedError(f"{path}: {filesystem} keeps files in the page cache only, so cache = cold is impossible.")
     host.syscalls.syncfs(path)
     listed = host.run(["find", path, "-xdev", "-type", "f", "-size", "+0", "-print0"]).stdout
     for file in filter(None, listed.split("\0")):
         with contextlib.suppress(OSError):
             host.syscalls.drop_file(file)
+
+
+def in_memory(host: Host, path: str) -> str | None:
+    """Return the type of the file system if a path, or what its file system is stacked on, is in memory alone."""
+    return next((one.filesystem for one in lower_mounts(host, mount_of(host, path)) if one.filesystem in image.IN_MEMORY), None)
 
 
 def mistakes(host: Host, path: str, needed: int) -> tuple[str, ...]:
@@ -118,8 +123,10 @@ def mount_facts(host: Host, path: str, devices: Sequence[str]) -> tuple[tuple[st
         mount = mount_of(host, path)
     except (OSError, EvidenceError) as error:
         return (("mount", f"unknown: {error}"),)
+    lower = [one for one in lower_mounts(host, mount) if one is not mount]
     return (
         ("filesystem", mount.filesystem),
+        *((("below", ", ".join(f"{one.filesystem} on {one.source}" for one in lower)),) if lower else ()),
         ("mount.point", mount.point),
         ("mount.source", mount.source),
         ("mount.options", ",".join(mount.options)),

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import partial
 from typing import Literal
 
 from assay.catalogue import Host, Undo
 from assay.errors import BusyError, EvidenceError, RefusedError, TrialError
+from assay.machine import namespaces
 from assay.machine.stack import backing_file, mount_of
 
 MIB = 1 << 20
 BLOCK = 4096
 ATTACH_TRIES = 20
+PATIENCE_S = 5.0
+"""How long a device of an earlier trial may take to let go."""
 SPARE = 1.1
 """Free space must exceed the image, or the need of the workloads, by this factor: full file systems slow down and fail."""
 LEAST_READ_AHEAD_KB = 128
 """Read-ahead of a new device (VM_READAHEAD_PAGES, include/linux/mm.h)."""
-IN_MEMORY = ("tmpfs", "ramfs")
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 """File systems without a device and without FIEMAP: neither proof is possible there."""
 
 Kind = Literal["written", "sparse"]
@@ -133,10 +137,18 @@ def _read_ahead_as_new(host: Host, loop: str) -> None:
 
 
 def _refuse_attached(host: Host, image: str) -> None:
-    """Refuse an image that is still attached: two devices on one image would overwrite each other."""
-    users = [name for name in host.list("/sys/block") if name.startswith("loop") and backing_file(host, name) == image]
-    if users:
-        raise BusyError(f"{image} is still attached to /dev/{' and /dev/'.join(users)}. End the processes that use it.")
+    """Refuse an image that stays attached: two devices on one image would overwrite each other."""
+    for name in host.list("/sys/block"):
+        if name.startswith("loop") and backing_file(host, name) == image:
+            is_leaving = host.read(f"/sys/block/{name}/loop/autoclear").strip() == "1"  # as soon as nobody uses it
+            is_free = partial(_is_detached, host, name, image)
+            busy = namespaces.release(host, f"/dev/{name}", is_free, PATIENCE_S if is_leaving else 0.0)
+            if busy is not None:
+                raise BusyError(f"{image} is still attached to /dev/{name}.{namespaces.held_by(busy)} End that process.")
+
+
+def _is_detached(host: Host, loop: str, image: str) -> bool:
+    return backing_file(host, loop) != image
 
 
 def _prove_direct(host: Host, undo: Undo, loop: str, image: str, wanted: str) -> None:

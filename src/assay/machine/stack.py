@@ -88,7 +88,8 @@ def stack(host: Host, path: str) -> tuple[str, ...]:
     """Return the kernel names of the block devices below a path, upper first, each once.
 
     A partition is followed by its disk, a loop device by the devices of its image, a mapped or RAID device by its members.
-    Empty if the file system has no block device (tmpfs, overlay, network).
+    A stacked file system (overlay, FUSE on a directory) has the devices of what lies below. Empty if the file system has no
+    block device (tmpfs, network), or that of a container lies where it cannot be seen.
     """
     return tuple(dict.fromkeys(_walk(host, _roots(host, mount_of(host, path)), depth=0)))
 
@@ -127,8 +128,36 @@ def rotates(host: Host, device: str) -> bool:
         return False
 
 
+def lower_mounts(host: Host, mount: Mount) -> tuple[Mount, ...]:
+    """Return the mounts below a stacked file system, down to those that are not stacked; the mount itself if it is none."""
+    return tuple(dict.fromkeys(_lowest(host, mount, frozenset())))
+
+
+def _lowest(host: Host, mount: Mount, above: frozenset[str]) -> Iterator[Mount]:
+    above |= {mount.point}
+    found = (mount_of(host, path) for path in _layers(mount) if host.exists(path))
+    lower = [one for one in found if one.point not in above]
+    for one in lower:
+        yield from _lowest(host, one, above)
+    if not lower:
+        yield mount
+
+
+def _layers(mount: Mount) -> tuple[str, ...]:
+    """Return the directories that a file system stores its files in: of overlay the upper one first."""
+    if mount.filesystem == "overlay":
+        named = dict(option.partition("=")[::2] for option in mount.options)
+        return tuple(path for key in ("upperdir", "lowerdir") for path in named.get(key, "").split(":") if path)
+    return (mount.source,) if mount.filesystem.startswith("fuse.") or mount.filesystem == "fuse" else ()
+
+
 def _roots(host: Host, mount: Mount) -> tuple[str, ...]:
-    """Return the devices directly below a mount; btrfs numbers its mounts itself, so its source is used."""
+    """Return the devices directly below a mount, or below what it is stacked on."""
+    return tuple(device for one in lower_mounts(host, mount) for device in _devices(host, one))
+
+
+def _devices(host: Host, mount: Mount) -> tuple[str, ...]:
+    """Return the devices of one mount; btrfs numbers its mounts itself, so its source is used."""
     if mount.filesystem == "btrfs":
         members = _btrfs_members(host, _kernel_name(host, mount.source))
         if members:

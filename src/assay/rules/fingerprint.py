@@ -8,6 +8,8 @@ Performance facts are read again after the last phase, and changes during a run 
 - A fact differs that does not follow from the factor: invalid; for two notebooks (`assay compare LAB_A LAB_B`) it qualifies.
 - A fact changed during a run: qualified.
 - The factor is changed by hand, or is the hosts: pass as a "comparison of bundles" with all differences listed.
+- The factor is changed by hand, and no fact differs or those of its name are equal: qualified.
+- Two targets are directories of one file system: a note.
 - A run has no facts: unverified.
 
 `target.*`, `mount.*`, `filesystem.*`, `mkfs.*`, `semantics.*` and ext4's facts of the first device follow from a target or its
@@ -29,6 +31,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.records import Change, FactClass, Finding, Meaning, Observations, Run, Scope, Severity, State, When
+from assay.rulekit import contrasts, pairs
 from assay.rulekit.findings import change, found, shortened
 from assay.rulekit.pairs import NOTEBOOK
 from assay.units import counted
@@ -37,6 +40,7 @@ OF_THE_TARGET = ("target.", "mount.", "filesystem.", "mkfs.", "semantics.", "dev
 """Facts that follow from another target, or from one of its knobs; its file system is on the first device."""
 OF_THE_STACK = ("device.", "limit.")
 """Facts that follow from it only where it stands on other devices."""
+MOUNT_SOURCE, MOUNT_POINT = "mount.target.source", "mount.target.point"
 MOST_SHOWN = 12
 COUNTED = ("differing", "implied", "drifted", "compared")
 NOT_THERE = "not there"
@@ -80,6 +84,8 @@ def check(case: ComparisonCase) -> Finding:
     implied, alien = ([one for one in of_all if is_implied(case, one.key) is wanted] for wanted in (True, False))
     drifted = sorted({one for _, observations in every for one in drift(observations)})
     bundle = is_bundle(case)
+    if not (drifted or (alien and not bundle)) and (unseen := without_trace(case, of_all) or within_one(case)):
+        return unseen
     failed = bool(drifted or (alien and not bundle))
     held = Severity.QUALIFIES if case.comparison.factor == NOTEBOOK else Severity.INVALIDATES  # of what it comes is open
     return found(
@@ -99,6 +105,50 @@ def check(case: ComparisonCase) -> Finding:
             *(f"changed during a run: {one}" for one in drifted),
             *(f"implied: {one}" for one in implied),
         ),
+    )
+
+
+def without_trace(case: ComparisonCase, of_all: list[Difference]) -> Finding | None:
+    """A factor changed by hand of which no fact tells: none differs, or those of its name are equal."""
+    if not pairs.by_hand(case) or case.comparison.factor == NOTEBOOK:
+        return None
+    factor, every = case.comparison.factor, values_of((*case.baseline, *case.candidate))
+    of_its_name = [key for key in every if bare(key).rpartition(".")[2] == factor.rpartition(".")[2]]
+    if of_all and (not of_its_name or any(one.key in of_its_name for one in of_all)):
+        return None
+    equal = "; ".join(f"{key} is {shown(tuple(sorted(every[key])))} in both arms" for key in of_its_name)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The factor {factor} is changed by hand, and no recorded fact shows a change{f': {equal}' if equal else ''}.",
+        severity=Severity.QUALIFIES,
+        observed={"differing": len(of_all), "compared": len(every)},
+        bound=contrasts.interval_of(case.comparison),
+        advice=f"Check that {factor} really differed. If no file of the host shows it, let a target of kind commands print it "
+        "among its `facts`.",
+        short="no trace of the factor",
+    )
+
+
+def within_one(case: ComparisonCase) -> Finding | None:
+    """Two targets on one file system: the same device, the same export, or the same mount."""
+    if case.comparison.factor != "target":
+        return None
+    sources, points = ([{seen.fact(key) for _, seen in runs} for runs in case.arms] for key in (MOUNT_SOURCE, MOUNT_POINT))
+    # A loop device may have had another image in each trial.
+    alone = all((str(one).startswith("/dev/") and "/loop" not in str(one)) or ":" in str(one) for one in sources[0])
+    if sources[0] != sources[1] or None in sources[0] or not (alone or points[0] == points[1]):
+        return None
+    name = ", ".join(sorted(map(str, sources[0])))
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{case.comparison.baseline} and {case.comparison.candidate} are directories of one file system ({name}).",
+        severity=Severity.NOTES,
+        relabel="comparison within one file system",
+        short="one file system",
     )
 
 

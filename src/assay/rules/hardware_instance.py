@@ -4,7 +4,8 @@ A machine is known by the fact `machine.serial` (a digest of the board's serial 
 A remote target's machine is its host in the file, or a line `machine = NAME` in the `facts` of a target of kind commands.
 - The arms ran on different machines: qualified.
 - The arms ran on the same machines, were swapped, or the file declares it: pass.
-- A run lacks its host's facts: unverified. The factor is `hosts`: n/a.
+- A run lacks its host's facts, or only the name is known and no boot is common to the arms: unverified.
+- The factor is `hosts`: n/a.
 
 C01 lists kernel, settings and devices that came with the other machine.
 """
@@ -17,7 +18,8 @@ from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
 from assay.rulekit.findings import found
 
-SERIAL, NAME, OF_TARGET = "machine.serial", "host.name", "target.machine"
+SERIAL, NAME, BOOT, OF_TARGET = "machine.serial", "host.name", "host.boot", "target.machine"
+NO_SERIAL = "Serial number unknown (not root, or a machine without DMI)"
 LOCAL = "local"
 
 Machine = tuple[str, ...]
@@ -38,9 +40,13 @@ def check(case: ComparisonCase) -> Finding:
     arms = [{machines(run, seen, key) for run, seen in runs} for runs in case.arms]
     first, second = (", ".join(dict.fromkeys(name for run, seen in runs for name in named(run, seen))) for runs in case.arms)
     observed: dict[str, float | str | None] = {"baseline": first, "candidate": second, "machines": len(arms[0] | arms[1])}
+    if arms[0] == arms[1] and key == NAME and rebooted(case):
+        words = f"Machine of both arms: {first} by name. {NO_SERIAL}, and no boot is in common: perhaps two machines of one name."
+        return found(RULE, case, State.UNVERIFIED, words, observed=observed)
     if arms[0] == arms[1]:
-        words = "Both arms ran on the same machine." if len(arms[0]) == 1 else f"Both arms ran on all {len(arms[0])} machines."
-        return found(RULE, case, State.PASS, words, observed=observed)
+        same = "the same machine" if len(arms[0]) == 1 else f"all {len(arms[0])} machines"
+        by_name = f", by name. {NO_SERIAL}." if key == NAME else "."
+        return found(RULE, case, State.PASS, f"Both arms ran on {same}{by_name}", observed=observed)
     if all(case.experiment.implies(one) for one in (differing(case) or (NAME,))):
         words = f"The machine belongs to the factor {case.comparison.factor}, as declared."
         return found(RULE, case, State.PASS, words, observed=observed)
@@ -61,6 +67,12 @@ def check(case: ComparisonCase) -> Finding:
 def known(observations: Observations, key: str) -> bool:
     """Whether a run has this fact."""
     return observations.fact(key) is not None
+
+
+def rebooted(case: ComparisonCase) -> bool:
+    """Whether both arms record their boots and have none in common: one boot would prove one machine."""
+    first, second = (values(runs, BOOT) for runs in case.arms)
+    return None not in first | second and not first & second
 
 
 def machines(run: Run, observations: Observations, key: str) -> Machine:

@@ -1,6 +1,7 @@
 """Checks rate against latency by Little's law: operations in flight = rate x (latency + think time).
 
 One operation in 64 is stamped a second time with its own clock reads, so this latency does not follow from the rate.
+The two further stamps are subtracted from it, by the engine's measurement of one.
 Its mean times the count, plus the generator's own time, is compared with places x time. A worker has one place, io_uring as
 many as its queue is deep.
 The generator's own time is `think` plus its user time. The tolerance is `gap_share`, or three standard errors of the sampled
@@ -24,6 +25,9 @@ from assay.catalogue import About, Rule, TrialCase
 from assay.measures import latency
 from assay.records import Bound, Client, Direction, Finding, Load, OperationTotal, Scope, Severity, State
 from assay.rulekit.findings import found, in_words, knob, rate_of
+
+EXTRA_STAMPS = 2
+"""Of the second pair, outside the first (crates/engine/src/recorder.rs)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +118,8 @@ def balance_of(case: TrialCase) -> Balance | None:
     totals = [total for _, total in pairs]
     enough = all(total.sampled_count >= case.thresholds["least_samples"] for total in totals)
     error = math.sqrt(sum(error_of(case, total) ** 2 for total in totals)) if enough else math.inf
-    independent = 3 * error < available and not preempted(case, clients, totals)
-    spent = (total.count * total.sampled_ns / total.sampled_count if independent else total.busy_ns for total in totals)
+    independent = 3 * error < available and not preempted(case, clients, pairs)
+    spent = (pair[1].count * sampled_ns(*pair) / pair[1].sampled_count if independent else pair[1].busy_ns for pair in pairs)
     waiting = float(sum(held(case, *pair) * ns for pair, ns in zip(pairs, spent, strict=True)))
     thinking = sum(thinking_ns(case, client) for client in clients)
     return Balance(
@@ -166,14 +170,19 @@ def error_of(case: TrialCase, total: OperationTotal) -> float:
     return max(normal, total.count / total.sampled_count * longest / 3)
 
 
-def preempted(case: TrialCase, clients: Sequence[Client], totals: Sequence[OperationTotal]) -> bool:
+def sampled_ns(client: Client, total: OperationTotal) -> float:
+    """Time inside the stamped operations, without the second pair of stamps, which no other operation has."""
+    return max(0.0, total.sampled_ns - EXTRA_STAMPS * total.sampled_count * (client.stamp_ns or 0))
+
+
+def preempted(case: TrialCase, clients: Sequence[Client], pairs: Sequence[tuple[Client, OperationTotal]]) -> bool:
     """Whether turns of other threads, counted by the kernel, explain why the stamped operations took longer than all did.
 
     The second pair of stamps lies outside the first: a turn of another thread between them is in the sample and in no latency,
     and one sample stands for 64 operations.
     """
     turns = sum(client.cost.involuntary_switches for client in clients if client.cost is not None)
-    extra = sum(total.sampled_ns - total.sampled_count * total.busy_ns / total.count for total in totals)
+    extra = sum(sampled_ns(client, total) - total.sampled_count * total.busy_ns / total.count for client, total in pairs)
     return 0 < extra <= turns * case.thresholds["turn_ns"]
 
 

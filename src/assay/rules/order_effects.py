@@ -4,6 +4,8 @@ The rule reads the start of each run, the stored schedule, and the residuals: ea
 - Arm and time correlate above `separation`: invalid.
 - A trend of the residuals at p below `p` that rises by more than `rise_of_matters` of the smallest relevant effect: qualified.
 - The factor is changed by hand, or two notebooks are compared: qualified, with the interval as bound.
+  Sittings in another order than planned are named.
+- The wall clock was set by `step_s` between two runs of one boot: a note. The order then is that of the time since boot.
 
 A trend needs at least three blocks. S05 tests the effect of the preceding run.
 With `returns = 1` the interval covers the baseline's first and last sitting, so a drift widens it.
@@ -18,8 +20,9 @@ from datetime import UTC, datetime
 from statistics import fmean
 
 from assay import measures
-from assay.catalogue import ComparisonCase, Rule
-from assay.records import Conclusion, Finding, Run, Scope, Severity, State
+from assay.catalogue import ComparisonCase, Rule, Runs
+from assay.measures.text import level
+from assay.records import Conclusion, Finding, Observations, Scope, Severity, State
 from assay.rulekit import contrasts, pairs
 from assay.rulekit.findings import found
 from assay.statistics.contrast import Contrast, four_way, interval, welch_ratio
@@ -31,6 +34,7 @@ ADVICE_OF_NOTEBOOKS = (
     "drift. Declare the intended differences in both files (`implied`); C01 and C05 list the rest."
 )
 NOT_MIXED = "not interleaved"
+BOOT = "host.boot"
 DRIFTED = {
     Conclusion.MATTERS: ": a relevant drift.",
     Conclusion.IMMATERIAL: ": a drift below the smallest relevant effect.",
@@ -55,15 +59,15 @@ def check(case: ComparisonCase) -> Finding:
     if len({point.arm for point in points}) < 2:
         return found(RULE, case, State.UNVERIFIED, "The order cannot be judged: no run of one arm counts.", short=NOT_MIXED)
     if pairs.by_hand(case):
-        return in_sittings(case, [point for point in points if point.arm == 0])
+        return in_sittings(case, points)
     apart = abs(correlation([float(place) for place in places(points)], [float(point.arm) for point in points]))
     if len(points) > 2 and (apart > case.thresholds["separation"] or not case.comparison.interleaved):
         statement = "Arms measured one after the other, not mixed: a drift would look like a difference."
         return found(RULE, case, State.FAIL, statement, observed={"separation": apart}, short=NOT_MIXED)
-    return judged(case, trend_of(points))
+    return judged(case, trend_of(points), clock_step_s(case))
 
 
-def judged(case: ComparisonCase, drift: Trend | None) -> Finding:
+def judged(case: ComparisonCase, drift: Trend | None, step_s: float) -> Finding:
     """The finding on arms that were mixed."""
     p = case.thresholds["p"]
     least = case.comparison.matters_share * case.thresholds["rise_of_matters"]
@@ -72,26 +76,30 @@ def judged(case: ComparisonCase, drift: Trend | None) -> Finding:
     statement = "Arms mixed, no drift over time."
     if drifted and rise is not None:
         statement = f"Drift of {measures.percent(rise)} over the experiment (p < {p:g}); pairs remove most of it."
+    stepped = step_s >= case.thresholds["step_s"]
+    if stepped:
+        statement += f" The wall clock was set by {step_s:.3g} s between runs; the order is that of the time since boot."
     return found(
         RULE,
         case,
-        State.FAIL if drifted else State.PASS,
+        State.FAIL if drifted or stepped else State.PASS,
         statement,
-        severity=Severity.QUALIFIES,
-        observed={"drift_p": drift.p_value if drift else None, "drift_share": rise},
+        severity=Severity.QUALIFIES if drifted else Severity.NOTES if stepped else RULE.severity,
+        observed={"drift_p": drift.p_value if drift else None, "drift_share": rise, "clock_step_s": step_s},
         threshold={"p": p, "drift_share": least},
         bound=contrasts.interval_of(case.comparison) if drifted else None,
+        relabel="measured while the wall clock was set" if stepped and not drifted else None,
     )
 
 
-def in_sittings(case: ComparisonCase, baseline: Sequence[Point]) -> Finding:
+def in_sittings(case: ComparisonCase, points: Sequence[Point]) -> Finding:
     """The finding on arms that a person changed, with the drift from the first to the last sitting of the baseline."""
     groups: dict[int, list[float]] = {}
-    for point in baseline:
+    for point in (point for point in points if point.arm == 0):
         groups.setdefault(point.sitting, []).append(math.exp(point.residual))
     drift = welch_ratio(groups[min(groups)], groups[max(groups)]) if len(groups) > 1 else None
     notebooks = case.comparison.factor == pairs.NOTEBOOK
-    apart = "Arms not interleaved, but measured in separate sittings."
+    apart = f"Arms not interleaved, but measured in separate sittings{out_of_order(case, points)}."
     return found(
         RULE,
         case,
@@ -104,6 +112,16 @@ def in_sittings(case: ComparisonCase, baseline: Sequence[Point]) -> Finding:
         advice=ADVICE_OF_NOTEBOOKS if notebooks else RULE.advice,
         short=NOT_MIXED,
     )
+
+
+def out_of_order(case: ComparisonCase, points: Sequence[Point]) -> str:
+    """In which order the sittings ran if it is not that of the plan, in words; empty otherwise."""
+    ran = list(dict.fromkeys(point.sitting for point in sorted(points, key=lambda point: point.started_s)))
+    if ran == sorted(ran):
+        return ""
+    names = [level(case.experiment, case.comparison.factor, case.plan.sittings[number]) for number in ran]
+    planned = [level(case.experiment, case.comparison.factor, case.plan.sittings[number]) for number in sorted(ran)]
+    return f", in the order {', '.join(names)} instead of {', '.join(planned)}"
 
 
 def of_notebooks(case: ComparisonCase) -> str:
@@ -128,19 +146,36 @@ def drift_in_words(drift: Contrast | None, case: ComparisonCase) -> str:
     return f"Back at {case.comparison.baseline}, the figure changed by {change} ({low} to {high}){DRIFTED[conclusion]}"
 
 
-def arm(case: ComparisonCase, number: int, runs: Sequence[tuple[Run, object]]) -> list[Point]:
+def clock_step_s(case: ComparisonCase) -> float:
+    """By how much the wall clock was set between the first and the last of the runs; 0 where they are of several boots."""
+    every = [*case.baseline, *case.candidate]
+    booted = [time_s for _, seen in every if (time_s := booted_s(seen)) is not None]
+    return max(booted) - min(booted) if booted and len({seen.fact(BOOT) for _, seen in every}) == 1 else 0.0
+
+
+def booted_s(seen: Observations) -> float | None:
+    """When the host of a run was booted, by its wall clock: it moves only where the clock is set."""
+    return next((one.value[0] for one in seen.series if one.metric == "boot_time_s" and one.value), None)
+
+
+def arm(case: ComparisonCase, number: int, runs: Runs) -> list[Point]:
     """The points of one arm: runs with a positive value that the comparison did not exclude."""
-    judged_runs = [(run, case.verdicts.get(run.id)) for run, _ in runs if run.id not in case.comparison.excluded]
-    logs = [(run, math.log(one.value)) for run, one in judged_runs if one is not None and one.value is not None and one.value > 0]
-    centre = fmean(log for _, log in logs) if logs else 0.0
+    judged_runs = [(run, seen, case.verdicts.get(run.id)) for run, seen in runs if run.id not in case.comparison.excluded]
+    logs = [
+        (run, seen, math.log(one.value))
+        for run, seen, one in judged_runs
+        if one is not None and one.value is not None and one.value > 0
+    ]
+    centre = fmean(log for _, _, log in logs) if logs else 0.0
+    was_set = clock_step_s(case) >= case.thresholds["step_s"]
     return [
         Point(
             arm=number,
             sitting=run.trial.sitting,
-            started_s=datetime.fromisoformat(run.started_utc).timestamp(),
+            started_s=datetime.fromisoformat(run.started_utc).timestamp() - ((booted_s(seen) or 0.0) if was_set else 0.0),
             residual=log - centre,
         )
-        for run, log in logs
+        for run, seen, log in logs
     ]
 
 

@@ -10,9 +10,9 @@ import json
 import re
 from collections.abc import Mapping
 
-from assay.catalogue import Host, Knob, KnobKind, Setting, Target
-from assay.errors import EvidenceError, RefusedError, TrialError, refuse
-from assay.machine import server
+from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target
+from assay.errors import RefusedError, TrialError, refuse
+from assay.machine import files, server
 from assay.machine.external_commands import substitute, unknown_placeholders
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
@@ -22,6 +22,10 @@ PROCESSES = ("server.pid_file", "server.cgroup")
 SERVER = (*PROCESSES, "server.data", "server.address", "server.requests")
 """Knobs about the server behind the directory."""
 GROUP = "cgroup"
+
+
+ALIKE = ("mount", "filesystem", "below", "mount.options")
+"""Facts of the mount that do not name a trial's own directory."""
 
 
 def check(_host: Host, setting: Setting) -> tuple[str, ...]:
@@ -111,11 +115,7 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     lines = _step(host, place, "facts").splitlines()
     found = tuple((match[1], match[2]) for line in lines if (match := _PAIR.match(line)))
     found += server.facts(host, place.server)
-    try:
-        mount = mount_of(host, place.address)
-    except (OSError, EvidenceError) as error:
-        return (*found, ("mount", f"unknown: {error}"))
-    return (*found, ("filesystem", mount.filesystem), ("mount.options", ",".join(mount.options)))
+    return (*found, *(pair for pair in files.mount_facts(host, place.address, place.devices) if pair[0] in ALIKE))
 
 
 _PAIR = re.compile(r"^\s*([^=:]+?)\s*[=:]\s*(.*?)\s*$")
@@ -188,4 +188,5 @@ TARGET = Target(
     drop_caches=drop_caches,
     facts=facts,
     teardown=teardown,
+    mounts=Mounts.HOST,
 )

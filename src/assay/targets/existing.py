@@ -7,7 +7,7 @@ which loses nothing.
 from __future__ import annotations
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
-from assay.errors import EvidenceError, refuse
+from assay.errors import refuse
 from assay.machine import files
 from assay.machine.stack import device_stack, mount_of, stack
 from assay.records import EndpointKind, Place
@@ -56,15 +56,10 @@ def prepare(host: Host, setting: Setting) -> Place:
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     """Return the type, the file system, its devices and mount options."""
-    about = (("kind", str(place.private.get("kind"))), ("devices", " ".join(place.devices) or "none"))
+    about = (("kind", str(place.private.get("kind"))),)
     if place.filesystem is None:
-        return about
-    try:
-        mount = mount_of(host, place.address)
-    except (OSError, EvidenceError) as error:
-        return (*about, ("mount", f"unknown: {error}"))
-    options = ",".join(mount.options)
-    return (*about, ("filesystem", mount.filesystem), ("mount.point", mount.point), ("mount.options", options))
+        return (*about, ("devices", " ".join(place.devices) or "none"))
+    return (*about, *files.mount_facts(host, place.address, place.devices))
 
 
 TARGET = Target(

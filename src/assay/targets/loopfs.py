@@ -10,10 +10,10 @@ import hashlib
 import posixpath
 from collections.abc import Mapping
 
-from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Undo, Unit
+from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target, Undo, Unit
 from assay.errors import AssayError, BusyError, refuse
-from assay.machine import cgroups, external_commands, image, ownership
-from assay.machine.filesystems import FILESYSTEMS, features, lives_on, make, mount, unmount
+from assay.machine import cgroups, external_commands, image, namespaces, ownership
+from assay.machine.filesystems import FILESYSTEMS, PATIENCE_S, features, lives_on, make, mount, unmount
 from assay.machine.stack import device_number, device_stack, mount_of
 from assay.records import EndpointKind, Place, Value
 from assay.settings.knobs import choice
@@ -102,12 +102,12 @@ def drop_caches(host: Host, place: Place) -> None:
     """
     kind, point, device = FILESYSTEMS[str(place.filesystem)], str(place.private["mount"]), f"/dev/{place.private['loop']}"
     unmount(host, point)
-    kept = lives_on(host, kind, device)
+    kept = namespaces.release(host, device, lambda: not lives_on(host, kind, device), PATIENCE_S)
     if host.syscalls is not None:
         host.syscalls.drop_file(str(place.private["image"]))
     mount(host, kind.name, str(place.private["options"]), device, point)
-    if kept:
-        raise BusyError(f"{point} cannot be made cold: another mount namespace (a container, `unshare`) has it mounted too.")
+    if kept is not None:
+        raise BusyError(f"{point} cannot be made cold.{namespaces.held_by(kept)} End that process.")
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
@@ -185,6 +185,7 @@ TARGET = Target(
     drop_caches=drop_caches,
     facts=facts,
     teardown=teardown,
+    mounts=Mounts.LAB,
     remove=remove,
     limits=lambda knobs: tuple(f"{name.replace('_', ' ')} {rate}" for name, rate in cgroups.rates_of(knobs).items()),
 )

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from assay import catalogue, sampler
-from assay.catalogue import Host, Observer, Setting, Undo
+from assay.catalogue import Host, Mounts, Observer, Setting, Undo
 from assay.errors import TrialError, refuse
-from assay.records import Experiment, Observations, Run, TargetSpec, Trial
+from assay.machine import files
+from assay.records import CacheState, Experiment, Observations, Run, TargetSpec, Trial, Value
 from assay.trial import placement
 from assay.trial.attempt import Attempt, OnProgress, live
 from assay.trial.interrupts import Interrupts
@@ -37,6 +38,7 @@ class TrialRunner:
         """Set up every target that a trial may ask for. Raises UsageError with all that is wrong, before anything is set up."""
         used = used_targets(self.experiment)
         mistakes = [*placement.mistakes(self.host, self.experiment), *unknown_limits(self.host, self.experiment)]
+        mistakes += cold_in_memory(self.host, self.experiment)
         mistakes += [
             f"target {spec.name}: {mistake}"
             for spec in used
@@ -123,6 +125,30 @@ def needed_bytes(experiment: Experiment) -> int:
         workload = catalogue.find("workloads", spec.kind)
         needed += workload.space({"clients": most, **catalogue.resolved(workload.knobs, spec.knobs)})
     return needed
+
+
+def cold_in_memory(host: Host, experiment: Experiment) -> tuple[str, ...]:
+    """What is wrong with cold caches of a target whose files are in memory alone."""
+    levels = {factor.path: factor.levels for factor in experiment.factors}
+    caches: set[Value] = set()
+    for spec in experiment.workloads:
+        knobs = catalogue.resolved(catalogue.find("workloads", spec.kind).knobs, spec.knobs)
+        caches.update(levels.get(f"{spec.name}.cache", (knobs.get("cache"),)))
+    if CacheState.COLD not in caches:
+        return ()
+    paths = [
+        (target.name, str(path))
+        for target in used_targets(experiment)
+        for path in levels.get(f"{target.name}.path", (target.knobs.get("path"),))
+        if path and catalogue.find("targets", target.kind).mounts is not Mounts.HOST  # its path may have placeholders
+    ]
+    found = ((name, path, files.in_memory(host, path)) for name, path in paths)
+    return tuple(
+        f"target {name}: {path} is on {kind}, which stores files in the page cache only, so cache = cold is impossible. "
+        "Use a directory on a disk, or another cache."
+        for name, path, kind in found
+        if kind
+    )
 
 
 BLOCK, NETWORK = "/sys/class/block", "/sys/class/net"

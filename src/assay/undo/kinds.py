@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from assay.catalogue import Host
 from assay.errors import BusyError, TrialError
-from assay.machine import cgroups, image, ownership
+from assay.machine import cgroups, image, namespaces, ownership
 from assay.machine.stack import DELETED, backing_file, mounts
 
 PATIENCE_S = 5.0
@@ -66,14 +66,12 @@ def _loop(host: Host, details: Details) -> bool:
         return False
     if "read_ahead_kb" in details:  # as it was found; an older ledger does not say
         host.write(image.read_ahead(name), details["read_ahead_kb"])
-    done = host.run(["losetup", "-d", details["device"]], check=False)
-    deadline = time.monotonic() + PATIENCE_S
-    while backing_file(host, name) == details["image"]:
-        if time.monotonic() > deadline:
-            raise BusyError(
-                f"{details['device']} cannot be detached ({done.stderr.strip()}). End the processes that use the device."
-            )
-        time.sleep(0.05)
+    host.run(["losetup", "-d", details["device"]], check=False)
+    busy = namespaces.release(host, details["device"], lambda: backing_file(host, name) != details["image"], PATIENCE_S)
+    if busy is not None:
+        raise BusyError(
+            f"{details['device']} cannot be detached.{namespaces.held_by(busy)} End the processes that use the device."
+        )
     return True
 
 
