@@ -33,7 +33,9 @@ class Severity(StrEnum):
     """What a failure does to the claim."""
 
     INVALIDATES = "invalidates"
+    """The figure is not what is claimed. Never of noise, which changes a figure and leaves what it is."""
     QUALIFIES = "qualifies"
+    """The figure may be another: BOUNDED with a bound, else TAINTED."""
     NOTES = "notes"
 
 
@@ -243,3 +245,9 @@ class Verdict:
     """What the number really is."""
     bound: Bound | None
     findings: tuple[Finding, ...]
+
+    @property
+    def disturbed(self) -> tuple[Finding, ...]:
+        """Findings of noise that are all that is wrong with a figure; empty where something else is, or nothing."""
+        failed = [one for one in self.findings if one.state is State.FAIL and one.severity is not Severity.NOTES]
+        return tuple(failed) if all(one.part == "noise" for one in failed) else ()

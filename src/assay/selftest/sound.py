@@ -187,7 +187,7 @@ def of_results(kind: str, results: Results) -> Iterator[Tried]:
 
 def is_noise(finding: Finding) -> bool:
     """Whether a rule of noise says that the platform spoiled the trial."""
-    return (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES) and not accuses(finding)
+    return finding.state is State.FAIL and finding.severity is not Severity.NOTES and finding.part == "noise"
 
 
 def share(trials: Iterable[Tried], rule: str | None = None) -> Proportion:
