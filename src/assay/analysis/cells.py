@@ -158,10 +158,10 @@ def why_invalid(verdict: Verdict | None) -> Exclusion | None:
 
 
 def why_noisy(verdict: Verdict | None) -> Exclusion | None:
-    """Which rules found noise and nothing else wrong with a figure; None where none did."""
-    if verdict is None or not verdict.disturbed:
+    """Which rules found noise that counts; None where none did."""
+    if verdict is None or not verdict.noise:
         return None
-    return Exclusion(reason=ExclusionReason.NOISE, rules={one.rule: one.name for one in verdict.disturbed})
+    return Exclusion(reason=ExclusionReason.NOISE, rules={one.rule: one.name for one in verdict.noise})
 
 
 CONFIDENCE = 0.95

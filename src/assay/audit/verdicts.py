@@ -26,8 +26,7 @@ def state_of(findings: Sequence[Finding], required: Iterable[str]) -> VerdictSta
 
 def failures(findings: Iterable[Finding]) -> list[Finding]:
     """The failed findings that count: the worst first, among equals those that explain."""
-    counted = (f for f in findings if f.state is State.FAIL and f.severity is not Severity.NOTES)
-    return sorted(counted, key=_rank)
+    return sorted((one for one in findings if one.counts), key=_rank)
 
 
 def _rank(finding: Finding) -> tuple[int, int]:

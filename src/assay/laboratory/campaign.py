@@ -130,5 +130,6 @@ def keep(campaign: Campaign, run: Run, observations: Observations) -> tuple[Verd
 
 
 def spoiled_by_noise(verdicts: tuple[Verdict, ...]) -> tuple[str, ...]:
-    """The rules of noise (N) that are all that is wrong with some measure; empty where no repeat can mend anything."""
-    return tuple(sorted({finding.rule for verdict in verdicts for finding in verdict.disturbed}))
+    """The rules of noise of the measures with which nothing is wrong but disturbances; empty where no repeat mends anything."""
+    mended = [one for one in verdicts if all(finding.is_disturbance for finding in one.findings if finding.counts)]
+    return tuple(sorted({finding.rule for verdict in mended for finding in verdict.noise}))

@@ -148,6 +148,11 @@ class Finding:
     """Observers that give missing evidence of it and that run on request alone: `assay stat --observe NAME`."""
 
     @property
+    def counts(self) -> bool:
+        """Whether it failed and is more than a note."""
+        return self.state is State.FAIL and self.severity is not Severity.NOTES
+
+    @property
     def is_disturbance(self) -> bool:
         """Whether it is about the platform and leaves what the figure is: noise, or work of an earlier trial."""
         return self.part == "noise" or self.meaning is Meaning.CARRY_OVER
@@ -247,7 +252,6 @@ class Verdict:
     findings: tuple[Finding, ...]
 
     @property
-    def disturbed(self) -> tuple[Finding, ...]:
-        """Findings of noise that are all that is wrong with a figure; empty where something else is, or nothing."""
-        failed = [one for one in self.findings if one.state is State.FAIL and one.severity is not Severity.NOTES]
-        return tuple(failed) if all(one.part == "noise" for one in failed) else ()
+    def noise(self) -> tuple[Finding, ...]:
+        """Failed findings of noise that count."""
+        return tuple(one for one in self.findings if one.part == "noise" and one.counts)

@@ -11,12 +11,16 @@ bound (BOUNDED), or without one (TAINTED). Noise never makes a figure false, so 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from assay import measures
 from assay.catalogue import TrialCase
+from assay.evidence import ladder
 from assay.frozen import dataclass
 from assay.measures import latency, limits
 from assay.measures.figures import PERCENTILES
-from assay.records import Bound, Severity, State
+from assay.measures.limits import LimitUse
+from assay.records import Bound, Limit, Severity, State
 from assay.rulekit.findings import held_back
 
 LIMITED = ("ops_per_s", "bytes_per_s", "elapsed_ns", "latency_mean_ns")
@@ -61,8 +65,17 @@ def room(case: TrialCase) -> float:
     if case.measure.figure not in LIMITED or case.direction is None:
         return 1.0
     declared = [limit for place in case.run.places for limit in place.limits if limit.direction is case.direction]
-    uses = (use for one in declared for use in limits.of_device(case.phase, case.observations, one, limits.Traffic.LOAD))
-    return max(0.0, 1.0 - max((use.share for use in uses), default=0.0))
+    return max(0.0, 1.0 - max((use.share for limit in declared for use in own_use(case, limit)), default=0.0))
+
+
+def own_use(case: TrialCase, limit: Limit) -> Iterator[LimitUse]:
+    """What the load alone used of a limit: no more than it asked for, and no more than passed the device."""
+    step, seconds = ladder.limited(case.phase, case.observations, limit), (case.phase.end_ns - case.phase.start_ns) / 1e9
+    asked = ladder.requested_bytes(case.phase, case.observations, limit.direction)
+    if step is not None and asked is not None and seconds > 0:
+        operations = min(step.raw_operations, ladder.done_operations(case.phase, limit.direction))
+        rates = min(step.raw_bytes, asked) / seconds, operations / seconds
+        yield from limits.uses(limit, rates, seconds, limits.Credit())
 
 
 def changed(case: TrialCase, bound: Bound) -> float:

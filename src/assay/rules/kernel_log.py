@@ -1,8 +1,8 @@
 """Finds trials during which the kernel logged errors: of the disk, of the link, or of stalled CPUs.
 
 The observer `kernel_log` reads /dev/kmsg from arming to the end of the drain. Level (warning or graver) and words decide:
-- A storage error that names a device of the trial's stack qualifies the claim, and is a note under a cache claim.
-- The same without a device name qualifies a device or stable-media claim, else it is a note. Errors of other devices are notes.
+- A storage error that names a device of the trial's stack, or none, qualifies the claim. It is a note under a cache claim.
+  Errors of other devices are notes.
 - Stalled or throttled CPUs (lockup, stall, hung task, machine check) qualify.
 - A failed link or an unresponsive server qualifies under a wire claim, else it is a note.
 - Any other warning is a note.

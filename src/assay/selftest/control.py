@@ -167,8 +167,7 @@ def spoiled(results: Results, control: Control, levels: Mapping[str, Value]) -> 
         if run.run.outcome is not Outcome.FINISHED:
             yield f"a run {run.run.outcome.value}: {run.run.error or 'no reason is known'}"
         for finding in (one for verdict in run.verdicts.values() for one in verdict.findings):
-            failed = finding.state is State.FAIL and finding.severity is not Severity.NOTES
-            if failed and finding.rule.startswith("N") and finding.rule != control.rule:
+            if finding.counts and finding.rule.startswith("N") and finding.rule != control.rule:
                 yield f"{finding.rule} {finding.name}: {finding.statement}"
 
 
