@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -120,7 +120,11 @@ def groups() -> Iterator[tuple[str, Run]]:
     for path in files_with("hypothesis and not long"):
         yield f"properties of {path}", tests(path, "-m", "hypothesis and not long", "--hypothesis-profile=many")
     for name, call in SELFTESTS.items():
-        yield f"selftest: {name}", selftest(call)
+        yield f"selftest: {name}", command(*ASSAY, *call, "--gate", "--progress", "none")
+    yield (
+        "neighbours that harm and that do not, 30 times each",
+        command(sys.executable, "benchmarks/noise_matrix.py", "--times", "30"),
+    )
 
 
 def files_with(marks: str) -> list[str]:
@@ -159,10 +163,10 @@ def of_report(report: Path) -> tuple[str, list[str]]:
     return says, [*(f"failed: {name}" for name in failed), *(f"skipped: {why}" for why in dict.fromkeys(skips)), *noted]
 
 
-def selftest(call: Sequence[str]) -> Run:
+def command(*words: str) -> Run:
     def run() -> tuple[bool, str, list[str]]:
         done = subprocess.run(
-            [*ASSAY, *call, "--gate", "--progress", "none"],
+            words,
             cwd=ROOT, env={**os.environ, "LC_ALL": "C.UTF-8"}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         first = (done.stdout or done.stderr).strip().splitlines()[:1]

@@ -1,7 +1,7 @@
 """Finds trials on a host short of memory: all tasks stalled, pages were swapped, or programs were killed.
 
-The rule reads the whole host during the clock: the time in which any task waited for memory (`some` of
-/proc/pressure/memory), swapped pages, and out-of-memory kills (/proc/vmstat).
+The rule reads the whole host during the clock: waiting for memory, swapped pages, and out-of-memory kills (/proc/vmstat).
+Waiting is the time in which any task stalled (`some` of /proc/pressure/memory).
 The load can have lost no more than that time, which includes the return of swapped pages. So it bounds the figure.
 - `swapped_pages` or more, a kill, or an effect on the figure above `noted_share`: a note.
 - An effect above the experiment's `matters`: BOUNDED. Noise never invalidates.

@@ -1,7 +1,8 @@
 """Finds CPU contention: CPU time that the hypervisor or other work on this machine took from the load.
 
-The rule reads the time that the load's threads were ready without a CPU, and the hypervisor's steal, between the last sample
-before the clock and the first after it. Threads sleep before the clock starts and after it ends, so all waiting counts.
+The rule reads the time that the load's threads were ready without a CPU, and the hypervisor's steal.
+Both are differences of the last sample before the clock and the first after it. Threads sleep outside the clock, so all waiting
+counts.
 One tick of 10 ms is subtracted from the steal. Both together, over the time of all workers, are the share that the load lost at
 most, and so the bound of the figure.
 - An effect on the figure above `noted_share`: a note.
