@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import math
 import os
 import signal
 import subprocess
@@ -205,21 +204,21 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=NEIGHBOURS, choices=NEIGHBOURS)
     asked = parser.parse_args()
     seen = matrix(asked.times, tuple(asked.only))
-    print(
-        "| load | neighbour | figure beside it / alone | by the ruler | named | named alone | by |\n|---|---|---|---|---|---|---|"
-    )
-    sums = {kind: [0, 0] for kind in ("harmless", "harmful", "open")}
+    sums, rows = {kind: [0, 0] for kind in ("harmless", "harmful", "open")}, []
     for (load, name), one in sorted(seen.items()):
         mean, kind, n = geometric_mean(one.ratios, 0.95), harm(one.ratios), len(one.ratios)
         span = "" if mean.low is None else f" ({mean.low:.3f} to {mean.high:.3f})"
         rules = ", ".join(f"{rule} {count}" for rule, count in sorted(one.rules.items()))
-        print(f"| {load} | {name} | {mean.value:.3f}{span} | {kind} | {one.named} of {n} | {one.named_alone} of {n} | {rules} |")
+        rows.append(
+            f"| {load} | {name} | {mean.value:.3f}{span} | {kind} | {one.named} of {n} | {one.named_alone} of {n} | {rules} |"
+        )
         sums[kind] = [sums[kind][0] + one.named, sums[kind][1] + n]
-    for kind, (named, every) in sums.items():
-        print(f"{kind}: {named} of {every} named ({100 * named / max(1, every):.0f} %)")
+    print("; ".join(f"{kind}: {named} of {every} named" for kind, (named, every) in sums.items()))
+    print("| load | neighbour | figure beside it / alone | by the ruler | named | named alone | by |")
+    print("|---|---|---|---|---|---|---|", *rows, sep="\n")
     accused, named = (sums[kind][0] / max(1, sums[kind][1]) for kind in ("harmless", "harmful"))
     held = accused <= MOST_ACCUSED and (named >= LEAST_NAMED or not sums["harmful"][1])
-    return 0 if held and not math.isnan(named) else 1
+    return 0 if held else 1
 
 
 if __name__ == "__main__":
