@@ -6,8 +6,8 @@ The rule works out the share of its time that the load lost to them at most:
 - A CPU that other programs keep busy beside the load shares caches, memory and clock rate with it. It takes at most
   `neighbour_share` of the load's time on a CPU, in proportion to the CPUs that the load leaves and other programs use.
 - With more workers than CPUs, their share of the CPU time is missing as well.
-- Their share of the bytes of the lowest device, or of its operations by the idle baseline, counts for the time that the load
-  waits for the device. Fewer than `least_bytes` do not count.
+- Their share of the lowest device's bytes (or operations, by the idle baseline) counts for the time that the load waits for it.
+  Fewer than `least_bytes` do not count.
 
 Below `noted_share` of the figure it is a pass, up to the experiment's `matters` a note, above it BOUNDED.
 A load at a declared limit of its device loses no more than the rest of that limit.
