@@ -6,8 +6,9 @@ The rule works out the share of its time that the load lost to them at most:
 - A CPU that other programs keep busy beside the load shares caches, memory and clock rate with it. It takes at most
   `neighbour_share` of the load's time on a CPU, in proportion to the CPUs that the load leaves and other programs use.
 - With more workers than CPUs, their share of the CPU time is missing as well.
-- Their share of the lowest device's bytes (or operations, by the idle baseline) counts for the time that the load waits for it.
-  Fewer than `least_bytes` do not count.
+- Their share of the lowest device's work counts for the time that the load waits for the device. Work is bytes, and
+  `operation_bytes` for each operation; other programs' operations are those of the idle baseline. Fewer than `least_bytes` do
+  not count.
 
 Below `noted_share` of the figure it is a pass, up to the experiment's `matters` a note, above it BOUNDED.
 A load at a declared limit of its device loses no more than the rest of that limit.
@@ -135,8 +136,9 @@ def device(case: TrialCase) -> Use | None:
     share = foreign / whole
     if share <= case.thresholds["bytes_share"] or foreign < case.thresholds["least_bytes"]:
         return Use(share=share, lost=0.0, words=f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}")
+    each = case.thresholds["operation_bytes"]
     before = sum(min(step.other_processes_operations, step.raw_operations) for step in steps)
-    share = max(share, before / max(1.0, sum(step.raw_operations for step in steps)))
+    share = (foreign + each * before) / (whole + each * sum(step.raw_operations for step in steps))
     waits = 1.0 if charges_drain(case.phase, case.measure) else 1 - cost.on_cpu_share(case.phase)
     by = by_whom(case, "read_bytes", "write_bytes")
     words = f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}{by}"
