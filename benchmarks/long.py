@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -133,9 +133,13 @@ def groups() -> Iterator[tuple[str, Run]]:
     for path in files_with("hypothesis and not long"):
         yield f"properties of {path}", tests(path, "-m", "hypothesis and not long", "--hypothesis-profile=many")
     for name, call in SELFTESTS.items():
-        yield f"selftest: {name}", selftest(call)
-    for name, command in IN_GUEST.items():
-        yield f"control groups v2 in an emulated guest: {name}", in_guest(command)
+        yield f"selftest: {name}", command(*ASSAY, *call, "--gate", "--progress", "none")
+    yield (
+        "neighbours that harm and that do not, 30 times each",
+        command(sys.executable, "benchmarks/noise_matrix.py", "--times", "30"),
+    )
+    for name, words in IN_GUEST.items():
+        yield f"control groups v2 in an emulated guest: {name}", in_guest(words)
 
 
 def files_with(marks: str) -> list[str]:
@@ -174,10 +178,10 @@ def of_report(report: Path) -> tuple[str, list[str]]:
     return says, [*(f"failed: {name}" for name in failed), *(f"skipped: {why}" for why in dict.fromkeys(skips)), *noted]
 
 
-def selftest(call: Sequence[str]) -> Run:
+def command(*words: str) -> Run:
     def run() -> tuple[bool, str, list[str]]:
         done = subprocess.run(
-            [*ASSAY, *call, "--gate", "--progress", "none"],
+            words,
             cwd=ROOT, env={**os.environ, "LC_ALL": "C.UTF-8"}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         first = (done.stdout or done.stderr).strip().splitlines()[:1]
@@ -186,16 +190,16 @@ def selftest(call: Sequence[str]) -> Run:
     return run
 
 
-def in_guest(command: Sequence[str]) -> Run:
+def in_guest(words: Sequence[str]) -> Run:
     def run() -> tuple[bool, str, list[str]]:
         if (why := guest.obstacle()) is not None:
             return True, "skipped", [f"skipped: {why}"]
-        status, output = guest.run(shlex.join(command), timeout_s=GUEST_S)
+        status, output = guest.run(shlex.join(words), timeout_s=GUEST_S)
         STATE.mkdir(parents=True, exist_ok=True)
         (STATE / "guest.log").write_text(output, encoding="utf-8")
         lines = [line for line in output.splitlines() if line.strip()]
         wrong = [line for line in lines if ": lie missed" in line or ": twin accused" in line]
-        said = lines[-1:] if command[2] == "pytest" else [*lines[:1], *wrong]
+        said = lines[-1:] if words[2] == "pytest" else [*lines[:1], *wrong]
         return status == 0, "no end" if status is None else f"exit {status}", said
 
     return run

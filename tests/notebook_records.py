@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from assay.records import (
     CacheState,
@@ -250,3 +251,11 @@ def verdict(done: Run, measure: str, value: float | None, state: VerdictState = 
 
 def judged(done: Run, values: Mapping[str, float | None], state: VerdictState = VerdictState.SOUND) -> Judged:
     return Judged(run=done, verdicts={measure: verdict(done, measure, value, state) for measure, value in values.items()})
+
+
+def disturbed(one: Judged) -> Judged:
+    """The same run beside noise that counts."""
+    noise = replace(next(iter(one.verdicts.values())).findings[0], rule="N02", name="steal", part="noise")
+    noise = replace(noise, state=State.FAIL, severity=Severity.QUALIFIES)
+    verdicts = {name: replace(found, state=VerdictState.TAINTED, findings=(noise,)) for name, found in one.verdicts.items()}
+    return replace(one, verdicts=verdicts)

@@ -1,5 +1,6 @@
 """The benchmarks still run with today's records: what is dear in them is not measured here."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -31,3 +32,14 @@ def test_the_large_notebook_is_made_and_read(tmp_path):
 def test_every_benchmark_can_be_imported(name):
     sys.modules.pop(name, None)
     __import__(name)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and throttles need root")
+def test_a_neighbour_on_the_cpu_is_named_where_it_harms_and_not_at_a_declared_limit(tmp_path):
+    """The short form of the matrix: a busy CPU beside a throttled disk, and beside reads from memory on that very CPU."""
+    import noise_matrix
+
+    found = noise_matrix.run(tmp_path, "CPU of the load")
+    assert found["slow.read.bytes_per_s"][1] == []
+    assert "N02" in found["cached.random_read.ops_per_s"][1]

@@ -10,7 +10,10 @@ from assay.records import (
     Claim,
     Direction,
     Durability,
+    EngineCost,
+    Limit,
     Observations,
+    OperationTotal,
     Reading,
     Rung,
     Severity,
@@ -40,11 +43,24 @@ def passed(rung, way, count, subject):
     )
 
 
-def judged(*, cpu=0.0, busy=0.5, theirs=(0, 0), ours=(0, 100), below=None, claim=DEVICE, filesystem="ext4", known=True, own=None):
+def judged(
+    *,
+    cpu=0.0,
+    busy=0.5,
+    theirs=(0, 0),
+    ours=(0, 100),
+    below=None,
+    claim=DEVICE,
+    filesystem="ext4",
+    known=True,
+    own=None,
+    used=1.0,
+    limit=None,
+):
     """Ten seconds on two processors; bytes in MiB, read and written: of others, of the load, of the device (None: their sum)."""
     below = below or [mine + other for mine, other in zip(ours, theirs, strict=True)]
     whole = 20e9
-    rows = [("cpu", "total_ns", whole), ("cpu", "idle_ns", whole * (1 - busy)), ("cpu", "iowait_ns", 0.0)]
+    rows = [("cpu", "total_ns", whole), ("cpu", "cpus", 2.0), ("cpu", "idle_ns", whole * (1 - busy)), ("cpu", "iowait_ns", 0.0)]
     rows += [("cpu", "user_ns", whole * busy), ("cpu", "system_ns", 0.0)]
     rows += [("other_processes", "own_cpu_ns", whole * max(0.0, busy - cpu if own is None else own))]
     rows += [
@@ -55,7 +71,8 @@ def judged(*, cpu=0.0, busy=0.5, theirs=(0, 0), ours=(0, 100), below=None, claim
     rows += [
         ("other_processes", f"{way}_bytes", amount * MIB) for way, amount in zip(("read", "write"), theirs, strict=True) if known
     ]
-    found = [series(layer, metric, [(-1, 0.0), (11, value)]) for layer, metric, value in rows]
+    found = [series(layer, metric, [(-1, value if metric == "cpus" else 0.0), (11, value)]) for layer, metric, value in rows]
+    found += [series("process", "run_delay_ns", [(-1, 0.0), (11, 0.0)], "pid:4242")]
     found += [series("other_processes", metric, [(-1, 0.0), (11, 5e9)], "command:dd") for metric in ("cpu_ns", "write_bytes")]
     readings = [
         passed(rung, way, amount, subject)
@@ -68,8 +85,14 @@ def judged(*, cpu=0.0, busy=0.5, theirs=(0, 0), ours=(0, 100), below=None, claim
         run(devices=("vda",)),
         Observations(series=tuple(found), readings=tuple(readings), missing=missing_on("local", None, missing)),
     )
-    places = tuple(replace(place, filesystem=filesystem) for place in case.run.places)
-    return RULE.check(replace(case, claim=claim, run=replace(case.run, places=places)))
+    declared = Limit(device="vda", direction=Direction.WRITE, bytes_per_s=(limit or 0) * MIB / 10, declared_by="target disk")
+    limits = (declared,) if limit else ()
+    places = tuple(replace(place, filesystem=filesystem, limits=limits) for place in case.run.places)
+    (client,) = case.phase.clients
+    cost = EngineCost(cpu_user_ns=int(used * case.phase.end_ns), cpu_system_ns=0)
+    total = OperationTotal(operation="write", count=100, bytes=ours[1] * MIB, errors=0, busy_ns=0, first_ns=0, last_ns=10**10)
+    phase = replace(case.phase, clients=(replace(client, cost=cost, operations=(total,)),))
+    return RULE.check(replace(case, claim=claim, phase=phase, run=replace(case.run, places=places)))
 
 
 def test_a_quiet_machine_passes():
@@ -80,15 +103,17 @@ def test_a_quiet_machine_passes():
 @pytest.mark.parametrize(
     ("cpu", "busy", "state", "severity"),
     [
-        (0.019, 1.0, State.PASS, Severity.QUALIFIES),
-        (0.03, 0.95, State.FAIL, Severity.QUALIFIES),
+        (0.009, 0.5, State.PASS, Severity.QUALIFIES),
         (0.03, 0.5, State.FAIL, Severity.NOTES),
-        (0.11, 0.5, State.FAIL, Severity.QUALIFIES),
-        (0.60, 1.0, State.FAIL, Severity.QUALIFIES),
+        (0.11, 0.6, State.FAIL, Severity.QUALIFIES),
+        (0.50, 1.0, State.FAIL, Severity.QUALIFIES),
     ],
 )
-def test_processor_time_counts_more_where_it_is_short(cpu, busy, state, severity):
+def test_a_busy_neighbour_of_a_load_that_computes_takes_up_to_half(cpu, busy, state, severity):
+    """One worker on one of two CPUs all the time: the other CPU is the neighbour's."""
     found = judged(cpu=cpu, busy=busy)
+    if cpu == 0.50:
+        assert (found.bound.low, found.bound.high) == (50e6, pytest.approx(100e6))
     assert (found.state, found.severity) == (state, severity)
     assert state is State.PASS or "(dd)" in found.statement
 
@@ -97,15 +122,31 @@ def test_processor_time_counts_more_where_it_is_short(cpu, busy, state, severity
     ("written", "claim", "state", "severity"),
     [
         (0.9, DEVICE, State.PASS, Severity.QUALIFIES),
-        (5, DEVICE, State.FAIL, Severity.QUALIFIES),
-        (50, DEVICE, State.FAIL, Severity.INVALIDATES),
-        (50, MEDIA, State.FAIL, Severity.INVALIDATES),
+        (4.5, DEVICE, State.FAIL, Severity.NOTES),
+        (50, DEVICE, State.FAIL, Severity.QUALIFIES),
+        (50, MEDIA, State.FAIL, Severity.QUALIFIES),
         (50, Claim(), State.FAIL, Severity.QUALIFIES),
     ],
 )
 def test_bytes_of_others_on_the_device(written, claim, state, severity):
-    found = judged(theirs=(0, written), claim=claim)
+    found = judged(theirs=(0, written), claim=claim, used=0.0)
     assert (found.state, found.severity) == (state, severity)
+    if written == 50:
+        assert (found.bound.low, found.bound.high) == (50e6, pytest.approx(50e6 * 1.5, rel=0.01))
+
+
+def test_a_load_that_never_waits_for_the_device_loses_nothing_to_it():
+    assert judged(theirs=(0, 50), used=1.0).state is State.PASS
+    assert judged(theirs=(0, 50), used=0.5).bound.high == pytest.approx(50e6 / (1 - 0.5 / 3), rel=0.01)
+
+
+@pytest.mark.parametrize(("limit", "state"), [(100, State.PASS), (125, State.FAIL), (None, State.FAIL)])
+def test_a_load_at_the_declared_limit_of_its_device_loses_what_is_left_of_it(limit, state):
+    """100 MiB in ten seconds, beside twice as much of another program."""
+    found = judged(theirs=(0, 200), used=0.0, limit=limit)
+    assert found.state is state
+    if limit == 125:
+        assert found.observed["effect_share"] == pytest.approx(0.25)
 
 
 def test_bytes_that_the_device_did_not_move_went_elsewhere():

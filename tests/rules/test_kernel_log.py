@@ -38,14 +38,14 @@ def test_a_kernel_that_keeps_still_passes():
 @pytest.mark.parametrize(
     ("claim", "severity"),
     [
-        (DEVICE, Severity.INVALIDATES),
-        (MEDIA, Severity.INVALIDATES),
+        (DEVICE, Severity.QUALIFIES),
+        (MEDIA, Severity.QUALIFIES),
         (Claim(), Severity.QUALIFIES),
         (WIRE, Severity.QUALIFIES),
         (CACHE, Severity.NOTES),
     ],
 )
-def test_an_error_of_our_own_disk_invalidates_what_rests_on_it(claim, severity):
+def test_an_error_of_our_own_disk_qualifies_what_rests_on_it(claim, severity):
     found = judged(OURS, claim=claim)
     assert (found.state, found.severity) == (State.FAIL, severity)
     assert "I/O error, dev vda" in found.statement
@@ -66,7 +66,7 @@ def test_an_error_of_our_own_disk_invalidates_what_rests_on_it(claim, severity):
     ],
 )
 def test_what_kernels_say_of_a_disk_is_known(text):
-    assert judged(text).severity is Severity.INVALIDATES
+    assert judged(text).severity is Severity.QUALIFIES
 
 
 @pytest.mark.parametrize("text", [OURS.replace("vda", "sdb"), OURS.replace("vda", "loop1"), OURS.replace("vda", "vdaa")])
@@ -97,7 +97,7 @@ def test_processors_that_stood_still_qualify_every_claim(text):
 
 def test_a_link_that_went_down_matters_to_what_goes_over_a_wire():
     text = "<6> e1000e 0000:00:19.0 eth0: NIC Link is Down"
-    assert judged(text, claim=WIRE).severity is Severity.INVALIDATES
+    assert judged(text, claim=WIRE).severity is Severity.QUALIFIES
     assert judged(text).severity is Severity.NOTES
 
 
@@ -105,7 +105,7 @@ def test_other_warnings_are_notes_and_the_gravest_decides():
     warning = "<4> python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0"
     assert (judged(warning).state, judged(warning).severity) == (State.FAIL, Severity.NOTES)
     both = judged(warning, OURS)
-    assert (both.severity, both.observed["something else"]) == (Severity.INVALIDATES, 1.0)
+    assert (both.severity, both.observed["something else"]) == (Severity.QUALIFIES, 1.0)
     assert "oom-killer" not in both.statement
 
 

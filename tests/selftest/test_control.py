@@ -6,7 +6,7 @@ import pytest
 
 import notebook_records as made
 from assay.experiment.read import Control
-from assay.records import Outcome, Results, VerdictState
+from assay.records import Outcome, Results, Severity, VerdictState
 from assay.selftest.control import false_alarms, findings, spoiled
 
 LIE, TWIN = {"target": "ext4"}, {"target": "xfs"}
@@ -29,7 +29,8 @@ def judged(levels, rule, attempt=1):
     """A run that one rule fails."""
     found = made.judged(made.run(trial(levels), attempt), {made.RATE: 1.0}, VerdictState.INVALID)
     ((name, verdict),) = found.verdicts.items()
-    failed = tuple(replace(one, rule=rule) for one in verdict.findings)
+    severity = Severity.QUALIFIES if rule.startswith("N") else Severity.INVALIDATES
+    failed = tuple(replace(one, rule=rule, severity=severity) for one in verdict.findings)
     return replace(found, verdicts={name: replace(verdict, findings=failed)})
 
 

@@ -1,6 +1,7 @@
 """Which runs count, and the cells that they make: one measure at one combination of levels, its mean with an interval.
 
-A run counts that finished, in its last attempt, and was not found INVALID for the measure.
+A run counts that finished, in its last attempt, and was not found INVALID for the measure. Runs that noise of the platform
+disturbed count only where too few are clean: at least LEAST_CLEAN, and half of all, are enough.
 """
 
 from __future__ import annotations
@@ -38,16 +39,19 @@ Load = Callable[[str], Observations]
 MOST_READ = 100
 """So many runs have their evidence read for what they used: that of thousands would take longer than it is worth."""
 
+LEAST_CLEAN = 3
+"""So many runs without noise are enough, if they are half of all: fewer give no interval worth having."""
+
 ADDITIVE = frozenset({Unit.SHARE, Unit.COUNT})
 """Figures that may be zero and are averaged as they are; all others are averaged as logarithms."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
-    """The values of the runs that count, the values of those found INVALID, and why a run does not count."""
+    """The values of the runs that count, those of runs left out for what rules found, and why a run does not count."""
 
     values: Mapping[str, float]
-    invalid: Mapping[str, float]
+    left_out: Mapping[str, float]
     excluded: Mapping[str, Exclusion]
 
 
@@ -80,7 +84,8 @@ def at_levels(runs: Iterable[Judged], levels: Mapping[str, Value]) -> list[Judge
 def count(runs: Sequence[Judged], measure: Measure, load: Load) -> Count:
     """Sort the runs of one combination of levels; nothing is left out because of its size."""
     values: dict[str, float] = {}
-    invalid: dict[str, float] = {}
+    left_out: dict[str, float] = {}
+    noisy: dict[str, Exclusion] = {}
     excluded: dict[str, Exclusion] = {}
     last = last_attempts(runs)
     for judged in runs:
@@ -91,10 +96,20 @@ def count(runs: Sequence[Judged], measure: Measure, load: Load) -> Count:
             excluded[judged.id] = found
             continue
         why = why_invalid(judged.verdicts.get(measure.name))
-        (invalid if why else values)[judged.id] = found
+        (left_out if why else values)[judged.id] = found
         if why:
             excluded[judged.id] = why
-    return Count(values=values, invalid=invalid, excluded=excluded)
+        elif noise := why_noisy(judged.verdicts.get(measure.name)):
+            noisy[judged.id] = noise
+    if enough_clean(len(values) - len(noisy), len(values)):
+        left_out |= {run: values.pop(run) for run in noisy}
+        excluded |= noisy
+    return Count(values=values, left_out=left_out, excluded=excluded)
+
+
+def enough_clean(clean: int, every: int) -> bool:
+    """Whether so many undisturbed runs, or pairs of runs, suffice without the disturbed ones."""
+    return clean >= max(LEAST_CLEAN, every / 2)
 
 
 def early(runs: Iterable[Judged]) -> list[Judged]:
@@ -142,6 +157,13 @@ def why_invalid(verdict: Verdict | None) -> Exclusion | None:
     return Exclusion(reason=ExclusionReason.INVALID, rules={one.rule: one.name for one in failed})
 
 
+def why_noisy(verdict: Verdict | None) -> Exclusion | None:
+    """Which rules found noise that counts; None where none did."""
+    if verdict is None or not verdict.noise:
+        return None
+    return Exclusion(reason=ExclusionReason.NOISE, rules={one.rule: one.name for one in verdict.noise})
+
+
 CONFIDENCE = 0.95
 Levels = dict[str, Value]
 
@@ -149,7 +171,7 @@ Levels = dict[str, Value]
 def cells(experiment: Experiment, plan: Plan, runs: Sequence[Judged], load: Load) -> tuple[Cell, ...]:
     """The cells of all measures, in the order of the experiment and of its factors.
 
-    Runs that were found INVALID for the measure do not count; `Cell.unfiltered` is the mean with them counted in.
+    `Cell.unfiltered` is the mean with the runs that rules left out counted in.
     """
     found = combinations(experiment, plan)
     return tuple(
@@ -185,7 +207,7 @@ def cell(measure: Measure, levels: Levels, runs: Sequence[Judged], load: Load) -
         excluded=counted.excluded,
         low=min(values, default=None),
         high=max(values, default=None),
-        unfiltered=estimate(measure, [*values, *counted.invalid.values()]) if counted.invalid else None,
+        unfiltered=estimate(measure, [*values, *counted.left_out.values()]) if counted.left_out else None,
     )
 
 

@@ -13,11 +13,11 @@ nothing is decided.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 
-from assay.analysis.cells import summary_of
+from assay.analysis.cells import enough_clean, summary_of, why_noisy
 from assay.analysis.together import Tested, corrected, with_effects
 from assay.frozen import dataclass, field
 from assay.records import (
@@ -123,7 +123,36 @@ def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[
         levels = {**cell.levels, factor.path: factor.levels[0]}
         base = next((one for one in cells if one.measure == cell.measure and dict(one.levels) == levels), None)
         if base is not None:
-            yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs, summary=summaries_of[cell.measure])
+            arms = Arms(factor=factor, baseline=base, candidate=cell, runs=runs, summary=summaries_of[cell.measure])
+            yield arms if factor.change is Change.MANUAL else on_clean_pairs(arms)
+
+
+def on_clean_pairs(arms: Arms) -> Arms:
+    """The arms with the pairs that noise left alone in both runs, where these are enough; else with all runs, disturbed or not.
+
+    Each cell leaves its own disturbed runs out, but those of two arms are seldom of the same blocks.
+    """
+    whole = [with_runs(cell, arms.runs, {ExclusionReason.NOISE}) for cell in (arms.baseline, arms.candidate)]
+    first, second = (by_block(cell.values, arms.runs) for cell in whole)
+    noisy = {
+        run: why
+        for cell in whole
+        for run in cell.values
+        if (why := why_noisy(arms.runs[run].verdicts.get(cell.measure))) is not None
+    }
+    pairs = [(first[key][0], second[key][0]) for key in first if key in second]
+    clean = [pair for pair in pairs if noisy.keys().isdisjoint(pair)]
+    if not noisy or not enough_clean(len(clean), len(pairs)):
+        return replace(arms, baseline=whole[0], candidate=whole[1])
+    baseline, candidate = (without(cell, noisy) for cell in whole)
+    return replace(arms, baseline=baseline, candidate=candidate)
+
+
+def without(cell: Cell, noisy: Mapping[str, Exclusion]) -> Cell:
+    """The cell without its disturbed runs."""
+    left_out = {run: why for run, why in noisy.items() if run in cell.values}
+    kept = {run: value for run, value in cell.values.items() if run not in left_out}
+    return replace(cell, values=kept, excluded={**cell.excluded, **left_out})
 
 
 def tested(arms: Arms, matters_share: float) -> Tested:
@@ -143,17 +172,18 @@ def tested(arms: Arms, matters_share: float) -> Tested:
 
 
 def unfiltered(arms: Arms, matters_share: float) -> Estimate | None:
-    """The ratio with the runs that rules found INVALID counted in; None where there are none."""
-    added = replace(arms, baseline=with_invalid(arms.baseline, arms.runs), candidate=with_invalid(arms.candidate, arms.runs))
-    if (added.baseline.values, added.candidate.values) == (arms.baseline.values, arms.candidate.values):
+    """The ratio with the runs that rules left out counted in; None where there are none."""
+    reasons = {why.reason for cell in (arms.baseline, arms.candidate) for why in cell.excluded.values() if why.measured}
+    baseline, candidate = (with_runs(cell, arms.runs, reasons) for cell in (arms.baseline, arms.candidate))
+    if (baseline.values, candidate.values) == (arms.baseline.values, arms.candidate.values):
         return None
-    return compare(added, matters_share).ratio
+    return compare(replace(arms, baseline=baseline, candidate=candidate), matters_share).ratio
 
 
-def with_invalid(cell: Cell, runs: Mapping[str, Judged]) -> Cell:
-    """The cell with the values of the runs that are excluded as INVALID, as far as they have one."""
-    invalid = {run: runs[run].verdicts.get(cell.measure) for run, why in cell.excluded.items() if why.invalid}
-    known = {run: verdict.value for run, verdict in invalid.items() if verdict is not None and verdict.value is not None}
+def with_runs(cell: Cell, runs: Mapping[str, Judged], reasons: Container[ExclusionReason]) -> Cell:
+    """The cell with the values of the runs that are excluded for these reasons, as far as they have one."""
+    verdicts = {run: runs[run].verdicts.get(cell.measure) for run, why in cell.excluded.items() if why.reason in reasons}
+    known = {run: verdict.value for run, verdict in verdicts.items() if verdict is not None and verdict.value is not None}
     excluded = {run: why for run, why in cell.excluded.items() if run not in known}
     return replace(cell, values={**cell.values, **known}, excluded=excluded)
 

@@ -176,6 +176,10 @@ def method(one: Method) -> str:
     return METHODS[one]
 
 
+BY_RULES = {ExclusionReason.INVALID: "INVALID", ExclusionReason.NOISE: "disturbed, and enough runs are not"}
+"""What rules found."""
+
+
 def exclusion(one: Exclusion) -> str:
     """Describe why a run does not count."""
     if one.reason is ExclusionReason.OUTCOME:
@@ -184,9 +188,9 @@ def exclusion(one: Exclusion) -> str:
         return f"repeated as attempt {one.attempt}"
     if one.reason is ExclusionReason.NOT_POSITIVE:
         return f"INVALID: figure {one.value:g}, must be above 0"
-    if one.reason is ExclusionReason.INVALID:
+    if one.reason in BY_RULES:
         rules = ", ".join(f"{name} ({rule})" for rule, name in one.rules.items())
-        return f"INVALID: {rules}" if rules else "INVALID"
+        return f"{BY_RULES[one.reason]}: {rules}" if rules else BY_RULES[one.reason]
     if one.reason is ExclusionReason.UNREADABLE:
         return one.error or "evidence unreadable"
     return "no valid run of the other arm in its block" if one.reason is ExclusionReason.NO_PARTNER else "no figure"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import reduce
 
 from assay.records import Bound, Finding, Meaning, Severity, State, VerdictState
 
@@ -24,8 +26,7 @@ def state_of(findings: Sequence[Finding], required: Iterable[str]) -> VerdictSta
 
 def failures(findings: Iterable[Finding]) -> list[Finding]:
     """The failed findings that count: the worst first, among equals those that explain."""
-    counted = (f for f in findings if f.state is State.FAIL and f.severity is not Severity.NOTES)
-    return sorted(counted, key=_rank)
+    return sorted((one for one in findings if one.counts), key=_rank)
 
 
 def _rank(finding: Finding) -> tuple[int, int]:
@@ -45,13 +46,24 @@ def unverified(findings: Sequence[Finding], required: Iterable[str]) -> list[str
     return [rule for rule in required if known.get(rule, State.UNVERIFIED) is State.UNVERIFIED]
 
 
+def both(one: Bound, other: Bound) -> Bound:
+    """The bound of a figure that two disturbances held back: one end of each is the measured value, their effects multiply."""
+    if one.low is not None and one.high is not None and other.low is not None and other.high is not None:
+        if one.low == other.low:
+            return replace(one, high=one.high * other.high / one.low)
+        return replace(one, low=one.low * other.low / one.high)
+    return one
+
+
 def common_bound(findings: Iterable[Finding]) -> Bound | None:
     """Between which values the figure lies by all failed findings that say so; where they exclude each other, all they span.
 
-    Where none failed, what those that could not be verified leave possible.
+    Disturbances add up, each took its own share. Where none failed, what those that could not be verified leave possible.
     """
     findings = tuple(findings)
-    bounds = [finding.bound for finding in failures(findings) if finding.bound is not None]
+    noise = [one.bound for one in failures(findings) if one.bound is not None and one.part == "noise"]
+    bounds = [one.bound for one in failures(findings) if one.bound is not None and one.part != "noise"]
+    bounds += [reduce(both, noise)] if noise else []
     bounds = bounds or [f.bound for f in findings if f.state is State.UNVERIFIED and f.bound is not None]
     if not bounds or len({bound.unit for bound in bounds}) > 1:
         return bounds[0] if bounds else None

@@ -9,16 +9,43 @@ from itertools import groupby
 from assay.audit import judge
 from assay.experiment import plan as planning
 from assay.hosts.local import Local
-from assay.laboratory.history import standing
+from assay.laboratory.history import length_ns, standing
 from assay.laboratory.results import judged_run
 from assay.laboratory.session import trial_runner
 from assay.notebook.store import Store
-from assay.records import Observations, Outcome, Precision, Run, Severity, State, Trial, Verdict, VerdictState
+from assay.records import Observations, Outcome, Precision, Run, Trial, Verdict
 from assay.trial.attempt import OnProgress
 from assay.trial.runner import TrialRunner
 
 MOST_ATTEMPTS = 3
-"""A trial spoiled only by noise of the platform is repeated at most twice (DESIGN 7)."""
+"""A trial spoiled only by noise of the platform is repeated at most twice."""
+REPEATS_SHARE = 0.5
+"""All repeats for noise together take at most this share of the time that the first attempts of the schedule take."""
+
+
+@dataclass(kw_only=True)
+class Patience:
+    """How much time repeats for noise may still take: noise that goes on would triple an experiment and change nothing."""
+
+    trials: int
+    """Trials of the schedule; where budget or precision end it, those begun."""
+    grows: bool = False
+    first_ns: int = 0
+    repeats_ns: int = 0
+    begun: int = 0
+
+    def spend(self, run: Run, attempt: int) -> None:
+        """Count a run: `attempt` 1 is the first of this session."""
+        if attempt > 1:
+            self.repeats_ns += length_ns(run)
+            return
+        self.first_ns += length_ns(run)
+        self.begun += 1
+
+    def left_ns(self) -> float:
+        """What repeats may still take, by the mean length of the first attempts."""
+        whole = self.first_ns if self.grows else self.first_ns / max(1, self.begun) * self.trials
+        return REPEATS_SHARE * whole - self.repeats_ns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +64,14 @@ class Campaign:
 
 def conduct(campaign: Campaign) -> None:
     """Run what is left of the schedule. Everything that was set up is removed at the end, also after an interrupt."""
+    mine = [one for one in campaign.store.plan.trials if campaign.sitting in (None, one.sitting)]
+    patience = Patience(
+        trials=sum(one.id not in campaign.finished for one in mine),
+        grows=campaign.store.experiment.budget_ns is not None or isinstance(campaign.store.experiment.repeats, Precision),
+    )
     with trial_runner(campaign.store.experiment, Local(), campaign.store.folder.parent) as runner:
         for trial in due(campaign):
-            execute(campaign, runner, trial)
+            execute(campaign, runner, trial, patience)
 
 
 def due(campaign: Campaign) -> Iterator[Trial]:
@@ -67,15 +99,22 @@ def enough(campaign: Campaign, sitting: int, block: int) -> bool:
     return reason is not None
 
 
-def execute(campaign: Campaign, runner: TrialRunner, trial: Trial) -> None:
-    """One trial with its repetitions: a run that only noise spoiled is done again, all attempts are kept."""
+def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Patience) -> None:
+    """One trial with its repetitions: a run that only noise spoiled is done again while there is time, all attempts are kept."""
     first = campaign.attempts.get(trial.id, 0) + 1
     for attempt in range(first, first + MOST_ATTEMPTS):
         run, observations = runner.run(trial, attempt, campaign.on_progress)
         verdicts = keep(campaign, run, observations)
         if run.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
-        if run.outcome is not Outcome.FINISHED or not spoiled_by_noise(verdicts):
+        patience.spend(run, attempt - first + 1)
+        rules = spoiled_by_noise(verdicts)
+        if run.outcome is not Outcome.FINISHED or not rules or attempt == first + MOST_ATTEMPTS - 1:
+            return
+        again = length_ns(run) <= patience.left_ns()
+        news = {"trial": trial.id, "attempt": attempt, "rules": rules, "left_s": round(max(0.0, patience.left_ns()) / 1e9, 1)}
+        campaign.on_progress({**news, "event": "repeated for noise" if again else "noise, no time left to repeat"})
+        if not again:
             return
 
 
@@ -90,13 +129,7 @@ def keep(campaign: Campaign, run: Run, observations: Observations) -> tuple[Verd
     return verdicts
 
 
-def spoiled_by_noise(verdicts: tuple[Verdict, ...]) -> bool:
-    """Whether some measure is INVALID and every invalidating failure is one of the platform's noise (N rules)."""
-    failed = [
-        finding.rule
-        for verdict in verdicts
-        if verdict.state is VerdictState.INVALID
-        for finding in verdict.findings
-        if finding.state is State.FAIL and finding.severity is Severity.INVALIDATES
-    ]
-    return bool(failed) and all(rule.startswith("N") for rule in failed)
+def spoiled_by_noise(verdicts: tuple[Verdict, ...]) -> tuple[str, ...]:
+    """The rules of noise of the measures with which nothing is wrong but disturbances; empty where no repeat mends anything."""
+    mended = [one for one in verdicts if all(finding.is_disturbance for finding in one.findings if finding.counts)]
+    return tuple(sorted({finding.rule for verdict in mended for finding in verdict.noise}))

@@ -53,6 +53,26 @@ def bracket(buckets: list[tuple[int, int]], share: float, inside: float) -> tupl
     return None if low is None or high is None else (low, high)
 
 
+def lowered(buckets: list[tuple[int, int]], share: float, taken_ns: float) -> float:
+    """The lowest that a percentile can be once so much time is taken off the operations, whichever lost it; 0 where all can be.
+
+    It falls most if the time is taken off those at and just below it, down to the same latency.
+    """
+    left, rank, high, many = taken_ns, max(1, math.ceil(share * sum(count for _, count in buckets))), 0.0, 0
+    below = []
+    for upper, count in buckets:
+        below.append((upper, min(count, rank)))
+        rank -= below[-1][1]
+        if not rank:
+            break
+    for upper, count in (*reversed(below), (0, 0)):
+        if many and left < many * (high - upper):
+            return high - left / many
+        left -= many * (high - upper) if many else 0.0
+        high, many = float(upper), many + count
+    return 0.0
+
+
 def spread(buckets: list[tuple[int, int]]) -> float:
     """Standard deviation over mean of the latencies, from the buckets; 0 where there are none."""
     total = sum(count for _, count in buckets)

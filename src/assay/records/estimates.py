@@ -90,6 +90,8 @@ class ExclusionReason(StrEnum):
     """A rate or a time that is not above 0: no rule is needed to find it INVALID."""
     INVALID = "invalid"
     """Rules found it INVALID."""
+    NOISE = "noise"
+    """Noise disturbed it, and there are enough runs that none did."""
     NO_PARTNER = "no partner"
     """The run of the other arm in its block does not count."""
 
@@ -106,12 +108,17 @@ class Exclusion:
     """That counts instead."""
     value: float | None = None
     rules: Mapping[str, str] = field(default_factory=dict)
-    """Id -> name of the rules that found it INVALID."""
+    """Id -> name of the rules that found it INVALID, or disturbed."""
 
     @property
     def invalid(self) -> bool:
         """Whether the run was measured and its figure cannot be believed."""
         return self.reason in (ExclusionReason.INVALID, ExclusionReason.NOT_POSITIVE)
+
+    @property
+    def measured(self) -> bool:
+        """Whether the run has a figure that is left out for what rules found."""
+        return self.invalid or self.reason is ExclusionReason.NOISE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +136,7 @@ class Cell:
     high: float | None = None
     """Smallest and largest value."""
     unfiltered: Estimate | None = None
-    """The estimate with the runs that are excluded as INVALID counted in; None where there are none."""
+    """The estimate with the runs that are excluded as INVALID or for noise counted in; None where there are none."""
 
 
 class Conclusion(StrEnum):
@@ -174,7 +181,7 @@ class Comparison:
     tested: int | None = None
     """Comparisons of the experiment that were tested together; None where an older version did not count them."""
     unfiltered: Estimate | None = None
-    """The ratio with the runs that are excluded as INVALID counted in; None where there are none."""
+    """The ratio with the runs that are excluded as INVALID or for noise counted in; None where there are none."""
     parallel_efficiency: Estimate | None = None
     """The ratio of the rates over the ratio of the clients (or workers); None where the factor counts nothing."""
     limiter: Limiter | None = None

@@ -33,7 +33,9 @@ class Severity(StrEnum):
     """What a failure does to the claim."""
 
     INVALIDATES = "invalidates"
+    """The figure is not what is claimed. Never of noise, which changes a figure and leaves what it is."""
     QUALIFIES = "qualifies"
+    """The figure may be another: BOUNDED with a bound, else TAINTED."""
     NOTES = "notes"
 
 
@@ -146,6 +148,11 @@ class Finding:
     """Observers that give missing evidence of it and that run on request alone: `assay stat --observe NAME`."""
 
     @property
+    def counts(self) -> bool:
+        """Whether it failed and is more than a note."""
+        return self.state is State.FAIL and self.severity is not Severity.NOTES
+
+    @property
     def is_disturbance(self) -> bool:
         """Whether it is about the platform and leaves what the figure is: noise, or work of an earlier trial."""
         return self.part == "noise" or self.meaning is Meaning.CARRY_OVER
@@ -243,3 +250,8 @@ class Verdict:
     """What the number really is."""
     bound: Bound | None
     findings: tuple[Finding, ...]
+
+    @property
+    def noise(self) -> tuple[Finding, ...]:
+        """Failed findings of noise that count."""
+        return tuple(one for one in self.findings if one.part == "noise" and one.counts)

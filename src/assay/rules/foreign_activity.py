@@ -1,15 +1,20 @@
-"""Finds trials disturbed by other programs: on the CPUs, or on the measured device.
+"""Finds other programs that can have changed the figure: on the CPUs, or on the measured device.
 
 The observer `processes` reads every process just before the clock and just after the last operation.
-The lab's own processes and kernel threads do not count; exited children count for their parents. Both figures are lower bounds,
-so a failure is reliable.
-- CPU time of other programs above `cpu_share` with the CPUs more than `busy_share` busy, or above `idle_cpu_share`: qualified.
-- CPU time above `cpu_share` with idle CPUs: a note.
-- Other programs' bytes above `bytes_share` of the device's bytes, and `least_bytes` or more: qualified.
-- Above `bytes_share_invalid` under a device or stable-media claim: invalid; the run is repeated, at most twice.
-- Behind fuse, nfs, smb or 9p the program may be the server: a note.
+The lab's own processes and kernel threads do not count; exited children count for their parents.
+The rule works out the share of its time that the load lost to them at most:
+- A CPU that other programs keep busy beside the load shares caches, memory and clock rate with it. It takes at most
+  `neighbour_share` of the load's time on a CPU, in proportion to the CPUs that the load leaves and other programs use.
+- With more workers than CPUs, their share of the CPU time is missing as well.
+- Their share of the lowest device's work counts for the time that the load waits for the device. Work is bytes, and
+  `operation_bytes` for each operation; other programs' operations are those of the idle baseline. Fewer than `least_bytes` do
+  not count.
 
-CPU time alone never invalidates; N02 measures the waiting of the load's threads.
+Below `noted_share` of the figure it is a pass, up to the experiment's `matters` a note, above it BOUNDED.
+A load at a declared limit of its device loses no more than the rest of that limit.
+Behind fuse, nfs, smb or 9p the program may be the server: a note.
+
+Noise never invalidates; N02 measures the waiting of the load's threads.
 Bytes of a program count only up to the device's bytes beyond the load's own I/O.
 Programs in other containers and other machines on the same disk are invisible. Without root the bytes of other users' programs
 are unknown.
@@ -17,14 +22,17 @@ are unknown.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
+from assay.measures import cost
+from assay.measures.figures import charges_drain
 from assay.records import ABSOLUTE, Direction, Finding, Rung, Scope, Severity, State
-from assay.rulekit.applicability import rests_on_storage
+from assay.rulekit import noise
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -32,37 +40,42 @@ SERVED = ("fuse", "nfs", "cifs", "smb", "9p", "ceph", "afs", "gluster", "lustre"
 """File systems behind which a program answers that may run on this very machine."""
 WAYS = (Direction.READ, Direction.WRITE)
 MOST_NAMED = 3
+TINY = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """Other programs' use of one resource: the share, its words and its severity; None within limits."""
+    """Other programs' use of one resource."""
 
     share: float
+    """Of the resource, at least."""
+    lost: float
+    """Of the load's time, at most."""
     words: str
-    severity: Severity | None
 
 
 def check(case: TrialCase) -> Finding:
-    """CPU time and bytes of other programs; the worse decides."""
+    """What the load lost to CPU time and bytes of other programs, together."""
     uses = {"cpu_share": processors(case), "bytes_share": device(case)}
-    observed = {name: use.share if use else None for name, use in uses.items()}
-    observed["unseen_share"] = unseen(case)
-    over = [use for severity in Severity for use in uses.values() if use is not None and use.severity is severity]
-    if over:
+    known = [use for use in uses.values() if use is not None]
+    loss = noise.effect(case, 1 - math.prod(1 - use.lost for use in known))
+    observed: dict[str, float | str | None] = {name: use.share if use else None for name, use in uses.items()}
+    observed |= {"unseen_share": unseen(case), "effect_share": loss.share}
+    statement = f"Other programs: {'; '.join(use.words for use in known)}. {noise.in_words(case, loss)}"
+    if loss.state is State.FAIL:
         return found(
             RULE,
             case,
             State.FAIL,
-            f"Other programs: {'; '.join(use.words for use in over)}.",
-            severity=Severity.NOTES if served(case) else over[0].severity or Severity.NOTES,
+            statement,
+            severity=Severity.NOTES if served(case) else loss.severity,
+            bound=None if served(case) else loss.bound,
             observed=observed,
             evidence=tuple(f"processes:/proc/*/{{stat,io}}: {text}" for text in users(case)),
         )
     for doubt in doubts(case, uses):
         return found(RULE, case, State.UNVERIFIED, doubt, observed=observed)
-    known = [use.words for use in uses.values() if use is not None]
-    return found(RULE, case, State.PASS, f"Other programs: {'; '.join(known)}.", observed=observed)
+    return found(RULE, case, State.PASS, statement, observed=observed)
 
 
 def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
@@ -87,41 +100,49 @@ def unseen(case: TrialCase) -> float | None:
 
 
 def processors(case: TrialCase) -> Use | None:
-    """Least share of the host's CPU time of other programs; None if unobserved.
-
-    Idle CPUs lack nothing, so only a large share counts there: caches, memory and clock rates are shared all the same.
-    """
+    """Least share of the host's CPU time of other programs, and what the load lost to it; None if unobserved."""
     sure, whole = risen(case, "sure_cpu_ns"), risen(case, "total_ns", "cpu")
     idle = [risen(case, metric, "cpu") for metric in ("idle_ns", "iowait_ns")]
     if sure is None or not whole or None in idle:
         return None
-    busy, limits = 1 - sum(time for time in idle if time is not None) / whole, case.thresholds
-    share = min(sure / whole, max(0.0, busy - (risen(case, "own_cpu_ns") or 0.0) / whole))
-    crowded = busy > limits["busy_share"]
-    severity = Severity.QUALIFIES if share > limits["cpu_share" if crowded else "idle_cpu_share"] else None
-    if severity is None and share > limits["cpu_share"]:
-        severity = Severity.NOTES
-    who = by_whom(case, "cpu_ns")
-    words = f"{measures.percent(share)} of the CPU time{who}, with the CPUs {measures.percent(busy)} busy"
-    return Use(share=share, words=words, severity=severity)
+    busy, own = 1 - sum(time for time in idle if time is not None) / whole, (risen(case, "own_cpu_ns") or 0.0) / whole
+    share = min(sure / whole, max(0.0, busy - own))
+    beside = min(1.0, share / max(TINY, 1 - own)) * case.thresholds["neighbour_share"] * cost.on_cpu_share(case.phase)
+    missing = share if crowded(case) else 0.0
+    by = by_whom(case, "cpu_ns") if share > case.thresholds["noted_share"] else ""
+    words = f"{measures.percent(share)} of the CPU time{by}, with the CPUs {measures.percent(busy)} busy"
+    return Use(share=share, lost=1 - (1 - beside) * (1 - missing), words=words)
+
+
+def crowded(case: TrialCase) -> bool:
+    """Whether the waiting of the load's threads does not show what other programs took: unseen, or their own doing."""
+    cpus = max((max(one.value) for one in case.observations.over_time(case.phase.name, "cpu", "cpus") if one.value), default=1.0)
+    seen = any(case.observations.over_time(case.phase.name, "process", "run_delay_ns"))
+    return not seen or noise.workers(case) > cpus
 
 
 def device(case: TrialCase) -> Use | None:
-    """Least share of the lowest device's bytes of other programs; None without a device or its count."""
+    """Least share of the lowest device's work of other programs; None without a device or its count.
+
+    The load loses time to it only while it waits for the device; a drain that is charged is waiting altogether.
+    """
     passed = {way: ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in WAYS}
-    whole = sum(step.raw_bytes for step in passed.values() if step is not None)
+    steps = [step for step in passed.values() if step is not None]
+    whole = sum(step.raw_bytes for step in steps)
     theirs = [(way, risen(case, f"{way}_bytes")) for way in WAYS]
     if not whole or any(amount is None for _, amount in theirs):
         return None
     foreign = sum(min(amount or 0.0, beyond(case, way, passed[way])) for way, amount in theirs)
-    share, limits = foreign / whole, case.thresholds
-    severity = None
-    if foreign >= limits["least_bytes"] and share > limits["bytes_share"]:
-        much = share > limits["bytes_share_invalid"] and rests_on_storage(case.claim)
-        severity = Severity.INVALIDATES if much else Severity.QUALIFIES
-    by = by_whom(case, "read_bytes", "write_bytes") if severity else ""
+    share = foreign / whole
+    if share <= case.thresholds["bytes_share"] or foreign < case.thresholds["least_bytes"]:
+        return Use(share=share, lost=0.0, words=f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}")
+    each = case.thresholds["operation_bytes"]
+    before = sum(min(step.other_processes_operations, step.raw_operations) for step in steps)
+    share = (foreign + each * before) / (whole + each * sum(step.raw_operations for step in steps))
+    waits = 1.0 if charges_drain(case.phase, case.measure) else 1 - cost.on_cpu_share(case.phase)
+    by = by_whom(case, "read_bytes", "write_bytes")
     words = f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}{by}"
-    return Use(share=share, words=words, severity=severity)
+    return Use(share=share, lost=share * waits, words=words)
 
 
 def beyond(case: TrialCase, way: Direction, step: ladder.Step | None) -> float:

@@ -5,7 +5,7 @@ is excluded.
 A change counts in proportion to the load's time on a CPU. A 10 % slower CPU changes a load that computes for 10 % of its time by
 1 %.
 - An effect above `effect_share`: a note.
-- A rising counter of thermal throttling: qualified.
+- A rising counter of thermal throttling: qualified if the load was on a CPU for more than `matters` of its time, else a note.
 - A governor other than `performance`: a note.
 - No timing at both ends: unverified.
 
@@ -59,12 +59,13 @@ def check(case: TrialCase) -> Finding:
     if change is not None and change.effect > case.thresholds["effect_share"]:
         parts.append(in_words(change))
     if parts:
+        felt = cost.on_cpu_share(case.phase) > case.experiment.matters_share
         return found(
             RULE,
             case,
             State.FAIL,
             f"CPU speed changed: {'; '.join(parts)}.",
-            severity=Severity.QUALIFIES if hot else Severity.NOTES,
+            severity=Severity.QUALIFIES if hot and felt else Severity.NOTES,
             observed=observed,
             evidence=("cpu_speed: facts before and after the trial",),
         )

@@ -1,12 +1,13 @@
 """Finds trials during which the kernel logged errors: of the disk, of the link, or of stalled CPUs.
 
 The observer `kernel_log` reads /dev/kmsg from arming to the end of the drain. Level (warning or graver) and words decide:
-- A storage error that names a device of the trial's stack invalidates a device or stable-media claim. It qualifies other
-  claims, and is a note under a cache claim.
-- The same without a device name qualifies a device or stable-media claim, else it is a note. Errors of other devices are notes.
+- A storage error that names a device of the trial's stack, or none, qualifies the claim. It is a note under a cache claim.
+  Errors of other devices are notes.
 - Stalled or throttled CPUs (lockup, stall, hung task, machine check) qualify.
-- A failed link or an unresponsive server invalidates under a wire claim, else it is a note.
+- A failed link or an unresponsive server qualifies under a wire claim, else it is a note.
 - Any other warning is a note.
+
+The log does not tell how much time an error took, so there is no bound. Noise never invalidates.
 
 Messages that programs wrote into the log are counted and are no evidence.
 Containers may lack /dev/kmsg, and kernel.dmesg_restrict = 1 limits it to root: then the rule is unverified.
@@ -91,7 +92,7 @@ def messages(case: TrialCase) -> Iterator[Message]:
             continue
         if NETWORK.search(text):
             wire = case.claim.path is Path.WIRE
-            yield Message(severity=Severity.INVALIDATES if wire else Severity.NOTES, kind="a failed link", text=text)
+            yield Message(severity=Severity.QUALIFIES if wire else Severity.NOTES, kind="a failed link", text=text)
         elif PROCESSORS.search(text):
             yield Message(severity=Severity.QUALIFIES, kind="stalled CPUs", text=text)
         elif int(level) <= case.thresholds["level"]:
@@ -105,9 +106,8 @@ def of_storage(case: TrialCase, text: str) -> Severity:
     named = set(DEVICE.findall(text))
     if not ours or (named and not any(same(name, device) for name in named for device in ours)):
         return Severity.NOTES
-    if not rests_on_storage(case.claim):
-        return Severity.NOTES if case.claim.tier in (Tier.CLIENT_CACHE, Tier.SERVER_CACHE) else Severity.QUALIFIES
-    return Severity.INVALIDATES if named else Severity.QUALIFIES
+    cached = case.claim.tier in (Tier.CLIENT_CACHE, Tier.SERVER_CACHE)
+    return Severity.NOTES if cached and not rests_on_storage(case.claim) else Severity.QUALIFIES
 
 
 def same(name: str, device: str) -> bool:
@@ -136,7 +136,7 @@ RULE = Rule(
     id="N07",
     name="kernel-log",
     scope=Scope.TRIAL,
-    severity=Severity.INVALIDATES,
+    severity=Severity.QUALIFIES,
     part="noise",
     needs=("kernel.messages",),
     check=check,

@@ -1,15 +1,15 @@
 """Finds trials on a host short of memory: all tasks stalled, pages were swapped, or programs were killed.
 
-The rule reads the whole host during the clock: stall time of all tasks (`full` of /proc/pressure/memory), swapped pages, and
-out-of-memory kills (/proc/vmstat).
-Stall time outside the clock is subtracted.
-- Stalls above `full_share` of the time, `swapped_pages` or more, or a kill: qualified.
-- Stalls above `full_share` together with a kill: invalid.
+The rule reads the whole host during the clock: waiting for memory, swapped pages, and out-of-memory kills (/proc/vmstat).
+Waiting is the time in which any task stalled (`some` of /proc/pressure/memory).
+The load can have lost no more than that time, which includes the return of swapped pages. So it bounds the figure.
+- `swapped_pages` or more, a kill, or an effect on the figure above `noted_share`: a note.
+- An effect above the experiment's `matters`: BOUNDED. Noise never invalidates.
 - File pages that were evicted and read again, above `again_share` of the load's bytes: a note.
 
 A memory limit of the experiment itself (`memory` of a workload) makes stalls and swapping intended; only kills count then.
-Without pressure stall information the rule is unverified: boot with psi=1. The lab repeats such a run, at most twice, and keeps
-all attempts.
+Without pressure stall information the rule is unverified: boot with psi=1. The lab repeats a run
+that only noise spoiled, and keeps all attempts.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from assay import measures
 from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Scope, Severity, State
+from assay.rulekit import noise
 from assay.rulekit.findings import found, knob
 
 PAGE_BYTES = 4096
@@ -31,7 +32,7 @@ class Pressure:
     """What one host's memory suffered under the clock; None where it is not known."""
 
     waited: float | None
-    """Least share of the time in which all that could have run waited for memory."""
+    """Share of the time in which some task waited for memory."""
     swapped: float | None
     """Pages that went to swap or came back."""
     killed: float | None
@@ -40,29 +41,31 @@ class Pressure:
 
 
 def check(case: TrialCase) -> Finding:
-    """Fail if a host was short of memory; kills together with stalls of all tasks invalidate."""
+    """What the waiting for memory can have changed; swapping and kills are worth knowing, and count where waiting is unknown."""
     killed = ladder.host_rise(case.phase, case.observations, "memory", "out_of_memory_kills")
     seen = Pressure(waited=waited(case), swapped=swapped(case), killed=killed, again=again(case))
     limits, declared = case.thresholds, limited(case)
-    observed = {"full_share": seen.waited, "swapped_pages": seen.swapped, "killed": seen.killed, "again_share": seen.again}
-    short = not declared and seen.waited is not None and seen.waited > limits["full_share"]
+    observed = {"some_share": seen.waited, "swapped_pages": seen.swapped, "killed": seen.killed, "again_share": seen.again}
     swaps = not declared and seen.swapped is not None and seen.swapped >= limits["swapped_pages"]
+    loss = noise.effect(case, 0.0 if declared else seen.waited or 0.0)
     parts = [
-        f"all tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time" if short else "",
+        f"tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time" if loss.state is State.FAIL else "",
         f"{seen.swapped:,.0f} pages swapped" if swaps else "",
         f"{seen.killed:,.0f} program{'s' * (seen.killed != 1)} killed for lack of memory" if seen.killed else "",
     ]
-    if over := [text for text in parts if text]:
-        return found(
-            RULE,
-            case,
-            State.FAIL,
-            f"Memory pressure on the host: {'; '.join(over)}.",
-            severity=Severity.INVALIDATES if short and seen.killed else Severity.QUALIFIES,
-            observed=observed,
-            evidence=("pressure:/proc/pressure/memory", "memory:/proc/vmstat"),
-        )
-    return quiet(case, seen, observed)
+    if not (over := [text for text in parts if text]):
+        return quiet(case, seen, observed)
+    known = loss.severity if loss.state is State.FAIL else Severity.NOTES
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Memory pressure on the host: {'; '.join(over)}. {'' if seen.waited is None else noise.in_words(case, loss)}".rstrip(),
+        severity=Severity.QUALIFIES if seen.waited is None else known,
+        bound=loss.bound,
+        observed=observed,
+        evidence=("pressure:/proc/pressure/memory", "memory:/proc/vmstat"),
+    )
 
 
 def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) -> Finding:
@@ -70,7 +73,7 @@ def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) ->
     if limited(case):
         text = "The experiment limits the memory of a workload, so stalls are intended."
         return found(RULE, case, State.PASS, text, observed=observed)
-    keys = {"pressure.memory_full_ns": seen.waited, "memory.swapped_in_pages": seen.swapped}
+    keys = {"pressure.memory_some_ns": seen.waited, "memory.swapped_in_pages": seen.swapped}
     unseen = [key for key, figure in keys.items() if figure is None]
     if unseen:
         reasons = "; ".join(case.observations.why_missing(key) or f"no observer of {key}" for key in unseen)
@@ -81,7 +84,7 @@ def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) ->
         text = f"Evicted file pages were read again: {measures.percent(seen.again)} of the load's bytes (limit {limit})."
         return found(RULE, case, State.FAIL, text, severity=Severity.NOTES, observed=observed)
     pages = f"{seen.swapped:,.0f} pages swapped" if seen.swapped else "nothing swapped"
-    text = f"All tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time; {pages}."
+    text = f"Tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time; {pages}."
     return found(RULE, case, State.PASS, text, observed=observed)
 
 
@@ -91,8 +94,8 @@ def limited(case: TrialCase) -> bool:
 
 
 def waited(case: TrialCase) -> float | None:
-    """Least share of the clock in which all waited: what may have been waited between the looks and its ends is taken off."""
-    series, phase = ladder.of_host(case.phase, case.observations, "pressure", "memory_full_ns"), case.phase
+    """Share of the clock in which some task waited: without what must have been waited between the looks and its ends."""
+    series, phase = ladder.of_host(case.phase, case.observations, "pressure", "memory_some_ns"), case.phase
     return None if series is None else ladder.least_share(series, phase.start_ns, phase.end_ns)
 
 

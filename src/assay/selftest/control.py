@@ -167,8 +167,7 @@ def spoiled(results: Results, control: Control, levels: Mapping[str, Value]) -> 
         if run.run.outcome is not Outcome.FINISHED:
             yield f"a run {run.run.outcome.value}: {run.run.error or 'no reason is known'}"
         for finding in (one for verdict in run.verdicts.values() for one in verdict.findings):
-            failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-            if failed and finding.rule.startswith("N") and finding.rule != control.rule:
+            if finding.counts and finding.rule.startswith("N") and finding.rule != control.rule:
                 yield f"{finding.rule} {finding.name}: {finding.statement}"
 
 
@@ -190,9 +189,8 @@ def false_alarms(results: Results, control: Control) -> Iterator[Finding]:
 
 
 def accuses(finding: Finding) -> bool:
-    """Whether a finding says that a number is not what it is called; rules of noise speak of the platform."""
-    failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    return failed and not finding.rule.startswith("N")
+    """Whether a finding says that a number is not what it is called; noise never does."""
+    return (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
 
 
 def subjects(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from assay.experiment import read
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly, engine_path
-from assay.records import Experiment, Finding, Outcome, Results, Severity, State, Value
+from assay.records import Experiment, Finding, Outcome, Results, State, Value
 from assay.selftest import Request
 from assay.selftest.control import accuses, fixed, last_runs, measured, obstacle
 from assay.selftest.counts import Subject, each_once, head, interval, of, percent
@@ -187,7 +187,7 @@ def of_results(kind: str, results: Results) -> Iterator[Tried]:
 
 def is_noise(finding: Finding) -> bool:
     """Whether a rule of noise says that the platform spoiled the trial."""
-    return (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES) and not accuses(finding)
+    return finding.counts and finding.part == "noise"
 
 
 def share(trials: Iterable[Tried], rule: str | None = None) -> Proportion:

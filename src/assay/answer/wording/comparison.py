@@ -128,15 +128,15 @@ def note(one: Comparison) -> str:
 
 
 def unfiltered(one: Comparison) -> str:
-    """Give the ratio that includes INVALID runs; empty where there are none."""
+    """Give the ratio that includes the runs that rules excluded; empty where there are none."""
     if one.unfiltered is None:
         return ""
     value, low, high = digits(one.unfiltered)
-    return f"including INVALID runs: {value} times" + (f" ({low} to {high})" if low else "")
+    return f"including excluded runs: {value} times" + (f" ({low} to {high})" if low else "")
 
 
 def left_out(cell: Cell) -> str:
-    """`1 of 5 runs excluded; including INVALID runs: 990/s (950/s to 1,030/s)`; empty where all count."""
+    """`1 of 5 runs excluded; including excluded runs: 990/s (950/s to 1,030/s)`; empty where all count."""
     if not cell.excluded:
         return ""
     counted = f"{len(cell.excluded)} of {len(cell.excluded) + len(cell.values)} runs excluded"
@@ -144,7 +144,7 @@ def left_out(cell: Cell) -> str:
     if one is None or cell.estimate is None:
         return counted
     value, *ends = (None if end is None else measures.with_unit(end, one.unit) for end in (one.value, one.low, one.high))
-    return f"{counted}; including INVALID runs: {value}" + (f" ({ends[0]} to {ends[1]})" if None not in ends else "")
+    return f"{counted}; including excluded runs: {value}" + (f" ({ends[0]} to {ends[1]})" if None not in ends else "")
 
 
 def undecided_for(one: Comparison) -> str:

@@ -1,0 +1,120 @@
+"""What noise of the platform can have done to a figure: the most that it can have changed it, as a bound.
+
+Noise takes time from the load. A load that lost the share x of its time needs 1 - x of it without the noise: a rate is between
+the measured value and value / (1 - x), a time between value x (1 - x) and the value. Of a percentile the bound is what remains
+if all lost time hit the operations just below it. A load at a declared limit cannot have lost more than what is left of the
+limit.
+
+A change below `noted_share` is no finding, one up to the experiment's `matters` is a note. A larger one is a failure: with a
+bound (BOUNDED), or without one (TAINTED). Noise never makes a figure false, so it never invalidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay import measures
+from assay.catalogue import TrialCase
+from assay.evidence import ladder
+from assay.frozen import dataclass
+from assay.measures import latency, limits
+from assay.measures.figures import PERCENTILES
+from assay.measures.limits import LimitUse
+from assay.records import Bound, Limit, Severity, State
+from assay.rulekit.findings import held_back
+
+LIMITED = ("ops_per_s", "bytes_per_s", "elapsed_ns", "latency_mean_ns")
+"""Figures that a limit of a device holds: of a percentile it says nothing."""
+NEVER = 1e-9
+"""A smaller rest of the time bounds nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """The most that noise can have changed a figure, and what follows for the finding."""
+
+    share: float
+    """Of the figure: 0.1 is a rate that is 10 % higher without the noise, or a time that is 10 % shorter."""
+    state: State
+    severity: Severity
+    bound: Bound | None
+
+
+def effect(case: TrialCase, lost: float) -> Effect:
+    """What a lost share of the load's time, 0..1, means for the figure."""
+    lost = min(lost, room(case))
+    bound = bound_of(case, lost)
+    share = changed(case, bound) if bound is not None else lost
+    if share <= case.thresholds["noted_share"]:
+        return Effect(share=share, state=State.PASS, severity=Severity.QUALIFIES, bound=None)
+    if share <= case.experiment.matters_share:
+        return Effect(share=share, state=State.FAIL, severity=Severity.NOTES, bound=None)
+    return Effect(share=share, state=State.FAIL, severity=Severity.QUALIFIES, bound=bound)
+
+
+def in_words(case: TrialCase, one: Effect) -> str:
+    """`Effect on the figure at most 12 % (limit 5 %).`"""
+    limit = f"(limit {measures.percent(case.experiment.matters_share)})"
+    if one.state is State.FAIL and one.severity is Severity.QUALIFIES and one.bound is None:
+        return f"Effect on the figure unknown, {measures.percent(one.share)} or more {limit}."
+    return f"Effect on the figure at most {measures.percent(one.share)} {limit}."
+
+
+def room(case: TrialCase) -> float:
+    """The most of its time that a load at a declared limit of its device can have lost; 1 without such a limit."""
+    if case.measure.figure not in LIMITED or case.direction is None:
+        return 1.0
+    declared = [limit for place in case.run.places for limit in place.limits if limit.direction is case.direction]
+    return max(0.0, 1.0 - max((use.share for limit in declared for use in own_use(case, limit)), default=0.0))
+
+
+def own_use(case: TrialCase, limit: Limit) -> Iterator[LimitUse]:
+    """What the load alone used of a limit: no more than it asked for, and no more than passed the device."""
+    step, seconds = ladder.limited(case.phase, case.observations, limit), (case.phase.end_ns - case.phase.start_ns) / 1e9
+    asked = ladder.requested_bytes(case.phase, case.observations, limit.direction)
+    if step is not None and asked is not None and seconds > 0:
+        operations = min(step.raw_operations, ladder.done_operations(case.phase, limit.direction))
+        rates = min(step.raw_bytes, asked) / seconds, operations / seconds
+        yield from limits.uses(limit, rates, seconds, limits.Credit())
+
+
+def changed(case: TrialCase, bound: Bound) -> float:
+    """By which share of the measured value the far end of a bound differs from it."""
+    ends = [end for end in (bound.low, bound.high) if end is not None]
+    return max((abs(end / case.value - 1) for end in ends), default=0.0) if case.value else 0.0
+
+
+def bound_of(case: TrialCase, lost: float) -> Bound | None:
+    """Where the figure lies if the load lost at most this share of its time; None where that says nothing."""
+    share = PERCENTILES.get(case.measure.figure)
+    if share is not None:
+        return of_percentile(case, share, lost)
+    if case.measure.figure == "latency_mean_ns":
+        lost *= max(1.0, 1 / in_flight(case))  # of a worker that rests between operations the operations may have lost it all
+    return held_back(case, 1 - lost) if lost < 1 - NEVER else None
+
+
+def of_percentile(case: TrialCase, share: float, lost: float) -> Bound | None:
+    """The bound of a percentile: the lost time taken off the operations that bring it down most."""
+    buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
+    held = held_back(case)
+    if held is None or case.value is None or not buckets:
+        return None
+    low = latency.lowered(buckets, share, lost * work_ns(case) * max(1.0, in_flight(case)))
+    return Bound(low=min(low, case.value), high=held.high, unit=held.unit) if low > 0 else None
+
+
+def work_ns(case: TrialCase) -> int:
+    """The time of all workers together."""
+    return (case.phase.end_ns - case.phase.start_ns) * max(1, workers(case))
+
+
+def workers(case: TrialCase) -> int:
+    """Workers of all clients."""
+    return sum(client.workers for client in case.phase.clients)
+
+
+def in_flight(case: TrialCase) -> float:
+    """Operations that each worker had in flight, on average; 1 where it is not known."""
+    busy = sum(total.busy_ns for client in case.phase.clients for total in client.operations)
+    return busy / work_ns(case) if busy and work_ns(case) else 1.0

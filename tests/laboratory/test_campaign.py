@@ -1,0 +1,32 @@
+"""When a run that noise spoiled is done again: only if a repeat can mend it, and while there is time."""
+
+from dataclasses import replace
+
+import pytest
+
+import notebook_records as made
+from assay.laboratory.campaign import Patience, spoiled_by_noise
+from assay.records import Severity, State
+
+
+def lasting(seconds):
+    run = made.run(made.plan(made.experiment(), 1).trials[0])
+    return replace(run, started_utc="2026-01-01T00:00:00+00:00", ended_utc=f"2026-01-01T00:00:{seconds:02}+00:00")
+
+
+@pytest.mark.parametrize(("grows", "after_one"), [(False, 20.0), (True, 2.0)])
+def test_repeats_take_half_of_the_first_attempts_and_no_more(grows, after_one):
+    patience = Patience(trials=10, grows=grows)
+    patience.spend(lasting(4), 1)
+    assert patience.left_ns() / 1e9 == after_one
+    patience.spend(lasting(4), 2)
+    assert patience.left_ns() / 1e9 == after_one - 4
+
+
+def test_only_what_a_repeat_can_mend_is_repeated():
+    one = made.judged(made.run(made.plan(made.experiment(), 1).trials[0]), {made.RATE: 1.0})
+    assert spoiled_by_noise(tuple(one.verdicts.values())) == ()
+    (noisy,) = made.disturbed(one).verdicts.values()
+    assert spoiled_by_noise((noisy,)) == ("N02",)
+    lie = replace(noisy.findings[0], rule="T01", part="tier", state=State.FAIL, severity=Severity.INVALIDATES)
+    assert spoiled_by_noise((replace(noisy, findings=(*noisy.findings, lie)),)) == ()
