@@ -226,6 +226,8 @@ class PhaseHost:
     """None where the state is neither cold nor warm, or cannot be seen."""
     cached_share_before: float | None = None
     """Share of the data files' pages resident before the clock started (cachestat), None where not known."""
+    new_files: bool | None = None
+    """Whether no data file existed before the phase (True), or all did (False); None where neither, or without data files."""
     not_cold: str | None = None
     """Why the caches could not be made cold where that was asked for."""
     quiesce_ns: int = 0
