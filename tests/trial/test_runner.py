@@ -74,6 +74,13 @@ def test_it_finishes_and_leaves_nothing(two_clients):
     assert finished.versions["assay-engine"]
 
 
+def test_caches_are_dropped_after_the_wait_for_quiet(two_clients):
+    """Memory freed before a wait goes back to the hypervisor of a guest that reports free pages."""
+    _, _, news, _ = two_clients
+    steps = [one["event"] for one in news if one.get("phase") == "read"]
+    assert steps.index("waiting for quiet") < steps.index("preparing") < steps.index("arming")
+
+
 def test_what_ran_the_lab_is_kept(two_clients):
     finished, observations, _, _ = two_clients
     assert finished.versions["assay"] == metadata.version("assay-lab")
