@@ -145,6 +145,17 @@ def test_a_guest_that_reports_free_pages_holds_the_memory_of_cold_reads_until_th
     assert held_for(Guest(**{"/proc/meminfo": "MemFree: 1024 kB\n"}), plan(CacheState.COLD, path)) == [MIB // 2]
 
 
+def test_a_tree_needs_the_memory_of_all_its_files(stage):
+    place, path = stage
+    for number in range(1000):
+        (Path(path).parent / str(number)).write_bytes(b"x" * 4096)
+    drawn = initial_state.with_data_files(HOST, place, replace(plan(CacheState.COLD), tree=place.address), 7)
+    assert len(drawn.data_files) < 50
+    guest = Guest(**{"/proc/meminfo": "MemFree: 8388608 kB\n"})
+    few = [one for one in drawn.data_files if one != path]
+    assert held_for(guest, replace(drawn, data_files=tuple(few), data_share=len(few) / 1000)) == [1000 * 4096]
+
+
 @pytest.mark.parametrize("order", ["4294967295\n", "\n"])
 def test_nobody_else_holds_any(stage, order):
     _, path = stage

@@ -61,6 +61,8 @@ class PhasePlan:
     settings: tuple[Mapping[str, object], ...] = ()
     data_files: tuple[str, ...] = ()
     """Absolute paths of the files that this phase reads or writes (empty for metadata phases)."""
+    data_share: float = 1.0
+    """The part of all files that is in `data_files`, less than 1 for a large tree."""
     flush_in_clock: bool = False
     """True where the workload's own flush is inside the measured time."""
     engine: str | None = None

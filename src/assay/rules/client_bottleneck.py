@@ -10,11 +10,11 @@ The time is the thread's working time, with the drain if it is charged, less the
 A claim of a layer below is bounded: a rate is at least, a latency at most the measured value. Without a claim it is a note.
 Reads from memory under tier = client-cache, and paced loads (`rate`, `schedule`, `think`), are n/a.
 The number of threads of an external command is unknown: from `thread_share` CPUs on it is unverified.
+Phases shorter than `seconds` are too short for the kernel's ticks of 10 ms.
 New memory is named instead of a slow client if all of this holds:
 - The guest reports free pages to its hypervisor (fact `memory.page_reporting_order`), which then takes them back.
 - The I/O is buffered.
 - System time is `new_page_ns` or more for each page of 4 KiB, beyond `call_ns` for each operation.
-Phases shorter than `seconds` are too short for the kernel's ticks of 10 ms.
 """
 
 from __future__ import annotations

@@ -47,7 +47,9 @@ def with_data_files(host: Host, place: Place, plan: PhasePlan, seed: int) -> Pha
     _refuse_elsewhere(host, place, plan.tree)
     if plan.cache is CacheState.UNCHANGED:
         return plan
-    return replace(plan, data_files=sample(files_of(host, plan.tree), seed))
+    every = list(files_of(host, plan.tree))
+    drawn = sample(every, seed)
+    return replace(plan, data_files=drawn, data_share=len(drawn) / max(1, len(every)))
 
 
 def files_of(host: Host, tree: str) -> Iterable[str]:
@@ -158,7 +160,7 @@ def _to_hold(host: Host, plan: PhasePlan) -> int:
     if not buffered or not host_facts.reports_free_pages(_text(host, host_facts.PAGE_REPORTING)):
         return 0
     size = sum(one.file_bytes for one in _cached(host, plan.data_files) or ())
-    return min(size, MOST_HELD_BYTES, _free_bytes(host) // SPARED)
+    return min(round(size / (plan.data_share or 1.0)), MOST_HELD_BYTES, _free_bytes(host) // SPARED)
 
 
 def _free_bytes(host: Host) -> int:
