@@ -54,6 +54,7 @@ DIRECTIONS = {
     "record_rewrite": Direction.WRITE,
     "flush": Direction.FLUSH,
     "create": Direction.METADATA,
+    "unlink": Direction.METADATA,
     "stat": Direction.METADATA,
     "list": Direction.METADATA,
     "open": Direction.METADATA,

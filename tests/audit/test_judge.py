@@ -14,6 +14,8 @@ from assay.records import (
     Conclusion,
     Direction,
     Durability,
+    Fact,
+    FactClass,
     Judged,
     Limit,
     Outcome,
@@ -25,6 +27,7 @@ from assay.records import (
     State,
     Tier,
     VerdictState,
+    When,
 )
 from audit.case_builder import MIB, Made, Seen, but, case_of, experiment_of, observations_of, run_of
 
@@ -79,6 +82,30 @@ def test_drain_is_charged_and_said():
     assert verdict.state is VerdictState.SOUND
     assert verdict.value == verdict.corrected == pytest.approx(256 * MIB / 1.308)
     assert labels.label(verdict) == "writes on stable media, drain of 1.20 s charged (2.49 GB/s without)"
+
+
+@pytest.mark.parametrize(("new", "said"), [(True, "writes (new file)"), (False, "writes (overwrite)"), (None, "writes")])
+def test_writes_to_new_files_are_told_from_overwrites(new, said):
+    run = run_of(STABLE_WRITE)
+    phase = replace(run.phases[0], hosts=tuple(replace(host, new_files=new) for host in run.phases[0].hosts))
+    (verdict,) = judge.judge_run(experiment_of(STABLE_WRITE), replace(run, phases=(phase,)), observations_of(STABLE_WRITE))
+    assert labels.label(verdict).startswith(f"{said} on stable media")
+
+
+@pytest.mark.parametrize(
+    ("options", "knobs", "said"),
+    [
+        ("rw,relatime,discard", {"file_bytes": 4096}, "unlinks (with discard)"),
+        ("rw,relatime,nodiscard", {"file_bytes": 4096}, "unlinks (without discard)"),
+        ("rw,discard", {}, "unlinks"),
+    ],
+)
+def test_removals_of_data_say_whether_the_mount_discards(options, knobs, said):
+    made = Made(operation="unlink", figure="ops_per_s", record_bytes=0, knobs=knobs)
+    fact = Fact(host="local", when=When.BEFORE, key="target.mount.options", value=options, fact_class=FactClass.PERFORMANCE)
+    seen = observations_of(made)
+    (verdict,) = judge.judge_run(experiment_of(made), run_of(made), replace(seen, facts=(*seen.facts, fact)))
+    assert labels.label(verdict).startswith(f"{said} as the client saw them")
 
 
 def test_flush_inside_the_clock_is_said():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Durability, EngineCost, LoadTotal, Severity, State, Tier
+from assay.records import Claim, Durability, EngineCost, Fact, FactClass, LoadTotal, Severity, State, Tier, When
 from assay.rules.client_bottleneck import RULE
 from audit.case_builder import SECOND, Made, but, case_of, gauge
 
@@ -116,6 +116,48 @@ def test_paced_loads_spin_before_an_operation_is_due():
     clients = tuple(replace(one, load=load) for one in open_load.phase.clients)
     assert RULE.applies(replace(open_load, phase=replace(open_load.phase, clients=clients))).startswith("a paced load")
     assert RULE.applies(case(but(DEVICE, knobs={"think": 1000}))).startswith("a paced load")
+
+
+def in_guest(made, order, *, system_s):
+    """A reader that was busy all the time, on a guest that reports free blocks of this order or none."""
+    found = case(made, cpu_s=system_s)
+    fact = Fact(
+        host="local",
+        when=When.BEFORE,
+        key="memory.page_reporting_order",
+        value=order,
+        fact_class=FactClass.PERFORMANCE,
+    )
+    return replace(found, observations=replace(found.observations, facts=(*found.observations.facts, fact)))
+
+
+NEW_MEMORY = but(DEVICE, count=4096, seconds=10.0)
+"""4 GiB of system time 9.5 s: 9 us for each page."""
+
+
+def test_copying_into_new_memory_is_no_slow_client():
+    found = RULE.check(in_guest(NEW_MEMORY, "9", system_s=9.5))
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert found.relabel == "limited by new memory (free page reporting)"
+    assert found.detail == "8.86 µs of system time a page"
+    assert "Add a client" not in found.advice
+    assert "taken the free memory back" in found.statement
+
+
+@pytest.mark.parametrize(
+    ("made", "order", "system_s"),
+    [
+        (NEW_MEMORY, "4294967295", 9.5),
+        (but(NEW_MEMORY, knobs={"direct": True}), "9", 9.5),
+        (but(NEW_MEMORY, count=40960), "9", 9.5),
+        (but(NEW_MEMORY, count=1 << 20, record_bytes=4096), "9", 9.5),
+    ],
+)
+def test_a_slow_client_is_no_new_memory(made, order, system_s):
+    """No page reporting, direct I/O, a copy of 0.9 us a page, and small records whose calls cost as much."""
+    found = RULE.check(in_guest(made, order, system_s=system_s))
+    assert (found.state, found.relabel) == (State.FAIL, "limited by the client's CPUs")
+    assert found.advice.startswith("Add a client")
 
 
 def test_too_short_to_tell_is_unverified():

@@ -1,6 +1,8 @@
 """Cold, warm and unchanged, made and proved on real files."""
 
+import contextlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,81 @@ def test_what_cannot_be_made_cold_is_told_and_not_claimed(stage):
     assert proof.proved is None
     assert proof.share == 0.9
     assert "mount it yourself" in proof.refusal
+
+
+class Guest(Local):
+    """This machine with other texts of /proc and /sys; it notes how much memory was held."""
+
+    def __init__(self, **texts):
+        super().__init__()
+        self.texts = {"/sys/module/page_reporting/parameters/page_reporting_order": "9\n", "/proc/meminfo": "MemFree: 8192 kB\n"}
+        self.texts |= {"/proc/self/cgroup": "", **texts}
+        self.held, self.calls = [], self.syscalls
+        self.syscalls = self
+
+    def read(self, path):
+        return self.texts.get(path) or super().read(path)
+
+    def cachestat(self, path):
+        return self.calls.cachestat(path)
+
+    @contextlib.contextmanager
+    def memory_held(self, length):
+        self.held.append(length)
+        yield
+        self.held.append(0)
+
+
+def held_for(guest, found, **settings):
+    with initial_state.memory_held(guest, replace(found, settings=(settings,))):
+        return list(guest.held)
+
+
+def test_a_guest_that_reports_free_pages_holds_the_memory_of_cold_reads_until_the_clock(stage):
+    _, path = stage
+    guest = Guest()
+    assert held_for(guest, plan(CacheState.COLD, path)) == [4 * MIB]
+    assert guest.held == [4 * MIB, 0], "it is free again when the clock starts"
+    assert held_for(Guest(**{"/proc/meminfo": "MemFree: 1024 kB\n"}), plan(CacheState.COLD, path)) == [MIB // 2]
+
+
+def test_a_tree_needs_the_memory_of_all_its_files(stage):
+    place, path = stage
+    for number in range(1000):
+        (Path(path).parent / str(number)).write_bytes(b"x" * 4096)
+    drawn = initial_state.with_data_files(HOST, place, replace(plan(CacheState.COLD), tree=place.address), 7)
+    assert len(drawn.data_files) < 50
+    guest = Guest(**{"/proc/meminfo": "MemFree: 8388608 kB\n"})
+    few = [one for one in drawn.data_files if one != path]
+    assert held_for(guest, replace(drawn, data_files=tuple(few), data_share=len(few) / 1000)) == [1000 * 4096]
+
+
+@pytest.mark.parametrize("order", ["4294967295\n", "\n"])
+def test_nobody_else_holds_any(stage, order):
+    _, path = stage
+    other = Guest(**{"/sys/module/page_reporting/parameters/page_reporting_order": order})
+    assert held_for(other, plan(CacheState.COLD, path)) == []
+    assert held_for(Guest(), plan(CacheState.WARM, path)) == []
+    assert held_for(Guest(), plan(CacheState.COLD, path), direct=True) == []
+
+
+def test_memory_that_is_held_is_memory_of_this_process_until_the_end():
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    before = resident()
+    with HOST.syscalls.memory_held(64 * MIB):
+        assert resident() - before > 60 * MIB
+    assert resident() - before < 30 * MIB
+
+
+def test_whether_files_are_new_is_known_of_all_or_none(stage):
+    place, path = stage
+
+    def new(*paths):
+        return initial_state.proof(HOST, place, plan(CacheState.UNCHANGED, *paths)).new_files
+
+    assert (new(path), new(path + "-later"), new(path, path + "-later"), new()) == (False, True, None, None)
 
 
 def test_a_host_without_system_calls_proves_nothing(stage):

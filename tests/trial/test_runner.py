@@ -89,6 +89,13 @@ def test_cold_in_memory_is_refused_before_anything_runs(tmp_path, kind):
     assert cold_in_memory(HOST, experiment(tmp_path, bulk(cache="cold"))) == ()
 
 
+def test_caches_are_dropped_after_the_wait_for_quiet(two_clients):
+    """Memory freed before a wait goes back to the hypervisor of a guest that reports free pages."""
+    _, _, news, _ = two_clients
+    steps = [one["event"] for one in news if one.get("phase") == "read"]
+    assert steps.index("waiting for quiet") < steps.index("preparing") < steps.index("arming")
+
+
 def test_what_ran_the_lab_is_kept(two_clients):
     finished, observations, _, _ = two_clients
     assert finished.versions["assay"] == metadata.version("assay-lab")

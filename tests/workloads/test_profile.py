@@ -49,6 +49,8 @@ def test_a_layout_and_a_mix():
     assert (mix.name, mix.measured, mix.operations, mix.stop) == ("mix", True, ("read", "write"), StopRule.TIME)
     assert (mix.cache, mix.flush_in_clock) == (CacheState.COLD, True)
     assert mix.data_files == layout.data_files == ("/x/0/w-0.data",)
+    assert layout.settings[0]["record_size"] == 8192, "the page cache holds what such requests leave there"
+    assert plans(profile="database", direct=True)[0].settings[0]["record_size"] == MIB
     (told,) = mix.settings
     assert (told["operation"], told["read_share"], told["requests"][0]["bytes"]) == ("request_mix", 0.67, 8192)
     assert WORKLOAD.operations({"profile": "database"}) == {"read": "ops_per_s", "write": "ops_per_s"}

@@ -10,6 +10,7 @@ from assay.catalogue import About, TrialCase
 from assay.evidence import ladder
 from assay.measures import Figure
 from assay.records import (
+    Circumstance,
     Direction,
     Durability,
     Finding,
@@ -24,6 +25,7 @@ from assay.records import (
     Verdict,
     VerdictState,
 )
+from assay.rulekit.findings import knob
 from assay.rulekit.soundness import required_rules
 
 NAMED = (Regime.COLD, Regime.WARM, Regime.STEADY)
@@ -49,6 +51,7 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
             nature=Nature.UNVERIFIED if lacking else Nature.AS_SEEN,
             operation=operation,
             regime=regime,
+            circumstance=circumstance(case),
             noted=next((one.rule for one in explained(notes(findings)) if one.relabel), None),
             lacking=lacking,
             limited_by=None if lacking else limiter(findings),
@@ -60,6 +63,7 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
         nature=nature,
         operation=operation,
         regime=None if nature in WRITTEN else regime,
+        circumstance=circumstance(case),
         device=below(case) if nature in (Nature.DEVICE_READ, Nature.DEVICE_WRITE) else None,
         flushed=flushed,
         drain_ns=drain_ns,
@@ -69,6 +73,7 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
     )
 
 
+REMOVALS = ("unlink",)
 WRITTEN = (Nature.STABLE_MEDIA, Nature.DEVICE_WRITE)
 """What has a flush."""
 
@@ -77,6 +82,23 @@ def explained(findings: Sequence[Finding]) -> list[Finding]:
     """Without hits in memory where the files have holes: reads of zeros ask no device, and no cache answers them."""
     zeros = any(finding.meaning is Meaning.HOLES for finding in findings)
     return [finding for finding in findings if not (zeros and finding.meaning is Meaning.PAGE_CACHE)]
+
+
+def circumstance(case: TrialCase) -> Circumstance | None:
+    """Whether writes were to new files, and whether removed files gave their blocks back to the device."""
+    operation = case.measure.operation
+    if operation in REMOVALS and (knob(case, "file_bytes") or knob(case, "size_distribution")):
+        (of_target,) = case.about(About.TARGET_HOST)
+        options = of_target.observations.fact("target.mount.options")
+        if options is None:
+            return None
+        return Circumstance.DISCARD if "discard" in options.split(",") else Circumstance.NO_DISCARD
+    if case.direction is not Direction.WRITE or operation.endswith("rewrite"):
+        return None
+    new = {host.new_files for host in case.phase.hosts} - {None}
+    if len(new) != 1:
+        return None
+    return Circumstance.NEW_FILE if True in new else Circumstance.OVERWRITE
 
 
 def required(case: TrialCase) -> tuple[str, ...]:

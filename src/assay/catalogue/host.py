@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from assay.frozen import dataclass
@@ -75,6 +76,10 @@ class Syscalls(Protocol):
 
     def drop_file(self, path: str) -> None:
         """fsync, then posix_fadvise(DONTNEED) of the whole file."""
+        ...
+
+    def memory_held(self, length: int) -> AbstractContextManager[None]:
+        """Take so many bytes of memory, touch every page, and free them at the end. Raises OSError."""
         ...
 
     def spin(self) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -202,6 +202,19 @@ class KernelCalls:
 
         _core.drop_file(path)
 
+    @contextlib.contextmanager
+    def memory_held(self, length: int) -> Iterator[None]:
+        """Take so many bytes of memory, touch every page, and free them at the end. Raises OSError."""
+        import mmap
+
+        with contextlib.ExitStack() as held:
+            for at in range(0, length, SLICE_BYTES):
+                part = mmap.mmap(-1, min(SLICE_BYTES, length - at), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+                held.enter_context(part)
+                part.madvise(mmap.MADV_HUGEPAGE)
+                part.madvise(MADV_POPULATE_WRITE)
+            yield
+
     def spin(self) -> tuple[int, ...]:
         """Return how long each of some equal pieces of integer work took, in ns of this thread's own time."""
         return timed_pieces()
@@ -251,6 +264,10 @@ PROCESS_AT = len("/proc/")
 """Where a path has a process's number: those come and go, and are too many."""
 MOST_OPEN = 128
 PIECE_BYTES = 1 << 14
+SLICE_BYTES = 64 << 20
+"""Memory is taken in slices: between two of them an interrupt is heard."""
+MADV_POPULATE_WRITE = 23
+"""Linux 5.14. In huge pages, which the kernel hands out again whole: after freed small pages it was seen to hand out others."""
 
 
 class KeptOpen(Local):

@@ -18,6 +18,9 @@ CHOSEN = re.compile(r"\[(\S+)\]")
 """The kernel prints the active choice in brackets."""
 CPU_FIELDS = {"model name": "cpu.model", "microcode": "cpu.microcode", "flags": "cpu.flags", "cache size": "cpu.cache"}
 MEMORY_FIELDS = {"MemTotal": "memory.total", "SwapTotal": "memory.swap", "MemAvailable": "memory.available"}
+PAGE_REPORTING = "/sys/module/page_reporting/parameters/page_reporting_order"
+"""Linux 5.14; earlier kernels report without telling."""
+HIGHEST_ORDER = 64
 ETHTOOL_SECTIONS = {"Pre-set maximums": "most_", "Current hardware settings": ""}
 UNKNOWN = ("n/a", "")
 
@@ -50,6 +53,14 @@ def memory_pairs(text: str) -> Pairs:
         name, _, rest = line.partition(":")
         if name in MEMORY_FIELDS:
             yield MEMORY_FIELDS[name], f"{int(rest.split()[0]) / 2**20:.3g} GiB"
+
+
+def reports_free_pages(order: str | None) -> bool:
+    """Return True if the guest gives free memory back to its hypervisor, by the order of blocks that it reports.
+
+    It is -1 (4294967295) until a device asks for reports: virtio-balloon, or the balloon of Hyper-V.
+    """
+    return order is not None and order.strip().isdigit() and int(order) < HIGHEST_ORDER
 
 
 def limit_pairs(text: str) -> Pairs:

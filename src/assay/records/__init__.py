@@ -66,6 +66,7 @@ from assay.records.experiment import (
 )
 from assay.records.judgement import (
     Bound,
+    Circumstance,
     Finding,
     Label,
     Limiter,

@@ -193,6 +193,15 @@ class Nature(StrEnum):
     COMPARISON = "comparison"
 
 
+class Circumstance(StrEnum):
+    """What an operation met, where that changes its figure several times over."""
+
+    NEW_FILE = "new file"
+    OVERWRITE = "overwrite"
+    DISCARD = "with discard"
+    NO_DISCARD = "without discard"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Label:
     """What a number really is, as values: `answer.wording.labels` puts it in words."""
@@ -201,6 +210,8 @@ class Label:
     operation: str = ""
     regime: Regime | None = None
     """The claimed regime where it belongs to the name of the number: cold, warm or steady."""
+    circumstance: Circumstance | None = None
+    """Of writes whether their files were new, of removals of data whether the mount discards their blocks."""
     device: str | None = None
     """The lowest device that moved bytes of this direction, where the claim is about a device."""
     flushed: bool = False

@@ -61,6 +61,8 @@ class PhasePlan:
     settings: tuple[Mapping[str, object], ...] = ()
     data_files: tuple[str, ...] = ()
     """Absolute paths of the files that this phase reads or writes (empty for metadata phases)."""
+    data_share: float = 1.0
+    """The part of all files that is in `data_files`, less than 1 for a large tree."""
     flush_in_clock: bool = False
     """True where the workload's own flush is inside the measured time."""
     engine: str | None = None
@@ -226,6 +228,8 @@ class PhaseHost:
     """None where the state is neither cold nor warm, or cannot be seen."""
     cached_share_before: float | None = None
     """Share of the data files' pages resident before the clock started (cachestat), None where not known."""
+    new_files: bool | None = None
+    """Whether no data file existed before the phase (True), or all did (False); None where neither, or without data files."""
     not_cold: str | None = None
     """Why the caches could not be made cold where that was asked for."""
     quiesce_ns: int = 0

@@ -11,6 +11,10 @@ A claim of a layer below is bounded: a rate is at least, a latency at most the m
 Reads from memory under tier = client-cache, and paced loads (`rate`, `schedule`, `think`), are n/a.
 The number of threads of an external command is unknown: from `thread_share` CPUs on it is unverified.
 Phases shorter than `seconds` are too short for the kernel's ticks of 10 ms.
+New memory is named instead of a slow client if all of this holds:
+- The guest reports free pages to its hypervisor (fact `memory.page_reporting_order`), which then takes them back.
+- The I/O is buffered.
+- System time is `new_page_ns` or more for each page of 4 KiB, beyond `call_ns` for each operation.
 """
 
 from __future__ import annotations
@@ -20,10 +24,14 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
+from assay.machine import host_facts
 from assay.measures import cost, figures
 from assay.records import Client, Finding, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, held_back, knob
+from assay.units import Unit
 
+PAGE = 4096
+IDLE_TARGET = "The target may be faster"
 TICK_NS = 10_000_000
 """/proc counts in ticks of 10 ms: a difference is uncertain by one."""
 
@@ -65,7 +73,7 @@ def check(case: TrialCase) -> Finding:
         "pressure_share": use.pressure,
     }
     if over := reached(use, case):
-        return limited(case, over, observed)
+        return limited(case, over, observed | {"page_ns": page_ns(case)})
     if use.thread is None:
         statement = "CPU time of the load's threads unknown: phase too short, or no counter."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
@@ -96,15 +104,21 @@ def limited(case: TrialCase, over: list[str], observed: dict[str, float | None])
     """The failure: it bounds a claim of a layer below, and is a note without a claim."""
     claimed, figure = case.claim.tier is not Tier.AS_IS, case.measure.figure
     timed = measures.figure_kind(figure) is not None and figure not in (*cost.UNITS, "count", "bytes", "errors")
+    new, of_page = takes_new_memory(case, observed["page_ns"]), measures.with_unit(observed["page_ns"] or 0.0, Unit.NANOSECONDS)
+    cause = f"Each page cost {of_page} of system time: the hypervisor had taken the free memory back" if new else IDLE_TARGET
+    label = "limited by new memory (free page reporting)" if new else "limited by the client's CPUs"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Client CPU at its limit: {'; '.join(over)}. The target may be faster.",
+        f"Client CPU at its limit: {'; '.join(over)}. {cause}.",
         severity=Severity.QUALIFIES if claimed and timed else Severity.NOTES,
         observed=observed,
         bound=held_back(case) if claimed and timed else None,
-        relabel="limited by the client's CPUs" if claimed else None,
+        relabel=label if claimed else None,
+        detail=f"{of_page} of system time a page" if new and claimed else None,
+        advice=NEW_MEMORY_ADVICE if new else RULE.advice,
+        short="new memory costs CPU" if new else RULE.short,
         evidence=(
             "L0 engine: getrusage of each client",
             "cpu:/proc/PID/task/*/stat",
@@ -112,6 +126,23 @@ def limited(case: TrialCase, over: list[str], observed: dict[str, float | None])
             "pressure:/proc/pressure",
         ),
     )
+
+
+def page_ns(case: TrialCase) -> float | None:
+    """System time of the load for each page of its data (ns), without `call_ns` an operation; None if unknown."""
+    phase, outer = case.phase, frozenset(case.phase.within.values())
+    totals = [total for client in phase.clients for total in client.operations if total.operation not in outer]
+    moved, calls = sum(total.bytes for total in totals), sum(total.count for total in totals)
+    if not moved or any(client.cost is None for client in phase.clients):
+        return None
+    system = sum(client.cost.cpu_system_ns for client in phase.clients if client.cost is not None)
+    return max(0.0, system - calls * case.thresholds["call_ns"]) * PAGE / moved
+
+
+def takes_new_memory(case: TrialCase, of_page: float | None) -> bool:
+    """Whether a load's CPU time went into pages that the hypervisor had to provide."""
+    reports = host_facts.reports_free_pages(case.observations.fact("memory.page_reporting_order"))
+    return reports and not knob(case, "direct") and of_page is not None and of_page >= case.thresholds["new_page_ns"]
 
 
 def used(case: TrialCase) -> Use:
@@ -157,6 +188,11 @@ def of_process(case: TrialCase, client: Client, metric: str) -> float | None:
     return None if series is None else ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
 
 
+NEW_MEMORY_ADVICE = (
+    "Compare with direct = true, which takes no new memory, or repeat at once: freed memory stays with the guest for some 2 s. "
+    "Or switch free page reporting off for this guest (QEMU: free-page-reporting=off). Another client does not help."
+)
+
 RULE = Rule(
     id="L01",
     name="client-bottleneck",
@@ -170,6 +206,7 @@ RULE = Rule(
     "alike. The figure describes system calls, copies and data generation on this CPU.",
     alternatives=(
         "A client that polls (io_uring with polling, DPDK) uses its whole CPU although it waits. Add a client and compare.",
+        "New memory: a page costs a few us more if the hypervisor had taken it back (free page reporting).",
         "The CPU time is the target's own if the target runs in the kernel of this host (a compressing file system, a RAM disk).",
     ),
     advice="Add a client or a worker: if the rate rises by a tenth or more, the client was the limit. Use larger records or "

@@ -13,6 +13,7 @@ from assay.settings.knobs import Values, choice, in_bytes, integer, messages, na
 MIB = 1 << 20
 DEFAULT_SIZE = 64 * MIB
 MOST_RECORD = 1 << 30
+PAGE = 4096
 SECTOR = 512
 """Most file systems, but not all, refuse direct I/O of less."""
 
@@ -93,15 +94,17 @@ def paths(order: Order, values: Values) -> tuple[str, ...]:
 
 
 def layout_record(values: Values) -> int:
-    """Return the bytes of one write of the layout: about 1 MiB.
+    """Return the bytes of one write of the layout: with buffered I/O one record, in whole pages; with direct I/O about 1 MiB.
 
+    A buffered write makes folios of its own size, and on ext4 a later small write into a large folio takes five times as long.
+    So the page cache holds what an application with these records leaves there.
     With direct I/O an odd number of records (one record, if it is not a multiple of the sector): the file system then refuses the
     layout too, before anything is written. With duplicates or zeros one record, so that the shares are exact.
     """
     record = integer(values, "record_size")
     if values.get("duplicates") or values.get("zeros") or (values["direct"] and record % SECTOR):
         return record
-    return record * (max(0, MIB // record - 1) | 1) if values["direct"] else MIB
+    return record * (max(0, MIB // record - 1) | 1) if values["direct"] else min(MIB, record * -(-PAGE // record))
 
 
 def files(values: Values, clients: int) -> int:

@@ -3,11 +3,14 @@
 Cold: the pages of the data files, and of the image files below, are given back; where that does not do, the target does it
 itself. Warm: the files are read in. Unchanged: nothing is touched. The proof by cachestat(2) is taken in every case.
 
+Memory: a guest that reports free pages gives them to its hypervisor, and each page that the page cache then takes costs a fault
+there. So the caches come last, and from the drop to the clock the lab holds as much memory as the phase will fill.
+
 A large existing tree is represented by some of its files, drawn by a seed: to look at each would cost more than to read it. For
 an unchanged cache the tree is not walked at all, for that would bring its names and inodes into memory.
 
-Quiet: the target's own dirty data are flushed first. Dirty data after that belong to others, who are waited for as long as the
-dirty data shrink, not for ever.
+Quiet, before the caches: the target's own dirty data are flushed first. Dirty data after that belong to others, who are waited
+for as long as the dirty data shrink, not for ever.
 """
 
 from __future__ import annotations
@@ -16,12 +19,12 @@ import contextlib
 import hashlib
 import heapq
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.catalogue import Host, Syscalls, Target
+from assay.catalogue import CacheStat, Host, Syscalls, Target
 from assay.errors import AssayError, TrialError
-from assay.machine import files
+from assay.machine import files, host_facts
 from assay.machine.stack import mount_of
 from assay.records import CacheState, EndpointKind, PhasePlan, Place
 
@@ -34,6 +37,7 @@ UNREADABLE = "\ufffd"
 COLD_SHARE = 0.01
 """At most this share of the pages resident counts as cold: one page in a hundred (AUDIT.md, 0.5: counter noise)."""
 WARM_SHARE = 0.99
+GROUP_MEMORY = ("cgroup.memory.max", "cgroup.memory.limit_in_bytes")
 
 
 def with_data_files(host: Host, place: Place, plan: PhasePlan, seed: int) -> PhasePlan:
@@ -43,7 +47,9 @@ def with_data_files(host: Host, place: Place, plan: PhasePlan, seed: int) -> Pha
     _refuse_elsewhere(host, place, plan.tree)
     if plan.cache is CacheState.UNCHANGED:
         return plan
-    return replace(plan, data_files=sample(files_of(host, plan.tree), seed))
+    every = list(files_of(host, plan.tree))
+    drawn = sample(every, seed)
+    return replace(plan, data_files=drawn, data_share=len(drawn) / max(1, len(every)))
 
 
 def files_of(host: Host, tree: str) -> Iterable[str]:
@@ -86,6 +92,8 @@ class Proof:
     """Share of the data files' pages that are resident, 0..1; None where there are no files or nobody may ask."""
     refusal: str | None = None
     """Why the state that was asked for could not be made, in words."""
+    new_files: bool | None = None
+    """Whether none of the data files was there (True), or all were (False)."""
 
 
 def establish(host: Host, target: Target, place: Place, plan: PhasePlan) -> Proof:
@@ -102,25 +110,63 @@ def proof(host: Host, place: Place, plan: PhasePlan, refusal: str | None = None)
     """Which state the data files are in; a cold file above an image that is not cold is not cold."""
     share = resident_share(host, plan.data_files)
     below = resident_share(host, place.backing_files) if place.backing_files else 0.0
-    return Proof(proved=_state(share, below), share=share, refusal=refusal)
+    there = {host.exists(path) for path in plan.data_files}
+    return Proof(
+        proved=_state(share, below), share=share, refusal=refusal, new_files=not there.pop() if len(there) == 1 else None
+    )
 
 
 def resident_share(host: Host, paths: Sequence[str]) -> float | None:
     """Pages in the page cache over pages of these files; files that are not there yet have none. None: unknown."""
-    calls = host.syscalls
-    if calls is None or not paths:
+    found = _cached(host, paths)
+    if found is None or not paths:
         return None
-    cached = total = 0
-    for path in paths:
-        if not host.exists(path):
-            continue
-        try:
-            found = calls.cachestat(path)
-        except OSError:
-            return None
-        cached += found.cached
-        total += -(-found.file_bytes // found.page_bytes)
-    return min(1.0, cached / total) if total else 0.0
+    total = sum(-(-one.file_bytes // one.page_bytes) for one in found)
+    return min(1.0, sum(one.cached for one in found) / total) if total else 0.0
+
+
+def _cached(host: Host, paths: Sequence[str]) -> list[CacheStat] | None:
+    """What the page cache holds of those files that are there. None: unknown."""
+    calls = host.syscalls
+    if calls is None:
+        return None
+    try:
+        return [calls.cachestat(path) for path in paths if host.exists(path)]
+    except OSError:
+        return None
+
+
+MOST_HELD_BYTES = 4 << 30
+"""A page that the hypervisor took back costs 9 us (measured under Firecracker), so these cost 9 s at most."""
+SPARED = 2
+"""Of the free memory one byte in so many is held."""
+
+
+@contextlib.contextmanager
+def memory_held(host: Host, plan: PhasePlan) -> Iterator[None]:
+    """Hold as much memory as the buffered cold reads of these files fill; it is free, and the guest's own, at the end.
+
+    Only on a guest that reports free pages, and of free memory alone, so that nothing is reclaimed.
+    """
+    with contextlib.ExitStack() as held:
+        if (length := _to_hold(host, plan)) and host.syscalls is not None:
+            with contextlib.suppress(OSError):  # the reads may then be slower; L01 names the cause
+                held.enter_context(host.syscalls.memory_held(length))
+        yield
+
+
+def _to_hold(host: Host, plan: PhasePlan) -> int:
+    buffered = plan.cache is CacheState.COLD and any(not settings.get("direct") for settings in plan.settings)
+    if not buffered or not host_facts.reports_free_pages(_text(host, host_facts.PAGE_REPORTING)):
+        return 0
+    size = sum(one.file_bytes for one in _cached(host, plan.data_files) or ())
+    return min(round(size / (plan.data_share or 1.0)), MOST_HELD_BYTES, _free_bytes(host) // SPARED)
+
+
+def _free_bytes(host: Host) -> int:
+    """Free memory, and no more than the control group of this process may have."""
+    limits = (_text(host, path).strip() for key, path in host_facts.cgroup_files(host).items() if key in GROUP_MEMORY)
+    return min((_meminfo(host).get("MemFree", 0), *(int(limit) for limit in limits if limit.isdigit())))
 
 
 def _state(share: float | None, below: float | None) -> CacheState | None:
@@ -255,12 +301,14 @@ def _look(host: Host, place: Place) -> _Look:
 
 
 def _dirty(host: Host) -> int | None:
-    found = {}
-    for line in _text(host, "/proc/meminfo").splitlines():
-        name, _, rest = line.partition(":")
-        if name in ("Dirty", "Writeback"):
-            found[name] = int(rest.split()[0]) * 1024
-    return sum(found.values()) if found else None
+    found = _meminfo(host)
+    return found["Dirty"] + found.get("Writeback", 0) if "Dirty" in found else None
+
+
+def _meminfo(host: Host) -> dict[str, int]:
+    """Every size of /proc/meminfo in bytes."""
+    rows = (line.replace(":", " ").split() for line in _text(host, "/proc/meminfo").splitlines())
+    return {row[0]: int(row[1]) * 1024 for row in rows if row[2:] == ["kB"]}
 
 
 def _devices(host: Host, devices: tuple[str, ...]) -> tuple[int, int]:

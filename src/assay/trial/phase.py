@@ -117,7 +117,8 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
     values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
     events = Events(bench.host, job.name, commands_of(job.spec.events, job.plan.name, values))
     try:
-        _arm(bench, job, sampler)
+        with initial_state.memory_held(bench.host, job.plan):
+            _arm(bench, job, sampler)
         start_ns = _start(bench, job)
         sampler.start()
         events.start(start_ns)
@@ -136,14 +137,13 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
 
 
 def _prepare(bench: Bench, job: Job) -> tuple[initial_state.Proof, initial_state.Quiet]:
-    """Caches as asked, then quiet; the proof is taken again at the end of the wait."""
-    _progress(bench, job, "preparing")
-    made = initial_state.establish(bench.host, bench.target, bench.place, job.plan)
+    """Quiet, then caches as asked: a guest gives memory that was freed before a wait back to its hypervisor."""
     _progress(bench, job, "waiting for quiet")
     longest = whole(job.spec.knobs, "quiesce")
     patience = initial_state.Patience() if longest is None else initial_state.Patience(longest_ns=longest)
     quiet = initial_state.wait_for_quiet(bench.host, bench.place, job.plan, patience)
-    return initial_state.proof(bench.host, bench.place, job.plan, made.refusal), quiet
+    _progress(bench, job, "preparing")
+    return initial_state.establish(bench.host, bench.target, bench.place, job.plan), quiet
 
 
 def _subject(bench: Bench, job: Job) -> Subject:
@@ -273,6 +273,7 @@ def _phase_host(bench: Bench, course: _Course) -> PhaseHost:
         host=bench.host.name,
         cache_proved=course.proof.proved,
         cached_share_before=course.proof.share,
+        new_files=course.proof.new_files,
         not_cold=course.proof.refusal,
         quiesce_ns=course.quiet.waited_ns,
         quiet=course.quiet.quiet,

@@ -52,7 +52,7 @@ class TrialRunner:
     def run(self, trial: Trial, attempt: int, on_progress: OnProgress = lambda news: None) -> tuple[Run, Observations]:
         """Run one trial to its end or its failure and undo all that it set up.
 
-        `on_progress` takes mappings with `trial`, `attempt` and `event` (started, preparing, waiting for quiet, arming,
+        `on_progress` takes mappings with `trial`, `attempt` and `event` (started, waiting for quiet, preparing, arming,
         running, draining, removing, finished), within a phase also `workload` and `phase`, and about once a second while it
         runs `operations` (name -> count and bytes so far). What it raises ends the trial as any failure does.
         """

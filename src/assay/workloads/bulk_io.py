@@ -86,7 +86,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
 
 
 def layout(order: Order, values: Values) -> PhasePlan:
-    """Plan the phase that creates the files: sequentially, in large records, flushed at the end."""
+    """Plan the phase that creates the files: sequentially, flushed at the end."""
     clients = range(len(order.endpoints))
     shared = {
         "operation": "write",

@@ -112,7 +112,8 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
     profile = read(str(order.knobs.get("profile")))
     values = effective_knobs(order.knobs, profile)
     clients = tuple(stretches(order, values, profile.largest, client) for client in range(len(order.endpoints)))
-    return (layout(values, clients), mix(values, profile, clients))
+    smallest = min(request.bytes for request in profile.requests)
+    return (layout(values, smallest, clients), mix(values, profile, clients))
 
 
 def stretches(order: Order, values: Values, largest: int, client: int) -> Stretches:
@@ -130,10 +131,11 @@ def data_files(clients: tuple[Stretches, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(stretch["path"]) for mine in clients for stretch in mine))
 
 
-def layout(values: Values, clients: tuple[Stretches, ...]) -> PhasePlan:
-    """Plan the phase that writes the data sets in full and flushes them."""
+def layout(values: Values, smallest: int, clients: tuple[Stretches, ...]) -> PhasePlan:
+    """Plan the phase that writes the data sets in full and flushes them; buffered in the smallest requests (`layout_record`)."""
     flush = f"{LAYOUT}_flush"
-    shared = {"operation": "write", "name": LAYOUT, "record_size": regions.MIB, "direct": values["direct"], "create": True}
+    record = regions.MIB if values["direct"] else max(regions.PAGE, smallest)
+    shared = {"operation": "write", "name": LAYOUT, "record_size": record, "direct": values["direct"], "create": True}
     return PhasePlan(
         name=LAYOUT,
         operations=(LAYOUT, flush),

@@ -66,9 +66,10 @@ def head(verdict: Verdict) -> str:
 def in_general(one: Label) -> str:
     """`cold reads served by the device loop0`: what all runs that measured the same thing have in common."""
     operations, regime = noun(one.operation), f"{one.regime} " if one.regime else ""
+    met = f" ({one.circumstance})" if one.circumstance else ""
     if one.nature in (Nature.AS_SEEN, Nature.UNVERIFIED):
-        return f"{regime}{operations} as the client saw {'it' if operations.startswith('operation ') else 'them'}"
-    return f"{regime}{operations} {one.nature}{f' {one.device}' if one.device else ''}"
+        return f"{regime}{operations}{met} as the client saw {'it' if operations.startswith('operation ') else 'them'}"
+    return f"{regime}{operations}{met} {one.nature}{f' {one.device}' if one.device else ''}"
 
 
 def flush(verdict: Verdict) -> str:
