@@ -143,6 +143,21 @@ def test_external_figures_are_taken_and_charged():
     assert figure(but(made, figure="latency_p99_ns", values={"write.latency_p99_ns": 5.0})).value == 5.0
 
 
+def test_the_flush_in_the_clock_and_the_drain_are_told_apart():
+    """Writes until 1 s, then 0.9 s of fsync in the clock, then a drain of 0.1 s: the drain is a small part of the difference."""
+    made = Made(operation="write", seconds=1.0, drain_s=0.1, flush_in_clock=True, claim=Claim(durability=Durability.STABLE_MEDIA))
+    run = run_of(made)
+    (phase,), (client,) = run.phases, run.phases[0].clients
+    flush = replace(client.operations[0], operation="flush", count=1, bytes=0, first_ns=SECOND, last_ns=19 * SECOND // 10)
+    both = replace(phase, operations=("write", "flush"), clients=(replace(client, operations=(*client.operations, flush)),))
+    for name in ("bytes_per_s", "elapsed_ns"):
+        one = but(made, figure=name)
+        found = measures.value(replace(run, phases=(both,)), observations_of(one), measure_of(one))
+        assert (found.flush_ns, found.drain_ns) == (9 * SECOND // 10, SECOND // 10)
+    rate = measures.value(replace(run, phases=(both,)), observations_of(made), measure_of(made))
+    assert (rate.value, rate.raw) == (pytest.approx(128 * MIB), pytest.approx(256 * MIB))
+
+
 @pytest.mark.parametrize(
     ("told", "seconds"),
     [({}, 10.0), ({"write.elapsed_ns": 4e9}, 4.0), ({"write.bytes": 400.0}, 4.0)],

@@ -85,7 +85,7 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
         (
             comparison(1.1, 0.2, 6.01, Conclusion.UNDECIDED, detectable_share=8.7),
             "bytes_per_s",
-            ("xfs against ext4 is undecided: 1.1 times (95 % interval 0.20 to 6.0); minimum detectable difference: 9.7x"),
+            ("xfs against ext4 is undecided: 1.1 times (95 % interval 0.20 to 6.0); minimum detectable difference: 9.7 times"),
         ),
         (
             comparison(1.5, None, None, Conclusion.UNDECIDED),

@@ -32,12 +32,12 @@ def in_bytes(count: float) -> str:
 
 
 def difference(share: float | None) -> str:
-    """Give a relative difference, `8 %`, `150x` or `over 1,000x`; empty where none is known."""
+    """Give a relative difference, `8 %`, `150 times` or `over 1,000 times`; empty where none is known."""
     if share is None or not math.isfinite(share):
         return ""
     if share < 1:
         return percent(share)
-    return f"{float(f'{1 + share:.2g}'):,g}x" if share < MOST_TIMES else f"over {MOST_TIMES:,}x"
+    return f"{float(f'{1 + share:.2g}'):,g} times" if share < MOST_TIMES else f"over {MOST_TIMES:,} times"
 
 
 def digits(ratio: Estimate) -> tuple[str, str, str]:

@@ -28,6 +28,7 @@ FACTORS = (
 )
 LIMITS = (
     "How far the load used each part that its data passed, in one representative run of {}."
+    " A caption names the part that was nearest to its limit, if it reached half of it."
     " A device that is busy all the time may still serve more requests in parallel."
     " Declared limits are those that the audit compared with the figures or with the device's own counters."
 )
