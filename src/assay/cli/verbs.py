@@ -227,7 +227,7 @@ def list_(
     lab: LabOption = LAB,
     json_to: JsonOption = None,
 ) -> None:
-    """List the experiments of a notebook, or the runs of one, with their verdicts."""
+    """List the experiments of a notebook, or the runs of one."""
     from assay.cli import notebook
 
     if which is None:
