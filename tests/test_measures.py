@@ -106,7 +106,7 @@ def test_the_drain_is_charged_to_the_steady_rounds():
     made = Made(operation="write", seconds=10.0, drain_s=3.0, figure="ops_per_s", claim=Claim(tier=Tier.DEVICE))
     found = until_steady(made, series=tuple(checkpoints(0, [(4, 16), (9, 216)], "write")))
     assert (found.value, found.raw) == (pytest.approx(200 / 8), pytest.approx(200 / 5))
-    assert found.treatment == "of 5 steady rounds of 1 s; the drain of 3 s is charged"
+    assert (found.treatment, found.flush_ns, found.drain_ns) == ("of 5 steady rounds of 1 s", 0, 3_000_000_000)
 
 
 def test_mean_latency_is_that_of_the_steady_rounds_and_a_percentile_of_the_whole_phase():
@@ -126,7 +126,7 @@ def test_drain_is_charged_to_stable_media_and_device_writes_only():
     for claim in (Claim(durability=Durability.STABLE_MEDIA), Claim(tier=Tier.DEVICE)):
         found = figure(but(made, claim=claim))
         assert (found.value, found.raw) == (pytest.approx(64 * MIB), pytest.approx(256 * MIB))
-        assert "drain of 3" in found.treatment
+        assert (found.flush_ns, found.drain_ns) == (0, 3_000_000_000)
     assert figure(but(made, operation="read", claim=Claim(tier=Tier.DEVICE))).raw is None
 
 
@@ -143,6 +143,21 @@ def test_external_figures_are_taken_and_charged():
     assert figure(but(made, figure="latency_p99_ns", values={"write.latency_p99_ns": 5.0})).value == 5.0
 
 
+def test_the_flush_in_the_clock_and_the_drain_are_told_apart():
+    """Writes until 1 s, then 0.9 s of fsync in the clock, then a drain of 0.1 s: the drain is a small part of the difference."""
+    made = Made(operation="write", seconds=1.0, drain_s=0.1, flush_in_clock=True, claim=Claim(durability=Durability.STABLE_MEDIA))
+    run = run_of(made)
+    (phase,), (client,) = run.phases, run.phases[0].clients
+    flush = replace(client.operations[0], operation="flush", count=1, bytes=0, first_ns=SECOND, last_ns=19 * SECOND // 10)
+    both = replace(phase, operations=("write", "flush"), clients=(replace(client, operations=(*client.operations, flush)),))
+    for name in ("bytes_per_s", "elapsed_ns"):
+        one = but(made, figure=name)
+        found = measures.value(replace(run, phases=(both,)), observations_of(one), measure_of(one))
+        assert (found.flush_ns, found.drain_ns) == (9 * SECOND // 10, SECOND // 10)
+    rate = measures.value(replace(run, phases=(both,)), observations_of(made), measure_of(made))
+    assert (rate.value, rate.raw) == (pytest.approx(128 * MIB), pytest.approx(256 * MIB))
+
+
 @pytest.mark.parametrize(
     ("told", "seconds"),
     [({}, 10.0), ({"write.elapsed_ns": 4e9}, 4.0), ({"write.bytes": 400.0}, 4.0)],
@@ -153,7 +168,8 @@ def test_the_drain_of_a_external_tool_is_charged_over_its_own_time_where_it_tell
     made = Made(operation="write", seconds=10.0, drain_s=1.0, values={"write.bytes_per_s": 100.0, **told}, claim=stable)
     charged = figure(made)
     assert charged.value == pytest.approx(100 * seconds / (seconds + 1))
-    assert ("over the command's whole time" in charged.treatment) is (not told)
+    assert charged.treatment == (None if told else "over the command's whole time")
+    assert charged.drain_ns == 1_000_000_000
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,18 @@
+import re
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import units
+from assay.answer.scales import number
+from assay.answer.wording.comparison import round_percent
 from assay.errors import UsageError
+from assay.measures import difference, digits
+from assay.published.claim import two_digits
+from assay.records import Estimate, Method
+from assay.report.charts.heatmap import half
 from assay.units import Unit
 
 WHOLE = [Unit.COUNT, Unit.BYTES, Unit.BYTES_PER_S, Unit.PER_S, Unit.NANOSECONDS]
@@ -123,3 +132,26 @@ def test_the_shortest_text_is_chosen() -> None:
     assert units.format(1_500_000, Unit.BYTES) == "1500 kB"
     assert units.format(125_000_000, Unit.BYTES_PER_S) == "1 Gbit/s"
     assert units.format(0, Unit.NANOSECONDS) == "0 ns"
+
+
+SHOWN = re.compile(r"\d[\d,]*")
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_no_figure_is_printed_with_twenty_digits_and_no_share_above_a_thousand_percent(value: float) -> None:
+    texts = [units.human(value, unit) for unit in Unit] + [units.percent(value), units.digits(value), units.times(value)]
+    if value > 0:
+        ratio = Estimate(value=value, low=value / 3, high=value * 40, confidence=0.95, unit="", n=3, method=Method.MEAN)
+        texts += [difference(value), *digits(ratio), *digits(replace(ratio, low=value, high=value))]
+        texts += [number(value), round_percent(value), half(replace(ratio, value=1.0)), two_digits(value)]
+    for text in texts:
+        assert all(len(found.replace(",", "")) <= 15 for found in SHOWN.findall(text)), text
+        assert not any(float(found.replace(",", "")) > 1000 for found in re.findall(r"([\d,.]+) ?%", text)), text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(10.0, "1,000 %"), (1384.39, "1,384 times"), (13.8, "13.8 times"), (-20.0, "-20 times"), (9.98, "998 %")]
+)
+def test_a_share_above_a_thousand_percent_is_a_factor(share: float, text: str) -> None:
+    assert units.percent(share) == text
+    assert units.human(share, Unit.SHARE) == text

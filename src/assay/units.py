@@ -40,6 +40,11 @@ class Refusal:
 MOST = 2**63 - 1
 """Quantities fit a signed 64-bit integer, as the engine, the notebook and SQL have them."""
 
+MOST_SHARE = 10.0
+"""A larger share is given as a factor: 138,439 % says less than 1,384 times."""
+HUGE = 1e15
+"""A number from here on is given with its exponent: nobody counts twenty digits."""
+
 _BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _BITS = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9, "Tbit": 10**12}
 _NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
@@ -146,7 +151,7 @@ def human(value: float, unit: Unit, figures: int = 3, *, bits: bool = False) -> 
     if not math.isfinite(value):
         return str(value)
     if unit is Unit.SHARE:
-        return f"{digits(value * 100, figures)} %"
+        return times(value) if abs(value) > MOST_SHARE else f"{digits(value * 100, figures)} %"
     trimmed = figures > 3
     if unit in (Unit.NONE, Unit.COUNT, Unit.PER_S):
         return digits(value, figures, trimmed=trimmed) + ("/s" if unit is Unit.PER_S else "")
@@ -157,12 +162,14 @@ def human(value: float, unit: Unit, figures: int = 3, *, bits: bool = False) -> 
 
 
 def digits(value: float, figures: int = 3, *, trimmed: bool = False, padded: bool = False) -> str:
-    """Format a number with so many significant digits, all digits of 1,000 and more, thousands separated.
+    """Format a number with so many significant digits, all digits from 1,000 to 10^15, thousands separated.
 
     Whole numbers have no decimals unless `padded`; `trimmed` leaves zeros at the end out.
     """
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
+    if abs(value) >= HUGE:
+        return f"{value:.{figures - 1}e}"
     if abs(value) >= 1000 or (value == int(value) and not padded):
         return f"{value:,.0f}"
     places = max(0, figures - 1 - math.floor(math.log10(abs(value))))
@@ -171,7 +178,9 @@ def digits(value: float, figures: int = 3, *, trimmed: bool = False, padded: boo
 
 
 def percent(share: float) -> str:
-    """Format a share: `2 %`, `98.4 %`, `0.04 %`, without digits that nobody needs."""
+    """Format a share: `2 %`, `98.4 %`, `0.04 %`, without digits that nobody needs; `13.8 times` above 1,000 %."""
+    if abs(share) > MOST_SHARE:
+        return times(share)
     number = 100 * share
     if number == 0 or abs(number) >= 99.95:
         return f"{number:,.0f} %"

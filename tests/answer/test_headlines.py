@@ -85,7 +85,7 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
         (
             comparison(1.1, 0.2, 6.01, Conclusion.UNDECIDED, detectable_share=8.7),
             "bytes_per_s",
-            ("xfs against ext4 is undecided: 1.1 times (95 % interval 0.20 to 6.0); minimum detectable difference: 9.7x"),
+            ("xfs against ext4 is undecided: 1.1 times (95 % interval 0.20 to 6.0); minimum detectable difference: 9.7 times"),
         ),
         (
             comparison(1.5, None, None, Conclusion.UNDECIDED),
@@ -196,7 +196,7 @@ def test_labels_of_the_axis_keep_apart(low, high):
 
 def test_a_ratio_beyond_the_axis_is_an_arrow_and_no_dot_at_its_edge():
     results = fixture.results()
-    far = replace(results.comparisons[0], ratio=replace(results.comparisons[0].ratio, value=232.0, low=182.0, high=296.0))
+    far = replace(results.comparisons[0], ratio=replace(results.comparisons[0].ratio, value=2320.0, low=1820.0, high=2960.0))
     near = replace(results.comparisons[1], ratio=replace(results.comparisons[1].ratio, value=2.0, low=1.9, high=2.1))
     made = replace(results, comparisons=(far, near))
     rows = [row for group in forest.ratios(made) for row in group.rows]
@@ -205,6 +205,18 @@ def test_a_ratio_beyond_the_axis_is_an_arrow_and_no_dot_at_its_edge():
     assert (drawn.count("<circle"), drawn.count("<path")) == (1, 1)
     assert "beyond the axis" in comparisons.figure(made).caption
     assert "beyond the axis" not in comparisons.figure(replace(results, comparisons=(near,))).caption
+
+
+def test_ratios_of_12_25_and_37_are_apart_on_the_axis():
+    results = fixture.results()
+    sizes = (12.0, 25.0, 37.0)
+    far = tuple(
+        replace(one, ratio=replace(one.ratio, value=size, low=size / 1.1, high=size * 1.1))
+        for one, size in zip(results.comparisons, sizes, strict=False)
+    )
+    places = [row.at for group in forest.ratios(replace(results, comparisons=far)) for row in group.rows]
+    assert places == sorted(set(places))
+    assert places[-1] < 100
 
 
 def test_of_many_lines_the_first_are_told_and_the_others_are_counted():

@@ -1,9 +1,12 @@
 """What a number is, in words."""
 
+from dataclasses import replace
+
 import pytest
 
+import notebook_records as made
 from assay.answer.wording import labels
-from assay.records import Label, Nature, Regime
+from assay.records import Label, Nature, Regime, State
 from assay.workloads import bulk_io, metadata
 
 
@@ -23,3 +26,24 @@ def test_only_known_words_are_put_into_the_plural(operation, words):
 def test_every_operation_of_the_own_engine_is_a_known_word():
     own = (*metadata.OPERATIONS, *bulk_io.WRITES, *bulk_io.READS)
     assert [name for name in own if labels.noun(name).startswith("operation ")] == []
+
+
+def verdict(label, findings=()):
+    done = made.run(made.plan(made.experiment()).trials[0])
+    return replace(made.verdict(done, made.RATE, 1.51e9), unit="bytes/s", label=label, findings=findings)
+
+
+def test_flush_and_drain_are_named_apart_with_the_figure_without_them():
+    label = Label(nature=Nature.STABLE_MEDIA, operation="write", flush_ns=90e6, drain_ns=304e3, undrained=3.17e9)
+    told = "writes on stable media, flush of 90 ms and drain of 304 µs charged (3.17 GB/s without)"
+    assert labels.label(verdict(label)) == told
+    bare = replace(label, flush_ns=0.0)
+    assert labels.label(verdict(bare)) == "writes on stable media, drain of 304 µs charged (3.17 GB/s without)"
+    assert label.general == bare.general
+
+
+def test_what_one_run_adds_does_not_begin_with_but():
+    noise = replace(made.finding("run:0001/1", State.FAIL), rule="N03", short="foreign activity")
+    label = Label(nature=Nature.AS_SEEN, operation="create")
+    told = labels.of_several([verdict(replace(label, disturbed_by="N03"), (noise,)), verdict(label)])
+    assert told == "creates as the client saw them; in one run: foreign activity (N03)"

@@ -21,6 +21,7 @@ from assay.records import (
     Method,
     Nature,
     Order,
+    Outcome,
     RequirementState,
     Scaling,
     ScalingKind,
@@ -215,3 +216,57 @@ def test_no_figure_is_no_answer():
     nothing = replace(results, runs=(), cells=(), comparisons=(), requirements=())
     assert lead(nothing) is None
     assert summary.summary(nothing).startswith(results.experiment.title)
+
+
+def compared(count, **change):
+    """An experiment of one measure with a comparison for each number of clients, each with a ratio of its own."""
+    results = fixture.results()
+    first = next(one for one in results.comparisons if one.measure == RATE and one.conclusion is Conclusion.MATTERS)
+    ratios = [1.2, 3.0, 1.5, 36.6][:count]
+    found = tuple(
+        replace(
+            first,
+            factor="clients",
+            baseline=1,
+            candidate=number,
+            within={},
+            ratio=replace(first.ratio, value=ratio, low=ratio / 1.05, high=ratio * 1.05),
+            **change,
+        )
+        for number, ratio in enumerate(ratios, 2)
+    )
+    asked = replace(results.experiment, factors=(), compare="clients", measures=(results.experiment.measures[0],))
+    return replace(results, experiment=asked, comparisons=found, scaling=(), requirements=())
+
+
+def test_of_many_levels_the_largest_effect_is_named_and_not_left_out():
+    found = lead(compared(4))
+    assert "clients = 5 is faster, 36.6 times" in found.said
+    assert found.said.index("36.6") < found.said.index("3.00") < found.said.index("1.50")
+    assert "; 1 more below" in found.said
+
+
+def test_an_undecided_comparison_says_so_once():
+    results = compared(3)
+    first, second, third = results.comparisons
+    third = replace(third, conclusion=Conclusion.UNDECIDED, ratio=replace(third.ratio, value=0.96, low=0.7, high=1.3))
+    said = lead(replace(results, comparisons=(first, second, third))).said
+    assert "; clients = 4 against 1 is undecided (0.96 times; 95 % interval 0.70 to 1.30)" in said
+    assert said.count("undecided") == 1
+
+
+def test_trials_that_failed_are_in_the_first_line():
+    results = compared(2)
+    assert (
+        "failed"
+        not in lead(replace(results, runs=tuple(one for one in results.runs if one.run.outcome is Outcome.FINISHED))).said
+    )
+    trials = {one.run.trial.id for one in results.runs}
+    finished = {one.run.trial.id for one in results.runs if one.run.outcome is Outcome.FINISHED}
+    assert lead(results).said.endswith(f"; {len(trials - finished)} of {len(trials)} trials failed")
+
+
+def test_the_largest_difference_of_another_measure_follows():
+    found = lead(fixture.results())
+    (line,) = (one for one in found.more if one.startswith("largest difference of another measure: "))
+    assert "spool create, latency, 99th percentile: xfs is faster" in line

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import cli_notebook
-from assay.cli.notebook import list_experiments, sql
+from assay.cli.notebook import list_experiments, list_runs, sql
+from assay.cli.show import show
 from assay.errors import UsageError
 
 
@@ -95,3 +96,18 @@ def test_what_the_readme_asks_is_answered(lab, capsys):
         assert {"trial": 1, "measure": "spool.create.ops_per_s", "value": 1500.0} in [
             {key: row[key] for key in ("trial", "measure", "value")} for row in json.loads(capsys.readouterr().out)["rows"]
         ]
+
+
+def test_the_runs_of_an_experiment_are_listed_and_what_names_the_list_is_true(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab")
+    assert list_runs(lab, "a-mail", json_to="-") == 0
+    found = json.loads(capsys.readouterr().out)["runs"]
+    assert len(found) == 11
+    assert found[0]["verdicts"] == {"SOUND": 1}
+    assert {one["outcome"] for one in found} == {"finished", "interrupted"}
+    list_runs(lab, "a-mail", json_to=None)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["run", "outcome", "started", "(UTC)", "levels", "verdicts"]
+    assert "target=xfs" in lines[1]
+    with pytest.raises(UsageError, match="`assay list EXPERIMENT` shows the runs"):
+        show(lab, None, "x", json_to=None)

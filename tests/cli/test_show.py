@@ -77,7 +77,7 @@ def test_how_a_figure_was_made_is_said(tmp_path, capsys):
         drained = made.phase(drain_ns=10**9)
         kept.add(made.run(kept.plan.trials[0], phases=(drained,)), made.observations())
     show(tmp_path, None, "1/1", json_to=None)
-    line = f"{made.RATE}: the drain of 1 s is charged; uncorrected 1,000/s"
+    line = f"{made.RATE}: drain of 1 s charged; 1,000/s without"
     assert f"corrections:\n    {line}\n" in capsys.readouterr().out
     show(tmp_path, None, "1/1", json_to="-")
     assert json.loads(capsys.readouterr().out)["treatments"] == {made.RATE: line.removeprefix(f"{made.RATE}: ")}

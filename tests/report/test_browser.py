@@ -1,8 +1,11 @@
 """The page in a browser at four widths: no network, all drawn, readable in light, in dark and on paper, reached by keyboard."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.report import page, picture
+from assay.report.galleries import Pictures
 from report import fixture
 from report.conftest import ALL_DRAWN, Opened
 
@@ -154,3 +157,31 @@ def test_the_tab_key_reaches_every_table_in_the_order_of_the_page(seen):
 @pytest.mark.parametrize("seen", [1200], indirect=True)
 def test_it_prints(seen):
     assert seen.page.pdf(format="A4")[:5] == b"%PDF-"
+
+
+FIGURES_FIT = """() => [...document.querySelectorAll('.figures')].map(
+    table => table.parentElement.scrollWidth <= table.parentElement.clientWidth)"""
+BROKEN_WORDS = """() => [...document.querySelectorAll('.figures th, .figures td')].filter(cell => {
+  const range = document.createRange();
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) for (const word of walker.currentNode.data.matchAll(/\\S+/g)) {
+    range.setStart(walker.currentNode, word.index); range.setEnd(walker.currentNode, word.index + word[0].length);
+    if (new Set([...range.getClientRects()].map(one => Math.round(one.top))).size > 1 && !/[-/]/.test(word[0])) return true;
+  }
+  return false;
+}).map(cell => cell.textContent)"""
+
+
+def test_the_table_of_the_figures_fits_between_phone_and_desk_and_breaks_no_word_on_paper(look, tmp_path):
+    results = replace(fixture.results(1), comparisons=(), requirements=(), scaling=(), dips=())
+    path = tmp_path / "report.html"
+    page.write(results, fixture.few(fixture.loader(results)), path, Pictures())
+    seen = look(path, wait=False).page
+    for width in (641, 768, 1000):
+        seen.set_viewport_size({"width": width, "height": 1000})
+        assert seen.evaluate(FIGURES_FIT) == [True], width
+        assert seen.evaluate(BROKEN_WORDS) == [], width
+    seen.set_viewport_size({"width": PAPER, "height": 1000})
+    seen.emulate_media(media="print")
+    assert seen.evaluate(FIGURES_FIT) == [True]
+    assert seen.evaluate(BROKEN_WORDS) == []

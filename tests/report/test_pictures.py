@@ -296,6 +296,21 @@ def test_what_was_slow_stands_where_it_was_slow():
     assert spread.quantile({1000: 999.0}, 0.99) is None, "fewer than ten operations were slower"
 
 
+def test_a_phase_that_ends_soon_after_one_interval_has_no_map_and_is_named():
+    """The engine looked at 100 ms, and at the end at 112 ms: steps of 12 ms would be empty for most of the phase."""
+    judged, phase, seen = run_with({1000: [20_000, 20_000]})
+    at = array("q", [phase.start_ns + 100_000_000, phase.start_ns + 112_000_000])
+    short = replace(seen, series=tuple(replace(one, at_ns=at) for one in seen.series))
+    assert spread.map_of(judged, phase, short, "create") is None
+    assert "No heat map of spool create" in spread.left_out([(judged, short)], ())
+
+
+def test_the_first_interval_is_as_full_as_the_others_and_begins_with_the_phase():
+    made = spread.map_of(*run_with({1000: [500] * 10}), "create")
+    assert [sum(step.values()) for step in made.steps] == [500.0] * 10
+    assert made.width == pytest.approx(0.1)
+
+
 def test_too_short_too_few_and_unknown_have_no_map():
     assert spread.map_of(*run_with({1000: [100] * 4}), "create") is None
     assert spread.map_of(*run_with({1000: [1] * 20}), "create") is None

@@ -1,6 +1,9 @@
 """`assay report`: what it refuses, and how curves of interleaved operations become curves over objects."""
 
+import re
+import shlex
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,3 +49,44 @@ def test_an_unknown_format_is_refused_with_those_that_are_there(tmp_path):
     done = Bench(tmp_path).run("report", "--format", "pdf")
     assert done.returncode == 2
     assert "'html', 'md'" in done.stderr
+
+
+NOTHING = """
+title = "Nothing at all"
+question = "How fast is nothing?"
+repeats = 1
+observers = []
+
+[targets.here]
+kind = "directory"
+path = "."
+
+[workloads.w]
+kind = "null"
+ops = 1000
+quiesce = "0 s"
+
+[measures]
+"w.null.ops_per_s" = {}
+"""
+
+
+def test_the_command_of_do_it_again_does_it_again(tmp_path):
+    """In the notebook itself the schedule is complete: there the same command is refused."""
+    bench = Bench(tmp_path)
+    (tmp_path / "it.toml").write_text(NOTHING)
+    assert bench.run("run", "it.toml", "--lab", "a lab").returncode == 0
+    printed = bench.run("report", "--lab", "a lab", "--format", "md", "--out", "-").stdout
+    words = shlex.split(re.search(r"- Command: (.*)", printed)[1].replace("\\", ""))
+    assert words[:2] == ["assay", "run"]
+    assert bench.run(*words[1:3], "--lab", "a lab").returncode == 2
+    done = bench.run(*words[1:])
+    assert (done.returncode, done.stderr.count("found")) == (0, 0), done.stderr
+    assert len(list(tmp_path.glob("again/*/trials/*"))) == 1
+
+
+def test_a_command_of_stat_is_done_again_by_stat_and_a_sitting_names_its_level(tmp_path):
+    planned = SimpleNamespace(plan=SimpleNamespace(sittings=("on the rack", "off")))
+    assert verb.command(tmp_path, planned).endswith("/experiment.toml --lab again --sitting 'on the rack'")
+    (tmp_path / "experiment.toml").write_text("# assay stat -- cp -r 'a b' c\n")
+    assert verb.command(tmp_path, planned) == "assay stat -- cp -r 'a b' c"

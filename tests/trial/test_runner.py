@@ -1,5 +1,6 @@
 """The life of a trial with the real engine on a real directory: bytes are conserved, all is undone, failures are runs."""
 
+import itertools
 import os
 import platform
 import signal
@@ -17,6 +18,7 @@ from assay import catalogue
 from assay.catalogue import Observer
 from assay.errors import UsageError
 from assay.machine.stack import mount_of
+from assay.measures import timelines
 from assay.records import (
     CacheState,
     Direction,
@@ -176,6 +178,24 @@ def test_observers_looked_at_the_edges_and_facts_were_taken(two_clients):
     assert observations.fact("target.filesystem")
     assert observations.fact("kernel.release") or any(fact.key.startswith("kernel") for fact in observations.facts)
     assert {"cpu", "memory", "block"} <= observations.longest_gaps().keys()
+
+
+@pytest.mark.parametrize("phase", ["w.write", "w.read"])
+def test_the_line_of_a_short_phase_begins_with_it_and_holds_all_its_bytes(two_clients, phase):
+    """Before its first interval of 0.1 s is over the engine has no look: a phase of 30 ms had no line at all."""
+    finished, observations, _, _ = two_clients
+    here = next(one for one in finished.phases if one.name == phase)
+    operation = phase.partition(".")[2]
+    (line,) = (
+        points
+        for strip in timelines.strips(here, [one for one in observations.series if one.phase == phase])
+        for name, points in strip.lines
+        if name == f"application {operation}"
+    )
+    first = min(total.first_ns for client in here.clients for total in client.operations if total.operation == operation)
+    assert line[0][0] == pytest.approx((first - here.start_ns) / 1e9, abs=1e-6)
+    moved = sum(rate * (after - at) for (at, rate), (after, _) in itertools.pairwise(line))
+    assert moved == pytest.approx(2 * SIZE, rel=1e-6)
 
 
 def test_progress_names_trial_and_phase_and_ends_with_the_outcome(two_clients):

@@ -120,9 +120,10 @@ def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
     if law and len(found) > 1:
         state = worst(line.state for line in found)
         return Lead(kind=LeadKind.GROWTH, measure=measure, state=state, growth=law, lines=tuple(found[-1:]))
-    weight = list(Conclusion)  # what matters comes first
+    weight = list(Conclusion)  # what matters comes first, the largest effect before the others
     decided = sorted(
-        (line for line in found if line.conclusion is not Conclusion.UNDECIDED), key=lambda line: weight.index(line.conclusion)
+        (line for line in found if line.conclusion is not Conclusion.UNDECIDED),
+        key=lambda line: (weight.index(line.conclusion), -line.effect),
     )
     first = decided or found
     return Lead(
@@ -204,6 +205,16 @@ def _covers(one: Scaling) -> bool:
     return at is None or at.low is None or at.high is None or (at.low <= one.lowest and at.high >= one.highest)
 
 
+def others(results: Results, found: Sequence[Lead]) -> tuple[Lead, ...]:
+    """The compared measures that the opening leaves out and that differ by what matters, the largest effect first."""
+    named = {one.measure.name for one in found}
+    rest = (measure for measure in results.experiment.measures if measure.name not in named)
+    cells = ((measure, [one for one in results.cells if one.measure == measure.name and one.estimate]) for measure in rest)
+    known = (_answered(results, measure, here) for measure, here in cells if here)
+    differ = (one for one in known if one.lines and one.lines[0].conclusion is Conclusion.MATTERS)
+    return tuple(sorted(differ, key=lambda one: -one.lines[0].effect))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Storage:
     """A target's file system and the devices below it, if any."""
@@ -233,6 +244,8 @@ class Answer:
     experiment: Experiment
     leads: tuple[Lead, ...]
     """The opening first; empty where no run gave a figure."""
+    others: tuple[Lead, ...]
+    """Further measures that differ by what matters, the largest effect first."""
     decisions: tuple[Decision, ...]
     headlines: tuple[Headline, ...]
     requirements: tuple[Required, ...]
@@ -256,6 +269,7 @@ def answer(results: Results) -> Answer:
     return Answer(
         experiment=results.experiment,
         leads=found,
+        others=() if results.sensitivity else others(results, found),
         decisions=() if not found or results.sensitivity else tuple(decisions(results, found[-1].measure)),
         headlines=headlines(results),
         requirements=requirements(results),

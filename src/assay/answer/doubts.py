@@ -143,6 +143,10 @@ class Losses:
     missing: int
     """Trials that were not run, of so many that were planned."""
     planned: int
+    unfinished: int = 0
+    """Trials that were run and of which no attempt finished."""
+    begun: int = 0
+    """Trials that were run."""
 
 
 def losses(results: Results) -> Losses:
@@ -155,7 +159,14 @@ def losses(results: Results) -> Losses:
             found.append(Lost(outcome=outcome, runs=tuple(judged.id for judged in runs), errors=tuple(errors)))
     done = {judged.run.trial.id for judged in results.runs}
     missing = sum(trial.id not in done for trial in results.plan.trials)
-    return Losses(runs=tuple(found), damaged=results.damaged, missing=missing, planned=len(results.plan.trials))
+    return Losses(
+        runs=tuple(found),
+        damaged=results.damaged,
+        missing=missing,
+        planned=len(results.plan.trials),
+        unfinished=len({judged.run.trial.id for judged in never_finished(results.runs)}),
+        begun=len(done),
+    )
 
 
 MOST = 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from assay.answer.doubts import Reason, why
@@ -30,6 +31,12 @@ class Line:
     def conclusion(self) -> Conclusion:
         """The conclusion of all."""
         return self.comparisons[0].conclusion
+
+    @property
+    def effect(self) -> float:
+        """The largest ratio of them, upwards or downwards, on the logarithmic scale."""
+        ratios = (one.ratio.value for one in self.comparisons if one.ratio is not None and one.ratio.value > 0)
+        return max((abs(math.log(ratio)) for ratio in ratios), default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)

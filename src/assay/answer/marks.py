@@ -19,6 +19,7 @@ from assay.records import (
     Measure,
     Method,
     RequirementState,
+    Severity,
     Tier,
     VerdictState,
 )
@@ -48,6 +49,13 @@ NOT_COUNTED = "M-0.95,-0.95H0.95V0.95H-0.95ZM-0.95,0.95L0.95,-0.95"
 
 HOLLOW = frozenset({VerdictState.UNVERIFIED, VerdictState.TAINTED, VerdictState.INVALID})
 """States whose mark is drawn as an outline: doubtful at a glance, without colour."""
+
+EFFECTS: Mapping[Severity, str] = {
+    Severity.INVALIDATES: "makes INVALID",
+    Severity.QUALIFIES: "weakens",
+    Severity.NOTES: "noted in",
+}
+"""What a failed rule does to the figures, before their number."""
 
 REQUIREMENT_MARKS: Mapping[RequirementState, str] = {
     RequirementState.MET: "✓",

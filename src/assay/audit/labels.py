@@ -58,7 +58,9 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
             disturbed_by=disturbed_by,
         )
     nature = confirmed(case)
-    flushed, drain_ns, undrained = flush(case.phase, figure) if nature in WRITTEN else (False, None, None)
+    charged = figure if nature in WRITTEN and figure and figure.raw is not None and figure.drain_ns is not None else None
+    flushed = nature in WRITTEN and is_flushed(case.phase, charged)
+    told = None if flushed else charged
     return Label(
         nature=nature,
         operation=operation,
@@ -66,8 +68,9 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
         circumstance=circumstance(case),
         device=below(case) if nature in (Nature.DEVICE_READ, Nature.DEVICE_WRITE) else None,
         flushed=flushed,
-        drain_ns=drain_ns,
-        undrained=undrained,
+        drain_ns=told.drain_ns if told else None,
+        flush_ns=told.flush_ns if told else 0.0,
+        undrained=told.raw if told else None,
         limited_by=limiter(findings),
         disturbed_by=disturbed_by,
     )
@@ -129,15 +132,11 @@ def below(case: TrialCase) -> str | None:
     return step.device if step else None
 
 
-def flush(phase: Phase, figure: Figure | None) -> tuple[bool, float | None, float | None]:
-    """Whether the clock includes the flush; the drain (ns) that was charged and the figure without it."""
-    charged = figure is not None and figure.raw is not None and phase.drain_ns is not None
-    seconds = figure.window.seconds if figure and figure.window else 0.0
-    if phase.flush_in_clock and (not charged or (phase.drain_ns or 0) / 1e9 < WORTH_SAYING * seconds):
-        return True, None, None
-    if figure is None or figure.raw is None or phase.drain_ns is None:
-        return False, None, None
-    return False, phase.drain_ns, figure.raw
+def is_flushed(phase: Phase, charged: Figure | None) -> bool:
+    """Whether the clock includes the flush, and no drain worth naming came after it."""
+    seconds = charged.window.seconds if charged and charged.window else 0.0
+    drained_s = (charged.drain_ns or 0) / 1e9 if charged else None
+    return phase.flush_in_clock and (drained_s is None or drained_s < WORTH_SAYING * seconds)
 
 
 def limiter(findings: Iterable[Finding]) -> str | None:

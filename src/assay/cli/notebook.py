@@ -1,4 +1,4 @@
-"""A whole notebook: its experiments (`assay list`), its tables in SQL (`assay sql`) and as files (`assay export`)."""
+"""A whole notebook: its experiments and runs (`assay list`), its tables in SQL (`assay sql`) and as files (`assay export`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.notebook import sql as answers
 from assay.notebook.export import Format
 from assay.notebook.export import export as write
 from assay.notebook.sql import Kept, QueryResult
-from assay.records import Outcome, VerdictState
+from assay.records import Outcome, Results, VerdictState
 from assay.terminal.output import Row, deliver, table
 
 
@@ -40,6 +40,46 @@ def list_experiments(lab: Path, *, json_to: str | None) -> int:
     entries = [entry(folder) for folder in notebook.folders(lab)]
     deliver(json_to, "list", lambda: {"experiments": [asdict(one) for one in entries]}, lambda: list_text(lab, entries))
     return 0
+
+
+def list_runs(lab: Path, which: str, *, json_to: str | None) -> int:
+    """Show the runs of one experiment with their verdicts. Raises UsageError naming the experiments that there are."""
+    folder = notebook.choose(lab, which)
+    results = current(folder)
+    runs = [
+        {
+            "run": judged.id,
+            "outcome": judged.run.outcome.value,
+            "started_utc": judged.run.started_utc,
+            "levels": tables.levels_text(results.experiment, judged.run.trial.levels),
+            "verdicts": dict(tables.verdict_counts([judged])),
+            "error": judged.run.error,
+        }
+        for judged in results.runs
+    ]
+    values = {"experiment": folder.name, "runs": runs, "damaged": dict(results.damaged)}
+    deliver(json_to, "list", lambda: values, lambda: runs_text(results))
+    return 0
+
+
+def runs_text(results: Results) -> str:
+    """Return the runs as a table, then what cannot be read."""
+    rows = [
+        Row(
+            cells=(
+                judged.id,
+                judged.run.outcome.value,
+                judged.run.started_utc[:16].replace("T", " "),
+                tables.levels_text(results.experiment, judged.run.trial.levels) or "-",
+                tables.counted(tables.verdict_counts([judged])) or "no verdicts",
+            ),
+            note=judged.run.error or "",
+        )
+        for judged in results.runs
+    ]
+    header = ("run", "outcome", "started (UTC)", "levels", "verdicts")
+    parts = (table(header, rows) if rows else "no runs yet", tables.damage(results.damaged))
+    return "\n".join(part for part in parts if part)
 
 
 def list_text(lab: Path, entries: Sequence[Entry]) -> str:

@@ -21,7 +21,7 @@ from assay.experiment.outlook import Outlook, PlannedEffect
 from assay.experiment.read import read
 from assay.hosts.local import Local
 from assay.laboratory.history import history
-from assay.measures import percent
+from assay.measures import difference, percent
 from assay.measures.text import level as level_text
 from assay.plain import to_plain
 from assay.records import Change, DesignKind, Experiment, Plan, Precision
@@ -170,7 +170,7 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
         first,
         f"  {'trial-to-trial variation':<{width}} minimum detectable effect   minimum provable effect",
         *(
-            f"    {name:<{width - 3}} {_percent(effect.detectable_share):>25}   {_percent(effect.provable_share):>23}"
+            f"    {name:<{width - 3}} {_least(effect.detectable_share):>25}   {_least(effect.provable_share):>23}"
             for name, effect in zip(names, outlook.effects, strict=True)
         ),
     ]
@@ -182,8 +182,8 @@ def _spread(effect: PlannedEffect, *, precise: bool) -> str:
     return f"CV {human(effect.cv_share, Unit.SHARE)}{seen}" + (f", {effect.blocks:,} blocks" if precise else "")
 
 
-def _percent(share: float | None) -> str:
-    return "none" if share is None else percent(share)
+def _least(share: float | None) -> str:
+    return difference(share) or "none"
 
 
 def _blind(rules: tuple[str, ...]) -> list[str]:

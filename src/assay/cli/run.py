@@ -117,8 +117,8 @@ def done_before(folder: Path, request: Request) -> frozenset[int]:
     ended = {run.trial.id for run in notebook.runs(folder) if run.outcome is Outcome.FINISHED}
     if ended and not request.resume and request.sitting is None:
         raise UsageError(
-            f"found {len(ended)} finished trials of this experiment in {folder}; expected none: "
-            "--resume completes the schedule, --lab DIR starts another notebook, `assay report` shows the finished trials"
+            f"{folder}: {len(ended)} finished trials of this experiment. Complete the schedule with --resume, "
+            "run it again in another notebook with --lab DIR, or see it with `assay report`."
         )
     return frozenset(ended)
 

@@ -222,11 +222,17 @@ def show(
 
 
 @app.command(name="list")
-def list_(lab: LabOption = LAB, json_to: JsonOption = None) -> None:
-    """List the experiments of a notebook with their verdicts."""
-    from assay.cli.notebook import list_experiments as verb
+def list_(
+    which: Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="List its runs. Default: all experiments.")] = None,
+    lab: LabOption = LAB,
+    json_to: JsonOption = None,
+) -> None:
+    """List the experiments of a notebook, or the runs of one."""
+    from assay.cli import notebook
 
-    finish(lambda: verb(lab, json_to=json_to))
+    if which is None:
+        finish(lambda: notebook.list_experiments(lab, json_to=json_to))
+    finish(lambda: notebook.list_runs(lab, which, json_to=json_to))
 
 
 @app.command()

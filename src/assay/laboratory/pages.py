@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from assay import measures
 from assay.analysis.cells import Load
 from assay.analysis.scaling.bounds import pictured
 from assay.errors import AssayError
+from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.prediction.demand import groups
 from assay.prediction.wording import tables
@@ -17,6 +19,11 @@ from assay.report import galleries
 from assay.report.charts.curves import Curve
 from assay.report.charts.figure import Table
 from assay.report.galleries import Pictures
+
+AGAIN = "again"
+"""The notebook of the command that does an experiment again."""
+BY_STAT = "# assay stat"
+"""How the text of an experiment begins that `assay stat --save` made."""
 
 
 def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
@@ -31,8 +38,19 @@ def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
         curves=curves(sorted(chosen, key=lambda judged: judged.id), load),
         tables=tuple((title, Table(head=head, rows=rows)) for title, head, rows in tables(groups(results, load))),
         scaled=scaled,
-        command=f"assay run {folder / 'experiment.toml'}",
+        command=command(folder, results),
     )
+
+
+def command(folder: Path, results: Results) -> str:
+    """Return the command that makes such runs again, in another notebook: this one holds the finished schedule."""
+    path = folder / layout.EXPERIMENT
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if text.startswith(BY_STAT):
+        return text.removeprefix("# ").strip()
+    level = next(iter(results.plan.sittings), None)
+    sitting = "" if level is None else f" --sitting {shlex.quote(str(level))}"
+    return f"assay run {shlex.quote(str(path))} --lab {AGAIN}{sitting}"
 
 
 def _changes_names(run: Run) -> bool:
@@ -83,7 +101,7 @@ def write(folder: Path, results: Results, out: Path | None = None, form: str = "
     if form == "md":
         from assay.report import markdown
 
-        path.write_text(markdown.render(results), encoding="utf-8")
+        path.write_text(markdown.render(results, command(folder, results)), encoding="utf-8")
     else:
         from assay.report import page
 

@@ -43,6 +43,10 @@ class Figure:
     treatment: str | None = None
     window: Window | None = None
     """The time it was counted in, for rates."""
+    flush_ns: int = 0
+    """Of the time that makes it differ from `raw`: the flush after the last operation, inside the clock."""
+    drain_ns: int | None = None
+    """The drain that was charged; None where none was."""
 
 
 AMOUNTS: Mapping[str, str] = {"ops_per_s": "count", "bytes_per_s": "bytes"}
@@ -148,11 +152,22 @@ def rate(phase: Phase, observations: Observations, measure: Measure) -> Figure |
     if whole is None or phase.drain_ns is None or not charges_drain(phase, measure):
         return Figure(value=raw, unit=unit, treatment=window.reason or steady, window=window)
     seconds = whole.seconds + phase.drain_ns / 1e9
-    charged = f"the drain of {with_unit(phase.drain_ns, Unit.NANOSECONDS)} is charged"
-    treatment = f"{steady}; {charged}" if steady else charged
     end = whole.to_ns + phase.drain_ns
-    window = Window(from_ns=whole.from_ns, to_ns=end, count=whole.count, bytes=whole.bytes)
-    return Figure(value=amount(whole, unit) / seconds, unit=unit, raw=raw, treatment=treatment, window=window)
+    return Figure(
+        value=amount(whole, unit) / seconds,
+        unit=unit,
+        raw=raw,
+        treatment=steady,
+        window=Window(from_ns=whole.from_ns, to_ns=end, count=whole.count, bytes=whole.bytes),
+        flush_ns=last_flush_ns(phase, measure.operation, whole),
+        drain_ns=phase.drain_ns,
+    )
+
+
+def last_flush_ns(phase: Phase, operation: str, charged: Window) -> int:
+    """How long after the last of its operations the clock ran on for the workload's own flush."""
+    own = whole_window(phase, operation)
+    return max(0, charged.to_ns - own.to_ns) if own is not None and phase.flush_in_clock else 0
 
 
 def rounds_in_words(phase: Phase, operation: str) -> str | None:
@@ -182,9 +197,8 @@ def charged_report(phase: Phase, measure: Measure, reported: float) -> Figure:
         return Figure(value=reported, unit=unit)
     stretch = 1 + phase.drain_ns / 1e9 / seconds
     figure = reported * stretch if unit == Unit.NANOSECONDS else reported / stretch
-    over = "" if own else ", over the command's whole time"
-    treatment = f"the drain of {with_unit(phase.drain_ns, Unit.NANOSECONDS)} is charged{over}"
-    return Figure(value=figure, unit=unit, raw=reported, treatment=treatment)
+    treatment = None if own else "over the command's whole time"
+    return Figure(value=figure, unit=unit, raw=reported, treatment=treatment, drain_ns=phase.drain_ns)
 
 
 def reported_seconds(phase: Phase, operation: str) -> float | None:
@@ -230,9 +244,9 @@ def elapsed(phase: Phase, _observations: Observations, measure: Measure) -> Figu
     charged = phase_window(phase, measure.operation)
     if charged is None or phase.drain_ns is None or not charges_drain(phase, measure):
         return Figure(value=raw, unit=Unit.NANOSECONDS, window=whole)
-    treatment = f"the drain of {with_unit(phase.drain_ns, Unit.NANOSECONDS)} is charged"
     with_drain = float(charged.to_ns - charged.from_ns + phase.drain_ns)
-    return Figure(value=with_drain, unit=Unit.NANOSECONDS, raw=raw, treatment=treatment, window=charged)
+    flush_ns = last_flush_ns(phase, measure.operation, charged)
+    return Figure(value=with_drain, unit=Unit.NANOSECONDS, raw=raw, window=charged, flush_ns=flush_ns, drain_ns=phase.drain_ns)
 
 
 def tally(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:

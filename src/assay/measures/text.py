@@ -9,15 +9,21 @@ from collections.abc import Mapping
 from assay import catalogue, units
 from assay.errors import UsageError
 from assay.records import Estimate, Experiment, Value
-from assay.units import Unit, human, percent
+from assay.units import HUGE, Unit, human, percent
 
 WIDE = 10.0
 """High over low from which on an interval bears no more than two digits of each."""
+TINY = 1e-6
+"""A ratio below this is given with its exponent."""
 
 
 def with_unit(value: float, unit: str) -> str:
     """`4.10 GB/s`, `7,410/s`, `3.20 ms`: three significant digits, decimal prefixes (MB is 10^6 bytes)."""
     return percent(value) if unit == Unit.SHARE else human(value, Unit(unit))
+
+
+MOST_TIMES = 1000
+"""A difference that only more than this many times would show is none that anybody looks for."""
 
 
 def in_bytes(count: float) -> str:
@@ -26,10 +32,12 @@ def in_bytes(count: float) -> str:
 
 
 def difference(share: float | None) -> str:
-    """Give a relative difference, `8 %` or `150x`; empty where none is known."""
+    """Give a relative difference, `8 %`, `150 times` or `over 1,000 times`; empty where none is known."""
     if share is None or not math.isfinite(share):
         return ""
-    return percent(share) if share < 1 else f"{float(f'{1 + share:.2g}'):,g}x"
+    if share < 1:
+        return percent(share)
+    return f"{float(f'{1 + share:.2g}'):,g} times" if share < MOST_TIMES else f"over {MOST_TIMES:,} times"
 
 
 def digits(ratio: Estimate) -> tuple[str, str, str]:
@@ -47,14 +55,18 @@ def digits(ratio: Estimate) -> tuple[str, str, str]:
 
 
 def two_digits(value: float) -> str:
-    """`0.052`, `1.6`, `30`, `1,200`."""
+    """`0.052`, `1.6`, `30`, `1,200`; very large and very small ones with their exponent."""
+    if value >= HUGE or 0 < value < TINY:
+        return f"{value:.1e}"
     places = max(0, 1 - math.floor(math.log10(value))) if value > 0 else 0
     return f"{value:,.{places}f}" if value < 100 else f"{float(f'{value:.2g}'):,.0f}"
 
 
 def decimal(value: float | None, places: int) -> str:
     """The number with so many decimals, two at most from 2 on; empty where there is none."""
-    return "" if value is None else f"{value:,.{min(places, 2) if value >= 2 else places}f}"
+    if value is None:
+        return ""
+    return f"{value:,.{min(places, 2) if value >= 2 else places}f}" if value < HUGE else f"{value:.1e}"
 
 
 def decimals(smallest: float, width: float) -> int:

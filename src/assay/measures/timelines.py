@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.records import Phase, Series
 
@@ -74,12 +75,28 @@ def _operations(phase: Phase, series: Sequence[Series], what: str) -> Lines:
     """The application's own counters, all clients summed, one line an operation."""
     lines = []
     for operation in phase.operations:
-        found = [
-            one for one in series if (one.layer, one.metric) == ("application", f"{operation}.{what}") and len(one.at_ns) > 1
-        ]
+        here = (one for one in series if (one.layer, one.metric) == ("application", f"{operation}.{what}") and len(one.at_ns))
+        found = [one for each in here if len((one := from_zero(phase, each)).at_ns) > 1]
         if found:
             lines.append((operation, rate(phase, found)))
     return tuple(lines)
+
+
+def from_zero(phase: Phase, one: Series) -> Series:
+    """A client's counter with its 0, when its first operation started: the engine's first look comes an interval later."""
+    operation = one.metric.rpartition(".")[0]
+    first = next(
+        (
+            total.first_ns
+            for client in phase.clients
+            for total in client.operations
+            if (f"client:{client.index}", total.operation) == (one.subject, operation) and total.count
+        ),
+        phase.start_ns,
+    )
+    if first >= one.at_ns[0]:
+        return one
+    return replace(one, at_ns=array("q", (first, *one.at_ns)), value=array("d", (0.0, *one.value)))
 
 
 def _cached(phase: Phase, series: Sequence[Series]) -> Lines:

@@ -65,7 +65,9 @@ def split_run_id(text: str) -> tuple[int, int]:
     """Trial and attempt of a run id. Raises UsageError."""
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if match is None:
-        raise UsageError(f"found run {text!r}; expected trial and attempt, for example 0007/1 (`assay list` shows them)")
+        raise UsageError(
+            f"found run {text!r}; expected trial and attempt, for example 0007/1 (`assay list EXPERIMENT` shows the runs)"
+        )
     return int(match[1]), int(match[2])
 
 

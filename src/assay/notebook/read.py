@@ -164,7 +164,7 @@ def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Ob
     """Return the evidence of a run, read through a connection. Raises DamagedError, UsageError."""
     path = layout.attempt_folder(folder, run)
     if not path.is_dir():
-        raise UsageError(f"{folder}: no run {run}. `assay list` shows the runs.")
+        raise UsageError(f"{folder}: no run {run}. `assay list {folder.name}` shows the runs.")
     files.check(path)
     found = files.read_json(path / layout.FACTS)
     try:

@@ -17,7 +17,7 @@ from assay.frozen import dataclass
 from assay.prediction.demand import Demand
 from assay.prediction.question import Capacity, Holdout, Platform, Question, Range
 from assay.statistics.queueing import Demands, amounts, carried, quantiles, scaled, slowdown, used_by
-from assay.units import digits
+from assay.units import Unit, digits, human
 
 BEYOND = 1.5
 """From so many times the most that was measured on, a prediction says how far it goes beyond that."""
@@ -78,7 +78,7 @@ def of_platform(platform: Platform) -> Iterator[str]:
         yield "no mix checks that use is the sum over operations; the interval includes 5 % for it."
     elif not found.is_linear:
         yield (
-            f"use is not the sum over operations: one mix is {digits(found.misfit * 100, 2, trimmed=True)} % off."
+            f"use is not the sum over operations: one mix is {human(found.misfit, Unit.SHARE, 2)} off."
             " The interval includes it; demands depend on the load or on the mix."
         )
 

@@ -11,7 +11,8 @@ from assay.prediction.predict import BUSY, Prediction, ResourceUse
 from assay.prediction.question import Holdout, Platform, Range
 from assay.records import Estimate
 from assay.statistics.queueing import Demands
-from assay.units import Unit, counted, digits, human
+from assay.units import MOST_SHARE, Unit, counted, digits, human
+from assay.units import percent as in_general
 
 USE_HEAD = ("resource", "capacity", "used", "90 % interval", "times the service time", "machines")
 DEMAND_HEAD = ("platform", "resource", "operation", "one uses", "90 % interval", "times the old")
@@ -45,7 +46,7 @@ def _busy(found: Prediction) -> str:
 
 def percent(share: float) -> str:
     """`56 %`; a share of what there is, three digits."""
-    return f"{digits(round(share * 100, 6), trimmed=True)} %"
+    return in_general(share) if share > MOST_SHARE else f"{digits(round(share * 100, 6), trimmed=True)} %"
 
 
 def _first(found: Prediction) -> Iterator[str]:
@@ -197,7 +198,7 @@ def linear(one: Demand) -> str:
     idle = "; background not separable" if RESOURCES[one.resource].idles and not one.found.has_background else ""
     if one.found.misfit is None:
         return f"not checked{idle}"
-    off = f"{digits(one.found.misfit * 100, 2, trimmed=True)} % off" if one.found.misfit >= EXACT else "less than 0.01 % off"
+    off = f"{human(one.found.misfit, Unit.SHARE, 2)} off" if one.found.misfit >= EXACT else "less than 0.01 % off"
     return f"{'yes' if one.found.is_linear else 'NO'}, {off}{idle}"
 
 

@@ -60,6 +60,8 @@ def multiple(ratio: Fraction | float) -> str:
 
 def two_digits(share: Fraction | float) -> str:
     """`4.5 %`, `21 %`, `117 %`: the end of an interval."""
+    if share > units.MOST_SHARE:
+        return units.percent(float(share))
     percent = 100 * float(share)
     return f"{units.digits(percent, 2, trimmed=True) if percent < 10 else round(percent)} %"
 

@@ -218,8 +218,10 @@ class Label:
     """Whether the clock includes the flush, and no drain worth naming came after it."""
     drain_ns: float | None = None
     """The drain that was charged."""
+    flush_ns: float = 0.0
+    """The flush inside the clock, after the last operation, that was charged with it."""
     undrained: float | None = None
-    """The figure without that drain, in the unit of the verdict."""
+    """The figure without drain and flush, in the unit of the verdict."""
     because: tuple[str, ...] = ()
     """Rules whose failed findings say what the number is instead, the most important first."""
     noted: str | None = None
@@ -239,7 +241,7 @@ class Label:
     @property
     def general(self) -> Label:
         """The label without what only one run's figures say: equal for runs that measured the same thing."""
-        return replace(self, drain_ns=None, undrained=None, error=None)
+        return replace(self, drain_ns=None, flush_ns=0.0, undrained=None, error=None)
 
 
 @dataclass(frozen=True, kw_only=True)

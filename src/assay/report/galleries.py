@@ -28,6 +28,7 @@ FACTORS = (
 )
 LIMITS = (
     "How far the load used each part that its data passed, in one representative run of {}."
+    " A caption names the part that was nearest to its limit, if it reached half of it."
     " A device that is busy all the time may still serve more requests in parallel."
     " Declared limits are those that the audit compared with the figures or with the device's own counters."
 )
@@ -69,13 +70,20 @@ def galleries(results: Results, load: Load, found: Sequence[Group], pictures: Pi
     chosen = representatives(results, found)
     compared = beside(results, chosen, SIDE_BY_SIDE)
     shown = [(judged, load(judged.id)) for judged in compared]
+    maps = spread.figures(results.experiment, shown)
+    blank = spread.left_out(shown, maps)
     which = "each compared level" if len(compared) == len(chosen) else f"{len(compared)} combinations of levels, named above it"
     sections = (
         ("factors", "Which factors matter", FACTORS, tornado.figures(results)),
         ("scaling", "Over the number at work", scaling.LEDE, scaling.figures(results, pictures.scaled)),
         ("curves", "Over the number of objects", OBJECTS, curves.figures(results, pictures.curves)),
-        ("latency", "Latency", LATENCY.format(latency.BEYOND), latency.figures(results, merged(found), load)),
-        ("latency-over-time", "Latency over time", spread.LEDE, spread.figures(results.experiment, shown)),
+        (
+            "latency",
+            "Latency",
+            LATENCY.format(latency.BEYOND) + ("" if maps else blank),
+            latency.figures(results, merged(found), load),
+        ),
+        ("latency-over-time", "Latency over time", spread.LEDE + blank, maps),
         ("timeline", "Over time", TIMELINE.format(which), timeline.figures(results.experiment, shown)),
         ("limits", "Bottlenecks", LIMITS.format(which), limits.figures(results.experiment, shown)),
     )

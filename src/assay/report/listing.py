@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from assay.answer import doubts, marks
 from assay.answer.scales import show, show_range
 from assay.answer.wording import comparison, labels
 from assay.frozen import dataclass
 from assay.records import Cell, Experiment, Finding, Measure, Results, State, Verdict, VerdictState, worst
+from assay.report import picture
 from assay.report.charts import cells
 from assay.report.charts.figure import Figure
 
@@ -41,6 +43,8 @@ class FigureRow:
     value: str
     interval: str
     state: VerdictState
+    share: str
+    """`1 of 5 runs`: how many have this verdict; empty where all have."""
     label: str
 
 
@@ -72,7 +76,17 @@ class VerdictGroup:
 
 
 def measures(results: Results) -> Iterable[Section]:
-    """A section for each measure of the experiment."""
+    """A section for each measure of the experiment; what tick, bar and line are is left to the key where all are alike."""
+    sections = list(_sections(results))
+    drawn = {one.figure.alone for one in sections if one.figure and one.figure.alone}
+    for one in sections:
+        if one.figure and len(drawn) > 1:
+            yield replace(one, figure=replace(one.figure, caption=picture.caption(one.figure), alone=""))
+        else:
+            yield one
+
+
+def _sections(results: Results) -> Iterable[Section]:
     for measure in results.experiment.measures:
         verdicts = [judged.verdicts[measure.name] for judged in results.runs if measure.name in judged.verdicts]
         if verdicts:
@@ -119,6 +133,7 @@ def _all(results: Results, measure: Measure, here: Sequence[Cell], each: Sequenc
         value=show_range(min(one.value for one in known), max(one.value for one in known), known[0].unit) if known else "-",
         interval="smallest to largest estimate" if known else "n = 0",
         state=worst(row.state for row in each),
+        share="",
         label=f"{labels.usual(verdicts)} ({counts})",
     )
 
@@ -135,6 +150,7 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
         interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", labels.instead(here)) if part),
         state=worst((own, doubts.of_figure(results, cell.measure))),
+        share=f"{alike} of {len(here)} runs" if (alike := sum(one.state is own for one in here)) < len(here) else "",
         label="; ".join(filter(None, (labels.of_several([one for one in here if one.state is own]), comparison.left_out(cell)))),
     )
 

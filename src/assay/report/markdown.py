@@ -24,8 +24,8 @@ MEANS = re.compile(
 """What Markdown would take for its own."""
 
 
-def render(results: Results) -> str:
-    """Give the text, with tables; everything that came from outside is escaped."""
+def render(results: Results, command: str | None = None) -> str:
+    """Give the text, with tables; everything that came from outside is escaped. `command` makes the experiment run again."""
     experiment, found = results.experiment, answer(results)
     unsteady = (
         f"{one.title}, run {row.run}: {row.statement}"
@@ -47,7 +47,7 @@ def render(results: Results) -> str:
         _listed("Not steady within the trial", unsteady),
         _verdicts(results, found),
         _doubts(found),
-        _listed("Do it again", (f"{key}: {value}" for key, value in listing.again(results, None))),
+        _listed("Do it again", (f"{key}: {value}" for key, value in listing.again(results, command))),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

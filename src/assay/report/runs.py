@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -211,6 +212,32 @@ def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
         "runs": f"{marks.count(len(observed), 'run')} ({', '.join(judged.id for judged, _ in observed)})",
         "missing": tuple(sorted(missing.items())),
     }
+
+
+MOST_PLACES = 4
+"""So many places of an experiment are named on its first screen."""
+
+
+def places(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> tuple[str, ...]:
+    """`/data: ext4 on vda · host a · Linux 6.1`: where each of these runs ran, each place once."""
+    found = dict.fromkeys(_place(experiment, judged, seen) for judged, seen in observed)
+    return tuple(one for one in found if one)[:MOST_PLACES]
+
+
+def _place(experiment: Experiment, judged: Judged, seen: Observations) -> str:
+    known: dict[str, list[str]] = {}
+    for fact in seen.facts:
+        if fact.when is When.BEFORE:
+            known.setdefault(fact.key, []).append(fact.value)
+    target = judged.run.trial.levels.get("target", experiment.targets[0].name if experiment.targets else None)
+    path = next((one.knobs.get("path") for one in experiment.targets if one.name == target), None)
+    devices = [values[0] for key, values in known.items() if re.fullmatch(r"device\.\d+\.name", key)]
+    system, *_ = known.get("mount.target.fstype", [""])
+    on = " on ".join(part for part in (system, *devices) if part) or known.get("mount.target.source", [""])[0]
+    hosts = f"host {', '.join(dict.fromkeys(known['host.name']))}" if "host.name" in known else ""
+    kernel = f"Linux {', '.join(dict.fromkeys(known['kernel.release']))}" if "kernel.release" in known else ""
+    where = ": ".join(part for part in (str(path or target or ""), on) if part)
+    return " · ".join(part for part in (where, hosts, kernel) if part)
 
 
 def _rank(key: str) -> int:

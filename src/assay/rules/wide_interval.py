@@ -59,7 +59,8 @@ def half_width(low: float, high: float) -> float:
 
 def in_words(ratio: Estimate, half: float, allowed: float, least: int) -> str:
     """The finding in words."""
-    wide = f"Confidence interval ±{measures.percent(half)} (limit ±{measures.percent(allowed)})"
+    far = f"±{measures.percent(half)}" if half < 1 else f"{measures.difference(half)} to either side"
+    wide = f"Confidence interval {far} (limit ±{measures.percent(allowed)})"
     return f"{wide}. {ratio.n} runs per arm{f' (use at least {least})' if ratio.n < least else ''}."
 
 

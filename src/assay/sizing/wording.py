@@ -207,7 +207,9 @@ def _ops(value: float | None) -> str:
 
 
 def _percent(share: float) -> str:
-    return "all" if math.isinf(share) else f"{units.digits(share * 100, trimmed=True)} %"
+    if share > units.MOST_SHARE:
+        return "all" if math.isinf(share) else units.percent(share)
+    return f"{units.digits(share * 100, trimmed=True)} %"
 
 
 def _times(value: float) -> str:

@@ -14,7 +14,7 @@ from assay.measures.text import level, levels
 from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment
 from assay.rulekit.contrasts import differs, least, lost_by_adjustment, reaches_beyond
 from assay.rulekit.pairs import NOTEBOOK
-from assay.units import Unit
+from assay.units import MOST_SHARE, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +242,7 @@ def spanned(share: Estimate) -> str:
 
 def round_percent(share: float) -> str:
     """`85 %`: without decimals from 10 % on."""
-    return f"{100 * share:.0f} %" if share >= 0.1 else percent(share)
+    return f"{100 * share:.0f} %" if 0.1 <= share <= MOST_SHARE else percent(share)
 
 
 def unlike(experiment: Experiment, one: Unlike, names: Names) -> str:

@@ -73,14 +73,19 @@ def in_general(one: Label) -> str:
 
 
 def flush(verdict: Verdict) -> str:
-    """How the data got there: the flush in the clock, or the drain that was charged and the figure without it."""
+    """How the data got there: the flush in the clock, or what was charged and the figure without it."""
     one = verdict.label
     if one.flushed:
         return ", flushed inside the clock"
     if one.drain_ns is None or one.undrained is None:
         return ""
-    took = measures.with_unit(one.drain_ns, Unit.NANOSECONDS)
-    return f", drain of {took} charged ({measures.with_unit(one.undrained, verdict.unit)} without)"
+    return f", {charged(one.flush_ns, one.drain_ns)} ({measures.with_unit(one.undrained, verdict.unit)} without)"
+
+
+def charged(flush_ns: float, drain_ns: float) -> str:
+    """`flush of 90.0 ms and drain of 304 us charged`: what the figure counts beside its operations, each by itself."""
+    drain = f"drain of {measures.with_unit(drain_ns, Unit.NANOSECONDS)} charged"
+    return f"flush of {measures.with_unit(flush_ns, Unit.NANOSECONDS)} and {drain}" if flush_ns else drain
 
 
 def no_figure(one: Label) -> str:
@@ -133,8 +138,8 @@ def of_several(verdicts: Sequence[Verdict]) -> str:
         return PART.join(whole[0])
     shared = [first for first, *rest in zip(*whole, strict=False) if all(one == first for one in rest)]
     common = whole[0][: len(shared)] if list(whole[0][: len(shared)]) == shared else ()
-    rest = whole[0][len(common) :]
-    return PART.join([*common, f"in one run: {PART.join(rest)}"] if rest else common)
+    rest = PART.join(whole[0][len(common) :])
+    return PART.join([*common, f"in one run: {rest.removeprefix('but ')}"] if rest else common)
 
 
 def usual(verdicts: Sequence[Verdict]) -> str:

@@ -17,7 +17,11 @@ from assay.records import Comparison, Estimate, Experiment, Measure, Requirement
 
 def opening(answer: Answer) -> str:
     """Put the opening in words, without its verdict; empty where there is none."""
-    return sentence(answer.experiment, answer.leads[0]) if answer.leads else ""
+    if not answer.leads:
+        return ""
+    lost = answer.losses
+    failed = f"; {lost.unfinished:,} of {marks.count(lost.begun, 'trial')} failed" if lost.unfinished else ""
+    return sentence(answer.experiment, answer.leads[0]) + failed
 
 
 def following(answer: Answer) -> tuple[str, ...]:
@@ -29,9 +33,19 @@ def following(answer: Answer) -> tuple[str, ...]:
     return (
         *rest,
         *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
+        *besides(answer),
         *(required(experiment, one) for one in answer.requirements),
         *(decision(experiment, one) for one in answer.decisions),
     )
+
+
+def besides(answer: Answer) -> Iterator[str]:
+    """Name the largest effect among the other measures, and how many of these differ."""
+    if answer.others:
+        first = answer.others[0]
+        what = f"{named(first.measure)}: {clause(answer.experiment, first.lines[0])} [{first.lines[0].state.value}]"
+        many = f"; {len(answer.others)} other measures differ" if len(answer.others) > 1 else ""
+        yield f"largest difference of another measure: {what}{many}"
 
 
 def named(measure: Measure) -> str:
@@ -60,7 +74,8 @@ def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
         yield f"{one.more} more below"
     for each in one.undecided:
         text = line(experiment, each)
-        yield f"undecided {text.where or text.claim} ({'; '.join(part for part in (text.size, text.interval) if part)})"
+        what = f"undecided {text.where}" if text.where else text.claim
+        yield f"{what} ({'; '.join(part for part in (text.size, text.interval) if part)})"
 
 
 def clause(experiment: Experiment, one: Line) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from assay.answer import marks
-from assay.answer.scales import DASH, Scale, scale_for, show
+from assay.answer.scales import DASH, NARROW, Scale, scale_for, show
 from assay.frozen import dataclass
 from assay.records import Experiment, Judged, Results, VerdictState, worst
 from assay.report.charts.dots import EXCLUDED, SHAPE, filling, named
@@ -89,7 +89,7 @@ def _spec(drawing: _Drawing, bars: Sequence[Bar], names: Mapping[str, float]) ->
     x: Spec = axis_over(
         [0, max(bar.end for bar in bars) / divisor or 1.0],
         "x",
-        title=f"{scale.label} since the row's first run began",
+        title=f"time in the row{NARROW}({scale.label})",
         tickCount=6,
         format=",~r",
     )

@@ -60,8 +60,9 @@ def figure(results: Results, measure: Measure) -> Figure | None:
     return Figure(
         name=f"measure-{measure.name}",
         title=marks.measure(measure),
+        alone=_drawn_as(cells, grid),
         caption=" ".join(
-            part for part in (_caption(measure, cells, grid), seen, heatmap.named(results.experiment, dips)) if part
+            part for part in (_better(measure), _beyond(cells, grid), seen, heatmap.named(results.experiment, dips)) if part
         ),
         panels=panels if len(values) > 1 else (),
         table=_table(shown, axis.scale, axis.roles),
@@ -118,21 +119,26 @@ def _bounds(requirements: Iterable[Requirement], measure: Measure, largest: floa
     )
 
 
-def _caption(measure: Measure, cells: Sequence[Cell], grid: heatmap.Grid | None) -> str:
-    method = next((cell.estimate for cell in cells if cell.estimate), None)
-    better = "Lower is better." if marks.lower_is_better(measure.figure) else "Higher is better."
-    if method is None:
-        return better
-    ends = " Thin line: smallest to largest run." if grid is None else ""
-    if all(cell.estimate is None or cell.estimate.low is None for cell in cells):
-        return (
-            f"{better} {'Tick' if grid is None else 'Cell'}: {marks.method(method.method)}; too few runs for an interval.{ends}"
-        )
-    bar = "Bar:" if grid is None else "±: half the"
+def _better(measure: Measure) -> str:
+    return "Lower is better." if marks.lower_is_better(measure.figure) else "Higher is better."
+
+
+def _beyond(cells: Sequence[Cell], grid: heatmap.Grid | None) -> str:
     largest = max((cell.high or 0.0 for cell in cells), default=0.0)
     wide = any(cell.estimate and (cell.estimate.high or 0.0) > BEYOND * largest > 0 for cell in cells)
-    ends += " An interval that reaches the edge goes on beyond it." if wide and grid is None else ""
-    return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {marks.method(method.method)}.{ends}"
+    return "An interval that reaches the edge goes on beyond it." if wide and grid is None else ""
+
+
+def _drawn_as(cells: Sequence[Cell], grid: heatmap.Grid | None) -> str:
+    """What tick, bar and line of a measure are; empty where no run counts."""
+    method = next((cell.estimate for cell in cells if cell.estimate), None)
+    if method is None:
+        return ""
+    ends = " Thin line: smallest to largest run." if grid is None else ""
+    if all(cell.estimate is None or cell.estimate.low is None for cell in cells):
+        return f"{'Tick' if grid is None else 'Cell'}: {marks.method(method.method)}; too few runs for an interval.{ends}"
+    bar = "Bar:" if grid is None else "±: half the"
+    return f"{bar} {100 * method.confidence:g}{NARROW}% interval, {marks.method(method.method)}.{ends}"
 
 
 def _rows(axis: _Axis, group: Group, place: Mapping[int, float], gap: float) -> tuple[list[Row], list[Row]]:

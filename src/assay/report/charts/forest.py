@@ -57,7 +57,9 @@ def _parts(axis: Axis, groups: Sequence[Ratios]) -> Iterator[str]:
         left, right = _x(axis.matter_left), _x(axis.matter_right)
         high = ROW * len(group.rows)
         yield f'<rect x="{left:.1f}" y="{y}" width="{right - left:.1f}" height="{high}" fill="var(--grid)" fill-opacity="0.6"/>'
-        yield f'<line x1="{_x(axis.one):.1f}" x2="{_x(axis.one):.1f}" y1="{y}" y2="{y + high}" stroke="var(--axis)"/>'
+        for at, _ in axis.ticks:
+            colour = "--axis" if at == axis.one else "--grid"
+            yield f'<line x1="{_x(at):.1f}" x2="{_x(at):.1f}" y1="{y}" y2="{y + high}" stroke="var({colour})"/>'
         for row in group.rows:
             yield f"<g><title>{escape(row.why)}</title>{''.join(_row(row, y + ROW / 2))}</g>"
             y += ROW
@@ -115,8 +117,8 @@ def _where(experiment: Experiment, row: Ratio) -> str:
     return f"against {marks.level(experiment, row.comparison.factor, row.comparison.baseline)}{conditions}"
 
 
-REACH = 8.0
-"""The axis goes to eight times at most."""
+REACH, FARTHEST = 8.0, 1000.0
+"""The axis goes to eight times at most, farther only as far as a ratio does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,14 +176,15 @@ def _place(ratio: float, low: float, high: float) -> float:
 
 
 def axis(results: Results) -> Axis | None:
-    """The axis that holds all intervals, at most from an eighth to eight times; None where nothing was compared."""
+    """The axis that holds all ratios, and their intervals up to eight times; None where nothing was compared."""
     estimates = [one.ratio for one in results.comparisons if one.ratio is not None and one.ratio.value > 0]
     if not estimates:
         return None
     matters = results.comparisons[0].matters_share
     ends = [one.low or one.value for one in estimates] + [one.high or one.value for one in estimates]
     reach = max([math.log(1 + 2 * matters), *(abs(math.log(end)) for end in ends if end > 0)]) * 1.08
-    reach = min(reach, math.log(REACH) * 1.03)
+    most = max(math.log(REACH) * 1.03, *(abs(math.log(one.value)) * 1.08 for one in estimates))
+    reach = min(reach, most, math.log(FARTHEST))
     low, high = math.exp(-reach), math.exp(reach)
     return Axis(
         low=low,

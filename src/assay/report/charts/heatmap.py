@@ -13,12 +13,13 @@ from assay.answer import marks
 from assay.answer.doubts import verdicts_of
 from assay.answer.scales import Scale, after, in_scale, show, show_range
 from assay.frozen import dataclass
-from assay.measures import digits
+from assay.measures import digits, percent
 from assay.records import Cell, Dip, Estimate, Experiment, Factor, Results, VerdictState, worst
 from assay.report.charts.dots import filling, shape
 from assay.report.charts.figure import Panel
 from assay.report.charts.roles import Key, Roles, heading, in_order, numeric
 from assay.report.charts.theme import Row, Spec, frame, rows_of
+from assay.units import MOST_SHARE
 
 LEAST = 3
 """Levels along x, and of the compared factor: two arms that are compared are read better as two lines."""
@@ -146,8 +147,8 @@ def half(one: Estimate) -> str:
     """Half the width of the interval in percent of the figure: `±3 %`; n where there is none."""
     if one.low is None or one.high is None or not one.value:
         return f"n = {one.n}"
-    share = 100 * (one.high - one.low) / 2 / one.value
-    return f"±{share:.0f} %" if share >= 10 else f"±{share:.1f} %"
+    share = (one.high - one.low) / 2 / one.value
+    return f"±{percent(share)}" if share > MOST_SHARE else f"±{100 * share:.{0 if share >= 0.1 else 1}f} %"
 
 
 def _words(cell: Cell, scale: Scale) -> str:

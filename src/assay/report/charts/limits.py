@@ -88,10 +88,10 @@ def _figure(experiment: Experiment, phase: str, here: Sequence[Chain]) -> Figure
 
 
 def _caption(experiment: Experiment, here: Sequence[Chain]) -> str:
-    """`Nearest to its limit: vda`, once where it is the same in all runs."""
+    """`Nearest to its limit: vda`, once where it is the same in all runs; empty where no part was near."""
     names = [name(chain.nearest) if chain.nearest.used >= NEAR else "none" for chain in here]
     if set(names) == {"none"}:
-        return "No part was near its limit."
+        return ""
     if len(set(names)) == 1:
         return f"Nearest to its limit: {names[0]}."
     texts = (f"{one} ({marks.levels(experiment, chain.levels) or chain.run})" for one, chain in zip(names, here, strict=True))

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.answer import marks as words
 from assay.answer.scales import DASH, show
 from assay.frozen import dataclass
-from assay.measures.timelines import interpolated
+from assay.measures.timelines import from_zero, interpolated
 from assay.records import Experiment, Judged, Observations, Phase, Series
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.latency import BEYOND, TIME
@@ -66,14 +66,32 @@ def figures(experiment: Experiment, shown: Sequence[tuple[Judged, Observations]]
     return tuple(_figure(experiment, *key, maps) for key, maps in found.items())
 
 
+def left_out(shown: Sequence[tuple[Judged, Observations]], drawn: Sequence[Figure]) -> str:
+    """Name the measured operations that have no map, and why; empty where all have one."""
+    known = {one.name for one in drawn}
+    names = dict.fromkeys(
+        words.operation(phase.workload, operation)
+        for judged, _ in shown
+        for phase in judged.run.phases
+        for operation in (phase.operations if phase.measured else ())
+        if name_of(phase.name, operation) not in known
+    )
+    few = f"fewer than {LEAST} intervals of the engine (0.1 s each) or {FEWEST} operations"
+    return f" No heat map of {', '.join(names)}: {few}." if names else ""
+
+
+def name_of(phase: str, operation: str) -> str:
+    """The figure's name."""
+    return f"latency-over-time-{phase}-{operation}"
+
+
 def map_of(judged: Judged, phase: Phase, seen: Observations, operation: str) -> Map | None:
     """The counts by step and bucket; None where the engine noted none, or the phase was too short."""
     found = buckets(phase, seen, operation)
     every = [series for same in found.values() for series in same]
     if not every:
         return None
-    longest = max(every, key=lambda series: len(series.at_ns))
-    native = longest.at_ns[1] - longest.at_ns[0]
+    native = interval(phase, max(every, key=lambda series: len(series.at_ns)))
     last = max(series.at_ns[-1] for series in every)
     count = math.ceil((last - phase.start_ns) / native)
     merged = max(1, math.ceil(count / MOST))
@@ -92,6 +110,12 @@ def map_of(judged: Judged, phase: Phase, seen: Observations, operation: str) -> 
     )
 
 
+def interval(phase: Phase, one: Series) -> int:
+    """The engine's interval (ns): the last look is the end of the phase, at any time after the one before."""
+    first, second, *more = one.at_ns
+    return second - first if more else max(1, first - phase.start_ns)
+
+
 def buckets(phase: Phase, seen: Observations, operation: str) -> dict[float, list[Series]]:
     """The series of each bucket of all clients, lowest bucket first."""
     pattern = re.compile(rf"{re.escape(operation)}\.bucket_(\d+)_ns")
@@ -104,23 +128,14 @@ def buckets(phase: Phase, seen: Observations, operation: str) -> dict[float, lis
     for upper, series in sorted(there, key=lambda pair: pair[0]):
         if len(series.at_ns) > 1:
             key = next((known for known in reversed(found) if upper < known * SAME), float(upper))
-            found.setdefault(key, []).append(series)
+            found.setdefault(key, []).append(from_zero(phase, series))
     return found
 
 
 def _between(found: Mapping[float, Sequence[Series]], before: int, after: int) -> Counts:
     """How many operations of each bucket ended between two times."""
-    risen = {upper: sum(_count(one, after) - _count(one, before) for one in same) for upper, same in found.items()}
+    risen = {upper: sum(interpolated(one, after) - interpolated(one, before) for one in same) for upper, same in found.items()}
     return {upper: count for upper, count in risen.items() if count >= 0.5}
-
-
-def _count(one: Series, when: int) -> float:
-    """The counter at a time; nothing had ended before the first look's interval began."""
-    first = one.at_ns[0]
-    width = one.at_ns[1] - first
-    if when < first:
-        return one.value[0] * max(0.0, 1 - (first - when) / width)
-    return interpolated(one, when)
 
 
 def quantile(counts: Counts, share: float) -> float | None:
@@ -139,7 +154,7 @@ def quantile(counts: Counts, share: float) -> float | None:
 def _figure(experiment: Experiment, phase: str, operation: str, maps: Sequence[Map]) -> Figure:
     uppers = sorted({upper for one in maps for step in one.steps for upper in step})
     return Figure(
-        name=f"latency-over-time-{phase}-{operation}",
+        name=name_of(phase, operation),
         title=f"{words.operation(phase.partition('.')[0], operation)}: latency over time",
         alone=LEDE,
         caption=f"Steps of {maps[0].width:.3g} s.",

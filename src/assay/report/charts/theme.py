@@ -14,7 +14,7 @@ Spec = dict[str, object]
 Row = dict[str, float | str]
 """One row of a chart's data."""
 
-RATIOS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0)
+RATIOS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0, 20.0, 50.0, 100.0, 300.0)
 """Where an axis of ratios may have labels."""
 APART, FARTHEST = 0.14, 0.46
 """Shares of the axis: between two of its labels, so that they do not touch on a narrow page, and from one to the outermost."""
