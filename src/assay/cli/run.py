@@ -174,6 +174,9 @@ def refuse_wrong(directories: Sequence[Path]) -> None:
     ]
     if wrong:
         raise UsageError("; ".join(wrong) + "; expected a directory")
+    inodes = {(path.stat().st_dev, path.stat().st_ino) for path in directories}
+    if len(inodes) < len(directories):
+        raise UsageError(f"found the directory {directories[0]} twice; expected two directories to compare")
     for path in directories:
         try:
             str(path.resolve()).encode()
