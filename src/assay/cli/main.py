@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def open_streams() -> None:
-    """Let closed streams go nowhere, and write what a locale without UTF-8 cannot as escapes: no answer is lost by its letters."""
+    """Let closed streams go nowhere, and write as escapes what a locale without UTF-8 cannot: no letter costs an answer."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

@@ -14,6 +14,7 @@ from assay.answer import doubts
 from assay.answer.plainly import plainly
 from assay.cli.summary import summary
 from assay.errors import RefusedError, UsageError
+from assay.experiment import outlook
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
 from assay.hosts.local import Local
@@ -24,7 +25,7 @@ from assay.laboratory.session import clean_quietly
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
-from assay.records import Change, Experiment, Outcome, Plan, Results
+from assay.records import Change, Experiment, Outcome, Plan, Precision, Results
 from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import Progress, ProgressMode
 
@@ -86,11 +87,20 @@ def show(request: Request, results: Results, folder: Path) -> None:
 def conduct_rest(request: Request, store: Store) -> None:
     """Conduct what is left of the schedule that the notebook holds, telling how far it is."""
     finished = done_before(store.folder, request)
-    progress = Progress(request.progress, len(store.plan.trials) - len(finished))
+    sitting = chosen_sitting(store.experiment, store.plan, request.sitting, finished)
+    left = [one for one in store.plan.trials if one.id not in finished and sitting in (None, one.sitting)]
+    budget_ns = store.experiment.budget_ns
+    progress = Progress(
+        request.progress,
+        len(left),
+        guesses_s=outlook.guesses_s(store.experiment, left),
+        word="at most" if isinstance(store.experiment.repeats, Precision) else "about",
+        most_s=None if budget_ns is None else budget_ns / len(store.plan.sittings) / 1e9,
+    )
     campaign = Campaign(
         store=store,
         on_progress=progress,
-        sitting=chosen_sitting(store.experiment, store.plan, request.sitting, finished),
+        sitting=sitting,
         finished=finished,
         attempts=attempts_before(store.folder),
     )
