@@ -47,6 +47,8 @@ def test_the_verdict_leads_and_says_what_was_understood(bench):
         ),
         ("478.16 against 491", "UNVERIFIED: no contradiction among these figures; 478.16 against 491 is 2.6 % less"),
         ("941 Mbit/s over 1GbE", "UNVERIFIED: no contradiction among these figures; limited by 1GbE"),
+        ("1 GB/s, 1 GB in 2 s", "INVALID: 1 GB in 2 s is 500 MB/s, not 1 GB/s"),
+        ("1q5 MB/s, 100 GB in 100 s", "UNVERIFIED: no contradiction among these figures; not judged: '1q5'"),
         ("520 Mbit/s", "UNVERIFIED: 520 Mbit/s = 65 MB/s"),
         ("125 MB/s on a 2 Gb port", "UNVERIFIED: no contradiction among these figures; 60.5 % of what 2GFC carries"),
         ("125 MB/s = 25 % of a 2 Gb port", "TAINTED: 60.5 % of 2GFC one way, not 25 %"),

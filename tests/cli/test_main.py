@@ -107,3 +107,25 @@ def test_a_verb_seldom_looks_for_garbage():
     code = "import atexit, gc; atexit.register(lambda: print(gc.get_threshold())); from assay.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code, "explain", "T01"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == str(GARBAGE)
+
+
+def test_a_locale_without_utf8_loses_no_answer():
+    plain = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONPATH": ":".join(sys.path)}
+    done = assay("check", "64 kB in 20 us", env=plain)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"20 \xb5s" in done.stdout
+
+
+def test_a_closed_standard_output_is_no_failure():
+    code = "from assay.cli.main import main; main()"
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", code, "check", "1 GB/s over 1GbE"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_directory_is_not_compared_with_itself(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    done = assay("quick", str(tmp_path / "a"), str(tmp_path / "b"))
+    assert done.returncode == 2
+    assert "twice; expected two directories to compare" in done.stderr

@@ -9,7 +9,7 @@ import notebook_records as made
 from assay.catalogue import Host
 from assay.cli import plan as verb
 from assay.errors import InputErrors
-from assay.experiment import read
+from assay.experiment import outlook, read
 from assay.experiment.plan import History
 from assay.hosts.local import Local
 from assay.laboratory.history import history, spreads
@@ -57,11 +57,13 @@ def test_time_and_spread_come_from_the_notebook(tmp_path: Path) -> None:
     asked = replace(made.experiment(), digest="cd" * 32, title="Once more", repeats=3)
     known = history(lab, asked)
     assert known is not None
-    assert known.trial_ns == 500_000_000
+    assert known.trial_ns == 1_000_000_000, "half a second, and half a second to the next"
     assert known.cv == {made.RATE: pytest.approx(0.00158, rel=0.02)}
     further = replace(asked.targets[0], knobs={**asked.targets[0].knobs, "unset": None})
     assert history(lab, replace(asked, targets=(further, *asked.targets[1:]))) == known
-    assert history(lab, made.experiment(levels=("ext4", "btrfs"))) is None
+    others = history(lab, made.experiment(levels=("ext4", "btrfs")))
+    assert others is not None
+    assert (others.trial_ns, others.cv) == (None, {})
     assert history(tmp_path / "none", asked) is None
 
 
@@ -70,7 +72,12 @@ def test_of_an_experiment_that_asks_for_other_trials_no_run_is_read(tmp_path: Pa
     read: list[Path] = []
     check = files.check
     monkeypatch.setattr(files, "check", lambda path: (read.append(path), check(path)))
-    assert history(lab, made.experiment(levels=("ext4", "btrfs"))) is None
+    other = made.experiment(levels=("ext4", "btrfs"))
+    corrected = history(lab, other)
+    assert corrected is not None
+    assert corrected.times == pytest.approx(1 / outlook.trial_s(other, {"target": "ext4"}) / outlook.REPEATED, rel=0.1)
+    loads = (replace(other.workloads[0], kind="null"),)
+    assert history(lab, replace(other, workloads=loads)) is None
     assert read == []
     assert history(lab, made.experiment()) is not None
     assert len(read) == 11
@@ -81,7 +88,7 @@ def test_what_is_known_is_said_in_the_plan() -> None:
     known = History(trial_ns=2_000_000_000, cv={measure.name: 0.02 for measure in experiment.measures})
     preview = verb.preview_of(experiment, Local(), known)
     told = verb.text(experiment, preview)
-    assert "about 30 s (from earlier trials)" in told
+    assert "about 51 s (from earlier trials)" in told
     assert f"CV 2 % ({experiment.measures[0].name}, earlier runs)" in told
     assert "CV 10 %" not in told
 
@@ -124,3 +131,16 @@ def test_the_limits_of_each_design_are_said(
     (tmp_path / "x.toml").write_text(text)
     verb.plan(tmp_path / "x.toml", NO_LAB, json_to=None)
     assert said in capsys.readouterr().out
+
+
+def test_what_the_run_would_refuse_is_in_the_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.toml"
+    targets = "".join(
+        f'[targets.{name}]\nkind = "directory"\npath = "{where}"\n' for name, where in (("a", "/no/such"), ("b", "/proc"))
+    )
+    path.write_text(f'title = "T"\n{targets}[workloads.w]\nkind = "metadata"\n')
+    assert verb.plan(path, tmp_path / "lab", json_to=None) == 0
+    shown = capsys.readouterr().out
+    assert "refused     target a: /no/such does not exist" in shown
+    assert "refused     target b: /proc" in shown
+    assert not (tmp_path / "lab").exists()

@@ -356,3 +356,34 @@ def test_what_stands_for_the_runs_is_read_and_keeps_older_digests() -> None:
     plain, median = (read.parse(text, "x") for text in (head, head.replace("{}", '{ summary = "median" }')))
     assert [one.measures[0].summary for one in (plain, median)] == [None, Summary.MEDIAN]
     assert plain.digest != median.digest
+
+
+LEVELS = """
+title = "T"
+compare = "disk.mount_options"
+[targets.disk]
+kind = "loopfs"
+filesystem = "ext4"
+size = "64 MiB"
+[workloads.w]
+kind = "metadata"
+[factors]
+"disk.mount_options" = {levels}
+"""
+
+
+@pytest.mark.parametrize(
+    ("levels", "line", "words"),
+    [
+        ('["relatime", "noatime"]', 11, 'a list of options for each level: write [["relatime"], ["noatime"]]'),
+        ('[["relatime"], 3]', 11, "found 3; expected a list of texts"),
+        ('[["relatime"]]', 2, "which has one level"),
+    ],
+)
+def test_of_refused_levels_one_thing_is_said(levels, line, words):
+    """Not that the factor has one level: the others are refused."""
+    with pytest.raises(InputErrors) as caught:
+        read.parse(LEVELS.format(levels=levels), "x.toml")
+    (mistake,) = caught.value.mistakes
+    assert mistake.line == line
+    assert words in str(mistake)

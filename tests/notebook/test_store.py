@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -279,3 +280,11 @@ def test_a_notebook_without_room_for_its_index_is_refused_in_words(tmp_path):
             create(place)
     finally:
         subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_notebook_that_is_removed_under_a_run_is_not_begun_anew(lab):
+    with create(lab) as kept:
+        shutil.rmtree(kept.folder)
+        with pytest.raises(RefusedError, match="removed while the experiment ran"):
+            kept.add(made.run(kept.plan.trials[0]), made.observations())
+        assert not kept.folder.exists()

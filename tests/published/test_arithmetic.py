@@ -216,6 +216,54 @@ def test_more_on_their_way_than_were_sent():
     assert said("32 threads, 4.0 ms latency, 7,900 IOPS", "L07")[0] is State.PASS
 
 
+def test_no_frame_carries_the_nominal_rate():
+    """1.245 GB/s, the least that prints 1.25, is more than the 1.238 GB/s of frames of 9000 bytes."""
+    for text in ("1.25 GB/s over 10GbE", "1.25 GB/s over 10GbE with jumbo frames"):
+        assert failed(text)["L04"].severity is Severity.INVALIDATES
+    assert "also in frames of 9000 bytes (1.238 GB/s)" in failed("1.25 GB/s over 10GbE")["L04"].statement
+    assert "8 is the ratio of bits taken for bytes" in failed("10 GB/s over 10GbE")["L04"].statement
+    assert "L04" not in failed("1.23 GB/s over 10GbE with jumbo frames")
+
+
+def test_a_factor_of_two_is_no_rounding():
+    for text in ("1 GB/s, 1 GB in 2 s", "1e3 MB/s, 1 GB in 2 s"):
+        assert "1 GB in 2 s is 500 MB/s" in failed(text)["E05"].statement
+        assert failed(text)["E05"].severity is Severity.INVALIDATES
+    assert "E05" not in failed("1 GB/s, 1 GB in 1 s")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "read 200 MB/s from a 7200 rpm disk, random 4 KiB",
+        "50k IOPS random from a 7200 rpm disk",
+        "random 4 KiB, 1 GB/s, 15000 rpm",
+    ],
+)
+def test_random_requests_that_no_head_reaches(text):
+    assert set(failed(text)) == {"L08"}
+    assert "a cache answered, or many disks" in failed(text)["L08"].statement
+    assert said("180 IOPS random from a 7200 rpm disk", "L08")[0] is State.PASS
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("100k IOPS, 4 KiB, 1 GB/s", "100k IOPS of 4 KiB is 410 MB/s"),
+        ("1.2M IOPS of 4 KiB, 4 GB/s", "1.2M IOPS of 4 KiB is 4.92 GB/s"),
+        ("941 Mbit/s = 941 MB/s", "941 Mbit/s is 118 MB/s, not 941 MB/s"),
+        ("10.0 Gb/s (10.0 GB/s)", "10.0 Gb/s is 1.25 GB/s"),
+    ],
+)
+def test_one_rate_in_two_units(text, words):
+    assert words in failed(text)["E05"].statement
+    assert "E05" not in failed("100 MB/s (800 Mbit/s)")
+
+
+def test_requests_in_flight_by_rate_and_size():
+    assert "122 requests in flight, more than 32" in failed("4 KiB QD32 500 MB/s 1000 us latency")["L07"].statement
+
+
 def test_random_above_sequential():
     assert set(failed("500 MB/s random read, 300 MB/s sequential read")) == {"L08"}
     assert not failed("300 MB/s random read, 500 MB/s sequential read")

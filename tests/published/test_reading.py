@@ -93,6 +93,13 @@ def test_the_order_is_free():
         ("4 ms latency", QuantityKind.LATENCY, Fraction(4, 1000)),
         ("queue depth 32", QuantityKind.IN_FLIGHT, 32),
         ("32 threads", QuantityKind.IN_FLIGHT, 32),
+        ("QD32", QuantityKind.IN_FLIGHT, 32),
+        ("iodepth=32", QuantityKind.IN_FLIGHT, 32),
+        ("1e3 MB/s", QuantityKind.RATE, 10**9),
+        ("1.5e-3 GB/s", QuantityKind.RATE, 1_500_000),
+        ("50k IOPS", QuantityKind.EVENTS, 50_000),
+        ("random 4 KiB", QuantityKind.SIZE, 4096),
+        ("7200 rpm", QuantityKind.TURNS, 120),
     ],
 )
 def test_quantities(text, kind, value):
@@ -116,7 +123,8 @@ def test_quantities(text, kind, value):
         ("-5 MB/s", 1, "-", "of one kind"),
         ("512 MB each", 8, "each", "no time"),
         ("10foo", 1, "10foo", "unknown unit"),
-        ("1e9 B/s", 1, "1e9", "unknown unit"),
+        ("1e9", 1, "1e9", "without a unit"),
+        ("1k5 MB/s", 1, "1k5", "kB (1,000 bytes)"),
         ("9" * 31 + " MB", 1, "9" * 31, "30 digits"),
     ],
 )

@@ -71,13 +71,15 @@ def test_without_an_end_everything_above_is_held():
         ("1", "0.5", "1.5"),
         ("2,097,152", "2097151.5", "2097152.5"),
         ("0", "0", "0.5"),
+        ("1e3", "500", "1500"),
+        ("1.50e3", "1495", "1505"),
     ],
 )
 def test_half_a_unit_of_the_last_digit(text, low, high):
     assert vocabulary.number(text).interval == Interval(low=Fraction(low), high=Fraction(high))
 
 
-@pytest.mark.parametrize("text", ["", "1,5", "1.2.3", "-1", ".5", "1e9", "9" * 31, "1,0000", "٣"])
+@pytest.mark.parametrize("text", ["", "1,5", "1.2.3", "-1", ".5", "1e", "1e999", "9" * 31, "1,0000", "٣"])
 def test_what_prints_no_number(text):
     assert vocabulary.number(text) is None
 

@@ -51,6 +51,17 @@ def survey(*files, clock=Clock.MODIFIED, filters=None, said=(), **walked):
     )
 
 
+def test_holes_fill_no_second_tier():
+    """One sparse image of 1 TiB, of which nothing is stored, beside 1 MB of files."""
+    found = survey((400, 1 << 40), (0, 10**6))
+    kept, nothing = found.distribution.kept, {"bytes": 1 << 40, "allocated_bytes": 0}
+    ages = tuple(replace(age, **nothing) if age.bytes == 1 << 40 else age for age in found.distribution.ages)
+    whole = replace(kept, allocated_bytes=10**6)
+    sparse = replace(found, distribution=replace(found.distribution, ages=ages, kept=whole, tree=whole))
+    said = wording.answer(sparse)
+    assert said.endswith("would hold 1 file, 0 B allocated (0 % of all, 50 % of all files).")
+
+
 @pytest.mark.parametrize(
     ("found", "said"),
     [

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay import catalogue
 from assay.answer.wording import labels
-from assay.catalogue import Order
+from assay.catalogue import Order, Pace
 from assay.experiment import read
 from assay.hosts.local import Local
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, Severity, State, StopRule, VerdictState
@@ -119,8 +119,8 @@ def test_what_fits_is_taken():
 def test_space_and_time_grow_with_the_work():
     assert WORKLOAD.space({"tree": "/x"}) == 0
     assert WORKLOAD.space({"files": 1000, "file_bytes": 5000}) >= 1000 * 8192
-    assert WORKLOAD.seconds({"files": 10**6}) > WORKLOAD.seconds({"files": 10**3}) > 0
-    assert WORKLOAD.seconds({"files": 10, "duration": 5 * 10**9}) > 5
+    assert WORKLOAD.seconds({"files": 10**6}, Pace()) > WORKLOAD.seconds({"files": 10**3}, Pace()) > 0
+    assert WORKLOAD.seconds({"files": 10, "duration": 5 * 10**9}, Pace()) > 5
 
 
 @pytest.fixture(scope="module")

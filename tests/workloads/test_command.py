@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from assay import catalogue
-from assay.catalogue import Order
+from assay.catalogue import Order, Pace
 from assay.errors import EvidenceError, InputErrors
 from assay.experiment import read
 from assay.records import CacheState, Direction, Endpoint, EndpointKind
@@ -128,8 +128,8 @@ def test_every_mistake_at_once():
 def test_space_and_time_for_the_plan():
     assert WORKLOAD.space(knobs(needs=5)) == 5
     assert WORKLOAD.space(knobs()) == 0
-    assert WORKLOAD.seconds(knobs(lasts=2_000_000_000)) == 2.0
-    assert WORKLOAD.seconds(knobs()) == 10.0
+    assert WORKLOAD.seconds(knobs(lasts=2_000_000_000), Pace()) == 2.0
+    assert WORKLOAD.seconds(knobs(), Pace()) == 10.0
 
 
 EXPECTATIONS = """

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from assay import plain
-from assay.catalogue import Order
+from assay.catalogue import Order, Pace
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, StopRule, WorkloadSpec
 from assay.workloads.metadata import CREATES, KNOBS, LISTS, LOOKUPS, OPERATIONS, REMOVES, WORKLOAD
 from trial_stage import HURRY, Laboratory, trial
@@ -351,7 +351,7 @@ def test_a_trial_of_all_operations(what, tmp_path):
 
 def test_space_and_time_grow_with_the_work():
     assert WORKLOAD.space({"count": 1000, "file_bytes": 5000, "clients": 2}) >= 2 * 1000 * 8192
-    assert WORKLOAD.seconds({"count": 10**6}) > WORKLOAD.seconds({"count": 10**3}) > 0
+    assert WORKLOAD.seconds({"count": 10**6}, Pace()) > WORKLOAD.seconds({"count": 10**3}, Pace()) > 0
     assert WORKLOAD.space({"count": 1000, "workers": 3}) == 3 * WORKLOAD.space({"count": 1000})
     assert WORKLOAD.space({"object": "directory"}) > WORKLOAD.space({"object": "file"})
-    assert WORKLOAD.seconds({"count": 1000, "rate": 10, "operations": ("stat", "unlink")}) > 200
+    assert WORKLOAD.seconds({"count": 1000, "rate": 10, "operations": ("stat", "unlink")}, Pace()) > 200

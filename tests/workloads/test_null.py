@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.audit import judge
-from assay.catalogue import Order
+from assay.catalogue import Order, Pace
 from assay.records import Endpoint, EndpointKind, Measure, Outcome, Rung, State, StopRule, WorkloadSpec
 from assay.workloads.null import WORKLOAD
 from trial_stage import HURRY, Laboratory, trial
@@ -64,9 +64,9 @@ def test_the_rates_of_all_clients_add_up(clients, rate):
 
 
 def test_the_guess_follows_the_load():
-    assert WORKLOAD.seconds({"duration": 5 * SECOND}) == 6
-    assert WORKLOAD.seconds({"ops": 100, "rate": 10}) == 11
-    assert WORKLOAD.seconds({"ops": 100, "think": SECOND // 10, "workers": 4}) == pytest.approx(11)
+    assert WORKLOAD.seconds({"duration": 5 * SECOND}, Pace()) == 5
+    assert WORKLOAD.seconds({"ops": 100, "rate": 10}, Pace()) == 10
+    assert WORKLOAD.seconds({"ops": 100, "think": SECOND // 10, "workers": 4}, Pace()) == pytest.approx(10)
 
 
 def test_it_runs_in_the_fleet(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.audit import judge
-from assay.catalogue import Order
+from assay.catalogue import Order, Pace
 from assay.experiment import read
 from assay.records import CacheState, Endpoint, EndpointKind, FactClass, Measure, Outcome, State, StopRule, WorkloadSpec
 from assay.records import Factor as Vary
@@ -136,8 +136,8 @@ ops = 5
 
 def test_the_guess_and_the_space_follow_the_knobs():
     assert WORKLOAD.space({"profile": "database", "size": 5 * MIB, "clients": 3}) == 15 * MIB
-    assert WORKLOAD.seconds({"size": 100_000_000, "duration": 5 * SECOND}) == 7
-    assert WORKLOAD.seconds({"size": 100_000_000, "ops": 100, "rate": 10}) == 12
+    assert WORKLOAD.seconds({"size": 100_000_000, "duration": 5 * SECOND}, Pace()) == 6
+    assert WORKLOAD.seconds({"size": 100_000_000, "ops": 100, "rate": 10}, Pace()) == 11
 
 
 def test_what_a_factor_chooses_is_no_other_difference():

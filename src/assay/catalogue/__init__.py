@@ -24,6 +24,7 @@ from assay.catalogue.plugs import (
     Observer,
     ObserverScope,
     Order,
+    Pace,
     Parser,
     Rule,
     Setting,

@@ -47,6 +47,18 @@ class Undo(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How fast a target is, as far as a plan can guess: a slow local disk where nothing is said."""
+
+    read_bytes_per_s: float = 100e6
+    write_bytes_per_s: float = 100e6
+    read_ops_per_s: float = 5e3
+    """Requests of one worker past the cache; the same of writes, and of flushes."""
+    write_ops_per_s: float = 5e3
+    cpus: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """What a target is given: the resolved knobs, a private scratch directory of the experiment, the ledger."""
 
@@ -96,6 +108,8 @@ class Target:
     """Undo `install`."""
     limits: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which of the limits are declared by these knobs, in words."""
+    seconds: Callable[[Mapping[str, Value]], tuple[float, float]] = lambda knobs: (0.0, 0.0)
+    """A guess for plans: how long `install` takes, and how long `prepare` and `teardown` of each trial take together."""
     read_only: bool = False
     """Whether it belongs to others and is only read: workloads that write are refused."""
     mounts: Mounts = Mounts.NONE
@@ -135,8 +149,8 @@ class Workload:
     """Knob -> the content of the file that it names and that decides what is done, recorded as a fact with each trial."""
     space: Callable[[Mapping[str, Value]], int] = lambda knobs: 0
     """Bytes of space that it needs on the target."""
-    seconds: Callable[[Mapping[str, Value]], float] = lambda knobs: 10.0
-    """A guess of how long it runs, for plans without history."""
+    seconds: Callable[[Mapping[str, Value], Pace], float] = lambda knobs, pace: 10.0
+    """A guess of how long its engines work, layout included, and how long it takes to remove what they made."""
     nouns: Mapping[str, str] = field(default_factory=dict)
     """Operation -> its plural in answers (`random reads`); an operation without one keeps its bare name."""
     lookups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -48,7 +48,9 @@ def state_without_run(findings: Sequence[Finding]) -> VerdictState:
 
 def summary(statement: Statement, findings: Sequence[Finding]) -> str:
     """What the number is, in one line."""
-    return label(findings, tuple(in_other_words(statement)))
+    unread = [one.text for one in statement.quoted if any(letter.isdigit() for letter in one.text)]
+    left_out = f"; not judged: {', '.join(map(repr, unread))}" if unread and findings else ""
+    return label(findings, tuple(in_other_words(statement))) + left_out
 
 
 # --------------------------------------------------------------------------------------------------- for people

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 
@@ -19,6 +20,7 @@ WITHOUT_NOTEBOOK = ("load", "selftest")
 def main() -> None:
     """Run the verb of the call."""
     words = sys.argv[1:]
+    open_streams()
     if words[:1] == [STAT]:
         run_stat(words[1:])
     gc.set_threshold(*GARBAGE)
@@ -41,6 +43,16 @@ def main() -> None:
             kept = "" if words[:1] and words[0] in WITHOUT_NOTEBOOK else " Finished runs are in the notebook."
             print(f"assay: interrupted. All changes of the machine are undone.{kept}", file=sys.stderr)
         raise
+
+
+def open_streams() -> None:
+    """Let closed streams go nowhere, and write as escapes what a locale without UTF-8 cannot: no letter costs an answer."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  for the whole life of the process
+        elif stream.encoding.lower().replace("-", "") != "utf8":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run_stat(words: list[str]) -> None:

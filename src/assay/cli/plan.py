@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -27,10 +27,17 @@ from assay.plain import to_plain
 from assay.records import Change, DesignKind, Experiment, Plan, Precision
 from assay.terminal.output import deliver
 from assay.trial import placement
+from assay.trial.runner import TrialRunner
+from assay.undo.ledger import Ledger
 from assay.units import Unit, human
 
 SHOWN_RULES = 12
 """Rules without evidence that are named on one line."""
+SOURCES = {
+    "history": "from earlier trials",
+    "others": "estimate, corrected by trials of other experiments",
+    "workloads": "estimate for a local solid-state disk",
+}
 ALIAS_WIDTH = 96
 """Characters of a line of aliases."""
 
@@ -50,12 +57,15 @@ class Preview:
     missing: tuple[Gap, ...]
     unverified: tuple[str, ...]
     """Rules whose evidence nobody can give here."""
+    obstacles: tuple[str, ...] = ()
+    """Why `assay run` would refuse it on this host."""
 
 
 def plan(file: Path, lab: Path, json_to: str | None) -> int:
     """Print the plan of an experiment file for this machine. Raises InputErrors, UsageError."""
     experiment = read(file)
-    preview = preview_of(experiment, Local(), history(lab, experiment))
+    host = Local()
+    preview = replace(preview_of(experiment, host, history(lab, experiment)), obstacles=obstacles(experiment, host, lab))
     deliver(json_to, "plan", lambda: to_plain(preview), lambda: text(experiment, preview))
     return 0
 
@@ -83,6 +93,13 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
     )
 
 
+def obstacles(experiment: Experiment, host: Host, lab: Path) -> tuple[str, ...]:
+    """Ask the targets what stands against them; images lie where the notebook is, or will be made."""
+    place = next(folder for folder in (lab.absolute(), *lab.absolute().parents) if folder.is_dir())
+    runner = TrialRunner(experiment=experiment, host=host, ledger=Ledger(), scratch=str(place), engine="", observers=())
+    return runner.obstacles()
+
+
 def schedule_digest(schedule: Plan) -> str:
     """SHA-256 of the canonical JSON of all trials: the same file and seed give the same order."""
     canonical = json.dumps(to_plain(schedule.trials), sort_keys=True, separators=(",", ":"))
@@ -107,9 +124,10 @@ def _among(key: str, patterns: list[str]) -> bool:
 def text(experiment: Experiment, preview: Preview) -> str:
     """The preview for people, the answer first."""
     outlook = preview.outlook
-    source = "from earlier trials" if outlook.duration_from == "history" else "estimate, without set-up"
+    source = SOURCES[outlook.duration_from]
     lines = [
         preview.title,
+        *(f"  refused     {obstacle}" for obstacle in preview.obstacles),
         f"  trials      {outlook.trials:,} = {_arithmetic(experiment, outlook)}",
         f"  duration    {_lasting(outlook)} ({source})",
         f"  schedule    {preview.schedule[:16]} (seed {experiment.seed}, drawn to {preview.plan.drawn_blocks:,} blocks)",

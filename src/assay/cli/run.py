@@ -16,6 +16,7 @@ from assay.answer.plainly import plainly
 from assay.catalogue import Mounts
 from assay.cli.summary import summary
 from assay.errors import RefusedError, UsageError
+from assay.experiment import outlook
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
 from assay.hosts.local import Local
@@ -27,7 +28,7 @@ from assay.laboratory.session import clean_quietly
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
-from assay.records import Change, Experiment, Outcome, Plan, Results
+from assay.records import Change, Experiment, Outcome, Plan, Precision, Results
 from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import Progress, ProgressMode
 from assay.trial.runner import used_targets
@@ -91,11 +92,20 @@ def conduct_rest(request: Request, store: Store) -> None:
     """Conduct what is left of the schedule that the notebook holds, telling how far it is."""
     finished = done_before(store.folder, request)
     hide_mounts(store.experiment)
-    progress = Progress(request.progress, len(store.plan.trials) - len(finished))
+    sitting = chosen_sitting(store.experiment, store.plan, request.sitting, finished)
+    left = [one for one in store.plan.trials if one.id not in finished and sitting in (None, one.sitting)]
+    budget_ns = store.experiment.budget_ns
+    progress = Progress(
+        request.progress,
+        len(left),
+        guesses_s=outlook.guesses_s(store.experiment, left),
+        word="at most" if isinstance(store.experiment.repeats, Precision) else "about",
+        most_s=None if budget_ns is None else budget_ns / len(store.plan.sittings) / 1e9,
+    )
     campaign = Campaign(
         store=store,
         on_progress=progress,
-        sitting=chosen_sitting(store.experiment, store.plan, request.sitting, finished),
+        sitting=sitting,
         finished=finished,
         attempts=attempts_before(store.folder),
     )
@@ -188,6 +198,9 @@ def refuse_wrong(directories: Sequence[Path]) -> None:
     ]
     if wrong:
         raise UsageError("; ".join(wrong) + "; expected a directory")
+    inodes = {(path.stat().st_dev, path.stat().st_ino) for path in directories}
+    if len(inodes) < len(directories):
+        raise UsageError(f"found the directory {directories[0]} twice; expected two directories to compare")
     for path in directories:
         try:
             str(path.resolve()).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -51,14 +52,21 @@ def factors(document: Document, raw: Mapping[str, object], scene: Scene) -> tupl
     return tuple(found)
 
 
-def compared(document: Document, named: str | None, found: tuple[Factor, ...]) -> str | None:
-    """Return the factor whose levels are compared: the named one, else the only one with more than one level."""
+def compared(document: Document, named: str | None, raw: Mapping[str, object], found: tuple[Factor, ...]) -> str | None:
+    """Return the factor whose levels are compared: the named one, else the only one with more than one level.
+
+    Nothing is said of a factor whose levels were refused.
+    """
     several = [factor.path for factor in found if len(factor.levels) > 1]
     if named is None:
         return several[0] if len(several) == 1 else None
+    written = raw.get(named)
+    listed = written.get("levels") if isinstance(written, dict) else written
+    if named in several or (isinstance(listed, list) and len(listed) > 1):
+        return named
     if named not in (factor.path for factor in found):
         document.wrong(("compare",), f"compare = {named!r}", "a factor: " + one_of((factor.path for factor in found), named))
-    elif named not in several:
+    else:
         document.wrong(("compare",), f"compare = {named!r}, which has one level", "a factor with at least two levels")
     return named
 
@@ -101,6 +109,10 @@ def _levels(document: Document, at: Path, raw: list[object], resolver: Resolver)
     levels: list[Value] = []
     for index, item in enumerate(raw):
         value = resolver(item)
+        if isinstance(value, Refusal) and isinstance(item, str) and not isinstance(resolver([item]), Refusal):
+            lists = json.dumps([one if isinstance(one, list) else [one] for one in raw], ensure_ascii=False)
+            document.wrong(at, f"the level {shown(item)}, which is no list", f"a list of options for each level: write {lists}")
+            return ()
         if isinstance(value, Refusal):
             document.wrong((*at, index), value.found, value.expected)
         elif any(value == other and type(value) is type(other) for other in levels):

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
 
 from assay import catalogue
+from assay.catalogue import Order, Pace
 from assay.experiment import design
 from assay.experiment.plan import LEAST_PRECISE, History, combinations
-from assay.records import Change, DesignKind, Experiment, Plan, Precision, Value
+from assay.records import (
+    Change,
+    DesignKind,
+    Endpoint,
+    EndpointKind,
+    Experiment,
+    Plan,
+    Precision,
+    TargetSpec,
+    Trial,
+    Value,
+    WorkloadSpec,
+)
 from assay.statistics import effects, intervals, significance
 from assay.statistics.significance import LEVEL, POWER, Design, noncentrality
 
+LOCAL = Pace(read_bytes_per_s=1e9, write_bytes_per_s=500e6, read_ops_per_s=10e3, write_ops_per_s=5e3, cpus=os.cpu_count() or 1)
+"""A local solid-state disk: where it is slower, the first trials tell."""
+RATES = tuple(field.name for field in fields(Pace) if field.name != "cpus")
+ANYWHERE = Endpoint(kind=EndpointKind.DIRECTORY, address="/")
+TRIAL_S, PHASE_S, AROUND_S = 1.2, 0.6, 5.0
+"""What the lab itself takes: facts, engines and audit of a trial; quiet, idle baseline, arming and drain of a phase; start,
+conclusion and report of an experiment. Measured on two CPUs (benchmarks/plan_time.py)."""
+REPEATED = 1.2
+"""Runs that noise spoils are repeated; the repeats take at most half as long as the first runs."""
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
 """Where nothing is known of the spread, three cases are shown."""
 
@@ -42,7 +65,7 @@ class Outlook:
     shortest_ns: int
     """The same where a precision is asked for and reached as soon as it can be."""
     duration_from: str
-    """`history`, or `workloads`: what they guess, without set-up."""
+    """`history`: of the same trials; `others`: a guess, corrected by trials of other experiments; `workloads`: a guess."""
     compare: str | None
     contrasts: int
     """Candidates times conditions: how often each measure is compared; with a design the effects that it estimates."""
@@ -58,19 +81,25 @@ def outlook(experiment: Experiment, plan: Plan, history: History | None = None) 
     per_block = len(combinations(experiment))
     block_ns = _block_ns(experiment, known)
     blocks = _blocks(experiment, plan, block_ns)
-    trials = blocks * per_block * len(plan.sittings)
+    trials, around_ns = blocks * per_block * len(plan.sittings), int(1e9 * around_s(experiment))
     return Outlook(
         trials=trials,
         blocks=blocks,
-        duration_ns=blocks * block_ns * len(plan.sittings),
-        shortest_ns=_fewest(experiment, blocks) * block_ns * len(plan.sittings),
-        duration_from="workloads" if known.trial_ns is None else "history",
+        duration_ns=around_ns + blocks * block_ns * len(plan.sittings),
+        shortest_ns=around_ns + _fewest(experiment, blocks) * block_ns * len(plan.sittings),
+        duration_from=_source(known),
         compare=experiment.compare,
         contrasts=_contrasts(experiment),
         design=_design(experiment),
         effects=_effects(experiment, blocks, known),
         family_size=_family_size(experiment),
     )
+
+
+def _source(known: History) -> str:
+    if known.trial_ns is not None:
+        return "history"
+    return "workloads" if known.times is None else "others"
 
 
 def _blocks(experiment: Experiment, plan: Plan, block_ns: int) -> int:
@@ -91,19 +120,52 @@ def _block_ns(experiment: Experiment, history: History) -> int:
     every = combinations(experiment)
     if history.trial_ns is not None:
         return history.trial_ns * len(every)
-    return int(1e9 * sum(_seconds(experiment, levels) for levels in every))
+    return int(1e9 * REPEATED * (history.times or 1) * sum(trial_s(experiment, levels) for levels in every))
 
 
-def _seconds(experiment: Experiment, levels: Mapping[str, Value]) -> float:
-    """Return what the workloads of a trial guess, with the knobs that its levels set."""
-    total = 0.0
-    for spec in experiment.workloads:
-        if levels.get("workload", spec.name) != spec.name:
+def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
+    """Guess how long an undisturbed trial takes: its target, the work of its workloads, and what is around each phase."""
+    spec = next((one for one in experiment.targets if one.name == levels.get("target", one.name)), None)
+    knobs = {} if spec is None else changed(spec, levels)
+    pace = LOCAL if spec is None else _throttled(knobs)
+    total = TRIAL_S + (catalogue.find("targets", spec.kind).seconds(knobs)[1] if spec is not None else 0.0)
+    for workload in experiment.workloads:
+        if levels.get("workload", workload.name) != workload.name:
             continue
-        start = f"{spec.name}."
-        own = {path.removeprefix(start): value for path, value in levels.items() if path.startswith(start)}
-        total += catalogue.find("workloads", spec.kind).seconds({**spec.knobs, **own, "clients": levels.get("clients", 1)})
+        plug = catalogue.find("workloads", workload.kind)
+        own = {"clients": 1, **changed(workload, levels)} | {k: v for k, v in levels.items() if k == "clients"}
+        order = Order(workload=workload.name, knobs=own, endpoints=(ANYWHERE,), seed=0)
+        total += PHASE_S * len(plug.phases(order)) + plug.seconds(own, pace)
     return total
+
+
+def guesses_s(experiment: Experiment, trials: Collection[Trial]) -> dict[object, float]:
+    """Guess each trial by its number; trials with the same levels take the same time."""
+    known: dict[str, float] = {}
+    for one in trials:
+        if (levels := repr(one.levels)) not in known:
+            known[levels] = trial_s(experiment, one.levels)
+    return {one.id: known[repr(one.levels)] for one in trials}
+
+
+def around_s(experiment: Experiment) -> float:
+    """Guess how long it takes to install all targets before the trials, and to conclude and report after them."""
+    chosen = next((factor.levels for factor in experiment.factors if factor.path == "target"), None)
+    used = [one for one in experiment.targets if chosen is None or one.name in chosen]
+    images = (catalogue.find("targets", one.kind).seconds(one.knobs)[0] for one in (used if chosen else used[:1]))
+    return AROUND_S + sum(images)
+
+
+def changed(spec: TargetSpec | WorkloadSpec, levels: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the knobs of a part with those that these levels set."""
+    start = f"{spec.name}."
+    return {**spec.knobs, **{path.removeprefix(start): value for path, value in levels.items() if path.startswith(start)}}
+
+
+def _throttled(knobs: Mapping[str, Value]) -> Pace:
+    """Return the pace of a local disk under the limits of a target: a limited device serves one request after the other."""
+    limits = {name: float(limit) for name in RATES if isinstance(limit := knobs.get(f"limit.{name}"), int)}
+    return replace(LOCAL, **{name: min(limit, getattr(LOCAL, name)) for name, limit in limits.items()})
 
 
 def _contrasts(experiment: Experiment) -> int:

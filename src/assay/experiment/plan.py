@@ -44,6 +44,9 @@ class History:
     """What earlier runs tell: how long a trial takes, and each measure's coefficient of variation within a cell (share)."""
 
     trial_ns: int | None = None
+    """Of the same trials, repeats for noise included."""
+    times: float | None = None
+    """How many times as long as guessed other trials on targets of this kind took."""
     cv: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -147,7 +147,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         factors=factors,
         measures=measures,
         requirements=figures.requirements(document, shape, measures),
-        compare=varying.compared(document, shape.compare, factors),
+        compare=varying.compared(document, shape.compare, shape.factors, factors),
         design=designed.kind,
         resolution=shape.resolution,
         matters_share=_matters(document, shape.matters),

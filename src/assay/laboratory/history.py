@@ -14,24 +14,58 @@ from statistics import mean, median, variance
 
 from assay.analysis import cells, compare
 from assay.errors import AssayError
+from assay.experiment import outlook
 from assay.experiment.plan import History, Standing
 from assay.notebook import read as notebook
 from assay.records import Cell, Change, Comparison, Experiment, Judged, Outcome, Precision, Results, Run, Value
 
 SECOND_NS = 1_000_000_000
+MOST_OTHERS = 5
+"""So many experiments of the same kinds correct a guess, the newest."""
+MOST_RUNS = 20
+"""Of each so many runs are read, without their evidence."""
 
 
 def history(lab: Path, experiment: Experiment) -> History | None:
-    """The history of the newest experiment of a lab that asks for the same trials and has finished some; None without one."""
+    """The history of the newest experiment of a lab that asks for the same trials and has finished some; None without one.
+
+    Where there is none, what other experiments on targets and with workloads of these kinds took against their guess.
+    """
     if not lab.is_dir():
         return None
-    for folder in reversed(notebook.folders(lab)):
+    folders = notebook.folders(lab)[::-1]
+    for folder in folders:
         results = stored(folder, experiment)
         if results is not None:
-            took = [length_ns(judged.run) for judged in results.runs if judged.run.outcome is Outcome.FINISHED]
-            if took:
-                return History(trial_ns=round(median(took)), cv=spreads(results.cells))
+            took = trial_ns([judged.run for judged in results.runs])
+            if took is not None:
+                return History(trial_ns=took, cv=spreads(results.cells))
+    times = [ratio for folder in folders if (ratio := against_guess(folder, experiment)) is not None]
+    return History(times=median(times[:MOST_OTHERS])) if times else None
+
+
+def trial_ns(runs: Sequence[Run]) -> int | None:
+    """How long a trial took on average, repeats and the time between included; None where none has finished."""
+    finished = {run.trial.id for run in runs if run.outcome is Outcome.FINISHED}
+    return worked_ns([run for run in runs if run.trial.id in finished]) // len(finished) if finished else None
+
+
+def against_guess(folder: Path, experiment: Experiment) -> float | None:
+    """How many times as long as guessed the trials of an experiment of the same kinds took; None where it is another kind."""
+    with suppress(AssayError):
+        other = notebook.read_plan(folder)[0]
+        if not kinds(other) & kinds(experiment):
+            return None
+        runs = [notebook.read_run(path) for path in notebook.attempts(folder)[:MOST_RUNS]]
+        guesses = [outlook.trial_s(other, run.trial.levels) for run in runs]
+        took = trial_ns(runs)
+        return took / SECOND_NS / mean(guesses) / outlook.REPEATED if took else None
     return None
+
+
+def kinds(experiment: Experiment) -> set[tuple[str, str]]:
+    """The kinds of targets with the kinds of workloads on them."""
+    return {(target.kind, workload.kind) for target in experiment.targets for workload in experiment.workloads}
 
 
 def stored(folder: Path, experiment: Experiment) -> Results | None:

@@ -125,6 +125,8 @@ class Store:
         """Keep a run with its evidence; its id. Raises RefusedError where it is there already or there is no room."""
         name = layout.run_id(run.trial.id, run.attempt)
         target = layout.attempt_folder(self.folder, name)
+        if not (self.folder / layout.PLAN).exists():
+            raise RefusedError(f"{self.folder}: removed while the experiment ran. Run the experiment again.")
         if target.exists():
             raise RefusedError(f"{self.folder} already has run {name}: raw data is never changed")
         try:

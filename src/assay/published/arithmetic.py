@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from assay import units
 from assay.links import Link
@@ -92,7 +93,10 @@ def _goes_both_ways(rate: Quantity) -> bool:
 
 def _against(case: Case, one: LinkRate) -> Finding:
     """Within what the link carries, certainly above it, or above it unless it was rounded up."""
+    jumbo = statement.with_jumbo(one.wire)
     allowed = one.capacity * case.limit(ROOFLINE, "above_share")
+    if jumbo is not None:  # no frame carries more
+        allowed = min(allowed, Fraction(jumbo.payload_bytes_per_s) * one.ways)
     if one.rate.value <= allowed or one.rate.is_upper_limit:
         return _within(case, one)
     if one.rate.interval.low > allowed:
@@ -111,9 +115,8 @@ def _against(case: Case, one: LinkRate) -> Finding:
 
 def _above(case: Case, one: LinkRate, allowed: Fraction) -> Finding:
     """More than the link carries, whatever was rounded; over Ethernet larger frames may carry it."""
-    least, value = one.rate.interval.low, one.rate.value
-    jumbo = statement.with_jumbo(one.wire)
-    if jumbo is not None and least * one.capacity <= allowed * Fraction(jumbo.payload_bytes_per_s) * one.ways:
+    least, value, jumbo = one.rate.interval.low, one.rate.value, statement.with_jumbo(one.wire)
+    if jumbo is not None and least <= Fraction(jumbo.payload_bytes_per_s) * one.ways:
         words = f"possible only in frames of 9000 bytes ({claim.capacity(jumbo.payload_bytes_per_s * one.ways)})"
         advice = "ask for the size of the frames (MTU)"
         return claim_finding(
@@ -121,12 +124,17 @@ def _above(case: Case, one: LinkRate, allowed: Fraction) -> Finding:
         )
     at_least = claim.multiple(least / one.capacity).removesuffix(" of")
     even = f" ({at_least} at the least that prints so)" if least < value * Fraction(9, 10) else ""
-    mistake = mistaken_unit(value / one.capacity, case.limit(ROOFLINE, "unit_share"), coded=one.wire.is_coded)
+    tolerance = case.limit(ROOFLINE, "unit_share")
+    mistake = mistaken_unit(value / one.capacity, tolerance, coded=one.wire.is_coded)
+    if not mistake and abs(value / (8 * Fraction(one.wire.nominal_bytes_per_s)) - 1) <= tolerance:
+        mistake = mistaken_unit(8, tolerance)
     hint = mistake if value >= LEAST_EXCESS * one.capacity else ""
+    larger = None if jumbo is None or jumbo.payload_bytes_per_s <= one.link.payload_bytes_per_s else jumbo.payload_bytes_per_s
+    largest = f", also in frames of 9000 bytes ({claim.capacity(larger * one.ways)})" if larger else ""
     return claim_finding(
         ROOFLINE,
         State.FAIL,
-        f"{one.comparison}{even}, {one.of_nominal}: more than the link can carry.{hint}",
+        f"{one.comparison}{even}, {one.of_nominal}: more than the link can carry{largest}.{hint}",
         observed={"rate": float(value)},
         threshold={"allowed": float(allowed)},
         relabel=f"faster than {one.wire.name} can carry, {one.full}",
@@ -336,10 +344,10 @@ def fits_memory(case: Case) -> Iterator[Finding]:
     if not memories or data is None or not data.value or Role.CACHED in statement.roles:
         return
     text = " and ".join(memory.text for memory in memories)
-    memory = sum((memory.value for memory in memories), Fraction(0))
-    multiple, least = data.value / memory if memory else None, case.limit(WORKING_SET, "memory_multiple")
-    if multiple is None:
+    memory, least = sum((memory.value for memory in memories), Fraction(0)), case.limit(WORKING_SET, "memory_multiple")
+    if not memory:
         return
+    multiple = data.value / memory
     if multiple >= least:
         yield claim_finding(WORKING_SET, State.PASS, f"{data.text} is {units.times(float(multiple))} the memory ({text}).")
         return
@@ -390,11 +398,15 @@ def too_short(case: Case) -> Iterator[Finding]:
 
 
 def parts_agree(case: Case) -> Iterator[Finding]:
-    """Compare what is printed with what follows from the other parts (E05)."""
+    """Compare what is printed with what follows from the other parts, or with itself in another unit (E05): `1 GB/s (8 Gb/s)`."""
     statement = case.statement
     for kind, computed in ((QuantityKind.RATE, claim.rates(statement)), (QuantityKind.EVENTS, claim.events(statement))):
         stated = tuple(printed(figure) for figure in statement.of(kind))
         for one, other in claim.pairs(tuple(computed), stated):
+            yield _agree(case, one, other)
+    for pair in pairwise(statement.of(QuantityKind.RATE)):
+        if statement.text[pair[0].end : pair[1].start].strip() in ("=", "(", "or"):
+            other, one = sorted(map(printed, pair), key=lambda one: one.is_in_bits)
             yield _agree(case, one, other)
 
 
@@ -402,10 +414,11 @@ def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
     tolerance = case.limit(CONTRADICTION, "disagreement_share")
     amounts = claim.quantity(computed.value, computed.kind)
     words = f"{computed.text} is {amounts}{claim.rounding(computed.interval, computed.kind, ' by the printed digits')}"
-    if computed.interval.meets(stated.interval, tolerance):
+    off = stated.value / computed.value if computed.value else None
+    apart = off is not None and off > 0 and max(off, 1 / off) >= case.limit(CONTRADICTION, "rounded_times")
+    if computed.interval.meets(stated.interval, tolerance) and not apart:
         rounded = claim.rounding(stated.interval, stated.kind)
         return claim_finding(CONTRADICTION, State.PASS, f"{words}, consistent with {stated.text}{rounded}.")
-    off = stated.value / computed.value if computed.value else None
     hint = mistaken_unit(off, case.limit(ROOFLINE, "unit_share")) if off else ""
     by = f", {claim.multiple(off)} that" if off is not None and off >= 2 else ""
     unless = "" if computed.is_joined else " Possible only if a part was moved in this time, or some data more than once."
@@ -421,12 +434,11 @@ def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
 
 def in_flight(case: Case) -> Iterator[Finding]:
     """Rate, latency and requests at a time (L07): no more can be on their way than were sent (Little 1961)."""
-    rate, latency, most = (
-        case.statement.only(kind) for kind in (QuantityKind.EVENTS, QuantityKind.LATENCY, QuantityKind.IN_FLIGHT)
-    )
+    rate = claim.requests(case.statement)
+    latency, most = (case.statement.only(kind) for kind in (QuantityKind.LATENCY, QuantityKind.IN_FLIGHT))
     if rate is None or latency is None or most is None or not most.value:
         return
-    flying = claim.product(printed(rate), printed(latency), QuantityKind.COUNT, "")
+    flying = claim.product(rate, printed(latency), QuantityKind.COUNT, "")
     words = f"{rate.text} of {latency.text} each keep {units.digits(float(flying.value), trimmed=True)} requests in flight"
     most_allowed = (most.interval.high or most.value) * (1 + case.limit(LITTLE, "gap_share"))
     if flying.interval.low > most_allowed:
@@ -452,6 +464,30 @@ def orders(case: Case) -> Iterator[Finding]:
                 )
 
 
+def head_moves(case: Case) -> Iterator[Finding]:
+    """Judge random requests on a rotating disk (L08): its head moves to each of them."""
+    statement, found = case.statement, claim.requests(case.statement)
+    turns = statement.only(QuantityKind.TURNS)
+    if turns is None or found is None or Role.RANDOM not in statement.roles or Role.SEQUENTIAL in statement.roles:
+        return
+    most = turns.value * case.limit(CROSS_METRIC, "requests_a_turn")
+    rate = claim.quantity(found.value, QuantityKind.EVENTS)
+    words = f"{found.text} is {rate}; the head of one disk of {turns.text} reaches at most {float(most):,.0f}/s"
+    if found.interval.low <= most:
+        yield claim_finding(CROSS_METRIC, State.PASS, f"{words}.")
+        return
+    yield claim_finding(
+        CROSS_METRIC,
+        State.FAIL,
+        f"{words}: a cache answered, or many disks.",
+        severity=Severity.QUALIFIES,
+        observed={"requests": float(found.value)},
+        threshold={"requests": float(most)},
+        relabel=f"{rate} random requests are no figure of one disk of {turns.text}",
+        advice="ask how many disks there were, and which caches were in front of them",
+    )
+
+
 CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_links,
     fits_memory,
@@ -460,4 +496,5 @@ CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_ratios,
     in_flight,
     orders,
+    head_moves,
 )

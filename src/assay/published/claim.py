@@ -257,6 +257,17 @@ def events(statement: Statement) -> Iterator[Quantity]:
             yield ratio(count, time, QuantityKind.EVENTS, f"{count.text} in {time.text}")
 
 
+def requests(statement: Statement) -> Quantity | None:
+    """Return the only operations a second: as printed, else what the only rate makes of the only size of a request."""
+    event, rate, size = (statement.only(kind) for kind in (QuantityKind.EVENTS, QuantityKind.RATE, QuantityKind.SIZE))
+    if event is not None:
+        return printed(event)
+    if rate is None or size is None or not size.value or statement.of(QuantityKind.EVENTS):
+        return None
+    text = f"{rate.text} in requests of {size.text}"
+    return ratio(printed(rate), printed(size), QuantityKind.EVENTS, text)
+
+
 def judged_rates(case: Case) -> tuple[Quantity, ...]:
     """Return the rates that a link must have carried: those that are printed, else those that follow from the parts."""
     stated = tuple(printed(figure) for figure in case.statement.of(QuantityKind.RATE))

@@ -34,6 +34,7 @@ UNKNOWN = "unknown word"
 _RANGE = re.compile(rf"({vocabulary.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9_]))\s*({vocabulary.NUMBER})", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[0-9]+(?:[.,][0-9]+){1,99}", re.ASCII)
 _LETTERS = re.compile(r"\s*([A-Za-zµμ/%]+)")
+_DEPTH = re.compile(r"(?:QD|iodepth)=?(?=[0-9])", re.IGNORECASE)
 _REST = re.compile(r"[^\s,;:()]+|[,;:()]")
 _BLANK = re.compile(r"\s+")
 
@@ -98,7 +99,7 @@ def _with_unit(text: str, start: int, end: int, ends: tuple[PrintedNumber, Print
     letters = _LETTERS.match(text, end)
     meant = units.hint(letters[1]) if letters else None
     if letters is not None and meant is not None and letters[1].lower() not in WORDS:
-        return _refused(text, start, letters.end(), f"for {letters[1]!r} write {meant}")
+        return _refused(text, start, max(letters.end(), _end_of_run(text, end)), f"for {letters[1]!r} write {meant}")
     if letters is not None and letters.start(1) == end and letters[1].lower() not in WORDS:
         return _refused(text, start, _end_of_run(text, end), f"{letters[1]!r} is an unknown unit")
     return _figure(text, (start, end), QuantityKind.NUMBER, ends, Fraction(1))
@@ -145,13 +146,19 @@ def _word(text: str, start: int) -> Token | None:
     return Token(start=start, end=match.end(), text=match[0], role=role)
 
 
+def _depth(text: str, start: int) -> Token | None:
+    """`QD32`: a word and its number in one."""
+    match = _DEPTH.match(text, start)
+    return None if match is None else Token(start=start, end=match.end(), text=match[0], role=Role.IN_FLIGHT)
+
+
 def _unknown(text: str, start: int) -> Token:
     match = _REST.match(text, start)
     end = match.end() if match is not None else start + 1
     return Token(start=start, end=end, text=text[start:end], reason=UNKNOWN)
 
 
-_MATCHERS: tuple[Callable[[str, int], Token | None], ...] = (_wire, _clock, _quantity, _word, _unknown)
+_MATCHERS: tuple[Callable[[str, int], Token | None], ...] = (_wire, _clock, _quantity, _depth, _word, _unknown)
 
 
 @dataclass(kw_only=True)
@@ -188,6 +195,7 @@ def begin(tokens: tuple[Token, ...]) -> Draft:
 
 MOST_REQUEST_BYTES = 64 << 20
 """A larger amount beside `reads` is the data, not one request."""
+USUAL_REQUEST_BYTES = 1 << 20
 OF = ("of", "=", ":", "is")
 WAYS = frozenset({*LABEL_ROLES, Role.BOTH_WAYS})
 COMPARED = frozenset(
@@ -222,8 +230,8 @@ def _is_over_a_limit(draft: Draft, place: int, figure: PrintedFigure) -> bool:
 
 
 def _limited(figure: PrintedFigure, role: Role, word: Token) -> PrintedFigure:
-    text = f"{word.text} {figure.text}" if word.text[-1].isalpha() or word.text[-1] == "." else f"{word.text}{figure.text}"
-    where = replace(figure, text=text, start=word.start)
+    gap = " " if word.text[-1].isalpha() or word.text[-1] == "." else ""
+    where = replace(figure, text=f"{word.text}{gap}{figure.text}", start=word.start)
     if role is Role.UNDER:
         return replace(where, limit=Role.UNDER, interval=Interval(low=Fraction(0), high=figure.value))
     if role is Role.ABOUT:
@@ -331,9 +339,14 @@ def _exact(figure: PrintedFigure, kind: QuantityKind) -> PrintedFigure:
 
 
 def _sizes(draft: Draft) -> None:
-    """`4 KiB records`, `4 KiB random reads`, `record size 4 KiB`, `10,000 IOPS of 4 KiB`."""
+    """`4 KiB random reads`, `random 4 KiB`, `10,000 IOPS of 4 KiB`; so little alone is never all that was moved."""
+    moved = {one.clause for one in draft.figures.values() if one.kind in (QuantityKind.TIME, QuantityKind.COUNT)}
     for place, figure in tuple(draft.figures.items()):
         if figure.kind is not QuantityKind.AMOUNT or figure.value > MOST_REQUEST_BYTES:
+            continue
+        ordered = draft.role(place - 1) in (Role.RANDOM, Role.SEQUENTIAL)
+        if ordered or (figure.value <= USUAL_REQUEST_BYTES and figure.clause not in moved):
+            draft.figures[place] = _exact(figure, QuantityKind.SIZE)
             continue
         behind = draft.role(place + 1)
         of = place - 2 if draft.word(place - 1) in OF else place - 1
@@ -416,8 +429,8 @@ PASSES: tuple[Callable[[Draft], None], ...] = (
     _memories,
     _products,
     _data_sets,
-    _sizes,
     _latencies_and_depths,
+    _sizes,
     _against,
     _roles,
     _inside_and_out,

@@ -165,6 +165,8 @@ def _wire(match: re.Match[str], base: str, assumed: str | None) -> Wire | None:
 
 def with_jumbo(wire: Wire) -> Link | None:
     """Return the same link in frames of 9000 bytes; None where it has none."""
+    if wire.base.endswith(JUMBO):
+        return wire.link
     return links.find(f"{wire.link.count} x {wire.base}{JUMBO}")
 
 

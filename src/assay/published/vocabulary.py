@@ -34,6 +34,7 @@ class QuantityKind(StrEnum):
     COUNT = "count"
     IN_FLIGHT = "in flight"
     SHARE = "share"
+    TURNS = "rotation"
     NUMBER = "number"
 
 
@@ -50,6 +51,7 @@ BASES: Mapping[QuantityKind, str] = {
     QuantityKind.COUNT: "count",
     QuantityKind.IN_FLIGHT: "count",
     QuantityKind.SHARE: "share",
+    QuantityKind.TURNS: "1/s",
     QuantityKind.NUMBER: "",
 }
 
@@ -122,7 +124,14 @@ SECONDS: Mapping[str, Fraction] = {
     for name in names.split()
 }
 """A month is 30 days and a year 365."""
-IOPS: Mapping[str, Fraction] = {"IOPS": Fraction(1), "iops": Fraction(1), "IOps": Fraction(1), "kIOPS": Fraction(1000)}
+IOPS: Mapping[str, Fraction] = {
+    f"{prefix}{gap}{name}": Fraction(size)
+    for prefix, size in {"": 1, "k": 10**3, "K": 10**3, "M": 10**6}.items()
+    for gap in ("", " ")
+    for name in ("IOPS", "iops", "IOps")
+    if prefix or not gap
+}
+"""Operations are counted in powers of 1,000 alone, so `K` and `M` are clear before them."""
 NOUNS: Mapping[str, Role | None] = {
     **dict.fromkeys(("read", "reads"), Role.READ),
     **dict.fromkeys(("write", "writes", "create", "creates"), Role.WRITE),
@@ -136,7 +145,7 @@ _WORDS: Mapping[Role, str] = {
     Role.PLAIN: "a | an | the | of | in | on | with | at | by | is | was | are | were | for | and | it | this | that"
     " | through | via | = | / | using | does | do | did | gives | gave | reaches | reached | took | takes | lasts"
     " | lasted | run | runs | ran | test | benchmark | size | rate | speed | throughput | bandwidth | transfer"
-    " | transferred | I/O | link | links | path | paths | port | ports | one way | one direction | machine",
+    " | transferred | frames | I/O | link | links | path | paths | port | ports | one way | one direction | machine",
     Role.AGAINST: "against | vs. | vs | versus | compared with | compared to | instead of | -> | →",
     Role.FROM: "from",
     Role.TO: "to | - | – | — | ..",
@@ -163,7 +172,7 @@ _WORDS: Mapping[Role, str] = {
     Role.BLOCK: "record | records | record size | block | blocks | block size | requests | request size",
     Role.LATENCY: "latency | response time | each | per operation | per request",
     Role.IN_FLIGHT: "clients | client | threads | thread | workers | readers | writers | processes | jobs"
-    " | streams | queue depth | depth",
+    " | streams | queue depth | depth | iodepth | numjobs | QD",
 }
 WORDS: Mapping[str, Role] = {word.strip().lower(): role for role, listed in _WORDS.items() for word in listed.split(" | ")}
 
@@ -199,6 +208,7 @@ UNIT_PATTERNS: Mapping[QuantityKind, re.Pattern[str]] = {
     QuantityKind.TIME: re.compile(_PERIOD),
     QuantityKind.SHARE: re.compile(r"%|per\s?cent(?![A-Za-z0-9_])"),
     QuantityKind.COUNT: re.compile(f"(?P<noun>{pattern(NOUNS).pattern})"),
+    QuantityKind.TURNS: re.compile(r"(?:rpm|RPM)(?![A-Za-z0-9_])"),
 }
 """How the units of each kind are written, tried in this order behind a number."""
 
@@ -214,13 +224,13 @@ def unit_size(kind: QuantityKind, match: re.Match[str]) -> Fraction:
     if parts.get("period"):
         seconds = SECONDS[parts["period"]]
         size = seconds if kind is QuantityKind.TIME else size / seconds
-    return Fraction(1, 100) if kind is QuantityKind.SHARE else size
+    return {QuantityKind.SHARE: Fraction(1, 100), QuantityKind.TURNS: Fraction(1, 60)}.get(kind, size)
 
 
 MOST_DIGITS = 30
 """Nobody prints more; longer runs of digits are no number of a benchmark."""
-NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
-"""Digits with a decimal point, thousands separated by commas or not at all."""
+NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2}(?![0-9A-Za-z]))?)"
+"""Digits with a decimal point, thousands separated by commas or not at all, or with a power of ten: `1e3`."""
 NUMBER_AT = re.compile(NUMBER, re.ASCII)
 CLOCK = re.compile(r"(?:([0-9]{1,4}):)?([0-9]{1,4}):([0-5][0-9](?:\.[0-9]+)?)", re.ASCII)
 """`30:56.62` is minutes and seconds, `1:30:56` has hours before them."""
@@ -277,8 +287,9 @@ def number(text: str) -> PrintedNumber | None:
     """Return the number that these digits print; None where they print none, or more than anybody reads."""
     if not re.fullmatch(NUMBER, text, re.ASCII) or len(text) > MOST_DIGITS:
         return None
-    digits = text.replace(",", "")
-    return around(Fraction(digits), Fraction(1, 10 ** len(digits.partition(".")[2])))
+    digits, _, power = text.replace(",", "").lower().partition("e")
+    scale = Fraction(10) ** int(power or 0)
+    return around(Fraction(digits) * scale, scale / 10 ** len(digits.partition(".")[2]))
 
 
 def clock(text: str) -> PrintedNumber | None:

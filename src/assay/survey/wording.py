@@ -34,8 +34,11 @@ def answer(survey: Survey) -> str:
 def _would_hold(what: str, group: FileSum, tree: FileSum) -> str:
     if not group.files:
         return f"A second tier for {what} would hold none of the {_bracketed(tree)}."
-    shares = f"{share(group.bytes, tree.bytes)} of all bytes, {share(group.files, tree.files)} of all files"
-    return f"A second tier for {what} would hold {held(group)} ({shares})."
+    files = f"{share(group.files, tree.files)} of all files"
+    if tree.allocated_bytes < tree.bytes:  # holes cost nothing on any tier
+        of = share(group.allocated_bytes, tree.allocated_bytes)
+        return f"A second tier for {what} would hold {counted(group.files, 'file')}, {_allocated(group)} ({of} of all, {files})."
+    return f"A second tier for {what} would hold {held(group)} ({share(group.bytes, tree.bytes)} of all bytes, {files})."
 
 
 def _bracketed(group: FileSum) -> str:

@@ -62,30 +62,72 @@ class ProgressLine:
 
 
 class Progress:
-    """The progress of the trials of a plan; callable with the records of a running trial."""
+    """The progress of the trials of a plan; callable with the records of a running trial.
 
-    def __init__(self, mode: ProgressMode, trials: int, stream: TextIO | None = None) -> None:
+    `guesses_s` has how long each trial is guessed to take; what the finished ones took corrects the guesses of the others.
+    `most_s` is the end of a budget, `word` says whether the schedule may end before.
+    """
+
+    def __init__(
+        self,
+        mode: ProgressMode,
+        trials: int,
+        stream: TextIO | None = None,
+        guesses_s: Mapping[object, float] | None = None,
+        most_s: float | None = None,
+        word: str = "about",
+    ) -> None:
         self._line = ProgressLine(mode, stream)
         self._trials = trials
+        self._guesses_s = guesses_s or {}
+        self._most_s, self._word = most_s, word
         self._done: set[object] = set()
+        self._current: object = None
+        self._worked_ns = self._since_ns = self._line.started_ns
+        self._guessed_s = 0.0
 
     def __call__(self, news: Mapping[str, object]) -> None:
         """Take one record: `trial`, `attempt`, `phase`, `event` and, while running, `operations`."""
-        if news.get("event") == "finished":
-            self._done.add(news.get("trial"))
+        self._count(news.get("event"), news.get("trial"))
         if self._line.is_due(event=news.get("event") in EVENTS):
-            self._line.write(self._words(news), {**news, "done": len(self._done), "of": self._trials})
+            self._line.write(self._words(news), {**news, "done": len(self._done), "of": self._trials, "left_s": self._left_s()})
+
+    def _count(self, event: object, trial: object) -> None:
+        """Note which trial runs, and what the finished attempts took against their guesses; a repeated trial is not done."""
+        if event == "started":
+            self._current, self._since_ns = trial, time.monotonic_ns()
+            self._done.discard(trial)
+        elif event == "finished":
+            self._done.add(trial)
+            self._guessed_s += self._guess_s(trial)
+            self._worked_ns = self._since_ns = time.monotonic_ns()
+            self._current = None
+
+    def _guess_s(self, trial: object) -> float:
+        return self._guesses_s.get(trial, 1.0)
 
     def _words(self, news: Mapping[str, object]) -> str:
         trial = f"trial {min(len(self._done) + 1, self._trials)}/{self._trials}"
-        parts = (trial, *(str(news.get(name) or "") for name in ("workload", "phase", "event")), self._left())
+        left_s = self._left_s()
+        left = "" if left_s is None or left_s < 1 else f"{self._word} {left_s:.0f} s left"
+        parts = (trial, *(str(news.get(name) or "") for name in ("workload", "phase", "event")), left)
         return "  ".join(part for part in parts if part)
 
-    def _left(self) -> str:
-        if not self._done:
-            return ""
-        each_s = (time.monotonic_ns() - self._line.started_ns) / SECOND_NS / len(self._done)
-        return f"about {each_s * (self._trials - len(self._done)):.0f} s left"
+    def _left_s(self) -> float | None:
+        """Seconds that the rest is expected to take; None without a guess and a finished trial."""
+        if not self._guesses_s and not self._guessed_s:
+            return None
+        taken_s = (self._worked_ns - self._line.started_ns) / SECOND_NS
+        times = taken_s / self._guessed_s if self._guessed_s else 1.0
+        waiting = [trial for trial in self._guesses_s if trial not in self._done and trial != self._current]
+        running = self._current is not None
+        others = sum(map(self._guess_s, waiting)) if self._guesses_s else self._trials - len(self._done) - running
+        now_ns = time.monotonic_ns()
+        current_s = times * self._guess_s(self._current) * running - (now_ns - self._since_ns) / SECOND_NS
+        left_s = times * others + max(0.0, current_s)
+        return (
+            left_s if self._most_s is None else min(left_s, max(0.0, self._most_s - (now_ns - self._line.started_ns) / SECOND_NS))
+        )
 
     def close(self) -> None:
         """Erase the line on a terminal."""

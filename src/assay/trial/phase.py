@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from assay.catalogue import Evidence, Host, Observer, Target, Undo, Workload
+from assay.catalogue import Evidence, Host, Observer, Pace, Target, Undo, Workload
 from assay.errors import TrialError
 from assay.evidence.reports import reported_readings
 from assay.records import (
@@ -191,7 +191,7 @@ def _config(job: Job, client: int) -> dict[str, object]:
 
 
 def _limit_ns(job: Job) -> int:
-    return int(max(LEAST_LIMIT_S, LIMIT_TIMES * job.workload.seconds(job.spec.knobs)) * 1e9)
+    return int(max(LEAST_LIMIT_S, LIMIT_TIMES * job.workload.seconds(job.spec.knobs, Pace())) * 1e9)
 
 
 def _start(bench: Bench, job: Job) -> int:

@@ -36,18 +36,19 @@ class TrialRunner:
 
     def install(self) -> None:
         """Set up every target that a trial may ask for. Raises UsageError with all that is wrong, before anything is set up."""
-        used = used_targets(self.experiment)
-        mistakes = [*placement.mistakes(self.host, self.experiment), *unknown_limits(self.host, self.experiment)]
-        mistakes += cold_in_memory(self.host, self.experiment)
-        mistakes += [
-            f"target {spec.name}: {mistake}"
-            for spec in used
-            for mistake in catalogue.find("targets", spec.kind).check(self.host, self._setting(spec))
-        ]
-        refuse(mistakes)
-        for spec in used:
+        refuse([*placement.mistakes(self.host, self.experiment), *self.obstacles()])
+        for spec in used_targets(self.experiment):
             self._installed.append(spec)  # first, so that what was begun and failed is removed too
             catalogue.find("targets", spec.kind).install(self.host, self._setting(spec))
+
+    def obstacles(self) -> tuple[str, ...]:
+        """What of this host stands against the targets and limits of the experiment; changes nothing."""
+        found = [
+            f"target {spec.name}: {mistake}"
+            for spec in used_targets(self.experiment)
+            for mistake in catalogue.find("targets", spec.kind).check(self.host, self._setting(spec))
+        ]
+        return (*unknown_limits(self.host, self.experiment), *cold_in_memory(self.host, self.experiment), *found)
 
     def run(self, trial: Trial, attempt: int, on_progress: OnProgress = lambda news: None) -> tuple[Run, Observations]:
         """Run one trial to its end or its failure and undo all that it set up.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload, resolved
+from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Pace, Unit, Workload, resolved
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
 from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, switch, text
 
@@ -21,7 +21,7 @@ BLOCK, DIRECT_UNIT = 4096, 4096
 INODE = 1024
 """Upper bound for an inode, its directory entry and its share of the tables on ext4, xfs and btrfs."""
 DEFAULT_FILE_BYTES, DEFAULT_DIRECTORIES = 64 << 10, 1
-GUESS_BYTES_PER_S, GUESS_FILES_PER_S = 100e6, 5e3
+GUESS_FILE_S, MOST_PARALLEL = 1e-4, 4
 GUESS_TREE_S = 600.0
 """Estimate for an unknown tree; a phase is ended after 20 times its estimate."""
 
@@ -139,15 +139,18 @@ def space(knobs: Mapping[str, Value]) -> int:
     return integer(values, "files") * (INODE + blocks * BLOCK)
 
 
-def seconds(knobs: Mapping[str, Value]) -> float:
-    """Estimate for a local disk: the time limit, or each pass at 100 MB/s and 5,000 files a second, plus the layout."""
+def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
+    """Estimate: the layout, then the time limit, or each pass with two requests and the opening of each file."""
     values = resolved(KNOBS, knobs)
-    files = integer(values, "files")
-    once = space(knobs) / GUESS_BYTES_PER_S + files / GUESS_FILES_PER_S if files else GUESS_TREE_S
-    thinking = files * integer(values, "think") / 1e9 / (integer(values, "walkers") * integer(values, "clients", 1))
+    files, walkers = integer(values, "files"), integer(values, "walkers") * integer(values, "clients", 1)
     limit = integer(values, "duration") / 1e9
-    before = (files > 0) + (values["cache"] == CacheState.WARM)
-    return 1.0 + before * once + (limit or (once + thinking) * integer(values, "passes", 1))
+    if not files:
+        return limit or GUESS_TREE_S
+    layout = space(knobs) / pace.write_bytes_per_s + files * GUESS_FILE_S
+    once = space(knobs) / pace.read_bytes_per_s + files * (2 / pace.read_ops_per_s + GUESS_FILE_S) / min(walkers, MOST_PARALLEL)
+    thinking = files * integer(values, "think") / 1e9 / walkers
+    warming = once if values["cache"] == CacheState.WARM else 0.0
+    return layout + warming + (limit or (once + thinking) * integer(values, "passes", 1))
 
 
 WORKLOAD = Workload(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalogue import PLACEMENT, Order, Unit, Workload, resolved
+from assay.catalogue import PLACEMENT, Order, Pace, Unit, Workload, resolved
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
 from assay.settings import access, data, load, regions
 from assay.settings.access import OPERATIONS
@@ -17,8 +17,10 @@ from assay.settings.knobs import Values, choice, integer, names, number, quantit
 WRITES = tuple(name for name, pattern in OPERATIONS.items() if pattern.writes and not pattern.reads)
 READS = tuple(name for name, pattern in OPERATIONS.items() if pattern.reads and not pattern.writes)
 LAYOUT = "layout"
-GUESS_BYTES_PER_S = 100e6
-GUESS_OPS_PER_S = 5e3
+GUESS_MEMORY_BYTES_PER_S = 2e9
+GUESS_CALL_S = 4e-6
+MOST_PARALLEL = 4
+"""Requests that a local disk is guessed to serve at a time."""
 
 KNOBS = (
     texts("operations", "operations, in order", ("write", "read"), tuple(OPERATIONS)),
@@ -152,16 +154,31 @@ def space(knobs: Mapping[str, Value]) -> int:
     return 0 if values["file"] is not None else each * regions.files(values, integer(values, "clients", 1))
 
 
-def seconds(knobs: Mapping[str, Value]) -> float:
-    """Estimate for a local disk: the time limit, or the work at 100 MB/s (5,000 random operations a second) or at its rate."""
-    values, total = resolved(KNOBS, knobs), space(knobs)
-    workers = integer(values, "workers") * integer(values, "clients", 1)
-    ops = integer(values, "ops")
-    count = ops * workers if ops else total // integer(values, "record_size")
+def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
+    """Estimate: the layout, then for each operation the time limit, the rate, or the bytes and requests that meet the target."""
+    values = resolved(KNOBS, knobs)
+    layout_s = space(knobs) / pace.write_bytes_per_s if is_laid_out_first(values) else 0.0
     limit = (integer(values, "duration") or load.lasts_ns(values) or 0) / 1e9
-    least, sequential = load.least_s(values, count, workers), total / GUESS_BYTES_PER_S
-    work = (count / GUESS_OPS_PER_S if OPERATIONS[name].random else sequential for name in operation_sequence(knobs))
-    return 1.0 + sum(limit or max(least, guess) for guess in work) + is_laid_out_first(values) * sequential
+    return layout_s + sum(limit or _operation_s(values, name, pace) for name in operation_sequence(knobs))
+
+
+def _operation_s(values: Values, name: str, pace: Pace) -> float:
+    """Estimate one operation that ends with its work: what one worker requests past the cache one by one, and all bytes."""
+    pattern, record = OPERATIONS[name], integer(values, "record_size")
+    workers = integer(values, "workers") * integer(values, "clients", 1)
+    ops, reads = integer(values, "ops"), pattern.reads and not pattern.writes
+    count = ops * workers if ops else space(values) // record
+    bytes_per_s, ops_per_s = (
+        (pace.read_bytes_per_s, pace.read_ops_per_s) if reads else (pace.write_bytes_per_s, pace.write_ops_per_s)
+    )
+    cached = reads and not values["direct"] and values["cache"] != CacheState.COLD
+    every = integer(values, "flush_every") or (1 if values["flush"] == "each" and not reads else 0)
+    one_by_one = (values["direct"] or (pattern.random and reads)) and not cached
+    requests = count if one_by_one else 0
+    flushes = count / every if every and not reads else 0
+    moved = count * record / (GUESS_MEMORY_BYTES_PER_S if cached else bytes_per_s)
+    waits = (requests + flushes) / min(workers, MOST_PARALLEL) / ops_per_s + count * GUESS_CALL_S / min(workers, pace.cpus)
+    return max(load.least_s(values, count, workers), moved + waits)
 
 
 WORKLOAD = Workload(

@@ -213,5 +213,5 @@ WORKLOAD = Workload(
     nouns={"trim": "trims"},
     lookups={"list": (), "readdir": (), "stat": ("stat",), "open": ("open",)},
     space=lambda knobs: integer(knobs, "needs"),
-    seconds=lambda knobs: integer(knobs, "lasts", 10 * 10**9) / 1e9,
+    seconds=lambda knobs, _pace: integer(knobs, "lasts", 10 * 10**9) / 1e9,
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import cast
 
-from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload, resolved
+from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Pace, Unit, Workload, resolved
 from assay.errors import InputErrors
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
 from assay.settings import size_distributions
@@ -39,8 +39,12 @@ MOST_BYTES = 1 << 30
 BLOCK = 4096
 INODE = 1024
 """Upper bound for an inode, its directory entry and its share of the tables on ext4, xfs and btrfs."""
-GUESS_S = dict.fromkeys(OPERATIONS, 5e-5) | {"fsync": 2e-3, "rmdir": 1e-3}
+GUESS_S = dict.fromkeys(OPERATIONS, 3e-5) | {"mkdir": 1e-4, "rmdir": 1e-4}
 GUESS_LIST_S = {"list": 5e-7, "readdir": 5e-7, "readdir_plus": 3e-6}
+GUESS_REMOVE_S = {"file": 5e-5, "directory": 2e-4}
+"""What the target takes to remove an object that no operation removed."""
+REQUESTS_A_FLUSH = 3
+"""A journal writes its header, the metadata and its end."""
 
 KNOBS = (
     choice("object", "kind of the objects", "file", "directory"),
@@ -256,16 +260,24 @@ def space(knobs: Mapping[str, Value]) -> int:
     return int(count * (INODE * inodes + mean) + 3 * sqrt(count * variance) + integer(values, "spread") * workers * BLOCK)
 
 
-def seconds(knobs: Mapping[str, Value]) -> float:
-    """Estimate for a local disk: lists grow with the objects present, the rest with the count; the load may slow them."""
+def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
+    """Estimate: lists grow with the objects present, the rest with their number; flushes and data meet the target."""
     values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
-    count, every, workers = (integer(values, name) for name in ("count", "list_every", "workers"))
-    lists = count // every if every else 1
-    listed = count * (workers if values["sharing"] == "shared" else 1) / integer(values, "spread") * lists
-    work = sum(workers * (listed * GUESS_LIST_S[name] if name in LISTS else count * GUESS_S[name]) for name in done)
+    count, every, workers, spread = (integer(values, name) for name in ("count", "list_every", "workers", "spread"))
     clients = cast("int", knobs.get("clients", 1))
-    paced = least_s(values, count * workers * clients, workers * clients) * len(measured_steps(done))
-    return 1.0 + work + paced
+    objects = count * workers * clients
+    beside = (workers if values["sharing"] == "shared" else 1) * (clients if values["directories"] == "shared" else 1)
+    lists, listed = (count // every if every else 1), count * beside / spread
+    listing = workers * clients * listed * (lists + 1 if every and maker(done) else 2 * lists) / 2
+    of_directories = {"create": GUESS_S["mkdir"], "unlink": GUESS_S["rmdir"]} if values["object"] == "directory" else {}
+    each = {**GUESS_S, **of_directories}
+    left_s = 0.0 if set(done) & set(REMOVES) else objects * GUESS_REMOVE_S[text(values, "object")]
+    made = objects * each["create"] if maker(done) is None else 0.0
+    work = made + sum(listing * GUESS_LIST_S[name] if name in LISTS else objects * each[name] for name in done)
+    stable = ("fsync" in done) * objects * REQUESTS_A_FLUSH / pace.write_ops_per_s
+    data = objects * integer(values, "file_bytes") / pace.write_bytes_per_s
+    paced = least_s(values, objects, workers * clients) * len(measured_steps(done))
+    return work / min(pace.cpus, workers * clients) + stable + data + paced + left_s
 
 
 WORKLOAD = Workload(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalogue import PLACEMENT, Order, Unit, Workload, resolved
+from assay.catalogue import PLACEMENT, Order, Pace, Unit, Workload, resolved
 from assay.records import EndpointKind, PhasePlan, Value
 from assay.settings import load
 from assay.settings.knobs import integer, messages, number, quantity
@@ -69,13 +69,13 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
     )
 
 
-def seconds(knobs: Mapping[str, Value]) -> float:
+def seconds(knobs: Mapping[str, Value], _pace: Pace) -> float:
     """Estimate: the time limit, or 0.1 us for each operation, or the time of the load's rate."""
     values = resolved(KNOBS, knobs)
     limit = (integer(values, "duration") or load.lasts_ns(values) or 0) / 1e9
     workers = integer(values, "workers") * integer(values, "clients", 1)
     count = (ops(values) or 0) * workers
-    return 1.0 + (limit or max(count * GUESS_S, load.least_s(values, count, workers)))
+    return limit or max(count * GUESS_S, load.least_s(values, count, workers))
 
 
 WORKLOAD = Workload(

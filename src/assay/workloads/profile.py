@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload, resolved
+from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Pace, Unit, Workload, resolved
 from assay.errors import InputErrors, Mistake
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
 from assay.settings import access, load, regions
@@ -20,8 +20,6 @@ Stretches = tuple[Mapping[str, object], ...]
 """Segments of a file, one for each worker."""
 LAYOUT, MIX = "layout", "mix"
 DEFAULT_SIZE = 256 * regions.MIB
-GUESS_BYTES_PER_S = 100e6
-GUESS_OPS_PER_S = 5e3
 
 KNOBS = (
     Knob(
@@ -171,13 +169,13 @@ def space(knobs: Mapping[str, Value]) -> int:
     return integer(values, "size") * integer(values, "clients", 1)
 
 
-def seconds(knobs: Mapping[str, Value]) -> float:
-    """Estimate for a local disk: the layout at 100 MB/s, then the time limit, or 5,000 requests a second, or its rate."""
+def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
+    """Estimate: the layout, then the time limit, the requests of all workers, or the rate."""
     values = resolved(KNOBS, knobs)
     workers = integer(values, "workers") * integer(values, "clients", 1)
     count, limit = integer(values, "ops") * workers, (integer(values, "duration") or load.lasts_ns(values) or 0) / 1e9
-    work = limit or max(load.least_s(values, count, workers), count / GUESS_OPS_PER_S)
-    return 1.0 + space(knobs) / GUESS_BYTES_PER_S + work
+    work = limit or max(load.least_s(values, count, workers), count / workers / min(pace.read_ops_per_s, pace.write_ops_per_s))
+    return space(knobs) / pace.write_bytes_per_s + work
 
 
 WORKLOAD = Workload(
