@@ -15,6 +15,7 @@ from typing import Any, TypedDict, TypeVar
 
 from assay.errors import EvidenceError
 from assay.frozen import dataclass
+from assay.records import Tier
 
 LONGEST = 1 << 20
 """Characters of text output that are parsed, from its end: summaries come last and are much smaller."""
@@ -184,6 +185,11 @@ def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str,
     return found
 
 
+def of_device(_argv: Sequence[str]) -> Tier:
+    """Return the tier of a benchmark of storage (`Parser.tier`), whatever its arguments."""
+    return Tier.DEVICE
+
+
 def calls(argv: Sequence[str], *names: str) -> bool:
     """Return True if the command calls one of these programs, also behind `sudo`, `mpirun` or in a shell command."""
     return any(word.rpartition("/")[2] in names for argument in argv for word in _WORD_ENDS.split(argument[:LONGEST]))
@@ -217,6 +223,7 @@ def file_option(tool: str, *names: str) -> Callable[[Sequence[str]], str | None]
     return lambda argv: option(argv, *names) if calls(argv, tool) else None
 
 
+FIO_REMEDIES = {"T01": "--direct=1", **dict.fromkeys(("D01", "D02", "D06"), "--end_fsync=1")}
 FIO_PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 """The percentiles of fio that are figures."""
 FIO_OBJECTS: Mapping[str, str] = {

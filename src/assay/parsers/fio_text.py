@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from assay.catalogue import Parser
 from assay.catalogue.printed import (
     FIO_PERCENTILES,
+    FIO_REMEDIES,
     Manner,
     Printed,
     exact,
     file_option,
     fio_groups,
     lines,
+    of_device,
     power,
     printed,
     prints,
@@ -174,5 +176,10 @@ def _sized(number: str, prefix: str) -> Printed:
 
 
 PARSER = Parser(
-    name="fio_text", recognises=prints(("fio",), GROUP), **reads(_figures, EXPECTED), result_file=file_option("fio", "--output")
+    name="fio_text",
+    recognises=prints(("fio",), GROUP),
+    **reads(_figures, EXPECTED),
+    result_file=file_option("fio", "--output"),
+    tier=of_device,
+    remedies=FIO_REMEDIES,
 )

@@ -19,6 +19,7 @@ from assay.catalogue.printed import (
     json_report,
     last_run,
     lines,
+    of_device,
     printed,
     prints,
     reads,
@@ -106,4 +107,6 @@ PARSER = Parser(
     recognises=prints(("ior", "IOR"), "IOR-", '"bwMiB"', CSV),
     **reads(_figures, EXPECTED),
     result_file=file_option("ior", "summaryFile"),
+    tier=of_device,
+    remedies={"T01": "-C", "D01": "-e", "D02": "-e"},
 )

@@ -43,6 +43,7 @@ from assay.records import (
     WorkloadSpec,
     missing_on,
 )
+from assay.watch import reports
 from assay.watch.invocations import CallReport, in_turn
 from assay.watch.reports import PHASE, SIDES, Reported, are_counted, observed
 
@@ -122,6 +123,10 @@ class External:
     observations: Observations
     reported: Reported | None
     values: Mapping[str, float]
+    judged: frozenset[str] = frozenset()
+    """The operations that a claim is about; the others are described."""
+    by_default: str | None = None
+    """The tool whose figures are taken for that claim, where the caller names none."""
 
 
 def external(
@@ -132,13 +137,16 @@ def external(
     *,
     fed: bool = False,
 ) -> External:
-    """Return the records of one execution; without a claim reads are judged as the device's and writes as on stable media.
+    """Return the records of one execution; without a claim, of the caller or presumed of the tool, nothing is judged.
 
     `extents` is what files that came to be known by then are made of; `fed` a command with a pipe as standard input.
     """
     values = dict(reported.values) if reported else observed(watched, fed=fed)
     directions = {name: direction_of(name) for name in operations(values)}
-    wanted = measures(values, directions, (reported, claim))
+    default = None if claim is not None else reports.presumed(watched.argv)
+    tier = (reported.tier if reported else None) or (default[1] if default else None)
+    judged = claimed(directions, claim) if claim is not None or tier is not None else frozenset()
+    wanted = measures(values, {name: (way, name in judged) for name, way in directions.items()}, (tier, claim))
     experiment = experiment_of(watched, reported, wanted, counted=are_counted(watched, fed=fed))
     parts = reported.parts if reported and reported.are_observed and not in_turn(reported.parts) else ()
     phase = phase_of(watched, (values | (printed(reported) if reported else {}), directions), parts)
@@ -154,7 +162,13 @@ def external(
         error=ended(watched) or None,
     )
     return External(
-        experiment=experiment, run=run, observations=evidence(watched, phase, extents), reported=reported, values=values
+        experiment=experiment,
+        run=run,
+        observations=evidence(watched, phase, extents),
+        reported=reported,
+        values=values,
+        judged=judged,
+        by_default=default[0] if default else reported.tool.partition("_")[0] if reported and tier and claim is None else None,
     )
 
 
@@ -179,17 +193,27 @@ def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Mea
     )
 
 
+def claimed(directions: Mapping[str, Direction], claim: Claim | None) -> frozenset[str]:
+    """Return the operations that a claim is about.
+
+    Of a command that reads and writes a claim of durability is about its writes alone.
+    """
+    if claim is not None and claim.durability is not None and any(way is not Direction.READ for way in directions.values()):
+        return frozenset(name for name, way in directions.items() if way is not Direction.READ)
+    return frozenset(directions)
+
+
 def measures(
-    values: Mapping[str, float], directions: Mapping[str, Direction], how: tuple[Reported | None, Claim | None]
+    values: Mapping[str, float], operations: Mapping[str, tuple[Direction, bool]], how: tuple[Tier | None, Claim | None]
 ) -> tuple[Measure, ...]:
-    """One measure for each operation, with the claim that is made of it, by the caller or by what the tool says of itself."""
-    reported, claim = how
+    """One measure for each operation, with the claim that is made of it, by the caller or by default; none where not judged."""
+    presumed, claim = how
     found = []
-    for operation, direction in directions.items():
+    for operation, (direction, judged) in operations.items():
         figure = next((name for name in FIGURES if f"{operation}.{name}" in values), None)
         if figure is not None:
-            tier = Tier.CLIENT_CACHE if operation.startswith("cached_") else reported.tier if reported else None
-            wanted = fitting(claim or default_claim(direction, tier), direction)
+            tier = Tier.CLIENT_CACHE if operation.startswith("cached_") else presumed
+            wanted = fitting(claim or default_claim(direction, tier), direction) if judged else Claim()
             found.append(Measure(workload=WORKLOAD, operation=operation, figure=figure, claim=wanted))
     return tuple(found)
 

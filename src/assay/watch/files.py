@@ -43,7 +43,7 @@ class Before:
 
 @dataclass(frozen=True, kw_only=True)
 class Drain:
-    """fsync of every written file, one after the other."""
+    """syncfs of each file system with several written files; fsync of a file that is alone on its own, and of block devices."""
 
     took_ns: int
     refused: tuple[str, ...]
@@ -144,17 +144,33 @@ def after(host: Host, was: Sequence[Before], files: Mapping[str, bool]) -> tuple
     return tuple(sorted(found, key=lambda one: (not one.written, -one.size_bytes)))
 
 
-def drain(paths: Sequence[str]) -> Drain | None:
-    """Flush these files and nothing else; None where there are none."""
+def drain(host: Host, paths: Sequence[str]) -> Drain | None:
+    """Flush what these files hold; None where there are none.
+
+    A flush of each of many files costs a flush of the device each. A flush of the whole file system also writes what others
+    left dirty there, so that a file that is alone is flushed by itself.
+    """
     if not paths:
         return None
     refused: list[str] = []
     began = time.monotonic_ns()
-    for path in paths:
-        reason = _flush(path)
+    for _, group in by_system(paths):
+        reason = _flush(group[0]) if len(group) == 1 else _flush_system(host, group[0])
         if reason is not None:
-            refused.append(f"{path}: {reason}")
+            refused.append(f"{group[0]}: {reason}")
     return Drain(took_ns=time.monotonic_ns() - began, refused=tuple(refused))
+
+
+def by_system(paths: Sequence[str]) -> Iterable[tuple[tuple[bool, int] | str, list[str]]]:
+    """Return the files of each file system; a block device, and what is gone by now, is by itself."""
+    found: dict[tuple[bool, int] | str, list[str]] = {}
+    for path in paths:
+        try:
+            where = _where(path)
+            found.setdefault(path if where[0] else where, []).append(path)
+        except OSError:
+            found[path] = [path]
+    return found.items()
 
 
 def unknown_bytes(account: TreeAccount, files: Iterable[Touched]) -> int:
@@ -174,6 +190,17 @@ def _file_record(host: Host, path: str, was: Before | None, *, written: bool) ->
         cached_before_bytes=None if was is None else was.cached_bytes if was.identity else 0,
         cached_after_bytes=None if found is None else found.cached * found.page_bytes,
     )
+
+
+def _flush_system(host: Host, path: str) -> str | None:
+    """Flush the file system of a file; why not, where it cannot be done."""
+    try:
+        if host.syscalls is not None:
+            host.syscalls.syncfs(path)
+            return None
+    except OSError as error:
+        return error.strerror
+    return "the host has no syncfs"
 
 
 def _flush(path: str) -> str | None:

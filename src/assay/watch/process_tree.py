@@ -267,7 +267,7 @@ class Tree:
                 total[name] += value
         return total
 
-    def account(self, recorded: Recorded | None) -> TreeAccount:
+    def account(self, recorded: Recorded | None, channel_bytes: int | None = None) -> TreeAccount:
         """Return all that was collected; with exit records of every task, what those have beyond it."""
         found = {**self.io, **self._used()}
         lost = {reason: pids for reason, pids in self.lost.items() if pids}
@@ -280,6 +280,7 @@ class Tree:
             processes=len(self.usage),
             lost=sum(len(pids) for pids in lost.values()),
             lost_reason="; ".join(lost) or None,
+            channel_bytes=channel_bytes,
         )
 
     def _used(self) -> dict[str, int]:

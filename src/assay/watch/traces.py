@@ -6,6 +6,7 @@ tree is thrown away at each tick. Else the tree's processes in /proc are looked 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import posixpath
@@ -13,12 +14,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from assay.catalogue import Host
 from assay.hosts import exits
 from assay.hosts import opens as opened
 from assay.machine.stack import Mount, backing_file, mounts
 from assay.watch import process_tree
+from assay.watch.files import PROGRAMS
 from assay.watch.invocations import CallTracker
 from assay.watch.process_tree import REAPED_BY_KERNEL, Recorded, Tree
 
@@ -37,6 +40,20 @@ MOST_FILES = 5000
 """More of them cost more to follow than the budget has."""
 KEPT_NS = 10 * 10**9
 """For so long the parent of a task that has ended is remembered."""
+
+
+LEAST_MOVED_BYTES = 1 << 20
+"""What a process moved less is not looked for in pipes."""
+
+
+@dataclass
+class Moved:
+    """What one process moved by calls, and the files that it may have read of it: its own, and those that it inherited."""
+
+    read_bytes: int = 0
+    to_no_file_bytes: int = 0
+    """What it wrote beyond what it made dirty: into pipes, sockets, terminals, /dev/null."""
+    files: set[bytes] = field(default_factory=set)
 
 
 @dataclass
@@ -58,12 +75,18 @@ class TreeTracker:
     files: dict[str, bool] = field(default_factory=dict)
     """Path -> written, as found in /proc."""
     handles: dict[bytes, bool] = field(default_factory=dict)
+    moved: dict[int, Moved] = field(default_factory=dict)
+    """Of the processes that ended."""
+    threads_known: bool = True
+    """Whether the kernel tells which process a task was a thread of."""
     crowded: bool = False
     broken: str | None = None
     _inside: dict[int, bool] = field(default_factory=dict)
     """Process -> whether it is of the tree."""
     _parents: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Ended task -> its parent, and when we heard of it; the latest last."""
+    _opened: dict[int, dict[bytes, bool]] = field(default_factory=dict)
+    """Process of the tree -> what it opened -> written."""
     _pending: dict[int, dict[bytes, bool]] = field(default_factory=dict)
     """Process -> what it opened, of which it could not be told yet whether it is of the tree."""
     _sums: dict[str, int] = field(default_factory=dict)
@@ -176,12 +199,30 @@ class TreeTracker:
             if source is not None:
                 source.close()
 
+    def channel_bytes(self) -> int | None:
+        """Return what processes read beyond the files that they opened, and that others of the tree wrote to no file.
+
+        None where nobody told of every file and every task.
+        """
+        if self.opens is None or not self.hears_all() or self.recorded() is None or self.crowded or not self.threads_known:
+            return None
+        sizes: dict[bytes, int] = {}
+        for key, path in self.opens.paths(set().union(*(one.files for one in self.moved.values()))):
+            with contextlib.suppress(OSError):
+                sizes[key] = 0 if path.startswith(PROGRAMS) else Path(path).stat().st_size
+        written = sum(one.to_no_file_bytes for one in self.moved.values())
+        beyond = ((one, one.read_bytes - sum(sizes.get(key, one.read_bytes) for key in one.files)) for one in self.moved.values())
+        return sum(max(0, min(more, written - one.to_no_file_bytes)) for one, more in beyond)
+
     def _hear(self) -> None:
         began_ns = time.thread_time_ns()
         ended = self._hear_exits()
         self._hear_opens()
         for pid in ended:  # what they opened was told before their end; a later process may have the same number
+            if pid in self.moved:
+                self.moved[pid].files.update(self._readable(pid))
             self._inside.pop(pid, None)
+            self._opened.pop(pid, None)
         self._heard_ns += time.thread_time_ns() - began_ns
         allowed_ns = HEARING_NS + HEARING_SHARE * (time.monotonic_ns() - self._since_ns)
         if self.opens is not None and self.opens.all_opens and self._heard_ns > allowed_ns:
@@ -201,12 +242,22 @@ class TreeTracker:
             if one.record and self._belongs(one.pid):
                 self._cpu_ns += one.cpu_ns
                 self._tasks += 1
-                for name, value in one.counters.items():
+                found = one.counters
+                for name, value in found.items():
                     self._sums[name] = self._sums.get(name, 0) + value
+                self._note(one.group, found["rchar"], max(0, found["wchar"] - found["write_bytes"]))
         for pid in [*itertools.takewhile(lambda pid: self._parents[pid][1] < now_ns - KEPT_NS, self._parents)]:
             del self._parents[pid]
         self._hear_s = min(MOST_HEAR_S, max(LEAST_HEAR_S, self._hear_s * 2 if len(heard) * 2 < MOST_EXITS else self._hear_s / 2))
         return [one.pid for one in heard]
+
+    def _note(self, process: int | None, read_bytes: int, to_no_file_bytes: int) -> None:
+        """Take note of what a task moved, where it may have come through a pipe or gone into one."""
+        self.threads_known &= process is not None
+        if process is not None and max(read_bytes, to_no_file_bytes) >= LEAST_MOVED_BYTES:
+            moved = self.moved.setdefault(process, Moved())
+            moved.read_bytes += read_bytes
+            moved.to_no_file_bytes += to_no_file_bytes
 
     def _hear_opens(self) -> None:
         if self.opens is None or self.crowded:
@@ -220,11 +271,21 @@ class TreeTracker:
             inside = self._belongs(pid)
             if inside:
                 self.handles |= {key: written or self.handles.get(key, False) for key, written in files.items()}
+                known = self._opened.setdefault(pid, {})
+                known |= {key: written or known.get(key, False) for key, written in files.items()}
             elif inside is None and files is not old.get(pid):
                 self._pending[pid] = files
         if len(self.handles) > MOST_FILES:
             self.crowded = True
             self.opens.hear_nothing()
+
+    def _readable(self, pid: int) -> Iterator[bytes]:
+        """Yield the files that a process or those above it opened and did not write."""
+        own, depth = os.getpid(), 0
+        while pid > 1 and pid != own and depth < process_tree.DEEPEST:
+            yield from (key for key, written in self._opened.get(pid, {}).items() if not written)
+            ended, depth = self._parents.get(pid), depth + 1
+            pid = ended[0] if ended is not None else process_tree.parent(pid) or 0
 
     def _belongs(self, pid: int) -> bool | None:
         """Whether a process, living or ended, is of the tree: by its parents up to us or past us; None where one is gone."""
