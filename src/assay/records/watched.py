@@ -109,5 +109,7 @@ class Watched:
     observations: Observations
     own_cpu_ns: int
     """What the watcher itself used of the processor until the end of the drain."""
+    is_connected: bool = False
+    """Whether a process of it was seen with a connection to another machine."""
     lived: tuple[Lived, ...] = ()
     """The calls that were asked for, by their starts; none where they were too short to be met."""

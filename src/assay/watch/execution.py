@@ -261,6 +261,7 @@ def concluded(
         places=stage.places,
         observations=together(stage.host.name, made, look.gaps),
         lived=tracker.call_tracker.lived(life.t0_ns, life.ended_ns) if tracker.call_tracker else (),
+        is_connected=tracker.is_connected,
         own_cpu_ns=time.process_time_ns() - began_cpu_ns,
     )
 

@@ -77,6 +77,8 @@ class TreeTracker:
     handles: dict[bytes, bool] = field(default_factory=dict)
     moved: dict[int, Moved] = field(default_factory=dict)
     """Of the processes that ended."""
+    is_connected: bool = False
+    """Whether a process was seen with a connection to another machine."""
     threads_known: bool = True
     """Whether the kernel tells which process a task was a thread of."""
     crowded: bool = False
@@ -304,6 +306,8 @@ class TreeTracker:
 
     def _count(self) -> None:
         self.points.append((time.monotonic_ns(), self.tree.so_far(self.tree.others())))
+        if not self.is_connected:
+            self.is_connected = any(process_tree.is_connected(pid) for pid, _ in process_tree.below(self.tree.others()))
 
     def _look(self) -> None:
         tree = dict(process_tree.below(self.tree.others()))

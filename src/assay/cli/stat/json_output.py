@@ -9,7 +9,7 @@ from typing import Any
 from assay import plain as plainly
 from assay.answer.wording import labels
 from assay.cli.stat.execution import Execution
-from assay.cli.stat.shown import NOTHING, described, dirty_bytes, operation_of
+from assay.cli.stat.shown import NOTHING, described, dirty_bytes, networks, operation_of
 from assay.evidence import rungs
 from assay.records import Direction, Verdict
 from assay.terminal import output
@@ -96,7 +96,7 @@ def ladder(execution: Execution) -> dict[str, Any]:
             "drain_s": None if watched.drain_ns is None else watched.drain_ns / 1e9,
         },
         "devices": [plainly.to_plain(one) for one in rungs.devices(phase, seen)],
-        "network": [plainly.to_plain(one) for one in rungs.networks(phase, seen)],
+        "network": [plainly.to_plain(one) for one in networks(execution)],
     }
 
 

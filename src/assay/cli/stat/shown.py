@@ -252,10 +252,15 @@ def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Itera
         yield f"{device.name} {bytes_text(device.write_bytes)}, {flushes}{drained}"
 
 
+def networks(execution: Execution) -> tuple[rungs.Network, ...]:
+    """Return the interfaces that the command's data can have passed."""
+    (phase,), seen = execution.external.run.phases, execution.external.observations
+    return rungs.networks(phase, seen) if execution.external.on_network else ()
+
+
 def network_steps(execution: Execution, direction: Direction) -> Iterator[str]:
     """What passed the network, where it was more than a chat."""
-    (phase,) = execution.external.run.phases
-    for one in rungs.networks(phase, execution.external.observations):
+    for one in networks(execution):
         count = one.read_bytes if direction is Direction.READ else one.write_bytes
         if count >= LEAST_NETWORK_BYTES:
             yield f"{one.name} {bytes_text(count)}"
