@@ -12,7 +12,7 @@ import os
 import posixpath
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,12 +48,13 @@ LEAST_MOVED_BYTES = 1 << 20
 
 @dataclass
 class Moved:
-    """What one process moved by calls, and the files that it may have read of it: its own, and those that it inherited."""
+    """What one process moved by calls, and the files that it may have read."""
 
     read_bytes: int = 0
     to_no_file_bytes: int = 0
     """What it wrote beyond what it made dirty: into pipes, sockets, terminals, /dev/null."""
-    files: set[bytes] = field(default_factory=set)
+    files: dict[int, frozenset[bytes]] = field(default_factory=dict)
+    """What it opened and did not write; the same of the processes above it, whose open files it inherited."""
 
 
 @dataclass
@@ -208,13 +209,27 @@ class TreeTracker:
         """
         if self.opens is None or not self.hears_all() or self.recorded() is None or self.crowded or not self.threads_known:
             return None
+        keys = (key for one in self.moved.values() for files in one.files.values() for key in files)
         sizes: dict[bytes, int] = {}
-        for key, path in self.opens.paths(set().union(*(one.files for one in self.moved.values()))):
+        for key, path in self.opens.paths(set(keys)):
             with contextlib.suppress(OSError):
                 sizes[key] = 0 if path.startswith(PROGRAMS) else Path(path).stat().st_size
         written = sum(one.to_no_file_bytes for one in self.moved.values())
-        beyond = ((one, one.read_bytes - sum(sizes.get(key, one.read_bytes) for key in one.files)) for one in self.moved.values())
-        return sum(max(0, min(more, written - one.to_no_file_bytes)) for one, more in beyond)
+        every = self.moved.items()
+        return sum(max(0, min(one.read_bytes - self._readable(pid, sizes), written - one.to_no_file_bytes)) for pid, one in every)
+
+    def _readable(self, process: int, sizes: Mapping[bytes, int]) -> int:
+        """Return how much of files a process can have read: of its own all, of those above it what these did not read themselves.
+
+        A file that is gone may have been as large as what was read.
+        """
+        moved = self.moved[process]
+        total = 0
+        for opener, files in moved.files.items():
+            known = sum(sizes.get(key, moved.read_bytes) for key in files)
+            read = self.moved[opener].read_bytes if opener != process and opener in self.moved else 0
+            total += max(0, known - read)
+        return total
 
     def _hear(self) -> None:
         began_ns = time.thread_time_ns()
@@ -222,7 +237,7 @@ class TreeTracker:
         self._hear_opens()
         for pid in ended:  # what they opened was told before their end; a later process may have the same number
             if pid in self.moved:
-                self.moved[pid].files.update(self._readable(pid))
+                self.moved[pid].files.update(self._opened_above(pid))
             self._inside.pop(pid, None)
             self._opened.pop(pid, None)
         self._heard_ns += time.thread_time_ns() - began_ns
@@ -281,11 +296,11 @@ class TreeTracker:
             self.crowded = True
             self.opens.hear_nothing()
 
-    def _readable(self, pid: int) -> Iterator[bytes]:
-        """Yield the files that a process or those above it opened and did not write."""
+    def _opened_above(self, pid: int) -> Iterator[tuple[int, frozenset[bytes]]]:
+        """Yield a process and those above it, each with the files that it opened and did not write."""
         own, depth = os.getpid(), 0
         while pid > 1 and pid != own and depth < process_tree.DEEPEST:
-            yield from (key for key, written in self._opened.get(pid, {}).items() if not written)
+            yield pid, frozenset(key for key, written in self._opened.get(pid, {}).items() if not written)
             ended, depth = self._parents.get(pid), depth + 1
             pid = ended[0] if ended is not None else process_tree.parent(pid) or 0
 
