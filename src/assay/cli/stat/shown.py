@@ -28,12 +28,8 @@ LEAST_SHARE = 0.01
 LEAST_PRECISION = 0.001
 """A finer print precision is not shown."""
 LADDERS = {Direction.READ: "from", Direction.WRITE: "to"}
-FURTHER = (
-    ("ops_per_s", "", Unit.PER_S),
-    ("latency_mean_ns", "mean ", Unit.NANOSECONDS),
-    ("latency_p99_ns", "p99 ", Unit.NANOSECONDS),
-)
-"""What a tool says of an operation beside the judged figure: name, words, unit."""
+LATENCIES = {"latency_mean_ns": "mean", "latency_p99_ns": "p99"}
+"""Latencies that a tool says beside the judged figure, with their words."""
 
 
 def block(execution: Execution) -> list[str]:
@@ -155,9 +151,11 @@ def in_full(execution: Execution, verdict: Verdict) -> str:
         figure(execution, verdict).removeprefix(f"{direction} "),
         *([measures.with_unit(amount, Unit.BYTES)] if amount else []),
     ]
-    for kind, words, unit in FURTHER:
-        if f"{name}.{kind}" in values and figure_of(verdict) != f"{name}.{kind}":
-            parts.append(f"{words}{measures.with_unit(values[f'{name}.{kind}'], unit)}")
+    also = {kind: values[full] for kind in ("ops_per_s", *LATENCIES) if (full := f"{name}.{kind}") in values}
+    also.pop(verdict.measure.rpartition(".")[2], None)
+    if "ops_per_s" in also:
+        parts.append(f"{measures.with_unit(also.pop('ops_per_s'), Unit.PER_S).removesuffix('/s')} IOPS")
+    parts += [f"{LATENCIES[kind]} {measures.with_unit(value, Unit.NANOSECONDS)}" for kind, value in also.items()]
     return ", ".join((*parts, *(words for words in corrected(verdict) if not words.endswith(f" {parts[0]}"))))
 
 
