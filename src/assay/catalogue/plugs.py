@@ -269,7 +269,9 @@ class Parser:
     """The file into which these arguments have the result written, to be read instead of the output; None = the output."""
     programs: tuple[str, ...] = ()
     """What the tool's program is called; empty = the parser's name up to its first underscore."""
-    remedies: Mapping[str, str] = field(default_factory=dict)
-    """Rule -> the arguments of the tool that mend what it finds."""
+    direct: str = ""
+    """The argument with which the tool reads past the page cache."""
+    flush: str = ""
+    """The argument with which it flushes before it ends."""
     trap: Callable[[Sequence[str]], str | None] = lambda argv: None
     """Why these arguments let the tool move nothing, in a sentence; None where they do not."""

@@ -223,7 +223,6 @@ def file_option(tool: str, *names: str) -> Callable[[Sequence[str]], str | None]
     return lambda argv: option(argv, *names) if calls(argv, tool) else None
 
 
-FIO_REMEDIES = {"T01": "--direct=1", **dict.fromkeys(("D01", "D02", "D06"), "--end_fsync=1")}
 FIO_PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 """The percentiles of fio that are figures."""
 FIO_OBJECTS: Mapping[str, str] = {

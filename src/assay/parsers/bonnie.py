@@ -82,5 +82,5 @@ PARSER = Parser(
     recognises=prints(("bonnie++",), CSV, re.compile(r"Version .*")),
     **reads(_figures, EXPECTED),
     tier=of_device,
-    remedies={"T01": "-D"},
+    direct="-D",
 )

@@ -58,5 +58,6 @@ PARSER = Parser(
     **reads(_figures, EXPECTED),
     operations=operations,
     tier=of_device,
-    remedies={"T01": "iflag=direct", "D01": "conv=fsync", "D02": "conv=fsync", "D06": "conv=fsync"},
+    direct="iflag=direct",
+    flush="conv=fsync",
 )

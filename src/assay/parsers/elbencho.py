@@ -125,5 +125,5 @@ PARSER = Parser(
     **reads(_figures, EXPECTED),
     result_file=result_file,
     tier=of_device,
-    remedies={"T01": "--direct", "D01": "--sync"},
+    direct="--direct",
 )

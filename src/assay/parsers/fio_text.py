@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from assay.catalogue import Parser
 from assay.catalogue.printed import (
     FIO_PERCENTILES,
-    FIO_REMEDIES,
     Manner,
     Printed,
     exact,
@@ -181,5 +180,6 @@ PARSER = Parser(
     **reads(_figures, EXPECTED),
     result_file=file_option("fio", "--output"),
     tier=of_device,
-    remedies=FIO_REMEDIES,
+    direct="--direct=1",
+    flush="--end_fsync=1",
 )

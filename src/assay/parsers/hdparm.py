@@ -43,6 +43,4 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         yield f"{name}.bytes_per_s", printed(match[4], SIZES[match[5]])
 
 
-PARSER = Parser(
-    name="hdparm", recognises=prints(("hdparm",), LINE), **reads(_figures, EXPECTED), tier=tier, remedies={"T01": "--direct"}
-)
+PARSER = Parser(name="hdparm", recognises=prints(("hdparm",), LINE), **reads(_figures, EXPECTED), tier=tier, direct="--direct")

@@ -108,5 +108,6 @@ PARSER = Parser(
     **reads(_figures, EXPECTED),
     result_file=file_option("ior", "summaryFile"),
     tier=of_device,
-    remedies={"T01": "-C", "D01": "-e", "D02": "-e"},
+    direct="--posix.odirect",
+    flush="-e",
 )

@@ -170,5 +170,6 @@ PARSER = Parser(
     recognises=prints(("iozone",), "Iozone: Performance Test of File I/O"),
     **reads(_figures, EXPECTED),
     tier=of_device,
-    remedies={"T01": "-I", "D01": "-e", "D02": "-e", "D06": "-e"},
+    direct="-I",
+    flush="-e",
 )

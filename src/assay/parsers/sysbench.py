@@ -55,5 +55,5 @@ PARSER = Parser(
     recognises=prints(("sysbench",), "File operations:", PREPARED),
     **reads(_figures, EXPECTED),
     tier=of_device,
-    remedies={"T01": "--file-extra-flags=direct"},
+    direct="--file-extra-flags=direct",
 )

@@ -152,25 +152,20 @@ def drain(host: Host, paths: Sequence[str]) -> Drain | None:
     """
     if not paths:
         return None
-    refused: list[str] = []
+    systems: dict[object, list[str]] = {}
+    for path in paths:
+        systems.setdefault(_system(path) if host.syscalls else path, []).append(path)
     began = time.monotonic_ns()
-    for _, group in by_system(paths):
-        reason = _flush(group[0]) if len(group) == 1 else _flush_system(host, group[0])
-        if reason is not None:
-            refused.append(f"{group[0]}: {reason}")
+    refused = [f"{group[0]}: {why}" for group in systems.values() if (why := _flush(host, group)) is not None]
     return Drain(took_ns=time.monotonic_ns() - began, refused=tuple(refused))
 
 
-def by_system(paths: Sequence[str]) -> Iterable[tuple[tuple[bool, int] | str, list[str]]]:
-    """Return the files of each file system; a block device, and what is gone by now, is by itself."""
-    found: dict[tuple[bool, int] | str, list[str]] = {}
-    for path in paths:
-        try:
-            where = _where(path)
-            found.setdefault(path if where[0] else where, []).append(path)
-        except OSError:
-            found[path] = [path]
-    return found.items()
+def _system(path: str) -> object:
+    """Return what tells file systems apart; a block device, and what is gone by now, is by itself."""
+    try:
+        return (_where(path)[0] and path) or _where(path)
+    except OSError:
+        return path
 
 
 def unknown_bytes(account: TreeAccount, files: Iterable[Touched]) -> int:
@@ -192,20 +187,13 @@ def _file_record(host: Host, path: str, was: Before | None, *, written: bool) ->
     )
 
 
-def _flush_system(host: Host, path: str) -> str | None:
-    """Flush the file system of a file; why not, where it cannot be done."""
+def _flush(host: Host, paths: Sequence[str]) -> str | None:
+    """Flush a file, or the file system of several; why not, where it cannot be done."""
+    path, *further = paths
     try:
-        if host.syscalls is not None:
+        if further and host.syscalls is not None:
             host.syscalls.syncfs(path)
             return None
-    except OSError as error:
-        return error.strerror
-    return "the host has no syncfs"
-
-
-def _flush(path: str) -> str | None:
-    """fsync a file; why not, where it cannot be done."""
-    try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         return error.strerror

@@ -12,7 +12,7 @@ import os
 import posixpath
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from assay.hosts import exits
 from assay.hosts import opens as opened
 from assay.machine.stack import Mount, backing_file, mounts
 from assay.watch import process_tree
+from assay.watch.channels import Channels, above
 from assay.watch.files import PROGRAMS
 from assay.watch.invocations import CallTracker
 from assay.watch.process_tree import REAPED_BY_KERNEL, Recorded, Tree
@@ -42,21 +43,6 @@ KEPT_NS = 10 * 10**9
 """For so long the parent of a task that has ended is remembered."""
 
 
-LEAST_MOVED_BYTES = 1 << 20
-"""What a process moved less is not looked for in pipes."""
-
-
-@dataclass
-class Moved:
-    """What one process moved by calls, and the files that it may have read."""
-
-    read_bytes: int = 0
-    to_no_file_bytes: int = 0
-    """What it wrote beyond what it made dirty: into pipes, sockets, terminals, /dev/null."""
-    files: dict[int, frozenset[bytes]] = field(default_factory=dict)
-    """What it opened and did not write; the same of the processes above it, whose open files it inherited."""
-
-
 @dataclass
 class TreeTracker:
     """The traces of one tree from before its exec to its end. `close` ends all listening."""
@@ -76,20 +62,15 @@ class TreeTracker:
     files: dict[str, bool] = field(default_factory=dict)
     """Path -> written, as found in /proc."""
     handles: dict[bytes, bool] = field(default_factory=dict)
-    moved: dict[int, Moved] = field(default_factory=dict)
-    """Of the processes that ended."""
+    channels: Channels = field(default_factory=Channels)
     is_connected: bool = False
     """Whether a process was seen with a connection to another machine."""
-    threads_known: bool = True
-    """Whether the kernel tells which process a task was a thread of."""
     crowded: bool = False
     broken: str | None = None
     _inside: dict[int, bool] = field(default_factory=dict)
     """Process -> whether it is of the tree."""
     _parents: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Ended task -> its parent, and when we heard of it; the latest last."""
-    _opened: dict[int, dict[bytes, bool]] = field(default_factory=dict)
-    """Process of the tree -> what it opened -> written."""
     _pending: dict[int, dict[bytes, bool]] = field(default_factory=dict)
     """Process -> what it opened, of which it could not be told yet whether it is of the tree."""
     _sums: dict[str, int] = field(default_factory=dict)
@@ -203,43 +184,25 @@ class TreeTracker:
                 source.close()
 
     def channel_bytes(self) -> int | None:
-        """Return what processes read beyond the files that they opened, and that others of the tree wrote to no file.
+        """Return what processes of the tree read from each other; None where nobody told of every file and every task."""
+        told = self.hears_all() and self.recorded() is not None and self.channels.threads_known and not self.crowded
+        return self.channels.bytes_between(self._sizes) if told else None
 
-        None where nobody told of every file and every task.
-        """
-        if self.opens is None or not self.hears_all() or self.recorded() is None or self.crowded or not self.threads_known:
-            return None
-        keys = (key for one in self.moved.values() for files in one.files.values() for key in files)
-        sizes: dict[bytes, int] = {}
-        for key, path in self.opens.paths(set(keys)):
+    def _sizes(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """Return the sizes of opened files that are still there; a program's own files count nothing."""
+        found: dict[bytes, int] = {}
+        for key, path in self.opens.paths(keys) if self.opens is not None else ():
             with contextlib.suppress(OSError):
-                sizes[key] = 0 if path.startswith(PROGRAMS) else Path(path).stat().st_size
-        written = sum(one.to_no_file_bytes for one in self.moved.values())
-        every = self.moved.items()
-        return sum(max(0, min(one.read_bytes - self._readable(pid, sizes), written - one.to_no_file_bytes)) for pid, one in every)
-
-    def _readable(self, process: int, sizes: Mapping[bytes, int]) -> int:
-        """Return how much of files a process can have read: of its own all, of those above it what these did not read themselves.
-
-        A file that is gone may have been as large as what was read.
-        """
-        moved = self.moved[process]
-        total = 0
-        for opener, files in moved.files.items():
-            known = sum(sizes.get(key, moved.read_bytes) for key in files)
-            read = self.moved[opener].read_bytes if opener != process and opener in self.moved else 0
-            total += max(0, known - read)
-        return total
+                found[key] = 0 if path.startswith(PROGRAMS) else Path(path).stat().st_size
+        return found
 
     def _hear(self) -> None:
         began_ns = time.thread_time_ns()
         ended = self._hear_exits()
         self._hear_opens()
         for pid in ended:  # what they opened was told before their end; a later process may have the same number
-            if pid in self.moved:
-                self.moved[pid].files.update(self._opened_above(pid))
+            self.channels.end(pid, (*above(pid, self._parents),) if pid in self.channels.moved else ())
             self._inside.pop(pid, None)
-            self._opened.pop(pid, None)
         self._heard_ns += time.thread_time_ns() - began_ns
         allowed_ns = HEARING_NS + HEARING_SHARE * (time.monotonic_ns() - self._since_ns)
         if self.opens is not None and self.opens.all_opens and self._heard_ns > allowed_ns:
@@ -262,19 +225,11 @@ class TreeTracker:
                 found = one.counters
                 for name, value in found.items():
                     self._sums[name] = self._sums.get(name, 0) + value
-                self._note(one.group, found["rchar"], max(0, found["wchar"] - found["write_bytes"]))
+                self.channels.add_task(one.group, found)
         for pid in [*itertools.takewhile(lambda pid: self._parents[pid][1] < now_ns - KEPT_NS, self._parents)]:
             del self._parents[pid]
         self._hear_s = min(MOST_HEAR_S, max(LEAST_HEAR_S, self._hear_s * 2 if len(heard) * 2 < MOST_EXITS else self._hear_s / 2))
         return [one.pid for one in heard]
-
-    def _note(self, process: int | None, read_bytes: int, to_no_file_bytes: int) -> None:
-        """Take note of what a task moved, where it may have come through a pipe or gone into one."""
-        self.threads_known &= process is not None
-        if process is not None and max(read_bytes, to_no_file_bytes) >= LEAST_MOVED_BYTES:
-            moved = self.moved.setdefault(process, Moved())
-            moved.read_bytes += read_bytes
-            moved.to_no_file_bytes += to_no_file_bytes
 
     def _hear_opens(self) -> None:
         if self.opens is None or self.crowded:
@@ -288,21 +243,12 @@ class TreeTracker:
             inside = self._belongs(pid)
             if inside:
                 self.handles |= {key: written or self.handles.get(key, False) for key, written in files.items()}
-                known = self._opened.setdefault(pid, {})
-                known |= {key: written or known.get(key, False) for key, written in files.items()}
+                self.channels.add_opened(pid, files)
             elif inside is None and files is not old.get(pid):
                 self._pending[pid] = files
         if len(self.handles) > MOST_FILES:
             self.crowded = True
             self.opens.hear_nothing()
-
-    def _opened_above(self, pid: int) -> Iterator[tuple[int, frozenset[bytes]]]:
-        """Yield a process and those above it, each with the files that it opened and did not write."""
-        own, depth = os.getpid(), 0
-        while pid > 1 and pid != own and depth < process_tree.DEEPEST:
-            yield pid, frozenset(key for key, written in self._opened.get(pid, {}).items() if not written)
-            ended, depth = self._parents.get(pid), depth + 1
-            pid = ended[0] if ended is not None else process_tree.parent(pid) or 0
 
     def _belongs(self, pid: int) -> bool | None:
         """Whether a process, living or ended, is of the tree: by its parents up to us or past us; None where one is gone."""

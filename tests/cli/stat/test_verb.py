@@ -16,6 +16,7 @@ import pytest
 
 from assay.catalogue import rules_of
 from assay.cli.stat import options, shown
+from assay.cli.stat.described import NOTHING
 from assay.errors import InputErrors
 from assay.laboratory.gate import Gate
 from assay.records import Claim, Durability, Scope, State, Tier
@@ -234,7 +235,7 @@ def test_an_observer_that_cannot_look_is_said_to_be_so(bench):
 
 def test_tar_into_dev_null_is_a_trap(bench):
     done = bench.run("stat", "--", "tar", "cf", "/dev/null", "data")
-    assert block(done)[0] == f"assay: {shown.NOTHING}"
+    assert block(done)[0] == f"assay: {NOTHING}"
     assert "  trap       GNU tar reads no file if the archive is /dev/null." in done.stderr
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from assay import plain as plainly
 from assay.answer.wording import labels
+from assay.cli.stat.described import NOTHING, described, dirty_bytes, operation_of
 from assay.cli.stat.execution import Execution
-from assay.cli.stat.shown import NOTHING, described, dirty_bytes, networks, operation_of
+from assay.cli.stat.shown import networks
 from assay.evidence import rungs
 from assay.records import Direction, Verdict
 from assay.terminal import output

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay import measures
-from assay.cli.stat import json_output, shown
+from assay.cli.stat import described, json_output, shown
 from assay.cli.stat.execution import Execution, keep, once, status
 from assay.cli.stat.options import Request
 from assay.records import Conclusion, Experiment, VerdictState, worst
@@ -115,7 +115,7 @@ def pair(request: Request, number: int) -> Iterator[tuple[Execution, bool]]:
 
 def one_line(execution: Execution, number: int, whole: int) -> str:
     """One run in a line."""
-    figures = [shown.figure(execution, verdict) for verdict in execution.verdicts] or ["no figure"]
+    figures = [described.figure(execution, verdict) for verdict in execution.verdicts] or ["no figure"]
     state = "" if execution.state is None else f" {execution.state}"
     return f"assay: run {number} of {whole}: {'; '.join(figures)}{state} ({execution.watched.argv[0]})"
 
@@ -123,7 +123,7 @@ def one_line(execution: Execution, number: int, whole: int) -> str:
 def figures_of(runs: Sequence[Execution]) -> dict[str, list[float]]:
     """The values of every figure that all runs have, drain charged where the claim asks for it; the elapsed time."""
     each = [
-        {shown.operation_of(verdict): verdict.value for verdict in execution.verdicts if verdict.value is not None}
+        {described.operation_of(verdict): verdict.value for verdict in execution.verdicts if verdict.value is not None}
         for execution in runs
     ]
     shared = [name for name in each[0] if all((found.get(name) or 0) > 0 for found in each)] if each else []
@@ -135,7 +135,7 @@ def figures_of(runs: Sequence[Execution]) -> dict[str, list[float]]:
 
 def unit_of(runs: Sequence[Execution], name: str) -> str:
     """The unit of a figure."""
-    units = [verdict.unit for verdict in runs[-1].verdicts if shown.operation_of(verdict) == name]
+    units = [verdict.unit for verdict in runs[-1].verdicts if described.operation_of(verdict) == name]
     return units[0] if units else Unit.NANOSECONDS
 
 
@@ -180,8 +180,10 @@ def compared(runs: Sequence[Execution], rivals: Sequence[Execution]) -> Iterator
 
 def digits_share(runs: Sequence[Execution], name: str) -> float:
     """The most that the last printed digit of a figure leaves open in any run, as a share of the figure."""
-    every = ((execution, verdict) for execution in runs for verdict in execution.verdicts if shown.operation_of(verdict) == name)
-    return max((shown.digits_share(*one) for one in every), default=0.0)
+    every = (
+        (execution, verdict) for execution in runs for verdict in execution.verdicts if described.operation_of(verdict) == name
+    )
+    return max((described.digits_share(*one) for one in every), default=0.0)
 
 
 def ratio_line(ratio: Ratio) -> str:

@@ -7,9 +7,19 @@ from collections.abc import Iterator
 from assay import catalogue, measures
 from assay.answer.wording import labels
 from assay.audit.verdicts import failures, unverified
+from assay.cli.stat.described import (
+    LEAST_BYTES,
+    MOSTLY,
+    NOTHING,
+    bytes_text,
+    described,
+    dirty_bytes,
+    figure,
+    operation_of,
+)
 from assay.cli.stat.execution import Execution
 from assay.evidence import rungs
-from assay.records import Direction, Finding, Scope, Severity, State, Verdict, VerdictState
+from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
 from assay.watch.as_run import ended
@@ -18,16 +28,10 @@ from assay.watch.reports import SIDES, tools
 
 MOST_LINES = 12
 INDENT = 11
-LEAST_BYTES = 4 << 20
-"""Less is on no ladder: any program reads its libraries."""
 LEAST_NETWORK_BYTES = 1 << 20
-NOTHING = "nothing to judge: the command moved less than 4 MB and printed no figure"
-MOSTLY = 0.5
-"""From this share on the page cache is named first."""
-LEAST_SHARE = 0.01
-LEAST_PRECISION = 0.001
-"""A finer print precision is not shown."""
 LADDERS = {Direction.READ: "from", Direction.WRITE: "to"}
+MENDS = {Meaning.PAGE_CACHE: "direct"} | dict.fromkeys((Meaning.DIRTY, Meaning.NOT_FLUSHED, Meaning.NEVER_WRITTEN), "flush")
+"""What a finding is -> which argument of the tool mends it (`Parser`)."""
 LATENCIES = {"latency_mean_ns": "mean", "latency_p99_ns": "p99"}
 """Latencies that a tool says beside the judged figure, with their words."""
 
@@ -71,58 +75,6 @@ def as_claimed(execution: Execution, verdict: Verdict) -> str:
     parts = (claim.tier if claim.tier != "as-is" else None, claim.durability, claim.regime, claim.load, claim.path)
     named = ", ".join(str(part) for part in parts if part is not None)
     return f" (claim: {named}{f', by default of {tool}' if tool else ''})" if named else ""
-
-
-def described(execution: Execution) -> str:
-    """Return what moved, and where it came from or went: no claim, no verdict."""
-    return "; ".join(moved(execution)) or "; ".join(figure(execution, one) for one in execution.verdicts) or NOTHING
-
-
-def moved(execution: Execution) -> Iterator[str]:
-    """Yield what was read, and from where; what was written, and where it was at the end."""
-    (phase,), seen = execution.external.run.phases, execution.external.observations
-    for direction, verb in ((Direction.READ, "read"), (Direction.WRITE, "wrote")):
-        found = rungs.rungs(phase, seen, direction)
-        amount = (found.application if direction in phase.directions.values() else None) or found.storage or 0
-        if amount < LEAST_BYTES:
-            continue
-        device, text = main_device(execution, direction), f"{verb} {bytes_text(amount)}"
-        yield f"{text}{written_to(execution, device) if direction is Direction.WRITE else read_from(found.hit_share, device)}"
-
-
-def main_device(execution: Execution, direction: Direction) -> str:
-    """Return the device that moved most in a direction, upper ones first."""
-    (phase,), seen = execution.external.run.phases, execution.external.observations
-    known = rungs.devices(phase, seen)
-    size = "read_bytes" if direction is Direction.READ else "write_bytes"
-    return max(known, key=lambda one: getattr(one, size)).name if known else "storage"
-
-
-def read_from(hits: float | None, device: str) -> str:
-    """Return what answered reads: the page cache, a device, or both; nothing where nobody counted."""
-    if hits is None:
-        return ""
-    if hits == 1:
-        return " from the page cache"
-    cached, below = (
-        f"the page cache, {measures.percent(1 - hits)} from {device}",
-        f"{device}, {measures.percent(hits)} from the page cache",
-    )
-    return f" from {cached if hits >= MOSTLY else below if hits >= LEAST_SHARE else device}"
-
-
-def written_to(execution: Execution, device: str) -> str:
-    """Return where writes were when the command ended."""
-    dirty, drain = dirty_bytes(execution), execution.watched.drain_ns
-    if dirty is None or dirty < LEAST_BYTES:
-        return "" if dirty is None else f" to {device}"
-    flushed = "" if drain is None else f", flushed to {device} in {measures.with_unit(drain, Unit.NANOSECONDS)} more"
-    return f", {bytes_text(dirty)} still in memory at the end{flushed}"
-
-
-def operation_of(verdict: Verdict) -> str:
-    """The operation that a verdict is on."""
-    return verdict.measure.split(".")[1]
 
 
 def direction_lines(execution: Execution, direction: Direction) -> Iterator[str]:
@@ -177,28 +129,6 @@ def several_calls(execution: Execution) -> str:
     return f"{calls}, rate while all ran ({measures.percent(share)} of their time)"
 
 
-def figure(execution: Execution, verdict: Verdict) -> str:
-    """Return `read 5.10 GB/s (±1 % print precision)`."""
-    value, share = execution.external.values[figure_of(verdict)], digits_share(execution, verdict)
-    digits = f" (±{measures.percent(share)} print precision)" if share >= LEAST_PRECISION else ""
-    return f"{operation_of(verdict)} {measures.with_unit(value, verdict.unit)}{digits}"
-
-
-def figure_of(verdict: Verdict) -> str:
-    """Return the name of the verdict's measure among the tool's figures: `read.bytes_per_s`."""
-    return verdict.measure.split(".", 1)[1]
-
-
-def digits_share(execution: Execution, verdict: Verdict) -> float:
-    """Return the print precision of a figure: half of its last printed digit, as a share."""
-    name = figure_of(verdict)
-    value, half = (
-        execution.external.values[name],
-        execution.external.reported.resolution.get(name, 0.0) if execution.external.reported else 0.0,
-    )
-    return half / value if value else 0.0
-
-
 def corrected(verdict: Verdict) -> Iterator[str]:
     """The figure with the drain charged or what a cache answered taken out, or the bounds where that is all that is known."""
     bound = verdict.bound
@@ -234,11 +164,6 @@ def ladder_lines(execution: Execution, direction: Direction) -> Iterator[str]:
     yield line(LADDERS[direction], " > ".join(steps))
 
 
-def bytes_text(count: float | None) -> str:
-    """Return bytes with their unit; `?` for an unknown number."""
-    return "?" if count is None else measures.with_unit(count, Unit.BYTES)
-
-
 def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Iterator[str]:
     """What each device of the stack moved; what it took in the drain apart, whose flush is Assay's own."""
     for device in known:
@@ -262,12 +187,6 @@ def network_steps(execution: Execution, direction: Direction) -> Iterator[str]:
         count = one.read_bytes if direction is Direction.READ else one.write_bytes
         if count >= LEAST_NETWORK_BYTES:
             yield f"{one.name} {bytes_text(count)}"
-
-
-def dirty_bytes(execution: Execution) -> int | None:
-    """What was dirty at exit; None where no written file is known."""
-    known = [one.dirty_bytes for one in execution.watched.files if one.written and one.dirty_bytes is not None]
-    return sum(known) if known else None
 
 
 def end_lines(execution: Execution) -> Iterator[str]:
@@ -310,7 +229,10 @@ def remedy(execution: Execution, finding: Finding) -> str:
         return f" Use: assay stat --observe {','.join(finding.observers)}" if finding.observers else ""
     rule = next(rule for rule in catalogue.rules_of(Scope.TRIAL) if rule.id == finding.rule)
     advice = (rule.at_shell if finding.advice == rule.advice else None) or finding.advice or ""
-    own = ((parser.remedies.get(rule.id), parser.name) for parser, _ in tools(execution.watched.argv))
+    own = (
+        (getattr(parser, MENDS[finding.meaning]) if finding.meaning in MENDS else "", parser.name)
+        for parser, _ in tools(execution.watched.argv)
+    )
     option = next((f"`{words}` of {name.partition('_')[0]}" for words, name in own if words), None)
     return f" {advice}{f' Or use {option}.' if option else ''}" if advice or option else ""
 
