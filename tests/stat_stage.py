@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.watch.reports import presumed
 from assay_process import Bench, wait_until
 
 MIB = 1 << 20
@@ -25,6 +26,7 @@ MAKE = {
 }
 GROUPS = (Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup"))
 """Where a control group can be made: of version 1, of version 2."""
+CLAIM = ("--claim", "tier=device,durability=stable-media")
 root = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root")
 
 
@@ -83,8 +85,9 @@ def warm(path):
 
 
 def stat(place, *words, before=(), stdin=subprocess.DEVNULL):
-    """What `assay stat` says as JSON of a command that runs in a directory."""
+    """What `assay stat` says as JSON of a command that runs in a directory, by default of a claim to the device."""
     bench = Bench(place)
+    before = before if "--claim" in before or presumed(list(map(str, words))) else (*CLAIM, *before)
     told = place.parent / "told.json"
     streams = {"capture_output": False, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "stdin": stdin}
     done = bench.run("stat", *before, f"--json={told}", "--", *words, timeout=60, errors="replace", **streams)

@@ -70,7 +70,7 @@ def test_a_copy_inside_the_kernel_is_counted_on_both_sides(disk):
     assert told["ladder"]["storage"]["read_bytes"] >= SIZE
     assert told["ladder"]["storage"]["dirtied_bytes"] >= SIZE
     warm(disk / "data")
-    told = stat(disk, PYTHON, "-c", COPY_RANGE, "data", "copy")
+    told = stat(disk, PYTHON, "-c", COPY_RANGE, "data", "copy", before=("--claim", "tier=device"))
     (disk / "copy").unlink()
     assert set(failed(told)) == {"T01"}
     assert told["measures"]["read"]["verdict"] == "INVALID"

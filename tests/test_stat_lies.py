@@ -21,6 +21,35 @@ size, at = os.fstat(source).st_size, 0
 while at < size:
     at += os.sendfile(goal, source, at, 1 << 20)
 """
+SENDER = """
+import os, socket
+near, far = socket.socketpair()
+if os.fork():
+    far.close()
+    source = os.open('data', os.O_RDONLY)
+    while piece := os.read(source, 1 << 18):
+        while piece:
+            piece = piece[os.write(near.fileno(), piece):]
+    near.close()
+    os.wait()
+else:
+    near.close()
+    goal = os.open('copy', os.O_RDWR | os.O_CREAT)
+    while piece := os.read(far.fileno(), 1 << 18):
+        os.write(goal, piece)
+    os.unlink('copy')
+    os._exit(0)
+"""
+THREADS = """
+import os, threading
+def work():
+    source, goal = os.open('data', os.O_RDONLY), os.open('/dev/null', os.O_WRONLY)
+    while piece := os.read(source, 1 << 20):
+        os.write(goal, piece)
+each = [threading.Thread(target=work) for _ in range(3)]
+[one.start() for one in each]
+[one.join() for one in each]
+"""
 TIMED = """
 import sys, time
 began = time.perf_counter()
@@ -103,6 +132,43 @@ def test_what_comes_through_a_pipe_is_no_warm_file(disk):
         told = stat(disk, "md5sum", stdin=cat.stdout)
     assert failed(told) == {}
     assert verdict(told) in ("UNVERIFIED", "TAINTED")
+
+
+PIPELINES = {
+    "a pipe": "cat data | cat > /dev/null",
+    "a compressor": "cat data | gzip -1 > /dev/null",
+    "a file as input": "(cat < data) | cat > /dev/null",
+}
+
+
+@pytest.mark.parametrize("script", PIPELINES.values(), ids=PIPELINES)
+def test_a_warm_file_is_seen_through_a_pipe_and_what_comes_through_the_pipe_is_none(disk, script):
+    warm(disk / "data")
+    told = stat(disk, "sh", "-c", script)
+    assert told["measures"]["read"]["verdict"] == "INVALID"
+    assert "T01" in failed(told)
+    assert told["ladder"]["application"]["read_bytes"] == pytest.approx(SIZE, rel=0.05)
+    assert told["ladder"]["calls"]["read_bytes"] > 1.9 * SIZE
+
+
+def test_of_a_file_of_which_a_part_is_read_through_a_pipe_that_part_counts(disk):
+    warm(disk / "data")
+    told = stat(disk, "sh", "-c", "head -c 16777216 data | cat > /dev/null")
+    assert told["ladder"]["application"]["read_bytes"] == pytest.approx(16 * MIB, rel=0.1)
+
+
+def test_what_processes_send_each_other_by_a_pair_of_sockets_is_no_file(disk):
+    """As rsync does on one machine: a sender, and a receiver that it forked."""
+    warm(disk / "data")
+    told = stat(disk, "/usr/bin/python3", "-I", "-S", "-c", SENDER, before=("--claim", "tier=device"))
+    assert told["ladder"]["application"]["read_bytes"] == pytest.approx(SIZE, rel=0.1)
+    assert told["ladder"]["calls"]["read_bytes"] > 1.9 * SIZE
+
+
+def test_what_threads_of_one_program_read_and_write_to_nowhere_came_through_no_pipe(disk):
+    warm(disk / "data")
+    told = stat(disk, "sh", "-c", '/usr/bin/python3 -I -S -c "$0"; true', THREADS, before=("--claim", "tier=device"))
+    assert told["ladder"]["application"]["read_bytes"] == pytest.approx(3 * SIZE, rel=0.1)
 
 
 def test_a_copy_reads_and_writes(disk):

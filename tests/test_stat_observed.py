@@ -74,6 +74,7 @@ def test_a_server_that_is_named_is_judged_by_what_its_own_storage_was_asked(serv
     assert lie["verdict"] == "INVALID"
     assert "from the server's memory" in lie["label"]
     assert finding(honest, "L02")["state"] == "pass"
+    assert finding(honest, "N03")["observed"]["bytes_share"] < 0.5, "what the server read is no stranger's"
 
 
 def test_what_a_server_here_sends_is_no_boast_though_no_storage_of_ours_moved(served):

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stat_stage import MIB, SIZE, cold, dd, failed, failing, loop_disk, neighbour, root, stat, verdict
+from stat_stage import CLAIM, MIB, SIZE, cold, dd, device_of, failed, failing, loop_disk, neighbour, root, stat, verdict
 
 pytestmark = root
 HALF = SIZE // 2
-CLAIM = ("--claim", "tier=device,durability=stable-media")
 FLUSHED = dd("/dev/urandom", "out", f"count={HALF // MIB}", "conv=fsync")
 
 
@@ -63,6 +62,27 @@ def test_what_is_truncated_before_it_is_written_was_never_on_media(disk):
 def test_what_is_removed_after_it_was_flushed_had_been_on_media(disk):
     told = stat(disk, "sh", "-c", f"dd if=/dev/urandom of=out bs=1M count={HALF // MIB} conv=fsync; rm out")
     assert failed(told) == {}
+
+
+def test_many_files_are_drained_by_one_flush_of_their_file_system(disk):
+    (disk / "many").mkdir()
+    for at in range(200):
+        (disk / "many" / f"{at}").write_bytes(b"x" * 20_000)
+    told = stat(disk, "cp", "-r", "many", "copies")
+    (device,) = (one for one in told["ladder"]["devices"] if one["name"].startswith("loop"))
+    assert told["ladder"]["page_cache"]["dirty_at_exit_bytes"] > 3 * MIB
+    assert told["ladder"]["page_cache"]["drain_s"] is not None
+    assert 0 < device["drain_flushes"] < 20
+
+
+def test_a_device_that_the_data_cannot_have_crossed_is_on_no_ladder(disk):
+    """The working directory is on one device, the file on another."""
+    other = disk.parent / "other"
+    other.write_bytes(b"x" * HALF)
+    told = stat(disk, *dd(other, "/dev/null", "iflag=direct"))
+    other.unlink()
+    assert told["ladder"]["devices"] or not told["ladder"]["storage"]["read_bytes"]
+    assert device_of(disk).removeprefix("/dev/") not in [one["name"] for one in told["ladder"]["devices"]]
 
 
 # ------------------------------------------------------------------------------------- what the file is made of

@@ -2,14 +2,14 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.processes import OBSERVER
-from assay.records import Edge, Snapshot, Subject
+from assay.records import Edge, ServerNode, Snapshot, Subject
 from observer_looks import look, the_series
 
 LAB, SECOND_NS, TICKS = 100, 1_000_000_000, 100
@@ -49,8 +49,10 @@ def snapshot(at, edge, *processes, group="0::/lab"):
     return Snapshot(edge=edge, at_ns=int(at * SECOND_NS), took_ns=1000, raw=raw)
 
 
-def parsed(before, after):
+def parsed(before, after, server=None):
     looks = [snapshot(0, Edge.ARMED, *before), snapshot(1, Edge.LAST, *after)]
+    if server is not None:
+        looks = [replace(one, raw={**one.raw, "/proc/server/pids": server}) for one in looks]
     return OBSERVER.parse("h", "p", looks, Subject())
 
 
@@ -116,6 +118,21 @@ def test_what_the_targets_commands_left_running_is_a_part_of_the_target(group, s
     server = Told(500, parent, "slapd", started=started, group=group)
     busy = Told(500, parent, "slapd", own=80, started=started, group=group)
     assert (seconds(parsed([Told(300), server], [Told(300), busy])) > 0) is is_other
+
+
+def test_a_declared_server_and_what_it_forks_are_the_targets_own():
+    before = [Told(500, 1, "postgres"), Told(600, 1, "cron")]
+    after = [Told(500, 1, "postgres", own=10), Told(501, 500, "postgres", moved=(90, 0)), Told(600, 1, "cron", moved=(5, 0))]
+    assert last(parsed(before, after), "read_bytes") == 95
+    evidence = parsed(before, after, server="500 501")
+    assert (last(evidence, "read_bytes"), seconds(evidence)) == (5, 0)
+
+
+def test_the_processes_of_a_declared_server_are_read(tmp_path):
+    (tmp_path / "pid").write_text("1")
+    node = ServerNode(pid_file=str(tmp_path / "pid"))
+    assert "1" in OBSERVER.read(Local(), Subject(server=node))["/proc/server/pids"].split()
+    assert "/proc/server/pids" not in OBSERVER.read(Local(), Subject())
 
 
 def test_the_manager_of_a_session_adopts_as_the_first_process_does():

@@ -31,8 +31,8 @@ def test_reads_of_the_cache_have_another_name():
     [
         ("hdparm -t /dev/sda", Tier.DEVICE),
         ("hdparm -T /dev/sda", Tier.CLIENT_CACHE),
-        ("hdparm -tT /dev/sda", None),
-        ("hdparm -T -t --direct /dev/sda", None),
+        ("hdparm -tT /dev/sda", Tier.DEVICE),
+        ("hdparm -T -t --direct /dev/sda", Tier.DEVICE),
         ("hdparm --direct -t /dev/sda", Tier.DEVICE),
         ("hdparm -I /dev/sda", None),
     ],

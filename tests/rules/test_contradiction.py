@@ -180,6 +180,15 @@ def test_what_others_read_meanwhile_says_nothing_of_bytes_from_memory():
     assert "but the transfer took at least" not in finding.statement
 
 
+def test_what_others_read_below_a_cached_image_says_nothing_of_the_reads_above_it():
+    """T03's lie: memory between the two devices answered, and the lower one was busy with other things."""
+    evenly = [256 * second / 9 for second in range(10)]
+    seen = replace(FIO.seen, upper_bytes=256 * MIB, lower_bytes=256 * MIB)
+    stacked = but(faster(FIO, 1.5), devices=("loop0", "vda"))
+    assert "but the transfer took at least" in over_time(faster(FIO, 1.5), range(10), evenly).statement
+    assert "but the transfer took at least" not in over_time(replace(stacked, seen=seen), range(10), evenly).statement
+
+
 def test_a_time_that_is_a_small_part_of_the_command_is_nobody_elses():
     finding = judged(faster(FIO, 10))
     assert finding.state is State.UNVERIFIED

@@ -267,6 +267,8 @@ class Rule:
     alternatives: tuple[str, ...] = ()
     """What else could cause the same signal, and how to tell."""
     advice: str = ""
+    at_shell: str = ""
+    """What to do under `assay stat`, where the advice names what only an experiment has; empty = the advice."""
     ask: str = ""
     """What to ask whoever published a figure (`assay check`), where arithmetic alone can apply the rule."""
     sources: tuple[str, ...] = ()
@@ -283,10 +285,19 @@ class Parser:
     resolution: Callable[[str], Mapping[str, float]] = lambda output: {}
     """Half a unit of each figure's last printed digit, in base units; a figure that is left out is known exactly."""
     tier: Callable[[Sequence[str]], Tier | None] = lambda argv: None
-    """Which layer the tool itself says it measures with these arguments (`hdparm -T`: client-cache); None where it says none."""
+    """The layer that its figures are taken for with these arguments (dd: device; `hdparm -T`: client-cache): a claim by default.
+
+    None where nobody takes them for the speed of storage.
+    """
     operations: Callable[[Sequence[str]], tuple[str, ...]] = lambda argv: ()
     """Which operations these arguments are about where the output alone does not say it (dd to /dev/null: read); empty = all."""
     result_file: Callable[[Sequence[str]], str | None] = lambda argv: None
     """The file into which these arguments have the result written, to be read instead of the output; None = the output."""
     programs: tuple[str, ...] = ()
     """What the tool's program is called; empty = the parser's name up to its first underscore."""
+    direct: str = ""
+    """The argument with which the tool reads past the page cache."""
+    flush: str = ""
+    """The argument with which it flushes before it ends."""
+    trap: Callable[[Sequence[str]], str | None] = lambda argv: None
+    """Why these arguments let the tool move nothing, in a sentence; None where they do not."""

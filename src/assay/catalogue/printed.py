@@ -15,6 +15,7 @@ from typing import Any, TypedDict, TypeVar
 
 from assay.errors import EvidenceError
 from assay.frozen import dataclass
+from assay.records import Tier
 
 LONGEST = 1 << 20
 """Characters of text output that are parsed, from its end: summaries come last and are much smaller."""
@@ -182,6 +183,11 @@ def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str,
         if not (math.isfinite(number.value) and math.isfinite(number.half) and number.value >= 0):
             raise EvidenceError(f"found {number.value} as {key}; expected {expected}")
     return found
+
+
+def of_device(_argv: Sequence[str]) -> Tier:
+    """Return the tier of a benchmark of storage (`Parser.tier`), whatever its arguments."""
+    return Tier.DEVICE
 
 
 def calls(argv: Sequence[str], *names: str) -> bool:

@@ -94,6 +94,7 @@ def page_text(page: Page) -> str:
     )
     lines += labelled("what else it could be", page["alternatives"])
     lines += labelled("what to do", [page["advice"]])
+    lines += labelled("what to do with `assay stat`", [page["at_shell"]] if page["at_shell"] else [])
     lines += labelled("sources", page["sources"])
     return "\n".join(lines).rstrip()
 

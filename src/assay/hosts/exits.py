@@ -29,6 +29,7 @@ HEADERS_BYTES = 20
 
 IDENTITY = struct.Struct("=II")
 IDENTITY_AT = 128
+LENGTH = struct.Struct("=I")
 PROCESSOR = struct.Struct("=QQQQ")
 PROCESSOR_AT = 152
 """User and system time in µs, minor and major faults."""
@@ -36,6 +37,10 @@ MOVED = struct.Struct("=9Q")
 MOVED_AT = 216
 """`struct taskstats` of linux/taskstats.h from `read_char`; the layout of these fields is fixed since version 3."""
 RECORD_BYTES = MOVED_AT + MOVED.size
+"""No record is shorter."""
+GROUP_AT, GROUP_SINCE, GROUP_NOT_IN = 368, 12, 15
+"""The process of a thread: since which version, and the one version that put other fields before it (Linux 6.14)."""
+KEPT_BYTES = GROUP_AT + LENGTH.size
 """Of a record so much is kept."""
 MESSAGE_BYTES = 1 << 14
 MOVED_NAMES = (
@@ -57,7 +62,15 @@ class Exit(NamedTuple):
     pid: int
     parent: int
     record: bytes
-    """The first `RECORD_BYTES` of `struct taskstats`; empty for a child of a process that is known to be outside."""
+    """The first `KEPT_BYTES` of `struct taskstats`; empty for a child of a process that is known to be outside."""
+
+    @property
+    def group(self) -> int | None:
+        """The process that the task was a thread of; None where the kernel does not tell."""
+        (release,) = struct.unpack_from("=H", self.record)
+        if release < GROUP_SINCE or release == GROUP_NOT_IN or len(self.record) < KEPT_BYTES:
+            return None
+        return int(LENGTH.unpack_from(self.record, GROUP_AT)[0])
 
     @property
     def cpu_ns(self) -> int:
@@ -113,7 +126,7 @@ class Exits:
             at = self._places[size]
             if at is not None:
                 pid, parent = IDENTITY.unpack_from(told, at + IDENTITY_AT)
-                yield Exit(pid, parent, bytes(told[at : at + RECORD_BYTES]) if inside.get(parent, True) else b"")
+                yield Exit(pid, parent, bytes(told[at : at + KEPT_BYTES]) if inside.get(parent, True) else b"")
 
     def close(self) -> None:
         """Hear no more."""

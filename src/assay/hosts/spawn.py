@@ -6,6 +6,7 @@ stays in our process group, so that the terminal's signals reach it and its fore
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
@@ -31,7 +32,8 @@ class Waiting:
 
     def go(self) -> None:
         """Let it become the command; returns when it has. Raises MissingError (127) or RefusedError (126) where it cannot."""
-        os.write(self.gate, b"!")
+        with contextlib.suppress(BrokenPipeError):  # it has failed already
+            os.write(self.gate, b"!")
         os.close(self.gate)
         with open(self.failure, "rb") as pipe:  # noqa: PTH123 - a descriptor, not a path
             said = pipe.read().decode()

@@ -58,6 +58,7 @@ class Page(TypedDict):
     thresholds: dict[str, Threshold]
     alternatives: list[str]
     advice: str
+    at_shell: str
     sources: list[str]
 
 
@@ -81,6 +82,7 @@ def page(module: str, rule: Rule) -> Page:
         "thresholds": {name: {"value": value, "source": why} for name, (value, why) in limits.sourced(rule.id).items()},
         "alternatives": list(rule.alternatives),
         "advice": rule.advice,
+        "at_shell": rule.at_shell,
         "sources": list(rule.sources),
     }
 
@@ -125,6 +127,7 @@ def markdown(one: Page) -> str:
         sentences(listed(one["alternatives"])),
         "## What to do",
         sentences(one["advice"]),
+        *([sentences(f"**With `assay stat`.** {one['at_shell']}")] if one["at_shell"] else []),
         "## Literature",
         listed(one["sources"]),
     ]

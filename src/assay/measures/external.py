@@ -178,17 +178,20 @@ def shortest_s(phase: Phase, observations: Observations, direction: Direction, m
 
 
 def counters(phase: Phase, observations: Observations, direction: Direction, moved: float) -> Iterator[Series]:
-    """The cumulative bytes of one direction: of the process where there is only one, of devices for reads.
+    """The cumulative bytes of one direction: of the process where there is only one, of the file system's devices for reads.
 
-    A device says nothing of bytes that memory answered: not where storage was made to read fewer than so many.
+    A device says nothing of bytes that memory answered: not where storage was made to read fewer than so many, and not where it
+    lies below another one, whose bytes memory between them may have answered.
     """
     if direction not in (Direction.READ, Direction.WRITE):
         return
     if len(phase.clients) == 1:
         yield from observations.over_time(phase.name, "process", f"{direction}_bytes")
     storage = ladder.passed(phase, observations, Rung.CLIENT_CACHE, Direction.READ)
+    highest = ladder.highest_device(phase, observations, Direction.READ)
     if direction is Direction.READ and (storage is None or storage.bytes >= moved):
-        yield from observations.over_time(phase.name, "block", "read_bytes")
+        every = observations.over_time(phase.name, "block", "read_bytes")
+        yield from (one for one in every if highest is None or one.subject in highest.subjects)
 
 
 def enclosed_s(series: Series, moved: float) -> float:

@@ -18,6 +18,8 @@ from assay.frozen import dataclass
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
 
 SELF = "/proc/self/stat"
+SERVER = "/proc/server/pids"
+"""A key of ours: the processes of the declared server, whose work is the target's own."""
 TICK_NS = 10_000_000
 INIT, USER_INIT = 1, "systemd"
 """To whom orphans go: the first process, and in a session of its own the manager of that session."""
@@ -122,9 +124,13 @@ def left_to(before: Look, after: Look) -> dict[int, list[Process]]:
     return found
 
 
-def read(host: Host, _subject: Subject) -> Mapping[str, object]:
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the texts: stat of all processes, io of all except kernel threads, cgroup of those younger than the lab."""
     raw: dict[str, object] = {SELF: host.read(SELF)}
+    if subject.server is not None:
+        from assay.machine.server import pids  # few commands are clients
+
+        raw[SERVER] = " ".join(str(pid) for pid in pids(host, subject.server))
     began = int(words(str(raw[SELF]))[19])
     raw["/proc/self/cgroup"] = text_or_none(host, "/proc/self/cgroup")
     for pid in filter(str.isdigit, host.list("/proc")):
@@ -175,11 +181,12 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
 
 
 def own_processes(look: Look, snapshot: Snapshot) -> set[int]:
-    """Return the lab, its descendants, and processes that its target's commands left running."""
+    """Return the lab, its descendants, processes that its target's commands left running, and the declared server."""
     lab, group = int((text_of(snapshot, SELF) or "").partition(" ")[0]), text_of(snapshot, "/proc/self/cgroup")
     parents = {pid for pid, one in look.items() if adopts(pid, one.command)}
     left = {pid for pid, one in look.items() if one.parent in parents and group is not None and one.group == group}
-    return {pid for pid in look if not {lab, *left}.isdisjoint(ancestry(pid, look))}
+    named = {int(word) for word in (text_of(snapshot, SERVER) or "").split()}
+    return {pid for pid in look if not {lab, *left, *named}.isdisjoint(ancestry(pid, look))}
 
 
 def rise(pid: int, now: Process, before: Look, gone: Sequence[Process]) -> dict[str, int]:

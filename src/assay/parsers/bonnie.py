@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, Printed, lines, power, printed, prints, reads
+from assay.catalogue.printed import KIB, Printed, lines, of_device, power, printed, prints, reads
 
 EXPECTED = "the CSV line (formats 1.97 and 1.98) or the screen output of bonnie++, with a figure that is not +++++"
 CSV = re.compile(r"1\.9[78],(?:[^,]{0,200},){45,51}[^,]{0,40}")
@@ -81,4 +81,6 @@ PARSER = Parser(
     programs=("bonnie++",),
     recognises=prints(("bonnie++",), CSV, re.compile(r"Version .*")),
     **reads(_figures, EXPECTED),
+    tier=of_device,
+    direct="-D",
 )

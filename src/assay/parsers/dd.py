@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, Printed, both_sides, exact, lines, option, power, printed, prints, reads
+from assay.catalogue.printed import SECOND, Printed, both_sides, exact, lines, of_device, option, power, printed, prints, reads
 
 EXPECTED = "dd's lines with records and with bytes copied (not with status=none or status=noxfer)"
 RECORDS = re.compile(r"\s*\d+\+\d+\s.*")
@@ -52,4 +52,12 @@ def _copy_figures(match: re.Match[str], base: int) -> Iterator[tuple[str, Printe
     yield from both_sides(bytes=amount, elapsed_ns=seconds, bytes_per_s=rate)
 
 
-PARSER = Parser(name="dd", recognises=prints(("dd",), RECORDS), **reads(_figures, EXPECTED), operations=operations)
+PARSER = Parser(
+    name="dd",
+    recognises=prints(("dd",), RECORDS),
+    **reads(_figures, EXPECTED),
+    operations=operations,
+    tier=of_device,
+    direct="iflag=direct",
+    flush="conv=fsync",
+)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, Printed, calls, exact, last_run, lines, option, prints, reads, truncated
+from assay.catalogue.printed import MIB, Printed, calls, exact, last_run, lines, of_device, option, prints, reads, truncated
 
 EXPECTED = "elbencho's table with FIRST DONE and LAST DONE, or the content of its --csvfile or --jsonfile"
 PHASES = {"WRITE": "write", "READ": "read", "STAT": "stat", "STATDIRS": "stat_dir", "MKDIRS": "mkdir", "RMFILES": "unlink"} | {
@@ -124,4 +124,6 @@ PARSER = Parser(
     recognises=prints(("elbencho",), "LAST DONE", '"last_done"', "time ms [last]"),
     **reads(_figures, EXPECTED),
     result_file=result_file,
+    tier=of_device,
+    direct="--direct",
 )

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import FIO_PERCENTILES, Manner, file_option, fio_groups, json_number, prints
+from assay.catalogue.printed import FIO_PERCENTILES, Manner, file_option, fio_groups, json_number, of_device, prints
 from assay.errors import EvidenceError
 
 LONGEST = 1 << 26
@@ -161,4 +161,7 @@ PARSER = Parser(
     parse=parse,
     resolution=resolution,
     result_file=file_option("fio", "--output"),
+    tier=of_device,
+    direct="--direct=1",
+    flush="--end_fsync=1",
 )

@@ -19,6 +19,7 @@ from assay.catalogue.printed import (
     file_option,
     fio_groups,
     lines,
+    of_device,
     power,
     printed,
     prints,
@@ -174,5 +175,11 @@ def _sized(number: str, prefix: str) -> Printed:
 
 
 PARSER = Parser(
-    name="fio_text", recognises=prints(("fio",), GROUP), **reads(_figures, EXPECTED), result_file=file_option("fio", "--output")
+    name="fio_text",
+    recognises=prints(("fio",), GROUP),
+    **reads(_figures, EXPECTED),
+    result_file=file_option("fio", "--output"),
+    tier=of_device,
+    direct="--direct=1",
+    flush="--end_fsync=1",
 )

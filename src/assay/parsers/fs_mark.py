@@ -11,7 +11,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, combined_rate, damaged_line, exact, last_run, lines, printed, prints, reads
+from assay.catalogue.printed import (
+    Printed,
+    combined_rate,
+    damaged_line,
+    exact,
+    last_run,
+    lines,
+    of_device,
+    printed,
+    prints,
+    reads,
+)
 
 EXPECTED = "fs_mark's table with the columns FSUse%, Count, Size and Files/sec, one line per iteration"
 CALL = re.compile(r"#\s+\S*fs_mark\s.*")
@@ -56,4 +67,10 @@ def _iterations(rows: Sequence[str], header: int, begin: int) -> Iterator[re.Mat
         raise ValueError(f"number of iterations, {seen} of {expected}")
 
 
-PARSER = Parser(name="fs_mark", programs=("fs_mark",), recognises=prints(("fs_mark",), HEADER), **reads(_figures, EXPECTED))
+PARSER = Parser(
+    name="fs_mark",
+    programs=("fs_mark",),
+    recognises=prints(("fs_mark",), HEADER),
+    **reads(_figures, EXPECTED),
+    tier=of_device,
+)

@@ -24,11 +24,11 @@ FLAGS = re.compile(r"-[A-Za-z]*")
 
 
 def tier(argv: Sequence[str]) -> Tier | None:
-    """Return the device for -t, the client's cache for -T; None for both."""
+    """Return the device for -t, the client's cache for -T alone; None for neither."""
     letters = "".join(word for word in argv if FLAGS.fullmatch(word))
-    if ("t" in letters) == ("T" in letters):
-        return None
-    return Tier.DEVICE if "t" in letters else Tier.CLIENT_CACHE
+    if "t" in letters:
+        return Tier.DEVICE
+    return Tier.CLIENT_CACHE if "T" in letters else None
 
 
 def _figures(text: str) -> Iterator[tuple[str, Printed]]:
@@ -43,4 +43,4 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         yield f"{name}.bytes_per_s", printed(match[4], SIZES[match[5]])
 
 
-PARSER = Parser(name="hdparm", recognises=prints(("hdparm",), LINE), **reads(_figures, EXPECTED), tier=tier)
+PARSER = Parser(name="hdparm", recognises=prints(("hdparm",), LINE), **reads(_figures, EXPECTED), tier=tier, direct="--direct")

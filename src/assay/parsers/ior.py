@@ -19,6 +19,7 @@ from assay.catalogue.printed import (
     json_report,
     last_run,
     lines,
+    of_device,
     printed,
     prints,
     reads,
@@ -106,4 +107,7 @@ PARSER = Parser(
     recognises=prints(("ior", "IOR"), "IOR-", '"bwMiB"', CSV),
     **reads(_figures, EXPECTED),
     result_file=file_option("ior", "summaryFile"),
+    tier=of_device,
+    direct="--posix.odirect",
+    flush="-e",
 )

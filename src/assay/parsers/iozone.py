@@ -19,6 +19,7 @@ from assay.catalogue.printed import (
     exact,
     last_run,
     lines,
+    of_device,
     printed,
     prints,
     reads,
@@ -165,5 +166,10 @@ def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], Printed], what: 
 
 
 PARSER = Parser(
-    name="iozone", recognises=prints(("iozone",), "Iozone: Performance Test of File I/O"), **reads(_figures, EXPECTED)
+    name="iozone",
+    recognises=prints(("iozone",), "Iozone: Performance Test of File I/O"),
+    **reads(_figures, EXPECTED),
+    tier=of_device,
+    direct="-I",
+    flush="-e",
 )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, last_run, lines, printed, prints, reads
+from assay.catalogue.printed import Printed, last_run, lines, of_device, printed, prints, reads
 
 EXPECTED = "mdtest's 'SUMMARY rate (in ops/sec)'"
 BEGUN = re.compile(r"mdtest-\S{1,40} was launched with .{1,80}")
@@ -43,4 +43,4 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
             yield f"{OPERATIONS[match[1]]}.ops_per_s", printed(match[4])
 
 
-PARSER = Parser(name="mdtest", recognises=prints(("mdtest",), HEADER), **reads(_figures, EXPECTED))
+PARSER = Parser(name="mdtest", recognises=prints(("mdtest",), HEADER), **reads(_figures, EXPECTED), tier=of_device)

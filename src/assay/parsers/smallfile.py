@@ -20,6 +20,7 @@ from assay.catalogue.printed import (
     json_report,
     last_run,
     lines,
+    of_device,
     printed,
     prints,
     reads,
@@ -73,4 +74,5 @@ PARSER = Parser(
     recognises=prints(("smallfile_cli.py", "smallfile"), "files/sec", "filesPerSec"),
     **reads(_figures, EXPECTED),
     result_file=file_option("smallfile_cli.py", "--output-json"),
+    tier=of_device,
 )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, Printed, exact, last_run, lines, printed, prints, reads
+from assay.catalogue.printed import MIB, SECOND, Printed, exact, last_run, lines, of_device, printed, prints, reads
 
 EXPECTED = "the report of sysbench 1.0's fileio (File operations, Throughput, total time)"
 BEGUN = re.compile(r"sysbench \d.{1,100}")
@@ -50,4 +50,10 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         yield from ((f"read.{name}", latency) for name, latency in latencies if latency.value)
 
 
-PARSER = Parser(name="sysbench", recognises=prints(("sysbench",), "File operations:", PREPARED), **reads(_figures, EXPECTED))
+PARSER = Parser(
+    name="sysbench",
+    recognises=prints(("sysbench",), "File operations:", PREPARED),
+    **reads(_figures, EXPECTED),
+    tier=of_device,
+    direct="--file-extra-flags=direct",
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from assay.catalogue import Parser
 from assay.catalogue.printed import Printed, calls, exact, lines, power, printed, reads
@@ -53,4 +54,20 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
                 yield f"{side}.bytes_per_s", Printed(value=rate.value, half=2 * rate.half)
 
 
-PARSER = Parser(name="tar", programs=("tar", "gtar"), recognises=recognises, **reads(_figures, EXPECTED), operations=operations)
+def trap(argv: Sequence[str]) -> str | None:
+    """Return what GNU tar does with an archive that is /dev/null: it opens no file (tar 1.34, src/create.c, file_dumpable_p)."""
+    goals = (after for word, after in pairwise(argv) if re.fullmatch(r"-?[A-Za-z]*f|--file", word))
+    nowhere = "/dev/null" in goals or not {"-f/dev/null", "--file=/dev/null"}.isdisjoint(argv)
+    if not nowhere or operations(argv) != ("write",):
+        return None
+    return "GNU tar reads no file if the archive is /dev/null. Use a pipe: tar cf - DIR | cat > /dev/null"
+
+
+PARSER = Parser(
+    name="tar",
+    programs=("tar", "gtar"),
+    recognises=recognises,
+    **reads(_figures, EXPECTED),
+    operations=operations,
+    trap=trap,
+)

@@ -36,6 +36,8 @@ class TreeAccount:
     lost: int = 0
     """How many were seen to exist and could not be collected; any makes the totals a lower bound."""
     lost_reason: str | None = None
+    channel_bytes: int | None = None
+    """Of what was read what processes of the tree wrote to each other (pipes, sockets); None where nobody can tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,12 +102,14 @@ class Watched:
     files_missing: str | None
     """Why it is not known which files were touched, or not of all."""
     drain_ns: int | None
-    """How long fsync of the written files took right after the end; None where nothing was known to be written."""
+    """How long the flush of the written files took right after the end; None where nothing was known to be written."""
     drained_bytes: int | None
     places: tuple[Place, ...]
     """The file systems of the working directory, of the arguments and of the touched files, with their device stacks."""
     observations: Observations
     own_cpu_ns: int
     """What the watcher itself used of the processor until the end of the drain."""
+    is_connected: bool = False
+    """Whether a process of it was seen with a connection to another machine."""
     lived: tuple[Lived, ...] = ()
     """The calls that were asked for, by their starts; none where they were too short to be met."""

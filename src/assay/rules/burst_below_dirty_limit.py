@@ -152,6 +152,8 @@ RULE = Rule(
     ),
     advice="Write at least three times the dirty limit (vm.dirty_ratio of the available memory). Or flush inside the "
     "clock (flush_every, flush = end), or write with direct = true. Or claim regime = burst.",
+    at_shell="Write at least three times the dirty limit (vm.dirty_ratio of the available memory), or flush before the "
+    "clock stops.",
     sources=(
         "Linux: Documentation/admin-guide/sysctl/vm.rst (dirty_background_ratio, dirty_expire_centisecs)",
         "SNIA SSS PTS: steady state is measured after the device has been filled, not in the first seconds",

@@ -139,6 +139,7 @@ RULE = Rule(
     ),
     advice="Keep the lab's wait for quiet (do not set `quiesce`). Stop other writers to this device. Set the initial cache "
     "state of the phase (cache = cold or warm) to match the claim.",
+    at_shell="Wait until /proc/meminfo shows little Dirty and Writeback (`sync`), and stop other writers to this device.",
     sources=(
         "Duplyakin et al., ATC 2023: the ordering trap",
         "Heiser, systems benchmarking crimes: quiescence before timing",

@@ -211,6 +211,7 @@ RULE = Rule(
     ),
     advice="Add a client or a worker: if the rate rises by a tenth or more, the client was the limit. Use larger records or "
     "cheaper data (`data`). Or claim the measured tier: tier = client-cache for reads from memory.",
+    at_shell="Use larger records or a second process: if the rate rises by a tenth or more, the client was the limit.",
     sources=(
         "Gregg, checklist for benchmarks: why not double?",
         "SPECstorage, TPC: the load generator must not be the limit",

@@ -210,6 +210,7 @@ RULE = Rule(
     ),
     advice="Drop the file's pages before the clock (cache = cold), remount, read with O_DIRECT, or read from another client "
     "than the writer. A data set of twice the memory also helps.",
+    at_shell="Drop the file from memory first: `dd if=FILE iflag=nocache count=0`.",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "Tarasov, Bhanage, Zadok, Seltzer: Benchmarking file system benchmarking, HotOS 2011",

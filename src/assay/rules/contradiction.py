@@ -197,6 +197,7 @@ RULE = Rule(
         "The observed device stack is not the one in use (a bind mount, another disk below).",
     ),
     advice="Find the first layer at which bytes vanish (`assay show RUN` draws the ladder) before using any of the figures.",
+    at_shell="Find the first layer at which bytes vanish before using any of the figures.",
     ask="ask which of the figures was measured, and which was computed from what",
     sources=("Conservation of bytes between neighbouring rungs; MLPerf's 2 % for `materially different`",),
 )

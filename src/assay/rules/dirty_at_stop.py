@@ -141,6 +141,7 @@ RULE = Rule(
     ),
     advice="Put the flush inside the clock (flush = end, fio end_fsync=1). Or let the lab time the drain and claim durability "
     "= stable-media, so that it is charged.",
+    at_shell="Let the command flush before it ends, or claim durability=stable-media, so that the drain is charged.",
     sources=(
         "IO500 rule 6",
         "fio HOWTO: end_fsync is off by default",

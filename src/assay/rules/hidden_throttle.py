@@ -212,5 +212,6 @@ RULE = Rule(
     ),
     advice="Remove the rule (the evidence names its file) or run outside that control group. Or declare it with `limit` of the "
     "target or [limits] of the experiment; then the figure describes a system with this limit.",
+    at_shell="Remove the limit (the evidence names its file) or run outside that control group.",
     sources=("Linux: admin-guide/cgroup-v1/blkio-controller.rst, admin-guide/cgroup-v2.rst, scheduler/sched-bwc.rst",),
 )

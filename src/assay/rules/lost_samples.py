@@ -96,5 +96,6 @@ RULE = Rule(
     ),
     advice="Run again on a quieter machine or leave a CPU free (knob `cpus`). If the same observer always misses samples, list "
     "fewer `observers`. Until then do not use the named series at those times.",
+    at_shell="Run again on a quieter machine, and leave a CPU free. Do not use the named series at those times.",
     sources=("Mytkowicz et al., ASPLOS 2009: what a measurement misses is not noise but bias",),
 )

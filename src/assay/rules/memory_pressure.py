@@ -129,6 +129,7 @@ RULE = Rule(
     ),
     advice="Stop other memory users and repeat. Give a working set that must exceed memory a limit of its own (`memory` of the "
     "workload). Without pressure stall information boot the kernel with psi=1.",
+    at_shell="Stop other memory users and repeat. Without pressure stall information boot the kernel with psi=1.",
     sources=(
         "Linux: accounting/psi.rst, `full`: all non-idle tasks wait at once",
         "Gregg, Systems Performance: swapping and the out-of-memory killer",

@@ -144,5 +144,6 @@ RULE = Rule(
         "Another process walked or freed a tree at the same time: these caches belong to the whole host.",
     ),
     advice="Use more objects than fit the caches, remount or drop caches before the phase (cache = cold), or claim warm.",
+    at_shell="Drop the caches first (`echo 2 > /proc/sys/vm/drop_caches`, or a remount), or use more objects than fit them.",
     sources=("Traeger et al., ACM TOS 4(2), 2008: cold and warm caches in metadata benchmarks",),
 )

@@ -157,6 +157,7 @@ RULE = Rule(
     ),
     advice="Flush before the files are removed or overwritten (fsync, flush = each, O_DIRECT), or write each byte once. Report "
     "the share that never reached a device.",
+    at_shell="Flush before the files are removed or overwritten (fsync, O_DIRECT). Report the share that never reached a device.",
     sources=(
         "proc_pid_io(5): cancelled_write_bytes",
         "Katcher: PostMark, a new file system benchmark, NetApp TR3022, 1997: files that live for a short time",

@@ -121,6 +121,8 @@ RULE = Rule(
     ),
     advice="Sync inside the clock (flush = end or each). Look for a missing fsync, nobarrier, eatmydata, or a virtual disk "
     "with an unsafe cache mode.",
+    at_shell="Let the command flush before it ends. Look for a missing fsync, nobarrier, eatmydata, or a virtual disk with "
+    "an unsafe cache mode.",
     sources=(
         "Rebello et al.: Can applications recover from fsync failures?, ATC 2020",
         "Nightingale et al.: Rethink the sync, OSDI 2006",

@@ -199,6 +199,7 @@ RULE = Rule(
         "A neighbour started or stopped. Compare the time of the change with steal and pressure (N02).",
     ),
     advice="Run longer, or until it is steady (`until_steady`). Report the levels instead of their mean, or claim a burst.",
+    at_shell="Run longer. Report the levels instead of their mean, or claim regime=burst.",
     sources=(
         "SNIA SSS PTS 2.0.1: five rounds, range 20 %, slope 10 %",
         "White 1997: MSER-5",

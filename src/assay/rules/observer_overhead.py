@@ -76,6 +76,7 @@ RULE = Rule(
     ),
     advice="Sample less often (leave `look_every` at its default), list fewer `observers`, omit tracepoints, or leave a CPU "
     "free for the lab (knob `cpus`). `assay selftest --observers all` measures the effect.",
+    at_shell="Omit `--observe` of costly observers, or leave a CPU free for Assay.",
     sources=(
         "Gregg: Systems Performance, 2nd edition, 2020: measure the overhead of the tool itself",
         "Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987: two one-sided tests, for the pairs",

@@ -125,6 +125,7 @@ RULE = Rule(
     ),
     advice="Pin the load to the node of the disk (knob cpus; numactl --cpunodebind --membind), check the interrupts "
     "(/proc/interrupts, irqbalance), and record the placement. Or leave it to chance and repeat often enough.",
+    at_shell="Pin the command to the node of the disk (numactl --cpunodebind --membind), or repeat often enough.",
     sources=(
         "Linux: admin-guide/numastat.rst; networking/scaling.rst",
         "Lepers et al., USENIX ATC 2015: thread and memory placement on NUMA systems",

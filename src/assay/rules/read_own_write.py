@@ -116,6 +116,7 @@ RULE = Rule(
     ),
     advice="Drop the files between writing and reading (cache = cold, remount), read with O_DIRECT, or read from another "
     "client than the writer (IOR -C, IO500).",
+    at_shell="Drop the files between writing and reading (`dd if=FILE iflag=nocache count=0`, or a remount).",
     sources=(
         "IO500 rules: data are read from another node than the one that wrote them",
         "IOR manual: reordering tasks (-C, -Z) so that no task reads back what its own node wrote",

@@ -170,6 +170,7 @@ RULE = Rule(
     ),
     advice="Use incompressible data (the engine's default; fio refill_buffers=1, never zero_buffers or /dev/zero), or mount "
     "without compression. If production data compress, declare their ratio (compressible) and claim no device.",
+    at_shell="Use incompressible data (never zero_buffers or /dev/zero), or mount without compression.",
     sources=(
         "IO500 rules: data are written in full and not reduced because of what they contain",
         "fio HOWTO: scramble_buffers is no match for a clever block compressor",

@@ -106,6 +106,7 @@ RULE = Rule(
     ),
     advice="Restart the server and drop its files before each trial (`drop_caches`), or use data of at least twice its memory. "
     "Or claim tier = server-cache, the case of most clients.",
+    at_shell="Restart the server and drop its files first, or use data of at least twice its memory. Or claim tier=server-cache.",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "SPECstorage Solution 2020 run rules: a cache is legal, and the data grow with the load",

@@ -145,6 +145,7 @@ RULE = Rule(
     ),
     advice="Repeat on an idle machine, or interleave the arms in short pairs so that both lose alike. In a cloud use an "
     "instance with dedicated CPUs. The lab repeats a run that only noise spoiled, and keeps all attempts.",
+    at_shell="Repeat on an idle machine. In a cloud use an instance with dedicated CPUs.",
     sources=(
         "Uta et al., NSDI 2020: variability of cloud performance",
         "Maricq et al., OSDI 2018: taming performance variability",

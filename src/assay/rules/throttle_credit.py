@@ -88,6 +88,7 @@ RULE = Rule(
         "A control group beside the root has no rule of its own (v1), and a process in it wrote to this disk (N03).",
     ),
     advice="Run each phase for two seconds or longer (duration, or more work): one slice of 100 ms then hardly counts.",
+    at_shell="Run for two seconds or longer: one slice of 100 ms then hardly counts.",
     sources=(
         "Linux blk-throttle: slices of 100 ms",
         "measured: 110 requests in 6 ms, 9 times the 2,000 a second that 3 s keep to",

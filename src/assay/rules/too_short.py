@@ -67,6 +67,7 @@ RULE = Rule(
     alternatives=("A burst is the subject. Claim regime = burst.",),
     advice='Run for at least a minute (duration = "60 s"; until_steady with round = "12 s") and until a hundred operations lie '
     "beyond the percentile. Or claim regime = burst.",
+    at_shell="Run for at least a minute. Or claim regime=burst.",
     ask="ask for a run of a minute or more",
     sources=("IO500: 300 s stonewall", "MLPerf: 600 s a point", "TPC-C: two hours of measurement"),
 )

@@ -153,6 +153,8 @@ RULE = Rule(
     advice="Set queue/write_cache back to `write back` (echo 'write back' > /sys/block/NAME/queue/write_cache), or switch off "
     "the device's own cache (hdparm -W0, sdparm --clear WCE). For latencies on stable media flush each operation (flush = "
     "each, sync = dsync).",
+    at_shell="Set queue/write_cache back to `write back` (echo 'write back' > /sys/block/NAME/queue/write_cache), or "
+    "switch off the device's own cache (hdparm -W0, sdparm --clear WCE).",
     sources=(
         "Linux: Documentation/block/writeback_cache_control.rst; ABI/stable/sysfs-block: queue/write_cache",
         "SNIA SSS PTS: the state of the write cache is part of the report",

@@ -77,6 +77,7 @@ RULE = Rule(
     alternatives=("Direct I/O end to end caches nothing, whatever the size. Then read_bytes prove it.",),
     advice="Use at least twice the memory of client and server together, or make the memory small and declared (knob memory). "
     "Show the curve over the size instead of one point.",
+    at_shell="Use at least twice the memory of client and server together.",
     ask="ask for data of at least twice the memory of all caches in the path, or for direct I/O with proof",
     sources=("MLPerf Storage: data of at least 5 times the clients' memory", "Tarasov et al., HotOS 2011: the cliff at the edge"),
 )

@@ -6,10 +6,12 @@ time: what its system calls moved, or what it made storage move where its calls 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from assay.evidence.reports import reported_readings
+from assay.evidence.rungs import DEVICES
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass
 from assay.records import (
@@ -29,6 +31,7 @@ from assay.records import (
     Outcome,
     Phase,
     PhaseHost,
+    Place,
     Role,
     Run,
     Rung,
@@ -43,6 +46,7 @@ from assay.records import (
     WorkloadSpec,
     missing_on,
 )
+from assay.watch import reports
 from assay.watch.invocations import CallReport, in_turn
 from assay.watch.reports import PHASE, SIDES, Reported, are_counted, observed
 
@@ -122,6 +126,12 @@ class External:
     observations: Observations
     reported: Reported | None
     values: Mapping[str, float]
+    judged: frozenset[str] = frozenset()
+    """The operations that a claim is about; the others are described."""
+    on_network: bool = False
+    """Whether its data can have passed an interface of this machine."""
+    by_default: str | None = None
+    """The tool whose figures are taken for that claim, where the caller names none."""
 
 
 def external(
@@ -132,13 +142,16 @@ def external(
     *,
     fed: bool = False,
 ) -> External:
-    """Return the records of one execution; without a claim reads are judged as the device's and writes as on stable media.
+    """Return the records of one execution; without a claim, of the caller or presumed of the tool, nothing is judged.
 
     `extents` is what files that came to be known by then are made of; `fed` a command with a pipe as standard input.
     """
     values = dict(reported.values) if reported else observed(watched, fed=fed)
     directions = {name: direction_of(name) for name in operations(values)}
-    wanted = measures(values, directions, (reported, claim))
+    default = None if claim is not None else reports.presumed(watched.argv)
+    tier = (reported.tier if reported else None) or (default[1] if default else None)
+    judged = claimed(directions, claim) if claim is not None or tier is not None else frozenset()
+    wanted = measures(values, {name: (way, name in judged) for name, way in directions.items()}, (tier, claim))
     experiment = experiment_of(watched, reported, wanted, counted=are_counted(watched, fed=fed))
     parts = reported.parts if reported and reported.are_observed and not in_turn(reported.parts) else ()
     phase = phase_of(watched, (values | (printed(reported) if reported else {}), directions), parts)
@@ -149,12 +162,19 @@ def external(
         started_utc=watched.started_utc,
         ended_utc=watched.ended_utc,
         hosts=(HostClock(host=HOST, offset_ns=0, error_ns=0, t0_mono_ns=watched.t0_mono_ns),),
-        places=watched.places,
+        places=used_places(watched),
         phases=(phase,),
         error=ended(watched) or None,
     )
     return External(
-        experiment=experiment, run=run, observations=evidence(watched, phase, extents), reported=reported, values=values
+        experiment=experiment,
+        run=run,
+        observations=evidence(watched, phase, extents),
+        reported=reported,
+        values=values,
+        judged=judged,
+        on_network=may_cross_network(watched, phase),
+        by_default=default[0] if default else reported.tool.partition("_")[0] if reported and tier and claim is None else None,
     )
 
 
@@ -179,17 +199,27 @@ def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Mea
     )
 
 
+def claimed(directions: Mapping[str, Direction], claim: Claim | None) -> frozenset[str]:
+    """Return the operations that a claim is about.
+
+    Of a command that reads and writes a claim of durability is about its writes alone.
+    """
+    if claim is not None and claim.durability is not None and any(way is not Direction.READ for way in directions.values()):
+        return frozenset(name for name, way in directions.items() if way is not Direction.READ)
+    return frozenset(directions)
+
+
 def measures(
-    values: Mapping[str, float], directions: Mapping[str, Direction], how: tuple[Reported | None, Claim | None]
+    values: Mapping[str, float], operations: Mapping[str, tuple[Direction, bool]], how: tuple[Tier | None, Claim | None]
 ) -> tuple[Measure, ...]:
-    """One measure for each operation, with the claim that is made of it, by the caller or by what the tool says of itself."""
-    reported, claim = how
+    """One measure for each operation, with the claim that is made of it, by the caller or by default; none where not judged."""
+    presumed, claim = how
     found = []
-    for operation, direction in directions.items():
+    for operation, (direction, judged) in operations.items():
         figure = next((name for name in FIGURES if f"{operation}.{name}" in values), None)
         if figure is not None:
-            tier = Tier.CLIENT_CACHE if operation.startswith("cached_") else reported.tier if reported else None
-            wanted = fitting(claim or default_claim(direction, tier), direction)
+            tier = Tier.CLIENT_CACHE if operation.startswith("cached_") else presumed
+            wanted = fitting(claim or default_claim(direction, tier), direction) if judged else Claim()
             found.append(Measure(workload=WORKLOAD, operation=operation, figure=figure, claim=wanted))
     return tuple(found)
 
@@ -261,6 +291,37 @@ def cached_share(watched: Watched) -> float | None:
     return min(1.0, sum(cached for cached, _ in held) / sum(size for _, size in held)) if held else None
 
 
+LOCAL = ("tmpfs", "ramfs", "overlay")
+"""File systems without a device of their own that are of this machine all the same."""
+REMOTE = re.compile(r"(?:^|\s)(?:[a-z0-9+]+://|(?:[\w.-]+@)?[\w.-]{2,}:\S|//[\w.-]+/)")
+"""An address of another machine, as a word of a command: a URL, `host:path`, `//host/share`."""
+
+
+def may_cross_network(watched: Watched, phase: Phase) -> bool:
+    """Return whether data may have passed an interface: by a place, a connection, what is measured, an address in the words."""
+    remote = any(place.server is not None or not (place.devices or place.filesystem in LOCAL) for place in used_places(watched))
+    measured = any(not direction.of_storage for direction in phase.directions.values())
+    return remote or measured or watched.is_connected or any(REMOTE.search(word) for word in watched.argv[1:])
+
+
+def used_places(watched: Watched) -> tuple[Place, ...]:
+    """Return the places that hold a file that the command touched: only their devices can have had its data.
+
+    All where that is not known, and where a server stands at one of them.
+    """
+    paths = [one.path for one in watched.files]
+    best = (max(watched.places, key=lambda place: holds(place, path), default=None) for path in paths)
+    used = [place for place, path in zip(best, paths, strict=True) if place is not None and holds(place, path)]
+    doubtful = watched.files_missing is not None or any(place.server is not None for place in watched.places)
+    return watched.places if doubtful or not used else tuple(place for place in watched.places if place in used)
+
+
+def holds(place: Place, path: str) -> int:
+    """Return how much of a path is the place's own address: 0 where it is not below it."""
+    point = place.address.rstrip("/")
+    return len(point) + 1 if path == place.address or path.startswith(f"{point}/") else 0
+
+
 # ---------------------------------------------------------------------------------------------------- evidence
 
 
@@ -277,10 +338,11 @@ def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Obser
     if watched.files_missing is not None:
         missing.setdefault("page_cache.dirty_bytes", watched.files_missing)
     facts = tuple(one for one in seen.facts if not one.key.startswith(SAMPLE))
+    ours = {f"device:{device}" for place in used_places(watched) for device in place.devices}
     return replace(
         seen,
-        readings=readings,
-        series=(*seen.series, *added(watched), *extents),
+        readings=tuple(one for one in readings if one.rung not in DEVICES or one.subject in ours),
+        series=(*(one for one in seen.series if one.layer != "block" or one.subject in ours), *added(watched), *extents),
         facts=facts,
         missing=missing_on(HOST, phase.name, missing),
     )

@@ -191,12 +191,12 @@ class Aftermath:
 def settle(
     host: Host, sampler: Sampler, was: Sequence[files.Before], used: Mapping[str, bool], observers: Sequence[Observer]
 ) -> Aftermath:
-    """Look, flush every written file, look again. `used` maps each touched path to whether it was written."""
+    """Look, flush what was written, look again. `used` maps each touched path to whether it was written."""
     found = files.after(host, was, used)
     late = tuple(Sampler(host, observers, Subject(paths=paths)) for paths in unknown(was, found))
     written = [one.path for one in found if one.written]
     _look((sampler, *late), Edge.LAST)
-    drain = files.drain(written)
+    drain = files.drain(host, written)
     _look((sampler, *late), Edge.DRAINED)
     return Aftermath(files=found, drain=drain, drained_bytes=_drained(host, found) if drain else None, late=late)
 
@@ -230,7 +230,8 @@ def concluded(
     stage: Preparation, life: Execution, after: Aftermath, seen: tuple[Seen, Sequence[Evidence]], began_cpu_ns: int
 ) -> Watched:
     """Return the record of one execution; `seen` is what the observers saw, and the facts with what is missing."""
-    account = stage.tree.account(life.tracker.recorded()) if Path("/proc/self/io").exists() else None
+    tracker = life.tracker
+    account = stage.tree.account(tracker.recorded(), tracker.channel_bytes()) if Path("/proc/self/io").exists() else None
     look, facts = seen
     held = bool(stage.tree.lost.get(process_tree.STILL_RUNS))
     stdout, stderr = (tee.finish(held=held) for tee in stage.tees)
@@ -259,7 +260,8 @@ def concluded(
         drained_bytes=after.drained_bytes,
         places=stage.places,
         observations=together(stage.host.name, made, look.gaps),
-        lived=life.tracker.call_tracker.lived(life.t0_ns, life.ended_ns) if life.tracker.call_tracker else (),
+        lived=tracker.call_tracker.lived(life.t0_ns, life.ended_ns) if tracker.call_tracker else (),
+        is_connected=tracker.is_connected,
         own_cpu_ns=time.process_time_ns() - began_cpu_ns,
     )
 

@@ -43,7 +43,7 @@ class Before:
 
 @dataclass(frozen=True, kw_only=True)
 class Drain:
-    """fsync of every written file, one after the other."""
+    """syncfs of each file system with several written files; fsync of a file that is alone on its own, and of block devices."""
 
     took_ns: int
     refused: tuple[str, ...]
@@ -144,17 +144,28 @@ def after(host: Host, was: Sequence[Before], files: Mapping[str, bool]) -> tuple
     return tuple(sorted(found, key=lambda one: (not one.written, -one.size_bytes)))
 
 
-def drain(paths: Sequence[str]) -> Drain | None:
-    """Flush these files and nothing else; None where there are none."""
+def drain(host: Host, paths: Sequence[str]) -> Drain | None:
+    """Flush what these files hold; None where there are none.
+
+    A flush of each of many files costs a flush of the device each. A flush of the whole file system also writes what others
+    left dirty there, so that a file that is alone is flushed by itself.
+    """
     if not paths:
         return None
-    refused: list[str] = []
-    began = time.monotonic_ns()
+    systems: dict[object, list[str]] = {}
     for path in paths:
-        reason = _flush(path)
-        if reason is not None:
-            refused.append(f"{path}: {reason}")
+        systems.setdefault(_system(path) if host.syscalls else path, []).append(path)
+    began = time.monotonic_ns()
+    refused = [f"{group[0]}: {why}" for group in systems.values() if (why := _flush(host, group)) is not None]
     return Drain(took_ns=time.monotonic_ns() - began, refused=tuple(refused))
+
+
+def _system(path: str) -> object:
+    """Return what tells file systems apart; a block device, and what is gone by now, is by itself."""
+    try:
+        return (_where(path)[0] and path) or _where(path)
+    except OSError:
+        return path
 
 
 def unknown_bytes(account: TreeAccount, files: Iterable[Touched]) -> int:
@@ -176,9 +187,13 @@ def _file_record(host: Host, path: str, was: Before | None, *, written: bool) ->
     )
 
 
-def _flush(path: str) -> str | None:
-    """fsync a file; why not, where it cannot be done."""
+def _flush(host: Host, paths: Sequence[str]) -> str | None:
+    """Flush a file, or the file system of several; why not, where it cannot be done."""
+    path, *further = paths
     try:
+        if further and host.syscalls is not None:
+            host.syscalls.syncfs(path)
+            return None
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         return error.strerror

@@ -87,12 +87,29 @@ def ignores_children(pid: int) -> bool:
 def open_files(pid: int) -> Iterator[tuple[str, bool]]:
     """Yield each path that a process holds open, and whether for writing; none where it is closed to us."""
     for name in _names(f"/proc/{pid}/fd"):
-        try:
-            path = os.readlink(f"/proc/{pid}/fd/{name}")  # noqa: PTH115 - many of them, often
-        except OSError:
-            continue
+        path = _link(f"/proc/{pid}/fd/{name}")
         if path.startswith("/") and not path.startswith(("/dev/", "/proc/", "/sys/")):
             yield path, _for_writing(f"/proc/{pid}/fdinfo/{name}")
+
+
+LOOPBACK = ("0100007F:", "00000000000000000000000001000000:", "0000000000000000FFFF00000100007F:")
+"""How /proc/net writes 127.0.0.1 and ::1."""
+
+
+def is_connected(pid: int) -> bool:
+    """Return whether a process holds a connection that leaves this machine; one without an end yet is none."""
+    links = {_link(f"/proc/{pid}/fd/{name}") for name in _names(f"/proc/{pid}/fd")}
+    sockets = {link[len("socket:[") : -1] for link in links if link.startswith("socket:[")}
+    tables = ("tcp", "tcp6", "udp", "udp6") if sockets else ()
+    rows = (row.split() for name in tables for row in _text(f"/proc/{pid}/net/{name}").splitlines()[1:])
+    return any(row[9] in sockets and row[2].strip("0") != ":" and not row[2].startswith(LOOPBACK) for row in rows)
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)  # noqa: PTH115 - many of them, often
+    except OSError:
+        return ""
 
 
 def _for_writing(path: str) -> bool:
@@ -267,7 +284,7 @@ class Tree:
                 total[name] += value
         return total
 
-    def account(self, recorded: Recorded | None) -> TreeAccount:
+    def account(self, recorded: Recorded | None, channel_bytes: int | None = None) -> TreeAccount:
         """Return all that was collected; with exit records of every task, what those have beyond it."""
         found = {**self.io, **self._used()}
         lost = {reason: pids for reason, pids in self.lost.items() if pids}
@@ -280,6 +297,7 @@ class Tree:
             processes=len(self.usage),
             lost=sum(len(pids) for pids in lost.values()),
             lost_reason="; ".join(lost) or None,
+            channel_bytes=channel_bytes,
         )
 
     def _used(self) -> dict[str, int]:

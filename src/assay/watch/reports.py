@@ -50,6 +50,8 @@ def read_bytes(watched: Watched, account: TreeAccount, *, fed: bool) -> int:
     calls, storage = account.rchar, account.read_bytes
     if fed:
         calls = storage
+    elif account.channel_bytes is not None:
+        calls = max(storage, calls - account.channel_bytes)
     elif has_pipes(watched.argv):
         calls = max(storage, calls - max(0, account.wchar - account.write_bytes))
     return storage if storage and calls - storage <= LEAST_BYTES else calls
@@ -77,7 +79,8 @@ def are_counted(watched: Watched, *, fed: bool = False) -> bool:
         return False
     if fed and account.rchar - account.read_bytes > LEAST_BYTES:
         return False
-    return not (has_pipes(watched.argv) and "/dev/null" in (script_of(watched.argv) or ""))
+    unknown = account.channel_bytes is None and has_pipes(watched.argv)
+    return not (unknown and "/dev/null" in (script_of(watched.argv) or ""))
 
 
 def of_devices(watched: Watched, seconds: float) -> Iterator[tuple[str, float]]:
@@ -90,6 +93,13 @@ def of_devices(watched: Watched, seconds: float) -> Iterator[tuple[str, float]]:
 
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
+WRAPPERS = frozenset(
+    (
+        *("sudo", "env", "nice", "ionice", "chrt", "timeout", "taskset", "numactl", "stdbuf", "time", "strace", "eatmydata"),
+        *("mpirun", "mpiexec", "srun", "python3", "python"),
+    )
+)
+"""Programs that run another one behind options of their own."""
 SEPARATORS = frozenset(";&|()")
 REDIRECTIONS = frozenset({">", ">>", "&>", "&>>", ">|", ">&"})
 EXPANDED = frozenset("$`*?<>&")
@@ -222,6 +232,26 @@ def likely(argv: Sequence[str]) -> tuple[str, ...]:
     """Return the parsers of whose name a part stands in the words: only these are worth their import."""
     words = " ".join(argv).lower()
     return tuple(name for name in catalogue.names("parsers") if any(part in words for part in name.split("_")))
+
+
+def tools(argv: Sequence[str]) -> Iterator[tuple[Parser, tuple[str, ...]]]:
+    """Yield the parsers of the tools that the words call, each with its own words.
+
+    A program is the first or second word, or comes behind one that runs another.
+    """
+    for one in commands(argv):
+        for name in likely(argv):
+            parser = catalogue.find("parsers", name)
+            names = parser.programs or (name.partition("_")[0],)
+            at = next((at for at, word in enumerate(one) if posixpath.basename(word) in names), len(one))
+            if at < min(PROGRAM_WORDS, len(one)) or (at < len(one) and posixpath.basename(one[0]) in WRAPPERS):
+                yield parser, one
+
+
+def presumed(argv: Sequence[str]) -> tuple[str, Tier] | None:
+    """Return the first tool whose figures are taken for the speed of a layer, and that layer; None where there is none."""
+    found = ((parser.name.partition("_")[0], parser.tier(one)) for parser, one in tools(argv))
+    return next(((name, tier) for name, tier in found if tier is not None), None)
 
 
 def programs(argv: Sequence[str]) -> frozenset[str]:

@@ -6,19 +6,23 @@ tree is thrown away at each tick. Else the tree's processes in /proc are looked 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import posixpath
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from assay.catalogue import Host
 from assay.hosts import exits
 from assay.hosts import opens as opened
 from assay.machine.stack import Mount, backing_file, mounts
 from assay.watch import process_tree
+from assay.watch.channels import Channels, above
+from assay.watch.files import PROGRAMS
 from assay.watch.invocations import CallTracker
 from assay.watch.process_tree import REAPED_BY_KERNEL, Recorded, Tree
 
@@ -58,6 +62,9 @@ class TreeTracker:
     files: dict[str, bool] = field(default_factory=dict)
     """Path -> written, as found in /proc."""
     handles: dict[bytes, bool] = field(default_factory=dict)
+    channels: Channels = field(default_factory=Channels)
+    is_connected: bool = False
+    """Whether a process was seen with a connection to another machine."""
     crowded: bool = False
     broken: str | None = None
     _inside: dict[int, bool] = field(default_factory=dict)
@@ -176,11 +183,25 @@ class TreeTracker:
             if source is not None:
                 source.close()
 
+    def channel_bytes(self) -> int | None:
+        """Return what processes of the tree read from each other; None where nobody told of every file and every task."""
+        told = self.hears_all() and self.recorded() is not None and self.channels.threads_known and not self.crowded
+        return self.channels.bytes_between(self._sizes) if told else None
+
+    def _sizes(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """Return the sizes of opened files that are still there; a program's own files count nothing."""
+        found: dict[bytes, int] = {}
+        for key, path in self.opens.paths(keys) if self.opens is not None else ():
+            with contextlib.suppress(OSError):
+                found[key] = 0 if path.startswith(PROGRAMS) else Path(path).stat().st_size
+        return found
+
     def _hear(self) -> None:
         began_ns = time.thread_time_ns()
         ended = self._hear_exits()
         self._hear_opens()
         for pid in ended:  # what they opened was told before their end; a later process may have the same number
+            self.channels.end(pid, (*above(pid, self._parents),) if pid in self.channels.moved else ())
             self._inside.pop(pid, None)
         self._heard_ns += time.thread_time_ns() - began_ns
         allowed_ns = HEARING_NS + HEARING_SHARE * (time.monotonic_ns() - self._since_ns)
@@ -201,8 +222,10 @@ class TreeTracker:
             if one.record and self._belongs(one.pid):
                 self._cpu_ns += one.cpu_ns
                 self._tasks += 1
-                for name, value in one.counters.items():
+                found = one.counters
+                for name, value in found.items():
                     self._sums[name] = self._sums.get(name, 0) + value
+                self.channels.add_task(one.group, found)
         for pid in [*itertools.takewhile(lambda pid: self._parents[pid][1] < now_ns - KEPT_NS, self._parents)]:
             del self._parents[pid]
         self._hear_s = min(MOST_HEAR_S, max(LEAST_HEAR_S, self._hear_s * 2 if len(heard) * 2 < MOST_EXITS else self._hear_s / 2))
@@ -220,6 +243,7 @@ class TreeTracker:
             inside = self._belongs(pid)
             if inside:
                 self.handles |= {key: written or self.handles.get(key, False) for key, written in files.items()}
+                self.channels.add_opened(pid, files)
             elif inside is None and files is not old.get(pid):
                 self._pending[pid] = files
         if len(self.handles) > MOST_FILES:
@@ -243,6 +267,8 @@ class TreeTracker:
 
     def _count(self) -> None:
         self.points.append((time.monotonic_ns(), self.tree.so_far(self.tree.others())))
+        if not self.is_connected:
+            self.is_connected = any(process_tree.is_connected(pid) for pid, _ in process_tree.below(self.tree.others()))
 
     def _look(self) -> None:
         tree = dict(process_tree.below(self.tree.others()))

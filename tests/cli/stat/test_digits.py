@@ -45,7 +45,7 @@ def test_the_ratio_of_a_mistaken_unit_is_named_where_the_verdict_is(bench, facto
 def test_any_other_ratio_has_no_name(bench):
     how = ("--reported", "([0-9.]+) bytes", "--unit", "B", "--direction", "read", "--claim", "tier=client-cache")
     done = bench.run("stat", *how, "--", sys.executable, "-S", "-c", WRONG, 1.6)
-    assert "assay: INVALID: readings contradict each other (judged" in done.stderr
+    assert "assay: INVALID: readings contradict each other (claim: client-cache)" in done.stderr
 
 
 def copies(first, second):

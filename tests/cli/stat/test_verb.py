@@ -14,10 +14,12 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 
+from assay.catalogue import rules_of
 from assay.cli.stat import options, shown
+from assay.cli.stat.described import NOTHING
 from assay.errors import InputErrors
 from assay.laboratory.gate import Gate
-from assay.records import Claim, Durability, Tier
+from assay.records import Claim, Durability, Scope, State, Tier
 from assay.watch.reports import commands, result_file, script_of
 from assay_process import Bench
 
@@ -166,23 +168,91 @@ def test_what_fails_here_ends_as_with_env(bench, words, status):
 
 
 def test_the_block_is_short_and_the_verdict_leads(bench):
-    done = bench.run("stat", "--", "cp", "data", "copy")
+    done = bench.run("stat", "--claim", "tier=device", "--", "cp", "data", "copy")
     lines = block(done)
     assert len(lines) <= 12
     assert re.match(r"assay: (SOUND|BOUNDED|TAINTED|INVALID|UNVERIFIED): ", lines[0])
-    assert "the command reported nothing" in done.stderr
+    assert "  read       whole command: " in done.stderr
     assert done.stdout == ""
 
 
+def test_where_nothing_is_claimed_there_is_no_verdict_but_what_moved(bench):
+    (bench.home / "data").read_bytes()
+    done = bench.run("stat", "--json=told.json", "--", "cat", "data", errors="replace")
+    told = json.loads((bench.home / "told.json").read_text())
+    first = block(done)[0]
+    assert re.fullmatch("assay: read 8.(39|40) MB from the page cache", first)
+    assert not re.search("SOUND|BOUNDED|TAINTED|INVALID|UNVERIFIED", done.stderr)
+    assert (told["verdict"], told["measures"]["read"]["verdict"], told["label"]) == (None, None, first.removeprefix("assay: "))
+
+
+def test_a_figure_that_cannot_be_true_is_said_to_be_so_without_a_claim(bench):
+    how = ("--reported", "([0-9.]+) bytes", "--unit", "B", "--direction", "read")
+    done = bench.run("stat", *how, "--", "sh", "-c", "cat data > /dev/null; echo 90000000 bytes")
+    assert "E05        contradiction: " in done.stderr
+    assert "INVALID" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("claim", "judged"),
+    [
+        ("tier=device,durability=stable-media", {"write"}),
+        ("durability=stable-media", {"write"}),
+        ("tier=client-cache", {"read", "write"}),
+        (None, {"read", "write"}),
+    ],
+)
+def test_a_copy_is_judged_in_the_direction_of_the_claim(bench, claim, judged):
+    (bench.home / "data").read_bytes()
+    how = () if claim is None else ("--claim", claim)
+    done = bench.run("stat", "--json=told.json", *how, "--", "dd", "if=data", "of=copy", "bs=1M", "conv=fsync")
+    told = json.loads((bench.home / "told.json").read_text())
+    assert {name for name, one in told["measures"].items() if one["verdict"]} == judged
+    assert ("T01 " in done.stderr) is (claim is None)
+    assert ("by default of dd" in block(done)[0]) is (claim is None)
+
+
+def test_the_advice_is_of_the_tool_and_of_a_shell_and_whole(bench):
+    (bench.home / "data").read_bytes()
+    (found,) = [one for one in block(bench.run("stat", "--", "dd", "if=data", "of=/dev/null")) if "T01" in one]
+    assert "Answered by the client's page cache" in found
+    assert found.endswith("`dd if=FILE iflag=nocache count=0`. Or use `iflag=direct` of dd.")
+
+
+def test_no_advice_at_a_shell_names_what_only_an_experiment_has():
+    names = "quiesce|repeats|look_every|observers|drop_caches|until_steady"
+    lab = re.compile(rf"(cache = (cold|warm)|flush = )|`({names})`|knob|assay (show|plan|run)")
+    rules = [rule for rule in rules_of(Scope.TRIAL) if lab.search(rule.at_shell or rule.advice)]
+    assert [rule.id for rule in rules] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_an_observer_that_cannot_look_is_said_to_be_so(bench):
+    nobody = Bench(bench.home, through=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+    done = nobody.run("stat", "--observe", "tracepoints", "--", "true", cwd="/")
+    assert "  not seen   tracepoints: " in done.stderr
+
+
+def test_tar_into_dev_null_is_a_trap(bench):
+    done = bench.run("stat", "--", "tar", "cf", "/dev/null", "data")
+    assert block(done)[0] == f"assay: {NOTHING}"
+    assert "  trap       GNU tar reads no file if the archive is /dev/null." in done.stderr
+
+
 def test_the_call_that_would_have_told_is_named():
-    assert shown.remedy(SimpleNamespace(observers=("tracepoints", "layout"))) == " Use: assay stat --observe tracepoints,layout"
-    assert shown.remedy(SimpleNamespace(observers=())) == ""
+    def doubtful(*observers):
+        return shown.remedy(None, SimpleNamespace(observers=observers, state=State.UNVERIFIED))
+
+    assert doubtful("tracepoints", "layout") == " Use: assay stat --observe tracepoints,layout"
+    assert doubtful() == ""
 
 
 def test_nothing_that_moved_is_no_figure(bench):
     done = bench.run("stat", "--", "true")
     assert done.returncode == 0
-    assert block(done)[0].startswith("assay: UNVERIFIED: no result")
+    assert block(done)[0] == "assay: nothing to judge: the command moved less than 4 MB and printed no figure"
+    done = bench.run("stat", "--claim", "tier=device", "--", "true")
+    assert block(done)[0].startswith("assay: UNVERIFIED: nothing to judge")
 
 
 def test_a_claim_has_every_part_in_words():
@@ -194,19 +264,28 @@ def test_a_claim_is_what_the_number_is_judged_by(bench):
     words = ("--", "dd", "if=data", "of=/dev/null", "bs=1M")
     assert bench.run("stat", "--gate", *words).returncode == 3
     done = bench.run("stat", "--gate", "--claim", "tier=client-cache", *words)
-    assert "judged as: client-cache" in done.stderr
+    assert "(claim: client-cache)" in block(done)[0]
     assert "T01" not in done.stderr
 
 
 def test_a_gate_replaces_only_status_0(bench):
     (bench.home / "data").read_bytes()
-    assert bench.run("stat", "--gate", "--", "sh", "-c", "cat data > /dev/null; exit 9").returncode == 9
-    assert bench.run("stat", "--gate=strict", "--", "true").returncode == 3
-    assert bench.run("stat", "--gate", "--", "true").returncode == 0
+    claim = ("--claim", "tier=device")
+    assert bench.run("stat", "--gate", *claim, "--", "sh", "-c", "cat data > /dev/null; exit 9").returncode == 9
+    assert bench.run("stat", "--gate=strict", *claim, "--", "true").returncode == 3
+    assert bench.run("stat", "--gate", *claim, "--", "true").returncode == 0
+
+
+@pytest.mark.parametrize("words", [["touch", "made"], ["sh", "-c", "touch made; cat data"], ["dd", "if=data", "of=made"]])
+def test_a_gate_on_figures_of_which_nothing_is_claimed_is_refused_before_the_command_starts(bench, words):
+    other = ["--vs", "touch made"] if words[0] == "dd" else []
+    done = bench.run("stat", "--gate", *other, "--", *words)
+    assert (done.returncode, (bench.home / "made").exists()) == (125, False)
+    assert "--gate without a claim" in done.stderr
 
 
 def test_figures_of_a_command_that_failed_are_invalid(bench):
-    words = ("--reported", "([0-9.]+) MB/s", "--unit", "MB/s", "--json=told.json")
+    words = ("--claim", "tier=device", "--reported", "([0-9.]+) MB/s", "--unit", "MB/s", "--json=told.json")
     done = bench.run("stat", *words, "--", "sh", "-c", "cat data > /dev/null; echo 5 MB/s; exit 4")
     told = json.loads((bench.home / "told.json").read_text())
     assert (done.returncode, told["verdict"]) == (4, "INVALID")
@@ -264,8 +343,9 @@ def test_a_command_against_itself_is_compared_all_the_same(bench):
 
 def test_a_notebook_that_cannot_be_written_is_not_the_commands_failure(bench):
     """126 would say that the command could not be executed."""
-    done = bench.run("stat", "--save=/sys/lab", "--", "true")
+    done = bench.run("stat", "--save=/sys/lab", "--", "sh", "-c", "exit 7")
     assert done.returncode == 125
+    assert "the command ended with status 7" in done.stderr
     assert "not writable (" in " ".join(done.stderr.split())
 
 

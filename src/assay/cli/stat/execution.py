@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from stat import S_ISFIFO, S_ISSOCK
 
+from assay.catalogue import find
 from assay.cli.stat.options import Request
 from assay.errors import AssayError
 from assay.frozen import dataclass
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Value, Verdict, VerdictState, Watched, worst
-from assay.watch.as_run import External
+from assay.watch.as_run import External, ended
 
 SIGNALLED = 128
 
@@ -29,20 +30,37 @@ class Execution:
     unread: str | None
     """Why the figures of a tool that was recognised could not be read."""
 
+    is_claimed: bool
+    """Whether something is claimed of the figures, by the caller or of the tool by default."""
+    unobserved: tuple[str, ...] = ()
+    """Why observers that were asked for by name saw nothing."""
+
     @property
-    def state(self) -> VerdictState:
-        """The worst verdict; UNVERIFIED where there is no figure that anything could be said of."""
-        return worst(verdict.state for verdict in self.verdicts) if self.verdicts else VerdictState.UNVERIFIED
+    def judged(self) -> tuple[Verdict, ...]:
+        """The verdicts on what is claimed, the worst first."""
+        order = list(VerdictState)
+        mine = (verdict for verdict in self.verdicts if verdict.measure.split(".")[1] in self.external.judged)
+        return tuple(sorted(mine, key=lambda verdict: order.index(verdict.state)))
+
+    @property
+    def state(self) -> VerdictState | None:
+        """The worst verdict; UNVERIFIED where there is no figure to judge, None where nothing is claimed."""
+        if not self.is_claimed:
+            return None
+        return worst(verdict.state for verdict in self.judged) if self.judged else VerdictState.UNVERIFIED
 
 
 def keep(lab: Path, runs: Sequence[Execution]) -> None:
-    """Keep runs in a notebook and say where. Raises AssayError: the command did run, 126 and 127 would say that it did not."""
+    """Keep runs in a notebook and say where. Raises AssayError: the command did run, 126 and 127 would say that it did not.
+
+    The error names the command's own status, which that of the failure replaces.
+    """
     from assay.cli.stat import saved
 
     try:
         print(f"assay: {saved.save(lab, tuple(runs))}", file=sys.stderr)
     except AssayError as error:
-        raise AssayError(str(error)) from error
+        raise AssayError(f"{error}\n{ended(runs[-1].watched) or 'the command ended with status 0'}") from error
 
 
 def once(request: Request, argv: tuple[str, ...]) -> Execution:
@@ -66,7 +84,24 @@ def once(request: Request, argv: tuple[str, ...]) -> Execution:
     found, unread = reports.reported(watched, how(request, watched))
     external = as_run.external(watched, found, request.claim, files.late_extents(host, watched), fed=fed())
     verdicts = judge.judge_run(external.experiment, external.run, external.observations)
-    return Execution(watched=watched, external=external, verdicts=verdicts, unread=unread)
+    return Execution(
+        watched=watched,
+        external=external,
+        verdicts=verdicts,
+        unread=unread,
+        is_claimed=request.claim is not None or external.by_default is not None,
+        unobserved=tuple(unobserved(request, watched)),
+    )
+
+
+def unobserved(request: Request, watched: Watched) -> Iterator[str]:
+    """Yield why observers that the caller names gave no evidence."""
+    seen = {f"{one.layer}.{one.metric}" for one in watched.observations.series}
+    for name in request.observe:
+        keys = find("observers", name).gives
+        reasons = (why for key in keys if (why := watched.observations.why_missing(key)) is not None)
+        if seen.isdisjoint(keys) and (reason := next(reasons, None)) is not None:
+            yield f"{name}: {reason}"
 
 
 def how(request: Request, watched: Watched) -> Mapping[str, Value] | None:

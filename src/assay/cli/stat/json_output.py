@@ -8,10 +8,11 @@ from typing import Any
 
 from assay import plain as plainly
 from assay.answer.wording import labels
+from assay.cli.stat.described import NOTHING, described, dirty_bytes, operation_of
 from assay.cli.stat.execution import Execution
-from assay.cli.stat.shown import NOTHING, dirty_bytes, operation_of
+from assay.cli.stat.shown import networks
 from assay.evidence import rungs
-from assay.records import Direction, Verdict, VerdictState
+from assay.records import Direction, Verdict
 from assay.terminal import output
 
 SCHEMA = "assay.stat/1"
@@ -27,7 +28,8 @@ def plain(execution: Execution) -> dict[str, Any]:
     """One execution as plain values."""
     watched, account = execution.watched, execution.watched.account
     by_operation = {operation_of(verdict): verdict for verdict in execution.verdicts}
-    worst_first = sorted(execution.verdicts, key=lambda verdict: list(VerdictState).index(verdict.state))
+    worst_first = execution.judged
+    further = [verdict for verdict in execution.verdicts if verdict not in worst_first]
     rates = {name: one for name, one in by_operation.items() if one.measure.endswith(".bytes_per_s")}
     worst_claim = plainly.to_plain(worst_first[0].claim) if worst_first else {"tier": None, "durability": None}
     return {
@@ -42,11 +44,18 @@ def plain(execution: Execution) -> dict[str, Any]:
         "reported": reported(execution),
         "ladder": ladder(execution),
         "corrected": {f"{name}_bytes_per_s": rates[name].corrected if name in rates else None for name in SIDES},
-        "measures": {name: measure(verdict) for name, verdict in by_operation.items()},
-        "verdict": str(execution.state),
-        "label": labels.label(worst_first[0]) if worst_first else NOTHING,
-        "findings": [finding for verdict in worst_first for finding in findings(verdict)],
+        "measures": {name: measure(verdict, name in execution.external.judged) for name, verdict in by_operation.items()},
+        "verdict": None if execution.state is None else str(execution.state),
+        "label": label(execution),
+        "findings": [finding for verdict in (*worst_first, *further) for finding in findings(verdict)],
     }
+
+
+def label(execution: Execution) -> str:
+    """What the worst figure is; what moved where nothing is claimed."""
+    if execution.state is None:
+        return described(execution)
+    return labels.label(execution.judged[0]) if execution.judged else NOTHING
 
 
 def reported(execution: Execution) -> dict[str, Any] | None:
@@ -88,12 +97,12 @@ def ladder(execution: Execution) -> dict[str, Any]:
             "drain_s": None if watched.drain_ns is None else watched.drain_ns / 1e9,
         },
         "devices": [plainly.to_plain(one) for one in rungs.devices(phase, seen)],
-        "network": [plainly.to_plain(one) for one in rungs.networks(phase, seen)],
+        "network": [plainly.to_plain(one) for one in networks(execution)],
     }
 
 
-def measure(verdict: Verdict) -> dict[str, Any]:
-    """One figure with its verdict."""
+def measure(verdict: Verdict, judged: bool) -> dict[str, Any]:
+    """One figure with its verdict; without one where nothing is claimed of it."""
     return {
         "figure": verdict.measure.rpartition(".")[2],
         "value": verdict.value,
@@ -101,7 +110,7 @@ def measure(verdict: Verdict) -> dict[str, Any]:
         "corrected": verdict.corrected,
         "bound": plainly.to_plain(verdict.bound),
         "claim": plainly.to_plain(verdict.claim),
-        "verdict": str(verdict.state),
+        "verdict": str(verdict.state) if judged else None,
         "label": labels.label(verdict),
     }
 

@@ -29,8 +29,8 @@ The command keeps its arguments, its output and its exit status. Then a block on
 the bytes at each layer, the dirty data at exit, and the rules that failed.
 
 Options:
-  --claim PART=VALUE,...  The claim to audit: tier=device,durability=stable-media. Default: reads are of the device and writes
-                          are on stable media, unless the tool itself names another tier (hdparm -T).
+  --claim PART=VALUE,...  The claim to audit: tier=device,durability=stable-media. Default for benchmarks of storage (dd, fio,
+                          iozone ...): reads are of the device, writes are on stable media. Other commands are described.
   --reported REGEX        Find the figure in the output of a tool without a parser: first group of the last match.
   --unit UNIT             The unit of that figure: MB/s, MiB/s, Gbit/s, IOPS, ms ...
   --direction WHICH       read or write, for --reported. Default: the direction with more observed bytes.
@@ -40,9 +40,10 @@ Options:
   --json=FILE             Write JSON to FILE (docs/stat-json.md).
   --save[=LAB]            Keep the run in a notebook: as a repeat of its command, or as another arm.
   --lab DIR               The notebook of --save. Default: $ASSAY_LAB, else ./lab.
-  --repeat N              Run the command N times; show the confidence interval of the mean.
+  --repeat N              Run the command N times; show the mean and its confidence interval first.
   --vs 'OTHER COMMAND'    Run both in alternating pairs (5, or --repeat N); show the ratio.
-  --gate[=strict]         Exit 3 on a TAINTED or INVALID figure (strict: UNVERIFIED too), if the command's status is 0.
+  --gate[=strict]         Exit 3 on a TAINTED or INVALID figure (strict: UNVERIFIED too), if the command's status is 0. Needs a
+                          claim, by --claim or of the tool by default.
   -h, --help              Show this.
 
 Exit status: the command's own, 128+N after signal N; 125 if assay itself failed, 126 if the command cannot be executed, 127 if
@@ -119,9 +120,21 @@ def read(words: Sequence[str]) -> Request:
         other=other(typed),
         gate=GATES.get(typed.options.get("gate", "off"), Gate.OFF),
     )
+    nothing_to_gate(typed, request)
     if typed.mistakes:
         raise InputErrors(dict.fromkeys(typed.mistakes))
     return request
+
+
+def nothing_to_gate(typed: _Words, request: Request) -> None:
+    """Note a gate on figures of which nothing is claimed: before the command starts."""
+    if request.gate is Gate.OFF or "claim" in typed.options:
+        return
+    from assay.watch.reports import presumed
+
+    for argv in (request.argv, *([request.other] if request.other else [])):
+        if argv and presumed(argv) is None:
+            typed.wrong(f"--gate without a claim ({argv[0]} has none by default)", "--claim tier=device,durability=stable-media")
 
 
 def split(words: Sequence[str]) -> _Words:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assay import measures
-from assay.cli.stat import json_output, shown
+from assay.cli.stat import described, json_output, shown
 from assay.cli.stat.execution import Execution, keep, once, status
 from assay.cli.stat.options import Request
 from assay.records import Conclusion, Experiment, VerdictState, worst
@@ -32,8 +33,8 @@ class Ratio:
     high: float | None
     pairs: int
     conclusion: Conclusion
-    state: VerdictState
-    """The worst verdict of the runs that it rests on."""
+    state: VerdictState | None
+    """The worst verdict of the runs that it rests on; None where nothing is claimed of them."""
     digits_share: float = 0.0
     """What the last printed digits of both leave open, as a share."""
 
@@ -44,7 +45,10 @@ class Ratio:
 
 
 def repeated(request: Request) -> int:
-    """Run and show each run in a line, then the last block, the intervals and the ratios; return the status of the last run."""
+    """Run and show each run in a line, then the estimate, the worst run, the intervals and the ratios.
+
+    Return the status of the last run.
+    """
     runs: list[Execution] = []
     rivals: list[Execution] = []
     made: list[Execution] = []
@@ -53,8 +57,9 @@ def repeated(request: Request) -> int:
             made.append(execution)
             (runs if mine else rivals).append(execution)
             say(one_line(execution, number + 1, request.repeat), sys.stderr)
-    lines = shown.block(runs[-1])
-    lines += [line for which in (runs, rivals) for line in interval_lines(which)]
+    shown_run = worst_of(runs)
+    lines = [*headline(runs), *shown.body(shown_run)]
+    lines += [line for which in (runs, rivals) for line in interval_lines(which)][0 if rivals else in_headline(runs) :]
     ratios = tuple(compared(runs, rivals)) if rivals else ()
     lines += [ratio_line(ratio) for ratio in ratios]
     say("\n".join(lines), sys.stderr)
@@ -62,8 +67,40 @@ def repeated(request: Request) -> int:
         json_output.write(request.json_to, {**json_output.plain(runs[-1]), **plain(runs, rivals, ratios)})
     if request.lab is not None:
         keep(request.lab, made)
-    worst_run = max(made, key=lambda execution: -list(VerdictState).index(execution.state))
-    return status(runs[-1], request.gate) or status(worst_run, request.gate)
+    return status(runs[-1], request.gate) or status(worst_of(made), request.gate)
+
+
+def worst_of(runs: Sequence[Execution]) -> Execution:
+    """The run with the worst verdict, of equals the last; the last one where nothing is claimed."""
+    order = list(VerdictState)
+    return min(reversed(runs), key=lambda one: len(order) if one.state is None else order.index(one.state))
+
+
+def headline(runs: Sequence[Execution]) -> Iterator[str]:
+    """The means with their intervals and verdicts, then what the worst run was."""
+    states = Counter(one.state for one in runs)
+    figures = list(figures_of(runs).items())[: in_headline(runs)]
+    means = [f"{name.removesuffix('_ns')} {mean_of(values, unit_of(runs, name))}" for name, values in figures]
+    first, *further = shown.verdict_lines(worst_of(runs))
+    state = worst(one for one in states if one is not None) if None not in states else None
+    counts = ", ".join(f"{states[one]} {one}" for one in VerdictState if states[one])
+    word = "" if state is None else f"{state}: "
+    yield f"assay: {word}{'; '.join(means)}{f' ({counts})' if len(states) > 1 else ''}"
+    yield shown.line(
+        "worst" if state is not None and len(states) > 1 else "label", first.removeprefix("assay: ").removeprefix(word)
+    )
+    yield from further
+
+
+def in_headline(runs: Sequence[Execution]) -> int:
+    """How many figures the first line has: all but the elapsed time, which is the last and may be the only one."""
+    return max(1, len(figures_of(runs)) - 1)
+
+
+def mean_of(values: Sequence[float], unit: str) -> str:
+    """`675 MB/s (95 % CI 650 MB/s to 701 MB/s, geometric mean of 5 runs)`."""
+    mean = geometric_mean(values)
+    return f"{measures.with_unit(mean.value, unit)} (geometric mean of {mean.n}{edges(mean, unit)})"
 
 
 def pair(request: Request, number: int) -> Iterator[tuple[Execution, bool]]:
@@ -78,14 +115,15 @@ def pair(request: Request, number: int) -> Iterator[tuple[Execution, bool]]:
 
 def one_line(execution: Execution, number: int, whole: int) -> str:
     """One run in a line."""
-    figures = [shown.figure(execution, verdict) for verdict in execution.verdicts] or ["no figure"]
-    return f"assay: run {number} of {whole}: {'; '.join(figures)} {execution.state} ({execution.watched.argv[0]})"
+    figures = [described.figure(execution, verdict) for verdict in execution.verdicts] or ["no figure"]
+    state = "" if execution.state is None else f" {execution.state}"
+    return f"assay: run {number} of {whole}: {'; '.join(figures)}{state} ({execution.watched.argv[0]})"
 
 
 def figures_of(runs: Sequence[Execution]) -> dict[str, list[float]]:
     """The values of every figure that all runs have, drain charged where the claim asks for it; the elapsed time."""
     each = [
-        {shown.operation_of(verdict): verdict.value for verdict in execution.verdicts if verdict.value is not None}
+        {described.operation_of(verdict): verdict.value for verdict in execution.verdicts if verdict.value is not None}
         for execution in runs
     ]
     shared = [name for name in each[0] if all((found.get(name) or 0) > 0 for found in each)] if each else []
@@ -97,17 +135,15 @@ def figures_of(runs: Sequence[Execution]) -> dict[str, list[float]]:
 
 def unit_of(runs: Sequence[Execution], name: str) -> str:
     """The unit of a figure."""
-    units = [verdict.unit for verdict in runs[-1].verdicts if shown.operation_of(verdict) == name]
+    units = [verdict.unit for verdict in runs[-1].verdicts if described.operation_of(verdict) == name]
     return units[0] if units else Unit.NANOSECONDS
 
 
 def interval_lines(runs: Sequence[Execution]) -> Iterator[str]:
     """The mean of each figure with its interval."""
     for name, values in figures_of(runs).items() if runs else ():
-        mean = geometric_mean(values)
-        unit = unit_of(runs, name)
-        figure = f"{name.removesuffix('_ns')} {measures.with_unit(mean.value, unit)}, geometric mean of {mean.n}"
-        yield shown.line("mean", f"{figure}{edges(mean, unit)} ({' '.join(runs[-1].watched.argv)[:40]})")
+        figure = f"{name.removesuffix('_ns')} {mean_of(values, unit_of(runs, name))}"
+        yield shown.line("mean", f"{figure}: {' '.join(runs[-1].watched.argv)[:40]}")
 
 
 def edges(mean: Mean, unit: str) -> str:
@@ -121,7 +157,7 @@ def compared(runs: Sequence[Execution], rivals: Sequence[Execution]) -> Iterator
     """Yield the ratio of each shared figure; of the elapsed time where none is shared."""
     mine, theirs = figures_of(runs), figures_of(rivals)
     shared = [name for name in mine if name in theirs and name != ELAPSED] or [ELAPSED]
-    state = worst(execution.state for execution in (*runs, *rivals))
+    state = worst_of((*runs, *rivals)).state
     for name in shared:
         contrast = paired_ratio(mine[name], theirs[name])
         value = math.exp(contrast.difference)
@@ -144,14 +180,16 @@ def compared(runs: Sequence[Execution], rivals: Sequence[Execution]) -> Iterator
 
 def digits_share(runs: Sequence[Execution], name: str) -> float:
     """The most that the last printed digit of a figure leaves open in any run, as a share of the figure."""
-    every = ((execution, verdict) for execution in runs for verdict in execution.verdicts if shown.operation_of(verdict) == name)
-    return max((shown.digits_share(*one) for one in every), default=0.0)
+    every = (
+        (execution, verdict) for execution in runs for verdict in execution.verdicts if described.operation_of(verdict) == name
+    )
+    return max((described.digits_share(*one) for one in every), default=0.0)
 
 
 def ratio_line(ratio: Ratio) -> str:
     """Return `write: ratio 1.31 (95 % CI 1.27 to 1.35, 5 pairs): different and matters ...`."""
     interval = "" if ratio.low is None else f"95 % CI {ratio.low:.3g} to {ratio.high:.3g}, "
-    state = "" if ratio.state is VerdictState.SOUND else f"; runs are {ratio.state}"
+    state = "" if ratio.state in (None, VerdictState.SOUND) else f"; runs are {ratio.state}"
     margin = measures.percent(Experiment.matters_share)
     what = ratio.measure.removesuffix("_ns")
     digits = f"; within the print precision of {measures.percent(ratio.digits_share)}" if ratio.is_of_digits else ""
@@ -173,7 +211,7 @@ def plain(runs: Sequence[Execution], rivals: Sequence[Execution], ratios: Sequen
                     "high": ratio.high,
                     "pairs": ratio.pairs,
                     "conclusion": str(ratio.conclusion),
-                    "verdict": str(ratio.state),
+                    "verdict": None if ratio.state is None else str(ratio.state),
                     "digits_share": ratio.digits_share,
                 }
                 for ratio in ratios
@@ -186,7 +224,7 @@ def each(runs: Sequence[Execution]) -> dict[str, Any]:
     """The values of every run with their mean, and its interval where there is one."""
     return {
         "n": len(runs),
-        "verdicts": [str(execution.state) for execution in runs],
+        "verdicts": [None if execution.state is None else str(execution.state) for execution in runs],
         "measures": {
             name: {"values": values, "mean": (mean := geometric_mean(values)).value, "low": mean.low, "high": mean.high}
             for name, values in figures_of(runs).items()

@@ -1,41 +1,56 @@
-"""The block of `assay stat` for people: at most twelve lines, the verdict first. Pure."""
+"""The block of `assay stat` for people: at most twelve lines, the verdict first, or what moved where nothing is claimed. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay import measures
+from assay import catalogue, measures
 from assay.answer.wording import labels
 from assay.audit.verdicts import failures, unverified
+from assay.cli.stat.described import (
+    LEAST_BYTES,
+    MOSTLY,
+    NOTHING,
+    bytes_text,
+    described,
+    dirty_bytes,
+    figure,
+    operation_of,
+)
 from assay.cli.stat.execution import Execution
 from assay.evidence import rungs
-from assay.records import Direction, Finding, State, Verdict, VerdictState
+from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
 from assay.watch.as_run import ended
 from assay.watch.invocations import in_turn
+from assay.watch.reports import SIDES, tools
 
 MOST_LINES = 12
 INDENT = 11
-LEAST_BYTES = 4 << 20
-"""Devices and interfaces that moved less are left out of a line of the ladder, the lowest device never."""
 LEAST_NETWORK_BYTES = 1 << 20
-NOTHING = "no result: the command reported none, and its I/O is below library-loading noise"
-SHORTENED = 170
-LEAST_PRECISION = 0.001
-"""A finer print precision is not shown."""
+LADDERS = {Direction.READ: "from", Direction.WRITE: "to"}
+MENDS = {Meaning.PAGE_CACHE: "direct"} | dict.fromkeys((Meaning.DIRTY, Meaning.NOT_FLUSHED, Meaning.NEVER_WRITTEN), "flush")
+"""What a finding is -> which argument of the tool mends it (`Parser`)."""
+LATENCIES = {"latency_mean_ns": "mean", "latency_p99_ns": "p99"}
+"""Latencies that a tool says beside the judged figure, with their words."""
 
 
 def block(execution: Execution) -> list[str]:
-    """Return verdict and label, reported and corrected figures, ladder, drain, time, and failed rules."""
-    head = [
-        *verdict_lines(execution),
-        *reported_lines(execution),
-        *corrected_lines(execution),
-        *ladder_lines(execution),
-        *end_lines(execution),
-    ]
-    return [*head, *rule_lines(execution)][:MOST_LINES]
+    """Return verdict and label or what moved; figures and ladder of each direction; drain, time, and failed rules."""
+    return [*verdict_lines(execution), *body(execution)][:MOST_LINES]
+
+
+def body(execution: Execution) -> Iterator[str]:
+    """Yield all lines below the verdicts."""
+    if execution.unread:
+        yield line("not read", f"figures of the tool: {execution.unread}")
+    for direction in dict.fromkeys((*SIDES.values(), *execution.external.run.phases[0].directions.values())):
+        yield from direction_lines(execution, direction)
+    yield from end_lines(execution)
+    yield from (line("not seen", reason) for reason in execution.unobserved)
+    yield from (line("trap", text) for parser, argv in tools(execution.watched.argv) if (text := parser.trap(argv)) is not None)
+    yield from rule_lines(execution)
 
 
 def line(name: str, text: str) -> str:
@@ -44,51 +59,63 @@ def line(name: str, text: str) -> str:
 
 
 def verdict_lines(execution: Execution) -> Iterator[str]:
-    """The worst verdict with its label, then the others, worst first."""
-    order = list(VerdictState)
-    worst_first = sorted(execution.verdicts, key=lambda verdict: order.index(verdict.state))
-    if not worst_first:
+    """The worst verdict with its label and its claim, then the others, worst first; without a claim what moved."""
+    if execution.state is None:
+        yield f"assay: {described(execution)}"
+    elif not execution.judged:
         yield f"assay: {execution.state}: {NOTHING}"
-        return
-    first, *further = worst_first
-    yield f"assay: {first.state}: {labels.label(first)}{as_claimed(first)}"
-    for verdict in further[:2]:
-        yield line(str(verdict.state), f"{labels.label(verdict)}{as_claimed(verdict)}")
+    for at, verdict in enumerate(execution.judged[:3]):
+        text = f"{labels.label(verdict)}{as_claimed(execution, verdict)}"
+        yield line(str(verdict.state), text) if at else f"assay: {verdict.state}: {text}"
 
 
-def as_claimed(verdict: Verdict) -> str:
-    """What the number was judged as."""
-    claim = verdict.claim
+def as_claimed(execution: Execution, verdict: Verdict) -> str:
+    """Return what the number was judged as, and whose claim that is."""
+    claim, tool = verdict.claim, execution.external.by_default
     parts = (claim.tier if claim.tier != "as-is" else None, claim.durability, claim.regime, claim.load, claim.path)
     named = ", ".join(str(part) for part in parts if part is not None)
-    return f" (judged as: {named})" if named else ""
+    return f" (claim: {named}{f', by default of {tool}' if tool else ''})" if named else ""
 
 
-def operation_of(verdict: Verdict) -> str:
-    """The operation that a verdict is on."""
-    return verdict.measure.split(".")[1]
+def direction_lines(execution: Execution, direction: Direction) -> Iterator[str]:
+    """The figures of one direction, then its bytes from rung to rung."""
+    directions = execution.external.run.phases[0].directions
+    mine = [verdict for verdict in execution.verdicts if directions[operation_of(verdict)] is direction]
+    if mine:
+        yield line(
+            str(direction), f"{reporter(execution)}{'; '.join(in_full(execution, one) for one in mine)}{several_calls(execution)}"
+        )
+    if direction in LADDERS:
+        yield from ladder_lines(execution, direction)
 
 
-def reported_lines(execution: Execution) -> Iterator[str]:
-    """Yield the figures of the tool with their print precision, else the observed figures."""
-    reported, values = execution.external.reported, execution.external.values
-    figures = [figure(execution, verdict) for verdict in execution.verdicts]
-    if execution.unread:
-        yield line("not read", f"figures of the tool: {execution.unread}")
-    if not figures:
-        return
-    if reported is None:
-        yield line("observed", f"{'; '.join(figures)} of the whole command; the command reported nothing")
-        return
-    summed = several_calls(execution) if reported.parts else ""
-    volume = ", ".join(measures.with_unit(values[name], Unit.BYTES) for name in list(values)[:1] if name.endswith(".bytes"))
-    yield line("reported", f"{reported.tool}: {'; '.join(figures)}{f', {volume}' if volume else ''}{summed}")
+def reporter(execution: Execution) -> str:
+    """Return who says a figure: the tool, or Assay of the whole command."""
+    reported = execution.external.reported
+    return f"{reported.tool}: " if reported else "whole command: "
+
+
+def in_full(execution: Execution, verdict: Verdict) -> str:
+    """Return a figure with its bytes, operations and latencies, and what is true of it instead."""
+    values, name = execution.external.values, operation_of(verdict)
+    amount, direction = values.get(f"{name}.bytes"), execution.external.run.phases[0].directions[name]
+    parts = [
+        figure(execution, verdict).removeprefix(f"{direction} "),
+        *([measures.with_unit(amount, Unit.BYTES)] if amount else []),
+    ]
+    also = {kind: values[full] for kind in ("ops_per_s", *LATENCIES) if (full := f"{name}.{kind}") in values}
+    also.pop(verdict.measure.rpartition(".")[2], None)
+    if "ops_per_s" in also:
+        parts.append(f"{measures.with_unit(also.pop('ops_per_s'), Unit.PER_S).removesuffix('/s')} IOPS")
+    parts += [f"{LATENCIES[kind]} {measures.with_unit(value, Unit.NANOSECONDS)}" for kind, value in also.items()]
+    return ", ".join((*parts, *(words for words in corrected(verdict) if not words.endswith(f" {parts[0]}"))))
 
 
 def several_calls(execution: Execution) -> str:
     """Return how the figures of several calls of one tool were added up."""
     reported = execution.external.reported
-    assert reported is not None
+    if reported is None or not reported.parts:
+        return ""
     calls = f"; {len(reported.parts)} calls"
     if not reported.are_observed:
         rates = ((name.split(".")[0], rate) for name, rate in reported.rates.items() if "bytes" in name)
@@ -102,95 +129,64 @@ def several_calls(execution: Execution) -> str:
     return f"{calls}, rate while all ran ({measures.percent(share)} of their time)"
 
 
-def figure(execution: Execution, verdict: Verdict) -> str:
-    """Return `read 5.10 GB/s (±1 % print precision)`."""
-    value, share = execution.external.values[figure_of(verdict)], digits_share(execution, verdict)
-    digits = f" (±{measures.percent(share)} print precision)" if share >= LEAST_PRECISION else ""
-    return f"{operation_of(verdict)} {measures.with_unit(value, verdict.unit)}{digits}"
+def corrected(verdict: Verdict) -> Iterator[str]:
+    """The figure with the drain charged or what a cache answered taken out, or the bounds where that is all that is known."""
+    bound = verdict.bound
+    if verdict.corrected == 0:
+        yield "storage read nothing: all came from memory"
+    elif verdict.corrected is not None:
+        most = "at most " if bound is not None and bound.low is None and bound.high is not None else ""
+        yield f"corrected {most}{measures.with_unit(verdict.corrected, verdict.unit)}"
+    elif bound is not None and verdict.state is not VerdictState.SOUND:
+        from assay.rulekit.findings import in_words
+
+        yield f"corrected {in_words(bound)}"
 
 
-def figure_of(verdict: Verdict) -> str:
-    """Return the name of the verdict's measure among the tool's figures: `read.bytes_per_s`."""
-    return verdict.measure.split(".", 1)[1]
-
-
-def digits_share(execution: Execution, verdict: Verdict) -> float:
-    """Return the print precision of a figure: half of its last printed digit, as a share."""
-    name = figure_of(verdict)
-    value, half = (
-        execution.external.values[name],
-        execution.external.reported.resolution.get(name, 0.0) if execution.external.reported else 0.0,
-    )
-    return half / value if value else 0.0
-
-
-def corrected_lines(execution: Execution) -> Iterator[str]:
-    """The figures with the drain charged or what a cache answered taken out, or the bounds where that is all that is known."""
-    figures = []
-    for verdict in execution.verdicts:
-        bound = verdict.bound
-        if verdict.corrected is not None:
-            most = "at most " if bound is not None and bound.low is None and bound.high is not None else ""
-            figures.append(f"{operation_of(verdict)} {most}{measures.with_unit(verdict.corrected, verdict.unit)}")
-        elif bound is not None and verdict.state is not VerdictState.SOUND:
-            from assay.rulekit.findings import in_words
-
-            figures.append(f"{operation_of(verdict)} {in_words(bound)}")
-    if figures:
-        yield line("corrected", "; ".join(figures))
-
-
-def ladder_lines(execution: Execution) -> Iterator[str]:
-    """For each direction in which something moved: application > calls > storage > devices."""
+def ladder_lines(execution: Execution, direction: Direction) -> Iterator[str]:
+    """Where something moved in a direction: application > calls > storage > devices."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
-    known = rungs.devices(phase, seen)
-    for name, direction in (("read", Direction.READ), ("write", Direction.WRITE)):
-        found = rungs.rungs(phase, seen, direction)
-        below = [*device_steps(known, direction), *network_steps(execution, direction)]
-        judged = direction in phase.directions.values()
-        if max(found.storage or 0, (found.application or 0) if judged else 0) < LEAST_BYTES:
-            continue  # what goes to a pipe or to nowhere is on no ladder
-        hits = found.hit_share if direction is Direction.READ else None
-        answered = "" if hits is None else f" (page cache hits {measures.percent(hits)})"
-        layer = "dirtied" if direction is Direction.WRITE else "storage reads"
-        steps = [
-            f"{found.source} {bytes_text(found.application)}",
-            f"calls {bytes_text(found.calls)}",
-            f"{layer} {bytes_text(found.storage)}{answered}",
-            *below,
-        ]
-        yield line(name, " > ".join(steps))
-
-
-def bytes_text(count: float | None) -> str:
-    """Return bytes with their unit; `?` for an unknown number."""
-    return "?" if count is None else measures.with_unit(count, Unit.BYTES)
+    found = rungs.rungs(phase, seen, direction)
+    judged = direction in phase.directions.values()
+    if max(found.storage or 0, (found.application or 0) if judged else 0) < LEAST_BYTES:
+        return  # what goes to a pipe or to nowhere is on no ladder
+    hits = found.hit_share if direction is Direction.READ else None
+    answered = "" if hits is None else f" (page cache hits {measures.percent(hits)})"
+    layer = "dirtied" if direction is Direction.WRITE else "storage reads"
+    uncounted = (found.calls or 0) < MOSTLY * (found.application or 0)
+    steps = [
+        *([f"application {bytes_text(found.application)}"] if found.source == "application" else []),
+        f"calls {bytes_text(found.calls)}{' (without mmap and io_uring)' if uncounted else ''}",
+        f"{layer} {bytes_text(found.storage)}{answered}",
+        *device_steps(rungs.devices(phase, seen), direction),
+        *network_steps(execution, direction),
+    ]
+    yield line(LADDERS[direction], " > ".join(steps))
 
 
 def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Iterator[str]:
-    """What each device of the stack moved; what it took in the drain apart."""
+    """What each device of the stack moved; what it took in the drain apart, whose flush is Assay's own."""
     for device in known:
         if direction is Direction.READ:
             yield f"{device.name} {bytes_text(device.read_bytes)}"
             continue
         drained = f" + {bytes_text(device.drain_write_bytes)} in the drain" if device.drain_write_bytes else ""
-        flushes = device.flushes + device.drain_flushes
-        yield f"{device.name} {bytes_text(device.write_bytes)}{drained}, {flushes:,} {'flush' if flushes == 1 else 'flushes'}"
+        flushes = f"{device.flushes:,} {'flush' if device.flushes == 1 else 'flushes'}"
+        yield f"{device.name} {bytes_text(device.write_bytes)}, {flushes}{drained}"
+
+
+def networks(execution: Execution) -> tuple[rungs.Network, ...]:
+    """Return the interfaces that the command's data can have passed."""
+    (phase,), seen = execution.external.run.phases, execution.external.observations
+    return rungs.networks(phase, seen) if execution.external.on_network else ()
 
 
 def network_steps(execution: Execution, direction: Direction) -> Iterator[str]:
     """What passed the network, where it was more than a chat."""
-    (phase,) = execution.external.run.phases
-    for one in rungs.networks(phase, execution.external.observations):
+    for one in networks(execution):
         count = one.read_bytes if direction is Direction.READ else one.write_bytes
         if count >= LEAST_NETWORK_BYTES:
             yield f"{one.name} {bytes_text(count)}"
-
-
-def dirty_bytes(execution: Execution) -> int | None:
-    """What was dirty at exit; None where no written file is known."""
-    known = [one.dirty_bytes for one in execution.watched.files if one.written and one.dirty_bytes is not None]
-    return sum(known) if known else None
 
 
 def end_lines(execution: Execution) -> Iterator[str]:
@@ -212,17 +208,33 @@ def end_lines(execution: Execution) -> Iterator[str]:
 def rule_lines(execution: Execution) -> Iterator[str]:
     """The rules that failed, with what to do; then those that the claim needs and of which nothing is known."""
     said: set[str] = set()
-    for finding in (one for verdict in execution.verdicts for one in (*failures(verdict.findings), *unknown(execution, verdict))):
+    for finding in (one for verdict in execution.verdicts for one in worth_saying(execution, verdict)):
         if finding.rule in said:
             continue
         said.add(finding.rule)
-        text = finding.advice if finding.state is State.FAIL and finding.advice else finding.statement
-        yield line(finding.rule, f"{finding.name}: {shortened(text)}{remedy(finding)}")
+        yield line(finding.rule, f"{finding.name}: {finding.statement}{remedy(execution, finding)}")
 
 
-def remedy(finding: Finding) -> str:
-    """Return the call that adds the missing evidence of an unverified rule."""
-    return f" Use: assay stat --observe {','.join(finding.observers)}" if finding.observers else ""
+def worth_saying(execution: Execution, verdict: Verdict) -> list[Finding]:
+    """Return the findings to show: of a figure without a claim those alone that refute it."""
+    failed = failures(verdict.findings)
+    if operation_of(verdict) in execution.external.judged:
+        return [*failed, *unknown(execution, verdict)]
+    return [one for one in failed if one.severity is Severity.INVALIDATES and not one.is_disturbance]
+
+
+def remedy(execution: Execution, finding: Finding) -> str:
+    """Return what to do: by means of a shell and of the tool itself; the call that adds missing evidence."""
+    if finding.state is not State.FAIL:
+        return f" Use: assay stat --observe {','.join(finding.observers)}" if finding.observers else ""
+    rule = next(rule for rule in catalogue.rules_of(Scope.TRIAL) if rule.id == finding.rule)
+    advice = (rule.at_shell if finding.advice == rule.advice else None) or finding.advice or ""
+    own = (
+        (getattr(parser, MENDS[finding.meaning]) if finding.meaning in MENDS else "", parser.name)
+        for parser, _ in tools(execution.watched.argv)
+    )
+    option = next((f"`{words}` of {name.partition('_')[0]}" for words, name in own if words), None)
+    return f" {advice}{f' Or use {option}.' if option else ''}" if advice or option else ""
 
 
 def unknown(execution: Execution, verdict: Verdict) -> Iterator[Finding]:
@@ -231,8 +243,3 @@ def unknown(execution: Execution, verdict: Verdict) -> Iterator[Finding]:
     rules = required_rules(verdict.claim, phase.directions.get(operation_of(verdict)))
     wanted = unverified(verdict.findings, rules)
     yield from (finding for finding in verdict.findings if finding.rule in wanted)
-
-
-def shortened(text: str) -> str:
-    """One line's worth of it."""
-    return text if len(text) <= SHORTENED else f"{text[: SHORTENED - 1].rstrip()}\u2026"

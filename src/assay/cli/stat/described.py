@@ -1,0 +1,105 @@
+"""What one execution moved, in words without a verdict, and its figures. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay import measures
+from assay.cli.stat.execution import Execution
+from assay.evidence import rungs
+from assay.records import Direction, Verdict
+from assay.units import Unit
+
+LEAST_BYTES = 4 << 20
+"""Less is on no ladder: any program reads its libraries."""
+NOTHING = "nothing to judge: the command moved less than 4 MB and printed no figure"
+MOSTLY = 0.5
+"""From this share on the page cache is named first."""
+LEAST_SHARE = 0.01
+LEAST_PRECISION = 0.001
+"""A finer print precision is not shown."""
+
+
+def described(execution: Execution) -> str:
+    """Return what moved, and where it came from or went: no claim, no verdict."""
+    return "; ".join(moved(execution)) or "; ".join(figure(execution, one) for one in execution.verdicts) or NOTHING
+
+
+def moved(execution: Execution) -> Iterator[str]:
+    """Yield what was read, and from where; what was written, and where it was at the end."""
+    (phase,), seen = execution.external.run.phases, execution.external.observations
+    for direction, verb in ((Direction.READ, "read"), (Direction.WRITE, "wrote")):
+        found = rungs.rungs(phase, seen, direction)
+        amount = (found.application if direction in phase.directions.values() else None) or found.storage or 0
+        if amount < LEAST_BYTES:
+            continue
+        device, text = main_device(execution, direction), f"{verb} {bytes_text(amount)}"
+        yield f"{text}{written_to(execution, device) if direction is Direction.WRITE else read_from(found.hit_share, device)}"
+
+
+def main_device(execution: Execution, direction: Direction) -> str:
+    """Return the device that moved most in a direction, upper ones first."""
+    (phase,), seen = execution.external.run.phases, execution.external.observations
+    known = rungs.devices(phase, seen)
+    size = "read_bytes" if direction is Direction.READ else "write_bytes"
+    return max(known, key=lambda one: getattr(one, size)).name if known else "storage"
+
+
+def read_from(hits: float | None, device: str) -> str:
+    """Return what answered reads: the page cache, a device, or both; nothing where nobody counted."""
+    if hits is None:
+        return ""
+    if hits == 1:
+        return " from the page cache"
+    cached, below = (
+        f"the page cache, {measures.percent(1 - hits)} from {device}",
+        f"{device}, {measures.percent(hits)} from the page cache",
+    )
+    return f" from {cached if hits >= MOSTLY else below if hits >= LEAST_SHARE else device}"
+
+
+def written_to(execution: Execution, device: str) -> str:
+    """Return where writes were when the command ended."""
+    dirty, drain = dirty_bytes(execution), execution.watched.drain_ns
+    if dirty is None or dirty < LEAST_BYTES:
+        return "" if dirty is None else f" to {device}"
+    flushed = "" if drain is None else f", flushed to {device} in {measures.with_unit(drain, Unit.NANOSECONDS)} more"
+    return f", {bytes_text(dirty)} still in memory at the end{flushed}"
+
+
+def operation_of(verdict: Verdict) -> str:
+    """The operation that a verdict is on."""
+    return verdict.measure.split(".")[1]
+
+
+def figure(execution: Execution, verdict: Verdict) -> str:
+    """Return `read 5.10 GB/s (±1 % print precision)`."""
+    value, share = execution.external.values[figure_of(verdict)], digits_share(execution, verdict)
+    digits = f" (±{measures.percent(share)} print precision)" if share >= LEAST_PRECISION else ""
+    return f"{operation_of(verdict)} {measures.with_unit(value, verdict.unit)}{digits}"
+
+
+def figure_of(verdict: Verdict) -> str:
+    """Return the name of the verdict's measure among the tool's figures: `read.bytes_per_s`."""
+    return verdict.measure.split(".", 1)[1]
+
+
+def digits_share(execution: Execution, verdict: Verdict) -> float:
+    """Return the print precision of a figure: half of its last printed digit, as a share."""
+    name = figure_of(verdict)
+    value, half = (
+        execution.external.values[name],
+        execution.external.reported.resolution.get(name, 0.0) if execution.external.reported else 0.0,
+    )
+    return half / value if value else 0.0
+
+
+def bytes_text(count: float | None) -> str:
+    """Return bytes with their unit; `?` for an unknown number."""
+    return "?" if count is None else measures.with_unit(count, Unit.BYTES)
+
+
+def dirty_bytes(execution: Execution) -> int | None:
+    """What was dirty at exit; None where no written file is known."""
+    known = [one.dirty_bytes for one in execution.watched.files if one.written and one.dirty_bytes is not None]
+    return sum(known) if known else None
