@@ -2,7 +2,7 @@
 
 Nothing is written outside that subdirectory. Each trial has a new one, so no trial sees files of an earlier one. On ext4 without
 a journal the directories of the trials lie in one more, are emptied after their trials and removed at the end of the experiment:
-there the kernel creates slowly in block groups where files were deleted a moment ago (docs/decisions/030).
+there the kernel creates slowly in block groups where files were deleted a moment ago (docs/decisions/019).
 """
 
 from __future__ import annotations

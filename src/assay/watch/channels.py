@@ -1,4 +1,4 @@
-"""What processes of one tree read from each other, through pipes and sockets, and from no file (decision 033).
+"""What processes of one tree read from each other, through pipes and sockets, and from no file (decision 022).
 
 A process can have read no more of files than it opened, or found open. The rest came from others of the tree that wrote as much
 to no file.
