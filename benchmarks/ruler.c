@@ -1,0 +1,145 @@
+/* The figures of `assay quick` by the shortest C that an expert would write, for benchmarks/against_others.py.
+ *
+ *   ruler DIRECTORY
+ *
+ * Works in DIRECTORY, which exists and is empty, and prints a line `measure value` for each figure.
+ * As root: it drops the caches. It leaves the files behind. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <err.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MIB = 1 << 20, STREAM = 256 * MIB, COMMIT = 64 * MIB, PAGE = 4096, READS = 12000, COMMITS = 3000, FILES = 10000, LIST = 1000 };
+
+static char *buffer;
+static uint64_t seed = 88172645463325252u;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static uint64_t random64(void) { /* xorshift64 */
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    return seed ^= seed << 17;
+}
+
+static void must(int fine, const char *what) {
+    if (!fine) err(1, "%s", what);
+}
+
+static int opened(const char *name, int flags) {
+    int fd = open(name, flags, 0644);
+    must(fd >= 0, name);
+    return fd;
+}
+
+static void drop(void) { /* what was freed at once goes to the next reader: no pause between this and the clock */
+    sync();
+    int fd = opened("/proc/sys/vm/drop_caches", O_WRONLY);
+    must(write(fd, "3", 1) == 1, "drop_caches");
+    close(fd);
+}
+
+static double written(const char *name, long size, int record) {
+    int fd = opened(name, O_WRONLY | O_CREAT | O_TRUNC);
+    double from = now();
+    for (long at = 0; at < size; at += record) must(write(fd, buffer, record) == record, "write");
+    must(fsync(fd) == 0, "fsync");
+    double took = now() - from;
+    close(fd);
+    return took;
+}
+
+static double read_once(const char *name) {
+    int fd = opened(name, O_RDONLY);
+    double from = now();
+    for (long at = 0; at < STREAM; at += MIB) must(read(fd, buffer, MIB) == MIB, "read");
+    double took = now() - from;
+    close(fd);
+    return took;
+}
+
+static double random_reads(const char *name) {
+    int fd = opened(name, O_RDONLY | O_DIRECT);
+    double from = now();
+    for (int i = 0; i < READS; i++)
+        must(pread(fd, buffer, PAGE, random64() % (STREAM / PAGE) * PAGE) == PAGE, "pread");
+    double took = now() - from;
+    close(fd);
+    return took;
+}
+
+static double commits(const char *name) {
+    int fd = opened(name, O_WRONLY);
+    double from = now();
+    for (int i = 0; i < COMMITS; i++) {
+        must(pwrite(fd, buffer, PAGE, random64() % (COMMIT / PAGE) * PAGE) == PAGE, "pwrite");
+        must(fsync(fd) == 0, "fsync");
+    }
+    double took = now() - from;
+    close(fd);
+    return took;
+}
+
+static void names(int parent) {
+    char name[32];
+    struct stat found;
+    double listed = 0, from = now();
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "f%07d", i);
+        int fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
+        must(fd >= 0, name);
+        close(fd);
+        if ((i + 1) % LIST == 0) {
+            double began = now();
+            DIR *all = fdopendir(openat(parent, ".", O_RDONLY | O_DIRECTORY));
+            must(all != NULL, "fdopendir");
+            while (readdir(all)) continue;
+            closedir(all);
+            listed += now() - began;
+        }
+    }
+    printf("files.create.ops_per_s %f\n", FILES / (now() - from - listed));
+    from = now();
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "f%07d", i);
+        must(fstatat(parent, name, &found, 0) == 0, name);
+    }
+    printf("files.stat.ops_per_s %f\n", FILES / (now() - from));
+    from = now();
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "f%07d", i);
+        must(unlinkat(parent, name, 0) == 0, name);
+    }
+    printf("files.unlink.ops_per_s %f\n", FILES / (now() - from));
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) errx(2, "usage: ruler DIRECTORY");
+    seed ^= (uint64_t)time(NULL) << 20 ^ getpid();
+    must(chdir(argv[1]) == 0, argv[1]);
+    must(posix_memalign((void **)&buffer, PAGE, MIB) == 0, "memory");
+    for (int i = 0; i < MIB; i += 8) *(uint64_t *)(buffer + i) = random64();
+    printf("stream.write.bytes_per_s %f\n", STREAM / written("stream", STREAM, MIB));
+    drop();
+    printf("stream.read.bytes_per_s %f\n", STREAM / read_once("stream"));
+    read_once("stream");
+    printf("again.read.bytes_per_s %f\n", STREAM / read_once("stream"));
+    drop();
+    printf("random.random_read.ops_per_s %f\n", READS / random_reads("stream"));
+    written("commit", COMMIT, PAGE);
+    printf("commit.random_write.ops_per_s %f\n", COMMITS / commits("commit"));
+    must(mkdir("names", 0755) == 0, "mkdir");
+    names(opened("names", O_RDONLY | O_DIRECTORY));
+    return 0;
+}
