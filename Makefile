@@ -39,8 +39,8 @@ quick: build ## measure the storage below this directory, audit it, write the re
 test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
 	cargo test --release --locked --workspace --exclude assay-python --quiet
 	@$(COMPILED)
-	@echo "tests that may run beside others, six at a time:"
-	@$(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder $(TOGETHER) || \
+	@echo "tests that may run beside others, eight at a time:"
+	@$(BIN)/pytest -q -n 8 --dist loadfile --no-loadscope-reorder $(TOGETHER) || \
 	  { test $$? -eq 1 && echo "once more, by itself, what failed beside others:" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none $(TOGETHER); }
 	@echo "tests that need the machine to themselves:"
 	@$(BIN)/pytest -q $(ALONE)
