@@ -24,6 +24,7 @@ export UV_NO_PROGRESS := 1
 export UV_LINK_MODE := copy
 export UV_COMPILE_BYTECODE := 1
 # Modules are compiled and the ruleset's digest is reckoned once, also where the environment forbids Python to write what it compiled.
+# Tests, too: pytest rewrites their assertions, which each of its workers would do again.
 COMPILED = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q -j 0 src/assay && \
   env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "from assay.audit import judge; judge.ruleset()"
 
@@ -37,7 +38,8 @@ quick: build ## measure the storage below this directory, audit it, write the re
 	$(BIN)/assay quick .
 
 test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
-	cargo test --release --locked --workspace --exclude assay-python --quiet
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q -p no:cacheprovider --collect-only tests > .build/collected.log & \
+	  cargo test --release --locked --workspace --exclude assay-python --quiet; wait
 	@$(COMPILED)
 	@echo "tests that may run beside others, six at a time:"
 	@$(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder $(TOGETHER) || \

@@ -103,7 +103,9 @@ def test_steps_and_ramps_follow_each_other(engine):
     points = zip(noted["checkpoints"]["at_ns"], noted["checkpoints"]["count"], strict=True)
     pause = [count for at_ns, count in points if 0.7 * SECOND < at_ns - start_ns < 1.15 * SECOND]  # what was late is done by then
     assert len(set(pause)) <= 1, "nothing begins in a pause"
-    assert all(190 <= count <= 201 for count in pause), "a worker says every few milliseconds how far it is: the last may be missing"
+    assert all(190 <= count <= 201 for count in pause), (
+        "a worker says every few milliseconds how far it is: the last may be missing"
+    )
 
 
 @pytest.mark.parametrize("depth", [1, 16])

@@ -16,8 +16,8 @@ def judged(rate, seconds=5.0, claim=Claim(tier=Tier.DEVICE), **other):  # noqa: 
 
 
 @pytest.mark.parametrize("seconds", [5.0, 20.0])
-def test_the_edge_is_the_limit_with_one_slice_of_credit(seconds):
-    edge = 1.03 * LIMIT + 0.1 * LIMIT / seconds
+def test_the_edge_is_the_limit_with_two_slices_of_credit(seconds):
+    edge = 1.03 * LIMIT + 0.2 * LIMIT / seconds
     assert judged(edge * 0.999, seconds).state is State.PASS
     above = judged(edge * 1.001, seconds)
     assert (above.state, above.severity) == (State.FAIL, Severity.INVALIDATES)
