@@ -107,7 +107,8 @@ def figure(folder: Path, text: str) -> str:
     subprocess.run([*ASSAY, "run", first, "--lab", "lab", "--progress", "none"], cwd=folder, check=True, capture_output=True)
     took = time.monotonic() - began
     after = planned(folder, second)
-    return f"took {took:.0f} s; planned {before:.0f} s ({before / took:.2f}), by another one's trials {after:.0f} s ({after / took:.2f})"
+    by_trials = f"by another one's trials {after:.0f} s ({after / took:.2f})"
+    return f"took {took:.0f} s; planned {before:.0f} s ({before / took:.2f}), {by_trials}"
 
 
 def written(folder: Path, text: str, seed: int) -> Path:
@@ -118,7 +119,9 @@ def written(folder: Path, text: str, seed: int) -> Path:
 
 def planned(folder: Path, file: Path) -> float:
     """Seconds by `assay plan`."""
-    done = subprocess.run([*ASSAY, "plan", file, "--lab", "lab", "--json"], cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [*ASSAY, "plan", file, "--lab", "lab", "--json"], cwd=folder, check=True, capture_output=True, text=True
+    )
     return json.loads(done.stdout)["outlook"]["duration_ns"] / 1e9
 
 
