@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from assay.errors import EvidenceError
-from assay.hosts.local import PIECES, Local, timed_pieces
+from assay.hosts.kernel_calls import PIECES, timed_pieces
+from assay.hosts.local import Local
 from assay.observers.cpu_speed import OBSERVER
 from assay.records import Edge, FactClass, Subject, When
 from observer_looks import look

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from assay.errors import EvidenceError
-from assay.hosts.local import KernelLog, Local
+from assay.hosts.kernel_calls import KernelLog
+from assay.hosts.local import Local
 from assay.observers.kernel_log import MOST_KEPT, OBSERVER
 from assay.records import Edge, FactClass, Subject
 from observer_looks import look, recorded, the_series

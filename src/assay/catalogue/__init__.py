@@ -17,6 +17,7 @@ from typing import Literal, overload
 from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, Runs, TrialCase
 from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls, needs_assay, needs_file
 from assay.catalogue.knobs import FREE, PLACEMENT, TIMING, Knob, KnobKind, resolved
+from assay.catalogue.pace import Pace
 from assay.catalogue.plugs import (
     Beside,
     Evidence,
@@ -24,7 +25,6 @@ from assay.catalogue.plugs import (
     Observer,
     ObserverScope,
     Order,
-    Pace,
     Parser,
     Rule,
     Setting,

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from assay.catalogue.cases import About
 from assay.catalogue.host import Host, Process
 from assay.catalogue.knobs import Knob
+from assay.catalogue.pace import Pace
 from assay.frozen import dataclass, field
 from assay.records import (
     Endpoint,
@@ -44,18 +45,6 @@ class Undo(Protocol):
     def undo(self, kind: str, **details: str) -> None:
         """Undo one entry now and strike it out."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pace:
-    """How fast a target is, as far as a plan can guess: a slow local disk where nothing is said."""
-
-    read_bytes_per_s: float = 100e6
-    write_bytes_per_s: float = 100e6
-    read_ops_per_s: float = 5e3
-    """Requests of one worker past the cache; the same of writes, and of flushes."""
-    write_ops_per_s: float = 5e3
-    cpus: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

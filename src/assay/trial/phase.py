@@ -34,6 +34,7 @@ from assay.trial.clients import Dialogue, Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of
 from assay.trial.harvest import Answer, Harvest, harvest, judge, reported
 from assay.trial.protocol import clock_of
+from assay.trial.quiet import Patience, Quiet, wait_for_quiet
 from assay.trial.rendezvous import State
 from assay.trial.steady import CELLS, Watch
 
@@ -100,7 +101,7 @@ class _Course:
     """What was found before the phase, and how it went."""
 
     proof: initial_state.Proof
-    quiet: initial_state.Quiet
+    quiet: Quiet
     start_ns: int
     t0_ns: int
     drain_ns: int | None
@@ -136,12 +137,12 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
     return _conclude(bench, job, (sampler, events), course)
 
 
-def _prepare(bench: Bench, job: Job) -> tuple[initial_state.Proof, initial_state.Quiet]:
+def _prepare(bench: Bench, job: Job) -> tuple[initial_state.Proof, Quiet]:
     """Quiet, then caches as asked: a guest gives memory that was freed before a wait back to its hypervisor."""
     _progress(bench, job, "waiting for quiet")
     longest = whole(job.spec.knobs, "quiesce")
-    patience = initial_state.Patience() if longest is None else initial_state.Patience(longest_ns=longest)
-    quiet = initial_state.wait_for_quiet(bench.host, bench.place, job.plan, patience)
+    patience = Patience() if longest is None else Patience(longest_ns=longest)
+    quiet = wait_for_quiet(bench.host, bench.place, job.plan, patience)
     _progress(bench, job, "preparing")
     return initial_state.establish(bench.host, bench.target, bench.place, job.plan), quiet
 

@@ -20,7 +20,6 @@ from assay.records import (
     Claim,
     Client,
     Direction,
-    Durability,
     EngineCost,
     Experiment,
     Factor,
@@ -38,7 +37,6 @@ from assay.records import (
     Series,
     StopRule,
     TargetSpec,
-    Tier,
     TreeAccount,
     Trial,
     Value,
@@ -47,8 +45,9 @@ from assay.records import (
     missing_on,
 )
 from assay.watch import reports
+from assay.watch.claims import WORKLOAD, claimed, direction_of, measures, operations
 from assay.watch.invocations import CallReport, in_turn
-from assay.watch.reports import PHASE, SIDES, Reported, are_counted, observed
+from assay.watch.reports import PHASE, Reported, are_counted, observed
 
 HOST = "local"
 NOTHING_USED = EngineCost(cpu_user_ns=0, cpu_system_ns=0)
@@ -62,7 +61,7 @@ def clients(watched: Watched, parts: Sequence[CallReport]) -> Iterator[Client]:
         operation="command", count=1, bytes=0, errors=0, busy_ns=watched.elapsed_ns, first_ns=0, last_ns=watched.elapsed_ns
     )
     done = [tuple(totals(part)) for part in parts] or [(whole,)]
-    for index, operations in enumerate(done):
+    for index, work in enumerate(done):
         yield Client(
             index=index,
             host=HOST,
@@ -71,10 +70,10 @@ def clients(watched: Watched, parts: Sequence[CallReport]) -> Iterator[Client]:
             workers=1,
             armed_ns=0,
             started_ns=0,
-            first_ns=min(total.first_ns for total in operations),
-            last_ns=max(total.last_ns for total in operations),
+            first_ns=min(total.first_ns for total in work),
+            last_ns=max(total.last_ns for total in work),
             stopped_by="exit",
-            operations=operations,
+            operations=work,
             cost=None if account is None else cost(account) if index == 0 else NOTHING_USED,
         )
 
@@ -105,7 +104,6 @@ def cost(account: TreeAccount) -> EngineCost:
     )
 
 
-WORKLOAD = "stat"
 OBSERVED = "observed"
 """Where the figures come from when the tool tells none; a value of the knob `parse`."""
 UNCOUNTED = "uncounted"
@@ -113,8 +111,6 @@ UNCOUNTED = "uncounted"
 PAGES, PROCESS = (Origin(host=HOST, phase=PHASE, source="tree", layer=layer) for layer in ("page_cache", "process"))
 SAMPLE = "page_cache.sample."
 """The fact that a sample of the files was looked at: here every written file is known, so none stands for others."""
-FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes", "count")
-"""Of an operation the first of these that is told is judged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,53 +193,6 @@ def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Mea
         factors=(Factor(path="target", levels=("here",)),),
         measures=wanted,
     )
-
-
-def claimed(directions: Mapping[str, Direction], claim: Claim | None) -> frozenset[str]:
-    """Return the operations that a claim is about.
-
-    Of a command that reads and writes a claim of durability is about its writes alone.
-    """
-    if claim is not None and claim.durability is not None and any(way is not Direction.READ for way in directions.values()):
-        return frozenset(name for name, way in directions.items() if way is not Direction.READ)
-    return frozenset(directions)
-
-
-def measures(
-    values: Mapping[str, float], operations: Mapping[str, tuple[Direction, bool]], how: tuple[Tier | None, Claim | None]
-) -> tuple[Measure, ...]:
-    """One measure for each operation, with the claim that is made of it, by the caller or by default; none where not judged."""
-    presumed, claim = how
-    found = []
-    for operation, (direction, judged) in operations.items():
-        figure = next((name for name in FIGURES if f"{operation}.{name}" in values), None)
-        if figure is not None:
-            tier = Tier.CLIENT_CACHE if operation.startswith("cached_") else presumed
-            wanted = fitting(claim or default_claim(direction, tier), direction) if judged else Claim()
-            found.append(Measure(workload=WORKLOAD, operation=operation, figure=figure, claim=wanted))
-    return tuple(found)
-
-
-def default_claim(direction: Direction, tier: Tier | None) -> Claim:
-    """Return what people take such a number for."""
-    if direction is Direction.READ:
-        return Claim(tier=tier or Tier.DEVICE)
-    return Claim(durability=Durability.STABLE_MEDIA) if direction is Direction.WRITE else Claim()
-
-
-def fitting(claim: Claim, direction: Direction) -> Claim:
-    """Return the parts of a claim that can be made of a direction: reads are on no media, only reads come from a cache."""
-    return replace(claim, durability=None) if direction is Direction.READ else claim
-
-
-def operations(values: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the operations that figures are told of, in their order."""
-    return tuple(dict.fromkeys(name.rpartition(".")[0] for name in values))
-
-
-def direction_of(operation: str) -> Direction:
-    """Return which way an operation moves data, by its name; what moves none that is known works on metadata."""
-    return next((direction for side, direction in reversed(SIDES.items()) if side in operation), Direction.METADATA)
 
 
 # --------------------------------------------------------------------------------------------- what happened

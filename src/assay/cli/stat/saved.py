@@ -21,7 +21,7 @@ from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Experiment, Factor, Outcome, Plan, Trial
-from assay.watch.as_run import WORKLOAD
+from assay.watch.claims import WORKLOAD
 
 FACTOR = f"{WORKLOAD}.argv"
 QUESTION = "What does its number really measure?"

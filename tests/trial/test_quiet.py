@@ -6,8 +6,8 @@ import pytest
 
 from assay.hosts.local import Local
 from assay.records import EndpointKind, PhasePlan, Place
-from assay.trial import initial_state
-from assay.trial.initial_state import Patience
+from assay.trial import quiet
+from assay.trial.quiet import Patience
 from trial_stage import MIB
 
 MS = 1_000_000
@@ -47,13 +47,11 @@ class Machine:
 
 @pytest.fixture(autouse=True)
 def _no_sleep(monkeypatch):
-    monkeypatch.setattr(initial_state.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(quiet.time, "sleep", lambda seconds: None)
 
 
 def wait(machine, plan=PLAN, **patience):
-    return initial_state.wait_for_quiet(
-        machine, PLACE, plan, Patience(least_dirty_bytes=4 * MIB, device_bytes_per_s=MIB, **patience)
-    )
+    return quiet.wait_for_quiet(machine, PLACE, plan, Patience(least_dirty_bytes=4 * MIB, device_bytes_per_s=MIB, **patience))
 
 
 def test_a_quiet_machine_is_quiet_after_one_step():
@@ -112,10 +110,7 @@ def test_a_large_phase_allows_a_hundredth_of_its_own_bytes():
     ],
 )
 def test_planned_bytes_follow_from_the_settings(settings, planned):
-    assert (
-        initial_state.planned_bytes(PhasePlan(name="p", operations=(), directions={}, settings=(settings, settings)))
-        == 2 * planned
-    )
+    assert quiet.planned_bytes(PhasePlan(name="p", operations=(), directions={}, settings=(settings, settings))) == 2 * planned
 
 
 def test_no_wait_neither_flushes_nor_calls_it_quiet():
@@ -125,5 +120,5 @@ def test_no_wait_neither_flushes_nor_calls_it_quiet():
 
 
 def test_a_host_that_tells_nothing_is_quiet_with_unknown_dirt(tmp_path):
-    ended = initial_state.wait_for_quiet(Local(root=tmp_path), PLACE, PLAN, Patience(step_ns=1))
+    ended = quiet.wait_for_quiet(Local(root=tmp_path), PLACE, PLAN, Patience(step_ns=1))
     assert (ended.quiet, ended.dirty_bytes) == (True, None)
