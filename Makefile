@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build quick test check bench long docs dist tools clean
+.PHONY: help build quick test check check-python check-rust test-rust bench long docs dist tools clean
 
 UV := .build/uv/bin/uv
 BIN := .venv/bin
@@ -37,9 +37,8 @@ build: .build/run.stamp $(ENGINE) $(BUNDLE) ## build everything; leaves .venv/bi
 quick: build ## measure the storage below this directory, audit it, write the report
 	$(BIN)/assay quick .
 
-test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q -p no:cacheprovider --collect-only tests > .build/collected.log & \
-	  cargo test --release --locked --workspace --exclude assay-python --quiet; wait
+test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools ## every check and every test, with the real controls (root adds evidence)
+	@$(MAKE) --no-print-directory -j2 -Otarget check-python test-rust
 	@$(COMPILED)
 	@echo "tests that may run beside others, six at a time:"
 	@$(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder $(TOGETHER) || \
@@ -48,14 +47,23 @@ test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every 
 	@$(BIN)/pytest -q $(ALONE)
 
 check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws, language
+	@$(MAKE) --no-print-directory -j2 -Otarget check-python check-rust
+
+check-python:
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet --output-format concise .
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/stubtest assay._core --mypy-config-file pyproject.toml > .build/stubtest.log || { cat .build/stubtest.log; exit 1; }
 	$(BIN)/lint-imports --no-cache > .build/imports.log || { cat .build/imports.log; exit 1; }
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q -p no:cacheprovider --collect-only tests > .build/collected.log
+	$(BIN)/pytest -q tests/test_catalogue.py tests/test_language.py tests/test_pages.py
+
+check-rust:
 	cargo fmt --all --check
 	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
-	$(BIN)/pytest -q tests/test_catalogue.py tests/test_language.py tests/test_pages.py
+
+test-rust: check-rust
+	cargo test --release --locked --workspace --exclude assay-python --quiet
 
 long: build .build/dev.stamp ## what takes hours: kill matrices, simulations, soaks (goes on where it was ended; writes benchmarks/LONG.md)
 	$(BIN)/python benchmarks/long.py

@@ -1,4 +1,4 @@
-"""The wheel in an empty environment, without Rust and without privileges: `assay quick` runs from it."""
+"""The wheel in an empty environment, without Rust and without privileges: an experiment runs from it, with its report."""
 
 import os
 import subprocess
@@ -13,6 +13,22 @@ from assay_process import Bench, as_nobody
 REPOSITORY = Path(__file__).parent.parent
 ENGINE = "assay/bin/assay-engine"
 BARE_PATH = "/usr/bin:/bin"
+EXPERIMENT = """
+title = "From the wheel"
+question = "Does all of it travel?"
+repeats = 1
+[targets.here]
+kind = "directory"
+path = "."
+[workloads.stream]
+kind = "bulk_io"
+size = "16 MiB"
+cache = "cold"
+flush = "end"
+[measures]
+"stream.read.bytes_per_s" = { claim = { tier = "device", regime = "cold" } }
+"""
+"""One trial: `assay quick` itself runs in test_quick.py."""
 
 
 def done(*words, **more):
@@ -58,6 +74,7 @@ def test_the_engine_travels_in_the_wheel_executable_and_static(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         assert archive.getinfo(ENGINE).external_attr >> 16 & 0o111 == 0o111
         engine = Path(archive.extract(ENGINE, tmp_path))
+        assert "assay/controls/quick.toml" in archive.namelist()
         assert "assay/profiles/file_server.toml" in archive.namelist()
         assert "assay/size_distributions/debian_usr.toml" in archive.namelist()
         assert not [name for name in archive.namelist() if name.startswith(("tests/", "benchmarks/")) or name.endswith(".rs")]
@@ -65,7 +82,7 @@ def test_the_engine_travels_in_the_wheel_executable_and_static(wheel, tmp_path):
 
 
 @pytest.mark.slow
-def test_quick_runs_from_it(place):
+def test_an_experiment_runs_from_it(place):
     venv, bench = place
     environment = {"PATH": BARE_PATH, "HOME": str(bench.home)}
     for tool in ("cargo", "rustc"):
@@ -74,9 +91,12 @@ def test_quick_runs_from_it(place):
     work.mkdir()
     if os.geteuid() == 0:
         os.chown(work, 65534, 65534)
-    ran = done(*bench.through, venv / "bin" / "assay", "quick", cwd=work, env=environment)
+    (work / "wheel.toml").write_text(EXPERIMENT)
+    ran = done(*bench.through, venv / "bin" / "assay", "run", "wheel.toml", cwd=work, env=environment)
     assert ran.returncode == 0, ran.stderr
     assert all(line.startswith("trial ") for line in ran.stderr.splitlines()), "progress alone, a line every 10 s"
     assert "stream.read.bytes_per_s" in ran.stdout
+    reported = done(*bench.through, venv / "bin" / "assay", "report", cwd=work, env=environment)
+    assert reported.returncode == 0, reported.stderr
     (report,) = work.glob("lab/*/report.html")
     assert 0 < report.stat().st_size < 2_000_000
