@@ -60,7 +60,7 @@ def clients(watched: Watched, parts: Sequence[CallReport]) -> Iterator[Client]:
     whole = OperationTotal(
         operation="command", count=1, bytes=0, errors=0, busy_ns=watched.elapsed_ns, first_ns=0, last_ns=watched.elapsed_ns
     )
-    done = [tuple(totals(part)) for part in parts] or [(whole,)]
+    done = [tuple(part.totals()) for part in parts] or [(whole,)]
     for index, work in enumerate(done):
         yield Client(
             index=index,
@@ -75,20 +75,6 @@ def clients(watched: Watched, parts: Sequence[CallReport]) -> Iterator[Client]:
             stopped_by="exit",
             operations=work,
             cost=None if account is None else cost(account) if index == 0 else NOTHING_USED,
-        )
-
-
-def totals(part: CallReport) -> Iterator[OperationTotal]:
-    """Yield what one call says of each operation, over its time."""
-    for operation in part.operations:
-        yield OperationTotal(
-            operation=operation,
-            count=round(part.values.get(f"{operation}.count", 1)),
-            bytes=round(part.values.get(f"{operation}.bytes", 0)),
-            errors=round(part.values.get(f"{operation}.errors", 0)),
-            busy_ns=part.length_ns,
-            first_ns=part.from_ns,
-            last_ns=part.to_ns,
         )
 
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 from assay.catalogue import Parser
 from assay.errors import EvidenceError
 from assay.frozen import dataclass
+from assay.records import OperationTotal
 from assay.records.watched import Lived
 from assay.watch import process_tree
 from assay.watch.process_tree import Tree
@@ -62,6 +63,19 @@ class CallReport:
         """Return its bytes or operations over its time; where it tells neither, the rate that it says."""
         amount = self.values.get(f"{operation}.{RATES[kind]}")
         return self.values[f"{operation}.{kind}"] if amount is None else amount * 1e9 / self.length_ns
+
+    def totals(self) -> Iterator[OperationTotal]:
+        """Yield what it says of each operation, over its time."""
+        for operation in self.operations:
+            yield OperationTotal(
+                operation=operation,
+                count=round(self.values.get(f"{operation}.count", 1)),
+                bytes=round(self.values.get(f"{operation}.bytes", 0)),
+                errors=round(self.values.get(f"{operation}.errors", 0)),
+                busy_ns=self.length_ns,
+                first_ns=self.from_ns,
+                last_ns=self.to_ns,
+            )
 
 
 def reports_in(parser: Parser, text: str) -> list[Figures]:
