@@ -198,24 +198,37 @@ def harm(ratios: list[float]) -> str:
     return "harmless" if low > 1 - MATTERS and high < 1 / (1 - MATTERS) else "open"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=5, metavar="N", help="pairs of each load and neighbour")
-    parser.add_argument("--only", nargs="*", default=NEIGHBOURS, choices=NEIGHBOURS)
-    asked = parser.parse_args()
-    seen = matrix(asked.times, tuple(asked.only))
+def measure(times: int = 30) -> Iterator[tuple[str, str]]:
+    """Rows for benchmarks/run.py."""
+    sums, rows = summed(matrix(times, NEIGHBOURS))
+    for kind, (named, every) in sums.items():
+        yield f"{kind} by the ruler", f"{named} of {every} runs named"
+    for row in rows:
+        yield f"{row[0]} beside {row[1]}", "; ".join(row[2:])
+
+
+def summed(seen: dict[tuple[str, str], Seen]) -> tuple[dict[str, list[int]], list[tuple[str, ...]]]:
+    """Runs named and all runs, by what the ruler says; and a row of each load and neighbour."""
     sums, rows = {kind: [0, 0] for kind in ("harmless", "harmful", "open")}, []
     for (load, name), one in sorted(seen.items()):
         mean, kind, n = geometric_mean(one.ratios, 0.95), harm(one.ratios), len(one.ratios)
         span = "" if mean.low is None else f" ({mean.low:.3f} to {mean.high:.3f})"
         rules = ", ".join(f"{rule} {count}" for rule, count in sorted(one.rules.items()))
-        rows.append(
-            f"| {load} | {name} | {mean.value:.3f}{span} | {kind} | {one.named} of {n} | {one.named_alone} of {n} | {rules} |"
-        )
+        named, alone = f"named {one.named} of {n}", f"alone {one.named_alone} of {n}"
+        rows.append((load, name, f"{mean.value:.3f}{span}", kind, named, alone, rules or "no rule"))
         sums[kind] = [sums[kind][0] + one.named, sums[kind][1] + n]
+    return sums, rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=5, metavar="N", help="pairs of each load and neighbour")
+    parser.add_argument("--only", nargs="*", default=NEIGHBOURS, choices=NEIGHBOURS)
+    asked = parser.parse_args()
+    sums, rows = summed(matrix(asked.times, tuple(asked.only)))
     print("; ".join(f"{kind}: {named} of {every} named" for kind, (named, every) in sums.items()))
-    print("| load | neighbour | figure beside it / alone | by the ruler | named | named alone | by |")
-    print("|---|---|---|---|---|---|---|", *rows, sep="\n")
+    print("| load | neighbour | figure beside it / alone | by the ruler | beside it | alone | by |")
+    print("|---|---|---|---|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows), sep="\n")
     accused, named = (sums[kind][0] / max(1, sums[kind][1]) for kind in ("harmless", "harmful"))
     held = accused <= MOST_ACCUSED and (named >= LEAST_NAMED or not sums["harmful"][1])
     return 0 if held else 1

@@ -1,4 +1,6 @@
-"""Runs every benchmark of the lab itself and writes benchmarks/RESULTS.md with the machine and the method.
+"""Runs every benchmark of the lab itself, or those named, and writes benchmarks/RESULTS.md with the machine and the method.
+
+    python benchmarks/run.py [NAME...]
 
 All figures are informational, none is a gate: machines differ and are noisy. Where CPU time or instructions can be counted, wall
 times are not used.
@@ -6,6 +8,7 @@ times are not used.
 
 from __future__ import annotations
 
+import argparse
 import datetime as dt
 import importlib
 import platform
@@ -17,24 +20,48 @@ BENCHMARKS = (
     "observer_cost",
     "engine_cost",
     "against_fio",
+    "against_others",
     "open_loop",
     "engine_size",
     "large_notebook",
     "same_against_same",
+    "plan_time",
+    "noise_matrix",
 )
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
 def main() -> None:
-    lines = ["# What the lab itself costs", "", machine(), ""]
-    for name in BENCHMARKS:
-        module = importlib.import_module(name)
+    parser = argparse.ArgumentParser(description="benchmarks of the lab itself")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; the sections of others are kept")
+    asked = parser.parse_args().names or BENCHMARKS
+    kept = sections()
+    for name in asked:
         print(f"benchmark {name} ...", flush=True)
-        lines += [f"## {name.replace('_', ' ')}", "", str(module.__doc__).strip(), "", "| what | figure |", "|---|---|"]
-        lines += [f"| {what} | {figure} |" for what, figure in module.measure()]
-        lines.append("")
-    RESULTS.write_text("\n".join(lines), encoding="utf-8")
+        kept[title(name)] = section(name)
+        order = [title(one) for one in BENCHMARKS if title(one) in kept]
+        RESULTS.write_text("\n".join(["# What the lab itself costs", "", *(kept[one] for one in order)]), encoding="utf-8")
     print(RESULTS.read_text(encoding="utf-8"))
+
+
+def title(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def section(name: str) -> str:
+    """Run one benchmark: its text with the machine and the date."""
+    module = importlib.import_module(name)
+    lines = [f"## {title(name)}", "", machine(), "", str(module.__doc__).strip(), "", "| what | figure |", "|---|---|"]
+    lines += [f"| {what} | {figure} |" for what, figure in module.measure()]
+    return "\n".join([*lines, ""])
+
+
+def sections() -> dict[str, str]:
+    """Title -> text of the sections of the last results."""
+    if not RESULTS.exists():
+        return {}
+    _, *texts = RESULTS.read_text(encoding="utf-8").split("\n## ")
+    return {text.partition("\n")[0]: f"## {text.rstrip()}\n" for text in texts}
 
 
 def machine() -> str:
