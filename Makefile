@@ -59,11 +59,11 @@ check-python:
 	$(BIN)/pytest -q tests/test_catalogue.py tests/test_language.py tests/test_pages.py
 
 check-rust:
-	cargo fmt --all --check
-	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
+	env -u MAKEFLAGS cargo fmt --all --check
+	env -u MAKEFLAGS cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
 
 test-rust: check-rust
-	cargo test --release --locked --workspace --exclude assay-python --quiet
+	env -u MAKEFLAGS cargo test --release --locked --workspace --exclude assay-python --quiet
 
 long: build .build/dev.stamp ## what takes hours: kill matrices, simulations, soaks (goes on where it was ended; writes benchmarks/LONG.md)
 	$(BIN)/python benchmarks/long.py

@@ -1,7 +1,7 @@
 """Planted neighbours against the verdicts: who harms a load by a ruler of its own, and what the audit says of it.
 
-Each pair is two runs of the laboratory, one beside a neighbour and one alone, in alternating order. The ruler is the ratio of
-the figures of all pairs of a load and a neighbour: harmful where its 95 % interval is beyond what matters, harmless where it is
+Each turn has a run of the laboratory beside each neighbour and one alone, in rotating order. The ruler is the ratio of the
+figures beside a neighbour and alone, of all turns: harmful where its 95 % interval is beyond what matters, harmless where it is
 within. Of harmless neighbours at most 5 % of the runs may lose their verdict to noise; of harmful ones at least 95 % must be
 named by a rule of noise, or by the rule of quotas.
 
@@ -139,6 +139,7 @@ def neighbour(name: str, folder: Path) -> Iterator[None]:
         "same disk": lambda: program(WRITE.format(path=str(folder / "noise")), cpu=1),
         "memory": lambda: program(COPY, cpu=1),
         "none": contextlib.nullcontext,
+        "alone": contextlib.nullcontext,
     }[name]()
     with made:
         yield
@@ -170,14 +171,16 @@ def counting(findings: list[dict]) -> list[str]:
 
 
 def matrix(times: int, names: tuple[str, ...]) -> dict[tuple[str, str], Seen]:
-    """Every load beside every neighbour, so many pairs each; the neighbour comes first in every second pair."""
+    """Every load beside every neighbour and alone, so many turns; the order rotates."""
     seen: dict[tuple[str, str], Seen] = defaultdict(Seen)
+    every = ("alone", *names)
     for turn in range(times):
-        for name in names:
+        found = {}
+        for name in (*every[turn % len(every) :], *every[: turn % len(every)]):
             with tempfile.TemporaryDirectory(prefix="noise-matrix-") as scratch:
-                order = (name, "none") if turn % 2 else ("none", name)
-                both = [run(Path(scratch), one) for one in order]
-            alone, beside = both[::-1] if turn % 2 else both
+                found[name] = run(Path(scratch), name)
+        alone = found.pop("alone")
+        for name, beside in found.items():
             for measure, (value, rules) in beside.items():
                 one = seen[measure.partition(".")[0], name]
                 one.ratios.append(value / alone[measure][0])

@@ -17,7 +17,7 @@ from assay_process import Bench, announced, kill, wait_until
 from sizes import few_and_many
 
 INTERRUPTED = "assay: interrupted. All changes of the machine are undone. Finished runs are in the notebook."
-POINTS = (3, 20)
+POINTS = (5, 20)
 """Moments at which a lab is ended: in every run, and in `make long`."""
 LATEST_S = 5.5
 """The random moments lie between the start and this: start, images, preparing, every phase, removal of several trials."""

@@ -59,7 +59,7 @@ def measured(bench):
 
 @pytest.fixture(scope="module", params=["root", pytest.param("ordinary user", marks=pytest.mark.long)])
 def quick(request, tmp_path_factory):
-    """As an ordinary user it also runs from the wheel (test_wheel.py), in every `make test`."""
+    """An experiment of an ordinary user runs from the wheel in every `make test` (test_wheel.py)."""
     if request.param == "root":
         bench = Bench(tmp_path_factory.mktemp("quick"))
         yield measured(bench)
