@@ -32,7 +32,6 @@ LIES = {
     "unflushed.write.bytes_per_s",
 }
 CHARGED = {"unflushed.write.bytes_per_s"}
-REPORTED = 67.1e6
 TEXT = """
 title = "A disk of known speed"
 question = "Is any figure above what the disk can do called sound?"
@@ -52,9 +51,10 @@ warm = { kind = "bulk_io", operations = ["read"], size = "64 MiB", record_size =
 soon_warm = { kind = "bulk_io", operations = ["read"], size = "128 MiB", record_size = "1 MiB", cache = "cold", duration = "3 s" }
 overwritten = { kind = "bulk_io", operations = ["write"], size = "32 MiB", record_size = "1 MiB", duration = "3 s" }
 
-[workloads.unflushed]           # 192 MiB from a tool of its own, which then sleeps: 67 MB/s, and not all of it written
+[workloads.unflushed]           # 192 MiB from a tool of its own, which then sleeps: more than 50 MB/s, and not all of it written
 kind = "command"
-argv = ["sh", "-c", "dd if=/dev/urandom of=big bs=1M count=192 && sleep 3 && echo wrote 67.1 MB/s"]
+argv = ["sh", "-c", "from=$(date +%s%N); dd if=/dev/urandom of=big bs=1M count=192 && sleep 2.5 && \
+    echo wrote $((201326592000 / ($(date +%s%N) - from))) MB/s"]
 parse = "regex"
 pattern = "wrote ([0-9.]+)"
 unit = "MB/s"
@@ -142,9 +142,6 @@ def test_the_lies_are_called_what_they_are(told, name):
 @pytest.mark.parametrize("name", sorted(CHARGED))
 def test_what_was_still_in_memory_is_charged_with_its_way_to_the_disk(told, name):
     verdict, seconds = told[name]
-    if disturbed := failed(verdict) & NOISE:
-        assert verdict.state is not VerdictState.SOUND
-        pytest.skip(f"could not be judged: {', '.join(sorted(disturbed))} in each of {TRIES} runs")
-    assert verdict.value <= bound(seconds, slices=2) < REPORTED, "the drain begins with a slice of its own"
-    told_in_words = ("drain of", "charged", "67.1 MB/s")
+    assert verdict.value <= bound(seconds, slices=2), "the drain begins with a slice of its own"
+    told_in_words = ("drain of", "charged")
     assert all(words in labels.label(verdict) for words in told_in_words), labels.label(verdict)
