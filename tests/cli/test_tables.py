@@ -49,6 +49,11 @@ def test_levels_in_words():
     assert tables.levels_text(made.experiment(), {}) == ""
 
 
+def results():
+    asked = made.experiment()
+    return Results(experiment=asked, plan=made.plan(asked), runs=())
+
+
 def estimate(value=3.98e9, low=None, high=None, unit="bytes/s", n=2):
     return Estimate(value=value, low=low, high=high, confidence=0.95, unit=unit, n=n, method=Method.MEAN)
 
@@ -77,12 +82,10 @@ def judged(**changes):
 def test_a_cell_of_which_no_run_counts_says_so_with_the_raw_value_marked(changes, said):
     one = judged(state=VerdictState.INVALID, **changes)
     cell = Cell(measure=made.RATE, levels={}, estimate=None, values={}, excluded={one.id: INVALID}, unfiltered=estimate(n=1))
-    row = tables.cell_row(made.experiment(), cell, {one.id: one})
+    row = tables.cell_row(results(), cell, {one.id: one})
     assert row.cells[3:5] == ("(3.98 GB/s)", "n = 0")
     assert row.note.endswith(f"1 of 1 runs excluded; {said}")
-    counting = tables.cell_row(
-        made.experiment(), replace(cell, estimate=estimate(), values={one.id: 1.0}, excluded={}), {one.id: one}
-    )
+    counting = tables.cell_row(results(), replace(cell, estimate=estimate(), values={one.id: 1.0}, excluded={}), {one.id: one})
     assert counting.cells[3:5] == ("3.98 GB/s", "n = 2")
     assert said not in counting.note
 
@@ -97,7 +100,7 @@ def test_a_figure_of_which_some_runs_do_not_count_has_the_one_with_them_beside_i
         excluded={"0002/1": INVALID},
         unfiltered=replace(estimate(n=3), value=4.5e9, low=4.1e9, high=4.9e9),
     )
-    note = tables.cell_row(made.experiment(), cell, {one.id: one}).note
+    note = tables.cell_row(results(), cell, {one.id: one}).note
     assert note.endswith("1 of 2 runs excluded; including excluded runs: 4.50 GB/s (4.10 GB/s to 4.90 GB/s)")
 
 
@@ -113,7 +116,7 @@ def test_figures_of_one_run_beside_a_mean_are_said_to_be_of_one_run():
         cell = Cell(
             measure=made.RATE, levels={}, estimate=estimate(), values=dict.fromkeys(both, 1.0), excluded={}, unfiltered=None
         )
-        return tables.cell_row(made.experiment(), cell, both).note
+        return tables.cell_row(results(), cell, both).note
 
     bare = Label(nature=Nature.STABLE_MEDIA, operation="write")
     drained = [replace(bare, drain_ns=1e9, undrained=rate) for rate in (5e6, 6e6)]

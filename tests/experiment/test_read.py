@@ -377,7 +377,7 @@ kind = "metadata"
     [
         ('["relatime", "noatime"]', 11, 'a list of options for each level: write [["relatime"], ["noatime"]]'),
         ('[["relatime"], 3]', 11, "found 3; expected a list of texts"),
-        ('[["relatime"]]', 2, "which has one level"),
+        ('[["relatime"]]', 3, "which has one level"),
     ],
 )
 def test_of_refused_levels_one_thing_is_said(levels, line, words):

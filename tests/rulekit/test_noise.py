@@ -61,3 +61,17 @@ def test_disturbances_multiply():
 
     assert common_bound([finding(125.0), finding(110.0)]).high == pytest.approx(137.5)
     assert common_bound([finding(125.0)]).high == 125.0
+
+
+def test_what_noise_took_of_a_figure_that_was_proved_false_bounds_nothing():
+    """A boast of 100/s from a tool that did 2/s at most: lost time is no reason for more than 100/s."""
+
+    def finding(rule, low, high, part):
+        return Finding(
+            subject="", phase=None, rule=rule, name="", state=State.FAIL, severity=Severity.INVALIDATES, part=part,
+            statement="", bound=Bound(low=low, high=high, unit="/s"),
+        )  # fmt: skip
+
+    false, noisy = finding("E05", None, 2.0, "figure"), finding("N02", 100.0, 1e6, "noise")
+    assert common_bound([false, noisy]).high == 2.0
+    assert common_bound([finding("E05", 90.0, 200.0, "figure"), noisy]) == Bound(low=100.0, high=200.0, unit="/s")

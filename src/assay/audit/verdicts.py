@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
+from math import inf
 
 from assay.records import Bound, Finding, Meaning, Severity, State, VerdictState
 
@@ -55,15 +56,23 @@ def both(one: Bound, other: Bound) -> Bound:
     return one
 
 
+def overlap(one: Bound, other: Bound) -> bool:
+    """Whether a value lies within both."""
+    lows = [low for low in (one.low, other.low) if low is not None]
+    highs = [high for high in (one.high, other.high) if high is not None]
+    return max(lows, default=-inf) <= min(highs, default=inf)
+
+
 def common_bound(findings: Iterable[Finding]) -> Bound | None:
     """Between which values the figure lies by all failed findings that say so; where they exclude each other, all they span.
 
-    Disturbances add up, each took its own share. Where none failed, what those that could not be verified leave possible.
+    Disturbances add up, each took its own share. What they took is counted from the measured value: where another finding proves
+    that value false, they say nothing. Where none failed, what those that could not be verified leave possible.
     """
     findings = tuple(findings)
     noise = [one.bound for one in failures(findings) if one.bound is not None and one.part == "noise"]
     bounds = [one.bound for one in failures(findings) if one.bound is not None and one.part != "noise"]
-    bounds += [reduce(both, noise)] if noise else []
+    bounds += [one for one in ([reduce(both, noise)] if noise else []) if all(overlap(one, other) for other in bounds)]
     bounds = bounds or [f.bound for f in findings if f.state is State.UNVERIFIED and f.bound is not None]
     if not bounds or len({bound.unit for bound in bounds}) > 1:
         return bounds[0] if bounds else None
