@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from assay.answer.answer import answer
-from assay.answer.wording.summary import following, opening
+from assay.answer.wording.summary import following, opening, remarks
 from assay.cli import summary
 from assay.records import (
     Conclusion,
+    EndpointKind,
     Estimate,
     Exclusion,
     ExclusionReason,
@@ -22,6 +23,7 @@ from assay.records import (
     Nature,
     Order,
     Outcome,
+    Place,
     RequirementState,
     Scaling,
     ScalingKind,
@@ -270,3 +272,23 @@ def test_the_largest_difference_of_another_measure_follows():
     found = lead(fixture.results())
     (line,) = (one for one in found.more if one.startswith("largest difference of another measure: "))
     assert "spool create, latency, 99th percentile: xfs is faster" in line
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "devices", "remark"),
+    [
+        ("tmpfs", (), "ext4: tmpfs, no block device below"),
+        ("fuse.sshfs", (), "ext4: FUSE, no block device below"),
+        ("overlay", ("vda",), "ext4: overlay on vda"),
+        ("ext4", ("vda",), None),
+    ],
+)
+def test_a_file_system_in_memory_or_on_another_one_is_named(filesystem, devices, remark):
+    results = fixture.results()
+    place = Place(
+        target="ext4", host="local", kind=EndpointKind.DIRECTORY, address="/data", filesystem=filesystem, devices=devices
+    )
+    one = results.runs[0]
+    runs = (replace(one, run=replace(one.run, places=(place,))), *results.runs[1:])
+    found = list(remarks(answer(replace(results, runs=runs))))
+    assert ([remark] if remark else []) == [each for each in found if each.startswith("ext4: ")]
