@@ -23,14 +23,14 @@ NOISE = ("N02 steal: others used the processor",)
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make and mount file systems")
 
 
-def finding(state, rule="T01"):
+def finding(state, rule="T01", severity=Severity.INVALIDATES):
     return Finding(
         subject="run:0001/1:w.read.bytes_per_s",
         phase=None,
         rule=rule,
         name="a-rule",
         state=state,
-        severity=Severity.INVALIDATES,
+        severity=severity,
         part="tier",
         statement=f"it is {state}",
     )
@@ -38,6 +38,7 @@ def finding(state, rule="T01"):
 
 FAIL, PASS, OPEN = finding(State.FAIL), finding(State.PASS), finding(State.UNVERIFIED)
 OTHER = finding(State.FAIL, "L04")
+NOTE = finding(State.FAIL, severity=Severity.NOTES)
 
 
 def heard(*, lie=(FAIL,), twin=(PASS,), others=(), noise=(), control=CONTROL):
@@ -58,6 +59,8 @@ def sides(*tries):
         (heard(lie=()), Side.MISSED, Side.CLEARED),
         (heard(twin=(FAIL,), others=(FAIL,)), Side.CAUGHT, Side.ACCUSED),
         (heard(others=(OTHER,)), Side.CAUGHT, Side.ACCUSED_BY_OTHERS),
+        (heard(twin=(NOTE,)), Side.CAUGHT, Side.CLEARED),
+        (heard(lie=(NOTE,), twin=(NOTE,)), Side.CAUGHT, Side.ACCUSED),
         (heard(twin=(OPEN,), others=(OTHER,)), Side.CAUGHT, Side.ACCUSED_BY_OTHERS),
         (heard(noise=NOISE), Side.CAUGHT, Side.CLEARED),
         (heard(lie=(OPEN,), control=BLIND), Side.CAUGHT, Side.CLEARED),

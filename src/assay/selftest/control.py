@@ -42,8 +42,19 @@ class Heard:
 
     @property
     def cleared(self) -> bool:
-        """Whether every twin passed."""
-        return bool(self.of_twin) and all(finding.state is State.PASS for finding in self.of_twin)
+        """Whether every twin passed, but for remarks."""
+        return bool(self.of_twin) and all(finding.state is State.PASS or self.is_remark(finding) for finding in self.of_twin)
+
+    @property
+    def accusing(self) -> tuple[Finding, ...]:
+        """What the rule says against twins."""
+        failed = (finding for finding in self.of_twin if finding.state in (State.FAIL, self.control.says))
+        return tuple(finding for finding in failed if not self.is_remark(finding))
+
+    def is_remark(self, finding: Finding) -> bool:
+        """Whether a finding is a mere note, of a rule that says more of the lie."""
+        notes = [one.severity is Severity.NOTES for one in self.of_lie if one.state is State.FAIL]
+        return finding.state is State.FAIL and finding.severity is Severity.NOTES and bool(notes) and not all(notes)
 
 
 def obstacle(needs: Iterable[str]) -> str | None:

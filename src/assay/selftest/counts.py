@@ -110,14 +110,13 @@ def of_lie(heard: Heard) -> Judgement:
 
 def of_twin(heard: Heard) -> Judgement:
     """Whether the rule, or another one, accused the twin; a twin of which the rule cannot tell is not judged."""
-    accusing = [one for one in heard.of_twin if one.state in (State.FAIL, heard.control.says)]
     by_another = [one for one in heard.false_alarms if one.rule != heard.control.rule]
     if heard.cleared and not by_another:
         return Judgement(side=Side.CLEARED)
     if heard.twin_spoiled:
         return Judgement(side=Side.NOT_JUDGED, why=heard.twin_spoiled[0])
-    if accusing:
-        return Judgement(side=Side.ACCUSED, why=reason(accusing))
+    if heard.accusing:
+        return Judgement(side=Side.ACCUSED, why=reason(heard.accusing))
     if by_another:
         return Judgement(side=Side.ACCUSED_BY_OTHERS, why=reason(by_another))
     return Judgement(side=Side.NOT_JUDGED, why=reason(one for one in heard.of_twin if one.state is not State.PASS))
