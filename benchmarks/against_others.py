@@ -4,7 +4,7 @@ A triple is the lab, `ruler.c` and fio, one after the other in turning order, ea
 workloads of `quick` once each as an experiment, with its audit, its layout and its way to empty the caches. `ruler.c` is the
 shortest C that an expert would write: new data in each record, and memory that is there before the clock runs. fio runs the same
 jobs after the same drop of the caches, with one buffer for all records. The ratio is the geometric mean
-of the ratios of the triples with its 95 % interval: 0.95 to 1.05 is wanted, or a reason (docs/audit.md, the ruler of others).
+of the ratios of the triples with its 95 % interval: 0.95 to 1.05 is wanted, or a reason (docs/audit.md, held against C and fio).
 
     python benchmarks/against_others.py --times 8
 """

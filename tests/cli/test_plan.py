@@ -88,7 +88,7 @@ def test_what_is_known_is_said_in_the_plan() -> None:
     known = History(trial_ns=2_000_000_000, cv={measure.name: 0.02 for measure in experiment.measures})
     preview = verb.preview_of(experiment, Local(), known)
     told = verb.text(experiment, preview)
-    assert "about 51 s (from earlier trials)" in told
+    assert "about 48 s (from earlier trials)" in told
     assert f"CV 2 % ({experiment.measures[0].name}, earlier runs)" in told
     assert "CV 10 %" not in told
 
