@@ -24,6 +24,14 @@ def test_idle_workers_bound_the_rate():
     assert finding.bound.high == pytest.approx(2 * finding.bound.low)
 
 
+@pytest.mark.parametrize(("matters", "severity"), [(0.05, Severity.QUALIFIES), (0.1, Severity.NOTES)])
+def test_idleness_that_changes_the_rate_by_less_than_matters_is_a_note(matters, severity):
+    case = case_of(Made(count=64_000, record_bytes=4096, workers=4, busy_share=0.93), "L07")
+    finding = RULE.check(replace(case, experiment=replace(case.experiment, matters_share=matters)))
+    assert (finding.state, finding.severity) == (State.FAIL, severity)
+    assert finding.bound.high == pytest.approx(finding.bound.low / 0.93)
+
+
 def test_too_long_latencies_contradict():
     finding = judged(sampled_share=1.5)
     assert finding.severity is Severity.INVALIDATES

@@ -7,8 +7,8 @@ many as its queue is deep.
 The generator's own time is `think` plus its user time. The tolerance is `gap_share`, or three standard errors of the sampled
 mean if that is larger.
 With too few samples, or with preemptions that explain longer stamped operations, the sum of all latencies replaces the sample.
-- Too little: workers were idle, the queue was not full, or the generator was busy. Qualified; the rate with all places busy is
-  the bound.
+- Too little: workers were idle, the queue was not full, or the generator was busy. The rate with all places busy is the bound:
+  a note up to the experiment's `matters`, qualified above it.
 - Too much: rate and latency contradict each other. Invalid.
 
 Open loops (idle on purpose) and external tools are n/a.
@@ -99,7 +99,7 @@ def out_of_balance(case: TrialCase, balance: Balance, account: str, observed: di
         case,
         State.FAIL,
         f"{account}. For {measures.percent(gap)} of the time {idle} or the load generator was busy.{known}",
-        severity=Severity.QUALIFIES,
+        severity=Severity.NOTES if gap <= (1 - gap) * case.experiment.matters_share else Severity.QUALIFIES,
         observed=observed,
         bound=bound,
         relabel="queue not full" if balance.queued else "workers idle or load generator busy",
