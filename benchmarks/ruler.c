@@ -12,11 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MIB = 1 << 20, STREAM = 256 * MIB, COMMIT = 64 * MIB, PAGE = 4096, READS = 12000, COMMITS = 3000, FILES = 10000, LIST = 1000 };
+enum { MIB = 1 << 20, HUGE = 2 * MIB, STREAM = 256 * MIB, COMMIT = 64 * MIB, PAGE = 4096, READS = 12000, COMMITS = 3000, FILES = 10000, LIST = 1000 };
 
 static char *buffer;
 static uint64_t seed = 88172645463325252u;
@@ -43,10 +44,12 @@ static int opened(const char *name, int flags) {
     return fd;
 }
 
-/* Memory that the guest gave back to its host costs more than the I/O: take it, touch it, and free it right before the clock. */
+/* Memory that the guest gave back to its host costs more than the I/O: take it, touch it, and free it right before the clock.
+ * In huge pages: with pages of 4 KiB the page cache still took others, and the reads came to 0.5 to 2.2 GB/s, else to 1.7 to 2.7. */
 static char *held(void) {
-    char *memory = malloc(STREAM);
+    char *memory = aligned_alloc(HUGE, STREAM);
     must(memory != NULL, "memory");
+    (void)madvise(memory, STREAM, MADV_HUGEPAGE); /* a kernel without huge pages takes the small ones */
     for (long at = 0; at < STREAM; at += PAGE) memory[at] = 1;
     __asm__ volatile("" : : "r"(memory) : "memory");
     return memory;

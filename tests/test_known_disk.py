@@ -143,5 +143,7 @@ def test_the_lies_are_called_what_they_are(told, name):
 def test_what_was_still_in_memory_is_charged_with_its_way_to_the_disk(told, name):
     verdict, seconds = told[name]
     assert verdict.value <= bound(seconds, slices=2), "the drain begins with a slice of its own"
+    assert verdict.value < verdict.label.undrained, "what the tool told is more than the disk took in"
+    assert verdict.label.undrained > LIMIT
     told_in_words = ("drain of", "charged")
     assert all(words in labels.label(verdict) for words in told_in_words), labels.label(verdict)

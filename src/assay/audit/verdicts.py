@@ -72,7 +72,9 @@ def common_bound(findings: Iterable[Finding]) -> Bound | None:
     findings = tuple(findings)
     noise = [one.bound for one in failures(findings) if one.bound is not None and one.part == "noise"]
     bounds = [one.bound for one in failures(findings) if one.bound is not None and one.part != "noise"]
-    bounds += [one for one in ([reduce(both, noise)] if noise else []) if all(overlap(one, other) for other in bounds)]
+    if noise:
+        taken = reduce(both, noise)
+        bounds += [taken] if all(overlap(taken, other) for other in bounds) else []
     bounds = bounds or [f.bound for f in findings if f.state is State.UNVERIFIED and f.bound is not None]
     if not bounds or len({bound.unit for bound in bounds}) > 1:
         return bounds[0] if bounds else None

@@ -34,7 +34,7 @@ RATES = tuple(field.name for field in fields(Pace) if field.name != "cpus")
 ANYWHERE = Endpoint(kind=EndpointKind.DIRECTORY, address="/")
 TRIAL_S, PHASE_S, AROUND_S = 0.7, 0.5, 1.5
 """What the lab itself takes: facts, engines and audit of a trial; quiet, idle baseline, arming and drain of a phase; start
-and conclusion of an experiment. Measured on two CPUs (benchmarks/plan_time.py)."""
+and conclusion of an experiment. Fitted to eight experiments on two CPUs (benchmarks/plan_time.py)."""
 REPEATED = 1.2
 """Runs that noise spoils are repeated; the repeats take at most half as long as the first runs."""
 UNKNOWN_CVS = (0.01, 0.03, 0.10)

@@ -53,8 +53,7 @@ class Heard:
 
     def is_remark(self, finding: Finding) -> bool:
         """Whether a finding is a mere note, of a rule that says more of the lie."""
-        notes = [one.severity is Severity.NOTES for one in self.of_lie if one.state is State.FAIL]
-        return finding.state is State.FAIL and finding.severity is Severity.NOTES and bool(notes) and not all(notes)
+        return finding.state is State.FAIL and not finding.counts and any(one.counts for one in self.of_lie)
 
 
 def obstacle(needs: Iterable[str]) -> str | None:
