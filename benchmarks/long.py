@@ -1,8 +1,8 @@
 """Everything that takes too long for `make test`: runs it group by group and writes benchmarks/LONG.md.
 
 A group is a test file whose long tests are run, a file of properties that sees a hundred times as many examples, or a long run
-of the lab's own `selftest`. What passed is remembered for this commit and its changes, so a run that was ended goes on where it
-was: groups that passed are not run again. A group that is interrupted starts anew.
+of the lab's own `selftest`. What passed is remembered for the files that are tested, so a run that was ended goes on where it
+was: groups that passed are not run again while those files stay. A group that is interrupted starts anew.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from run import machine
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "LONG.md"
 STATE = ROOT / ".build" / "long"
-PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1")
+TESTED = ("src", "crates", "tests", "experiments", "pyproject.toml", "Cargo.lock")
 ASSAY = (sys.executable, "-c", "from assay.cli.main import main; main()")
 NOTHING_COLLECTED = 5
 SELFTESTS = {
@@ -67,8 +68,7 @@ Run = Callable[[], tuple[bool, str, list[str]]]
 
 def main() -> int:
     asked = words()
-    fingerprint = state_of_the_tree()
-    kept = STATE / f"{fingerprint.replace(' ', '-')}.json"
+    kept = STATE / f"{tested()}.json"
     done = {} if asked.again or not kept.exists() else {n: Result(**r) for n, r in json.loads(kept.read_text()).items()}
     every = {name: run for name, run in groups() if not asked.only or any(part in name for part in asked.only)}
     ends = time.monotonic() + 60 * asked.minutes if asked.minutes else float("inf")
@@ -82,7 +82,7 @@ def main() -> int:
         print(f"{done[name].says}, {done[name].wall_s:.0f} s", flush=True)
         STATE.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps({name: asdict(result) for name, result in done.items()}))
-        RESULTS.write_text(page(fingerprint, dict(groups()), done), encoding="utf-8")
+        RESULTS.write_text(page(dict(groups()), done), encoding="utf-8")
     left = [name for name in every if name not in done]
     failed = [name for name in every if name in done and not done[name].passed]
     print(f"{len(every) - len(left) - len(failed)} groups passed, {len(failed)} failed, {len(left)} have not run; {RESULTS.name}")
@@ -97,16 +97,20 @@ def words() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def state_of_the_tree() -> str:
-    """The commit; with a checksum where files differ from it."""
-    commit = told("git", "rev-parse", "--short=12", "HEAD").strip()
-    ours = ("--", ".", f":!{RESULTS.relative_to(ROOT)}")
-    changes = told("git", "diff", "HEAD", *ours) + told("git", "status", "--porcelain", *ours)
-    return f"{commit} with changes {hashlib.sha256(changes.encode()).hexdigest()[:8]}" if changes.strip() else commit
+def tested() -> str:
+    """A checksum of the files that are tested: their last commit and what differs from it."""
+    trees = git("rev-parse", *(f"HEAD:{path}" for path in TESTED))
+    return hashlib.sha256((trees + git("diff", "HEAD", "--", *TESTED)).encode()).hexdigest()[:12]
 
 
-def told(*command: str) -> str:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+def commit() -> str:
+    """The commit; with a word where tested files differ from it."""
+    changed = git("status", "--porcelain", "--", *TESTED).strip()
+    return git("rev-parse", "--short=12", "HEAD").strip() + (" with changes" if changed else "")
+
+
+def git(*words: str) -> str:
+    return subprocess.run(("git", *words), cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def timed(run: Run) -> Result:
@@ -184,8 +188,7 @@ def command(*words: str) -> Run:
             words,
             cwd=ROOT, env={**os.environ, "LC_ALL": "C.UTF-8"}, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        first = (done.stdout or done.stderr).strip().splitlines()[:1]
-        return done.returncode == 0, f"exit {done.returncode}", first
+        return done.returncode == 0, f"exit {done.returncode}", telling(done.stdout or done.stderr)
 
     return run
 
@@ -197,24 +200,28 @@ def in_guest(words: Sequence[str]) -> Run:
         status, output = guest.run(shlex.join(words), timeout_s=GUEST_S)
         STATE.mkdir(parents=True, exist_ok=True)
         (STATE / "guest.log").write_text(output, encoding="utf-8")
-        lines = [line for line in output.splitlines() if line.strip()]
-        wrong = [line for line in lines if ": lie missed" in line or ": twin accused" in line]
-        said = lines[-1:] if words[2] == "pytest" else [*lines[:1], *wrong]
-        return status == 0, "no end" if status is None else f"exit {status}", said
+        figures = output.strip().splitlines()[-1:] if words[2] == "pytest" else telling(output)
+        return status == 0, "no end" if status is None else f"exit {status}", figures
 
     return run
+
+
+def telling(output: str) -> list[str]:
+    """The first line of what a self-test printed, and each line that names a control gone wrong."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    return [*lines[:1], *(line for line in lines[1:] if ": lie missed" in line or ": twin accused" in line)]
 
 
 # ---------------------------------------------------------------------------------------------------- page
 
 
-def page(fingerprint: str, every: dict[str, Run], done: dict[str, Result]) -> str:
+def page(every: dict[str, Run], done: dict[str, Result]) -> str:
     passed = sum(done[name].passed for name in every if name in done)
     failed = sum(not done[name].passed for name in every if name in done)
     lines = [
         "# What `make long` ran",
         "",
-        f"Commit {fingerprint}. {machine()}.",
+        f"Commit {commit()}. {machine()}.",
         f"{passed} of {len(every)} groups passed, {failed} failed, {len(every) - passed - failed} have not run.",
         "",
         "| group | result | CPU-s | s | ended (UTC) |",
