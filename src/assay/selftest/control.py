@@ -91,6 +91,14 @@ def _clock_sources(host: Host) -> str | None:
     return None if several else "needs a kernel with two clock sources"
 
 
+def _cachestat(host: Host) -> str | None:
+    try:
+        found = host.syscalls and host.syscalls.cachestat(__file__)
+    except OSError:
+        found = None
+    return None if found else "needs cachestat(2), Linux 6.5 or newer"
+
+
 CPU = "/sys/devices/system/cpu"
 NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "root": lambda host: None if host.is_root() else "needs root",
@@ -106,6 +114,7 @@ NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "memory nodes": _files("a machine with two memory nodes", "/sys/devices/system/node/node1"),
     "rotating": _rotating,
     "way out": _way_out,
+    "cachestat": _cachestat,
 }
 """What a control may need of a machine: why it is not there, or None."""
 
