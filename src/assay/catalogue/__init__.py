@@ -15,7 +15,19 @@ from pathlib import Path
 from typing import Literal, overload
 
 from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, Runs, TrialCase
-from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls, needs_assay, needs_file
+from assay.catalogue.host import (
+    CacheStat,
+    Completed,
+    Extents,
+    Host,
+    Listener,
+    Look,
+    Machine,
+    Process,
+    Syscalls,
+    needs_assay,
+    needs_file,
+)
 from assay.catalogue.knobs import FREE, PLACEMENT, TIMING, Knob, KnobKind, resolved
 from assay.catalogue.pace import Pace
 from assay.catalogue.plugs import (

@@ -20,6 +20,20 @@ class Completed:
     wall_ns: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Which machine a host is, and which boot of it; either is empty where the host does not tell."""
+
+    serial: str
+    """A digest of the names of the hardware and of its installation: the same after a reboot."""
+    boot: str
+    """The boot id: two hosts with one boot id are one machine."""
+
+
+Listener = Callable[[str | None, int], None]
+"""Takes each line that came, None at the end of the output, with our CLOCK_MONOTONIC (ns) at which it came."""
+
+
 class Process(Protocol):
     """A running command with line-wise standard input and output."""
 
@@ -28,6 +42,10 @@ class Process(Protocol):
     def send(self, line: str) -> None: ...
     def receive(self, timeout_s: float) -> str | None:
         """The next line; None when the output has ended. Raises TimeoutError."""
+        ...
+
+    def listen(self, heard: Listener) -> None:
+        """Give every line from now on to `heard`, in a thread of the host's; `receive` may not be used any more."""
         ...
 
     def end_input(self) -> None:
@@ -111,6 +129,16 @@ class Syscalls(Protocol):
         ...
 
 
+class Look(Protocol):
+    """One look at a host: an observer reads through `host`; the times are of that host's own clock."""
+
+    host: Host
+
+    def end(self) -> tuple[int, int]:
+        """When the look began (CLOCK_MONOTONIC of that host, ns) and how long it took."""
+        ...
+
+
 class Host(Protocol):
     """The only door to a machine. Methods are synchronous; `syscalls` is None where Assay is not installed."""
 
@@ -147,7 +175,21 @@ class Host(Protocol):
     def exists(self, path: str) -> bool: ...
     def real_path(self, path: str) -> str: ...
     def is_root(self) -> bool: ...
-    def monotonic_ns(self) -> int: ...
+    def monotonic_ns(self) -> int:
+        """CLOCK_MONOTONIC of that machine, which is not ours where the host is far."""
+        ...
+
+    def probe(self) -> tuple[int, int, int]:
+        """One comparison of clocks: ours at asking, theirs, ours at the answer (ns). Raises OSError where the host is lost."""
+        ...
+
+    def machine(self) -> Machine:
+        """Which machine it is."""
+        ...
+
+    def look(self, name: str) -> Look:
+        """Begin a look, by an observer of this name: a far host reads in one exchange what the former look of that name read."""
+        ...
 
 
 def needs_file(path: str, lost: str) -> Callable[[Host], str | None]:

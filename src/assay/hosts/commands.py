@@ -9,12 +9,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, NoReturn
 
-from assay.catalogue import Completed
+from assay.catalogue import Completed, Listener
 from assay.errors import MissingError, TrialError
 
 SYSTEM_PATHS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
@@ -25,6 +26,9 @@ DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", '[ "$PPID
 
 The death signal (PR_SET_PDEATHSIG) is not sent for a parent that died before it was asked for: hence the look at the parent.
 """
+
+LISTEN_S = 3600.0
+"""A listening thread waits for the next line; the end of the output ends it."""
 
 STDERR_SHOWN = 2000
 """Characters of a failed command's standard error that its message shows."""
@@ -106,6 +110,22 @@ class LineProcess:
             self._fill(max(0.0, deadline - time.monotonic()), timeout_s)
         line, found, self._rest = self._rest.partition(b"\n")
         return line.decode("utf-8", "replace") if found or line else None
+
+    def listen(self, heard: Listener) -> None:
+        """Give every line to `heard` from a thread of its own."""
+        threading.Thread(target=self._hear, args=(heard,), name=f"listens to {self.pid}", daemon=True).start()
+
+    def _hear(self, heard: Listener) -> None:
+        while True:
+            try:
+                line = self.receive(LISTEN_S)
+            except TimeoutError:
+                continue
+            except (OSError, ValueError):  # closed under it
+                line = None
+            heard(line, time.monotonic_ns())
+            if line is None:
+                return
 
     def end_input(self) -> None:
         """End its standard input and nothing else: what it still says can be received."""

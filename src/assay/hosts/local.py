@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.catalogue import Completed, Syscalls
+from assay.catalogue import Completed, Host, Machine, Syscalls
 from assay.errors import RefusedError, TrialError
 from assay.hosts.kernel_calls import KernelCalls
 
@@ -102,12 +103,55 @@ class Local:
         """CLOCK_MONOTONIC now."""
         return time.monotonic_ns()
 
+    def probe(self) -> tuple[int, int, int]:
+        """Compare our clock with itself."""
+        now_ns = self.monotonic_ns()
+        return now_ns, now_ns, now_ns
+
+    def machine(self) -> Machine:
+        """Return which machine this is."""
+        return machine_of(self)
+
+    def look(self, name: str) -> OwnLook:  # noqa: ARG002 - all looks cost the same here
+        """Begin a look, whose readings are made one by one."""
+        return OwnLook(self)
+
     def _here(self, path: str) -> str:
         return path if self.root is None else f"{self.root}/{path.lstrip('/')}"
 
     def _refuse_if_recorded(self, what: str) -> None:
         if self.root is not None:
             raise RefusedError(f"recorded host {self.name!r} is read-only: cannot {what}. Use a live host.")
+
+
+class OwnLook:
+    """A look at this machine."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self._from_ns = host.monotonic_ns()
+
+    def end(self) -> tuple[int, int]:
+        """Return when it began, and how long it took."""
+        return self._from_ns, self.host.monotonic_ns() - self._from_ns
+
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+NAMES_OF_A_MACHINE = ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/sys/class/dmi/id/board_serial")
+
+
+def machine_of(host: Host) -> Machine:
+    """Return which machine a host is: a digest of the first name that it tells, and its boot id."""
+    name = next(filter(None, (_content(host, path) for path in NAMES_OF_A_MACHINE)), "")
+    serial = hashlib.sha256(name.encode()).hexdigest() if name else ""
+    return Machine(serial=serial, boot=_content(host, BOOT_ID))
+
+
+def _content(host: Host, path: str) -> str:
+    try:
+        return host.read(path).strip()
+    except OSError:
+        return ""
 
 
 MADE_WHEN_READ = ("/proc/", "/sys/")

@@ -121,6 +121,21 @@ class HostSpec:
     name: str
     via: str = "local"
     address: str | None = None
+    """As ssh takes it: `[USER@]HOST[:PORT]`, or a name of ssh's own configuration."""
+    control: str | None = None
+    """Another address, for our own connection; None: `address`."""
+    group: str | None = None
+    """The line of the file that it comes from, where that names several: `c` for `c.1`."""
+    load: bool = False
+    """Whether load may come from it."""
+    engine: bool = False
+    """Whether the load engine may be placed there; where it may not, one shell looks and acts."""
+    cluster: str | None = None
+    """With dask: what starts the workers (`local`, `ssh`, `slurm`, `pbs`, `lsf`, `kubernetes`, `gateway`)."""
+    scheduler: str | None = None
+    """With dask: the address of a scheduler that runs already (`tls://...`)."""
+    options: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
+    """With dask: what the cluster takes (`queue`, `walltime`, ...)."""
 
 
 @dataclass(frozen=True, kw_only=True)
