@@ -23,7 +23,7 @@ from assay.records import (
     When,
     WorkloadSpec,
 )
-from assay.trial import initial_state, placement, trial_facts
+from assay.trial import clocks, initial_state, placement, trial_facts
 from assay.trial.clients import Crew, Dialogue
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log, in_words
@@ -229,7 +229,7 @@ def _programs(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> Iterat
 
 def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
     """One workload with clients of its own, phase after phase until one does not end as it should."""
-    host, log = attempt.host, attempt.log
+    host = attempt.host
     endpoints = tuple(site.endpoints[: load.clients])
     order = Order(workload=load.spec.name, knobs=load.spec.knobs, endpoints=endpoints, seed=attempt.trial.seed)
     crew = Crew(host, attempt.undo)
@@ -247,27 +247,32 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             cgroups=site.cgroup.paths if site.cgroup else (),
             undo=attempt.undo,
         )
-        for planned in load.workload.phases(order):
-            plan = initial_state.with_data_files(host, site.place, planned, attempt.trial.seed)
-            job = Job(
-                workload=load.workload, spec=load.spec, plan=plan, endpoints=endpoints, seed=attempt.trial.seed, cpus=load.cpus
-            )
-            performed = perform(bench, job, log.t0_ns)
-            if log.t0_ns is None:
-                log.t0_ns = dialogue.rendezvous.start_ns
-            log.compare_clocks(dialogue.rendezvous.clients)
-            log.take(performed)
-            if performed.outcome is not Outcome.FINISHED:
-                return
+        with dialogue.kept():
+            _perform_all(attempt, bench, load, order)
     finally:
         with attempt.interrupts.uninterrupted():
             crew.close()
 
 
+def _perform_all(attempt: Attempt, bench: Bench, load: _Load, order: Order) -> None:
+    log, seed = attempt.log, attempt.trial.seed
+    for planned in load.workload.phases(order):
+        plan = initial_state.with_data_files(bench.host, bench.place, planned, seed)
+        job = Job(workload=load.workload, spec=load.spec, plan=plan, endpoints=order.endpoints, seed=seed, cpus=load.cpus)
+        performed = perform(bench, job, log.t0_ns)
+        if log.t0_ns is None:
+            log.t0_ns = bench.dialogue.rendezvous.start_ns
+        log.compare_clocks(performed.phase.hosts)
+        log.take(performed)
+        if performed.outcome is not Outcome.FINISHED:
+            return
+
+
 def _gather(attempt: Attempt, crew: Crew, count: int) -> Dialogue:
     """Wait for every client's hello. Raises TrialError where one does not come, or is no release build."""
-    rendezvous = Rendezvous(count=count, now_ns=attempt.host.monotonic_ns())
-    dialogue = Dialogue(host=attempt.host, crew=crew, rendezvous=rendezvous)
+    host = attempt.host
+    rendezvous = Rendezvous(hosts=(host.name,) * count, now_ns=host.monotonic_ns(), clocks=clocks.compare({host.name: host}))
+    dialogue = Dialogue(host=host, crew=crew, rendezvous=rendezvous)
     if dialogue.drive(State.READY, State.ENDED) is State.ENDED:
         raise TrialError(f"the load engine {attempt.engine} did not start: {'; '.join(rendezvous.failures.values())}")
     for client in rendezvous.clients:

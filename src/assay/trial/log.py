@@ -17,6 +17,7 @@ from assay.records import (
     Observations,
     Outcome,
     Phase,
+    PhaseHost,
     Place,
     Reading,
     Run,
@@ -26,7 +27,6 @@ from assay.records import (
 )
 from assay.trial import trial_facts
 from assay.trial.phase import Performed
-from assay.trial.protocol import ClientState, clock_of
 
 
 def now_utc() -> str:
@@ -94,11 +94,11 @@ class Log:
         self.outcome = Outcome.INTERRUPTED
         self.errors.append("interrupted")
 
-    def compare_clocks(self, clients: Iterable[ClientState]) -> None:
-        """Keep the best comparison of the host's clock with ours."""
-        found = None if self.t0_ns is None else clock_of(self.host, clients, self.t0_ns)
-        if found is not None and (self.host not in self.clocks or found.error_ns < self.clocks[self.host].error_ns):
-            self.clocks[self.host] = found
+    def compare_clocks(self, hosts: Iterable[PhaseHost]) -> None:
+        """Keep the best comparison of each host's clock with ours."""
+        for clock in (one.clock for one in hosts if one.clock is not None):
+            if clock.host not in self.clocks or clock.error_ns < self.clocks[clock.host].error_ns:
+                self.clocks[clock.host] = clock
 
     def run(self) -> Run:
         """The run as it stands."""

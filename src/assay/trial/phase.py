@@ -14,6 +14,7 @@ from assay.records import (
     Edge,
     Endpoint,
     Histogram,
+    HostClock,
     Missing,
     Outcome,
     Phase,
@@ -29,11 +30,10 @@ from assay.records import (
 )
 from assay.sampler import Sampler, Seen, looking
 from assay.settings.load import scheduled_ns
-from assay.trial import initial_state
+from assay.trial import clocks, initial_state
 from assay.trial.clients import Dialogue, Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of
 from assay.trial.harvest import Answer, Harvest, harvest, judge, reported
-from assay.trial.protocol import clock_of
 from assay.trial.quiet import Patience, Quiet, wait_for_quiet
 from assay.trial.rendezvous import State
 from assay.trial.steady import CELLS, Watch
@@ -106,6 +106,7 @@ class _Course:
     t0_ns: int
     drain_ns: int | None
     steady: SteadyState | None
+    clock: HostClock
 
 
 def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
@@ -133,7 +134,9 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         events.finish()
     t0_ns = start_ns if t0_ns is None else t0_ns
     state = steady.state(t0_ns) if steady else None
-    course = _Course(proof=proof, quiet=quiet, start_ns=start_ns, t0_ns=t0_ns, drain_ns=drain_ns, steady=state)
+    name, before = bench.host.name, bench.dialogue.rendezvous.clocks
+    clock = clocks.course(before[name], clocks.compare({name: bench.host})[name], t0_ns)
+    course = _Course(proof=proof, quiet=quiet, start_ns=start_ns, t0_ns=t0_ns, drain_ns=drain_ns, steady=state, clock=clock)
     return _conclude(bench, job, (sampler, events), course)
 
 
@@ -198,6 +201,7 @@ def _limit_ns(job: Job) -> int:
 def _start(bench: Bench, job: Job) -> int:
     """Agree on T; a client's own `start_delay_ns`, or the knob `start_delay` times its index, makes it late."""
     rendezvous = bench.dialogue.rendezvous
+    rendezvous.clocks = clocks.compare({bench.host.name: bench.host})
     each = whole(job.spec.knobs, "start_delay") or 0
     own = [settings.get("start_delay_ns", each * index) for index, settings in enumerate(job.plan.settings)]
     delays = [delay if isinstance(delay, int) else 0 for delay in own]
@@ -239,10 +243,11 @@ def _conclude(bench: Bench, job: Job, parts: tuple[Sampler, Events], course: _Co
     sampler, events = parts
     rendezvous = bench.dialogue.rendezvous
     seen = sampler.seen(job.name, course.t0_ns)
-    gathered = [_harvest(bench, job, client, course.t0_ns) for client in sorted(rendezvous.results)]
+    gathered = [_harvest(bench, job, client, course.clock) for client in sorted(rendezvous.results)]
     state, error = judge(rendezvous.results, rendezvous.failures, rendezvous.lost)
-    if events.failures and state is Outcome.FINISHED:
-        state, error = Outcome.PARTIAL, "; ".join(events.failures)
+    flaws = (*rendezvous.late.values(), *events.failures)
+    if flaws and state is Outcome.FINISHED:
+        state, error = Outcome.PARTIAL, "; ".join(flaws)
     values = reported(job.workload, job.spec.knobs, rendezvous.results) if state is Outcome.FINISHED else {}
     phase = _phase(bench, job, course, gathered, values)
     own = reported_readings(phase, bench.host.name)
@@ -262,10 +267,9 @@ def _conclude(bench: Bench, job: Job, parts: tuple[Sampler, Events], course: _Co
     )
 
 
-def _harvest(bench: Bench, job: Job, client: int, t0_ns: int) -> Harvest:
-    rendezvous = bench.dialogue.rendezvous
-    own_t0_ns, result = t0_ns + rendezvous.clients[client].applied_ns, rendezvous.results[client]
-    answer = Answer(phase=job.name, plan=job.plan, client=client, host=bench.host.name, t0_ns=own_t0_ns, result=result)
+def _harvest(bench: Bench, job: Job, client: int, clock: HostClock) -> Harvest:
+    result = bench.dialogue.rendezvous.results[client]
+    answer = Answer(phase=job.name, plan=job.plan, client=client, host=clock.host, t0_ns=clock.t0_mono_ns, result=result)
     return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in bench.observers))
 
 
@@ -279,7 +283,7 @@ def _phase_host(bench: Bench, course: _Course) -> PhaseHost:
         quiesce_ns=course.quiet.waited_ns,
         quiet=course.quiet.quiet,
         drain_ns=course.drain_ns,
-        clock=clock_of(bench.host.name, bench.dialogue.rendezvous.clients, course.t0_ns),
+        clock=course.clock,
     )
 
 
