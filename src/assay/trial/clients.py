@@ -13,7 +13,7 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -178,7 +178,11 @@ def _dismiss(member: _Member) -> None:
 
 STEP_S = 0.25
 """The longest wait for a client at once: leases and deadlines are looked at this often."""
+KEEP_S = 5.0
+"""While nobody listens, leases are looked at this often."""
 PROGRESS_NS = 1_000_000_000
+WAITING = (State.READY, State.ARMED, State.ENDED)
+"""No client is waited for: it is the caller that is busy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +191,27 @@ class Dialogue:
 
     crew: Crew
     rendezvous: Rendezvous
+    _speaking: threading.RLock = field(default_factory=threading.RLock)
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Renew the leases of clients that wait, in a thread, while the caller is busy with caches or a drain."""
+        done = threading.Event()
+        keeper = threading.Thread(target=self._keep, args=(done,), name="leases", daemon=True)
+        keeper.start()
+        try:
+            yield
+        finally:
+            done.set()
+            keeper.join()
+
+    def _keep(self, done: threading.Event) -> None:
+        while not done.wait(KEEP_S):
+            with self._speaking:
+                if self.rendezvous.state in WAITING:
+                    for order in self.rendezvous.tick(time.monotonic_ns()):
+                        if isinstance(order, Send):
+                            self.crew.send(order.client, order.message)
 
     def drive(self, *until: State, meanwhile: Sequence[Callable[[], None]] = ()) -> State:
         """Listen and obey until one of these states is reached; every wait in it ends, at the latest by its deadline.
@@ -209,14 +234,15 @@ class Dialogue:
     def obey(self, instructions: Iterable[Instruction]) -> None:
         """Carry out instructions and what follows from them; a client that cannot be spoken to is lost."""
         todo = deque(instructions)
-        while todo:
-            order = todo.popleft()
-            if not isinstance(order, Send):
-                self.crew.kill(order.client)
-                continue
-            obstacle = self.crew.send(order.client, order.message)
-            if obstacle is not None:
-                todo += self.rendezvous.lose(order.client, obstacle, time.monotonic_ns())
+        with self._speaking:
+            while todo:
+                order = todo.popleft()
+                if not isinstance(order, Send):
+                    self.crew.kill(order.client)
+                    continue
+                obstacle = self.crew.send(order.client, order.message)
+                if obstacle is not None:
+                    todo += self.rendezvous.lose(order.client, obstacle, time.monotonic_ns())
 
     def _take(self, heard: Received | None) -> None:
         if heard is None:
@@ -238,7 +264,8 @@ def progress_report(dialogue: Dialogue, tell: Callable[[Mapping[str, object]], N
         now_ns = time.monotonic_ns()
         if now_ns - last_ns >= PROGRESS_NS:
             last_ns = now_ns
-            tell({"operations": sums(dialogue)})
+            silent = dialogue.rendezvous.silent
+            tell({"operations": sums(dialogue), **({"silent": list(silent.values())} if silent else {})})
 
     return meanwhile
 
@@ -265,7 +292,7 @@ class Stopper:
 
     def look(self) -> None:
         """Look at what the clients said last. What ends the work after the stop, a flush, may take as long as the phase."""
-        if self.stopped_ns is None and self.watch.hear(self._dialogue.rendezvous.clients):
+        if self.stopped_ns is None and self.watch.hear(self._dialogue.rendezvous.news()):
             self.stopped_ns = time.monotonic_ns()
             self._dialogue.obey(self._dialogue.rendezvous.stop(self.stopped_ns, self._limit_ns))
 
