@@ -40,6 +40,8 @@ class Received:
     message: Message | None
     at_ns: int
     reason: str = ""
+    host: str | None = None
+    """The host that is lost, with all its clients; None where it is there."""
 
 
 @dataclass
@@ -144,9 +146,18 @@ class Crew:
             member.heard_out.set()
         if self._closing.is_set():
             return
+        lost = member.station.host.lost() if line is None else None
         message = None if line is None else parse(line)
         reason = "its process ended" if line is None else f"sent no valid message: {line[:80]!r}"
-        self.inbox.put(Received(client=index, message=message, at_ns=at_ns, reason=reason))
+        self.inbox.put(
+            Received(
+                client=index,
+                message=message,
+                at_ns=at_ns,
+                reason=reason if lost is None else str(lost),
+                host=None if lost is None else member.station.name,
+            )
+        )
 
 
 def parse(line: str) -> Message | None:
@@ -246,6 +257,9 @@ class Dialogue:
 
     def _take(self, heard: Received | None) -> None:
         if heard is None:
+            return
+        if heard.host is not None:
+            self.obey(self.rendezvous.lose_host(heard.host, heard.reason, heard.at_ns))
             return
         if heard.message is None:
             # The process may still run: what it says cannot be understood, so what it does does not count.

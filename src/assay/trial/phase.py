@@ -104,7 +104,15 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         events.finish()
     t0_ns = start_ns if t0_ns is None else t0_ns
     state = steady.state(t0_ns) if steady else None
-    course = _Course(proofs=proofs, quiet=quiet, clocks=_courses(bench, t0_ns), start_ns=start_ns, t0_ns=t0_ns, drains_ns=drains_ns, steady=state)
+    course = _Course(
+        proofs=proofs,
+        quiet=quiet,
+        clocks=_courses(bench, t0_ns),
+        start_ns=start_ns,
+        t0_ns=t0_ns,
+        drains_ns=drains_ns,
+        steady=state,
+    )
     return _conclude(bench, job, (watchers, events), course)
 
 
