@@ -62,8 +62,8 @@ def _subject(bench: Bench, job: Job, station: Station) -> Subject:
 def drains(bench: Bench, job: Job) -> dict[str, int | None]:
     """Host -> how long it took to flush the file system there, where the phase changed something; None where it was not done.
 
-    A host that was lost is left out. The clients' hosts and the target's begin together. After the slowest client the target is flushed again, since what a client
-    held back reaches it only then: its time ends when both ends are clean.
+    The clients' hosts and the target's begin together. After the slowest client the target is flushed again, since what a client
+    held back reaches it only then: its time ends when both ends are clean. A host that was lost is left out.
     """
     changes = {Direction.WRITE, Direction.METADATA} & set(job.plan.directions.values())
     fleet = bench.fleet
