@@ -26,7 +26,7 @@ def once(ledger_directory):
     began = time.monotonic()
     try:
         crew.spawn(engine(), CLIENTS)
-        rendezvous = Rendezvous(count=CLIENTS, now_ns=HOST.monotonic_ns())
+        rendezvous = Rendezvous(hosts=(HOST.name,) * CLIENTS, now_ns=HOST.monotonic_ns())
         dialogue = Dialogue(host=HOST, crew=crew, rendezvous=rendezvous)
         assert dialogue.drive(State.READY, State.ENDED) is State.READY
         dialogue.obey(rendezvous.arm("p", [config(client) for client in range(CLIENTS)], 10**10, HOST.monotonic_ns()))
