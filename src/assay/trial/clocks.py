@@ -59,11 +59,11 @@ def ours(host: str, at_ns: int) -> Clock:
 
 
 def compared(host: str, stamps: tuple[int, int, int]) -> Clock:
-    """One comparison of another machine's clock: ours at asking, theirs, ours at the answer."""
+    """One comparison of another machine's clock: ours at asking, theirs, ours at the answer. Stamps are whole nanoseconds."""
     asked_ns, theirs_ns, answered_ns = stamps
     trip_ns = max(0, answered_ns - asked_ns)
     middle_ns = asked_ns + trip_ns // 2
-    error_ns = trip_ns - trip_ns // 2 + share_of(trip_ns, DRIFT_PPM)
+    error_ns = 1 + trip_ns - trip_ns // 2 + share_of(trip_ns, DRIFT_PPM)
     return Clock(host=host, at_ns=middle_ns, offset_ns=theirs_ns - middle_ns, error_ns=error_ns)
 
 
