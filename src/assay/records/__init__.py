@@ -63,6 +63,7 @@ from assay.records.experiment import (
     Trial,
     Value,
     WorkloadSpec,
+    load_hosts,
 )
 from assay.records.judgement import (
     Bound,
@@ -80,6 +81,7 @@ from assay.records.judgement import (
     VerdictState,
     worst,
 )
+from assay.records.observe import ObserveKind, ObserveSpec
 from assay.records.place import Endpoint, EndpointKind, Limit, Place, Server, ServerNode, Subject
 from assay.records.results import ChangePoint, Course, CourseKind, CourseState, Judged, Results, Rounds, UnknownReason
 from assay.records.run import (
