@@ -182,7 +182,7 @@ def _by_dask(document: Document, at: Path, shape: HostShape, one: HostSpec) -> t
 def _count(document: Document, at: Path, shape: HostShape, addresses: Sequence[str]) -> int:
     """Return how many workers are asked for: with addresses one each."""
     count = len(addresses) if shape.count is None and shape.cluster == "ssh" else shape.count
-    if shape.cluster == "ssh" and count != len(addresses):
+    if shape.cluster == "ssh" and addresses and count != len(addresses):
         found = f"count = {count} beside {len(addresses)} in 'addresses'"
         document.wrong((*at, "count"), found, "no count: one worker for each address")
     elif count is None:

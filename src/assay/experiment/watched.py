@@ -111,5 +111,5 @@ def _against(shape: ObserveShape) -> Iterator[tuple[str, Reason]]:
             yield "pattern", (f"the group {name!r}", "another name: `.max` is the maximum of a figure")
     if observed.LIMIT in named and shape.kind is ObserveKind.COUNTER:
         yield "pattern", ("a limit of a counter", 'kind = "gauge": only what is there at a time has a share of its limit')
-    if named == (observed.LIMIT,):
+    if named == (observed.LIMIT,) and pattern.groups == 1:
         yield "pattern", ("the group 'limit' alone", "a second group with the number that has this limit")
