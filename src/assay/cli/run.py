@@ -73,8 +73,7 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
     schedule = planning.plan(experiment)
     refuse(too_few_clients(experiment, schedule.trials))
     clean_quietly(Local())
-    with Store.create(request.lab, experiment, schedule, text, fresh=fresh) as store:
-        store.experiment = replace(store.experiment, hosts=experiment.hosts)  # the addresses of today
+    with opened(request.lab, experiment, schedule, text, fresh=fresh) as store:
         try:
             conduct_rest(request, store)
         except UsageError:
@@ -83,6 +82,13 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
         results = conclude(store)
     show(request, results, store.folder)
     return NOT_ALL_MEASURED if doubts.never_finished(results.runs) else status(results, request.gate)
+
+
+def opened(lab: Path, experiment: Experiment, schedule: Plan, text: str, *, fresh: bool) -> Store:
+    """Open the notebook's folder of the experiment for writing; hosts have the addresses of this call."""
+    store = Store.create(lab, experiment, schedule, text, fresh=fresh)
+    store.experiment = replace(store.experiment, hosts=experiment.hosts)
+    return store
 
 
 def show(request: Request, results: Results, folder: Path) -> None:
