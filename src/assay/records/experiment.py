@@ -1,4 +1,4 @@
-"""What the user asks: experiment, factors, measures, claims, requirements; and the plan of trials made from it."""
+"""What the user asks: experiment, factors, measures, claims, requirements."""
 
 from __future__ import annotations
 
@@ -267,40 +267,3 @@ def load_hosts(hosts: Iterable[HostSpec], named: tuple[str, ...], count: Value =
     """The hosts that are named, else all that may load, else `local`; with a count the first so many of them."""
     chosen = named or tuple(host.name for host in hosts if host.load) or ("local",)
     return chosen[:count] if isinstance(count, int) else chosen
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """One combination of levels at one place in the schedule."""
-
-    id: int
-    experiment: str
-    levels: Mapping[str, Value]
-    replicate: int
-    block: int
-    sitting: int
-    position: int
-    seed: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanNote:
-    """One thing that the planner wants to be known: evidence that will be missing, a limit of what can be shown."""
-
-    subject: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The whole schedule, drawn before the first trial and stored."""
-
-    experiment: str
-    seed: int
-    trials: tuple[Trial, ...]
-    blocks: int
-    drawn_blocks: int
-    """The schedule is drawn to this many blocks where the repeats follow from precision or budget."""
-    sittings: tuple[Value, ...]
-    """Level of the manual factor in each sitting, in order; one None where there is no manual factor."""
-    notes: tuple[PlanNote, ...] = ()

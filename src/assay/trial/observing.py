@@ -16,6 +16,8 @@ from assay.records import Experiment, ObserveSpec, Snapshot, Subject
 
 LEAST_S, MOST_S = 1.0, 10.0
 """A command gets as long as its interval, within these bounds: others wait for it."""
+MOST_CHARACTERS = 1 << 20
+"""Of an output no more is kept: a phase of an hour has thousands of them."""
 COST = "the CPU time of its command on that host"
 
 
@@ -42,7 +44,10 @@ def _anywhere(_host: Host) -> None:
 
 
 def _read(spec: ObserveSpec, host: Host, _subject: Subject) -> Mapping[str, object]:
-    """Run the command once; what it printed, or why it printed nothing."""
+    """Run the command once; what it printed, or why it printed nothing.
+
+    A status other than 0 is a failure whatever was printed: half an output has half of its numbers.
+    """
     try:
         done = host.run(spec.argv, check=False, timeout_s=min(MOST_S, max(LEAST_S, spec.every_ns / 1e9)))
     except (AssayError, OSError) as error:
@@ -50,7 +55,7 @@ def _read(spec: ObserveSpec, host: Host, _subject: Subject) -> Mapping[str, obje
     if done.status != 0:
         said = ": ".join(filter(None, (f"exit status {done.status}", done.stderr.strip()[: observed.SHOWN])))
         return {observed.REASON: said}
-    return {observed.OUTPUT: done.stdout}
+    return {observed.OUTPUT: done.stdout[:MOST_CHARACTERS]}
 
 
 def _parse(spec: ObserveSpec, host: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
