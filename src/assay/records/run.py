@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
-from assay.records.experiment import Trial
 from assay.records.place import Place
+from assay.records.plan import Trial
 
 
 class CacheState(StrEnum):
