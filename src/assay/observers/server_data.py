@@ -117,4 +117,5 @@ OBSERVER = Observer(
     available=needs_assay("cachestat(2) needs Assay"),
     read=read,
     parse=parse,
+    alone=True,
 )
