@@ -62,11 +62,7 @@ class FarShell:
                 self._last_line = f"{self._token} {self._number}"
             asked_ns = time.monotonic_ns()
             self._send(f"{script}\nprintf '\\n%s %s\\n' {self._token} {self._number}")
-            with self._state:
-                came = self._state.wait_for(lambda: self._answer is not None or self._ended, timeout_s)
-                if self._answer is None:
-                    raise self._failure() if came else TimeoutError(errno.ETIMEDOUT, f"host {self._name}: no answer in {timeout_s} s")
-                text, answered_ns = self._answer
+            text, answered_ns = self._wait(timeout_s)
         return Answer(text=text, asked_ns=asked_ns, answered_ns=answered_ns)
 
     def send_only(self, script: str) -> None:
@@ -76,6 +72,13 @@ class FarShell:
     def close(self) -> None:
         """End its input, on which it ends."""
         self._session.close()
+
+    def _wait(self, timeout_s: float | None) -> tuple[str, int]:
+        with self._state:
+            came = self._state.wait_for(lambda: self._answer is not None or self._ended, timeout_s)
+            if self._answer is not None:
+                return self._answer
+        raise self._failure() if came else TimeoutError(errno.ETIMEDOUT, f"host {self._name}: no answer in {timeout_s} s")
 
     def _send(self, script: str) -> None:
         try:
