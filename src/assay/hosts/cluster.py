@@ -24,7 +24,8 @@ from assay.hosts.dask_settings import CONFIGURATION, ROLES, from_files
 from assay.hosts.own_workers import Door
 from assay.records import HostSpec
 
-SOON = frozenset({"local", "ssh", "scheduler"})
+SCHEDULER = "scheduler"
+SOON = frozenset({"local", "ssh", SCHEDULER})
 """Where no queue decides when a worker comes."""
 SOON_S, QUEUED_S = 60.0, 600.0
 """How long workers may take to come; the option `wait` (seconds) says otherwise."""
@@ -48,6 +49,17 @@ class Workers:
     """Whether a worker's own port may be reachable."""
 
 
+def check(specs: Sequence[HostSpec], doors: Mapping[str, Door]) -> None:
+    """Raise MissingError or RefusedError where one of these hosts cannot be opened. Call it in the main thread."""
+    for kind in {_kind(spec) for spec in specs}:
+        if kind in queued_workers.LIBRARIES:
+            queued_workers.library(kind)
+        elif kind == "kubernetes":
+            raise RefusedError(KUBERNETES)
+        elif kind != SCHEDULER and kind not in doors:
+            raise RefusedError(f"found cluster = {kind!r}; expected one of: {', '.join((*doors, *queued_workers.LIBRARIES))}")
+
+
 @contextlib.asynccontextmanager
 async def opened(specs: Sequence[HostSpec], doors: Mapping[str, Door], undo: Undo) -> AsyncIterator[Workers]:
     """Open the cluster of one group of hosts, with one worker for each; all that was started ends with the context.
@@ -56,10 +68,10 @@ async def opened(specs: Sequence[HostSpec], doors: Mapping[str, Door], undo: Und
     did not start.
     """
     first = specs[0]
-    kind = "scheduler" if first.scheduler is not None else str(first.cluster)
+    kind = _kind(first)
     with dask.config.set(CONFIGURATION), _silence():
         async with contextlib.AsyncExitStack() as stack:
-            if kind == "scheduler":
+            if kind == SCHEDULER:
                 address, security = str(first.scheduler), _given_security(first)
             else:
                 cluster = await stack.enter_async_context(_cluster(kind, specs, doors, undo))
@@ -107,13 +119,15 @@ async def _arrived(client: Client, specs: Sequence[HostSpec], wait_s: float) -> 
 
 
 def _cluster(kind: str, specs: Sequence[HostSpec], doors: Mapping[str, Door], undo: Undo) -> Started:
-    if kind in queued_workers.BATCH:
-        return queued_workers.batch(kind, specs, undo)
     if kind == "gateway":
         return queued_workers.gateway(specs)
-    if kind == "kubernetes":
-        raise RefusedError(KUBERNETES)
+    if kind in queued_workers.LIBRARIES:
+        return queued_workers.batch(kind, specs, undo)
     return own_workers.started(kind, specs, doors)
+
+
+def _kind(spec: HostSpec) -> str:
+    return SCHEDULER if spec.scheduler is not None else str(spec.cluster)
 
 
 def _wait_s(spec: HostSpec, kind: str) -> float:

@@ -35,10 +35,11 @@ def opened(
     RefusedError where too few workers came, TrialError where a worker or an agent did not start.
     """
     try:
-        from assay.hosts import own_workers
+        from assay.hosts import cluster, own_workers
     except ImportError as error:
         raise MissingError(f"hosts that are reached through Dask need more Python packages ({error}). {FLEET}") from error
     ways = {"local": own_workers.local_door, **(doors or {})}
+    cluster.check(specs, ways)
     with _Loop() as loop:
         stack = contextlib.AsyncExitStack()
         try:

@@ -118,7 +118,8 @@ class Held:
             self._lines += piece
             self._news.set()
         status = await process.wait()
-        self.ended = {"status": status, "stderr": (await complaint).decode(errors="replace")}
+        said = (await complaint).decode(errors="replace")
+        self.ended = {"status": status, "stderr": said or (f"exit status {status}" if status else "")}
         self._news.set()
 
 

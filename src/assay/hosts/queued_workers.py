@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import re
+import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +22,13 @@ HARMLESS = re.compile(r"[\w .,:=/@%+#\[\]-]*")
 """Texts that may be put into the script of a job, which quotes nothing."""
 SCRIPT = "job_script_prologue"
 """The one option that is a script."""
-BATCH = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "lsf": "LSFCluster"}
+JOBS = "dask-jobqueue"
+LIBRARIES = {
+    "slurm": (JOBS, "SLURMCluster"),
+    "pbs": (JOBS, "PBSCluster"),
+    "lsf": (JOBS, "LSFCluster"),
+    "gateway": ("dask-gateway", "GatewayCluster"),
+}
 OURS = frozenset({"wait", "shared_directory"})
 """Options that are not passed on."""
 WORKER = "worker"
@@ -30,7 +37,7 @@ WORKER = "worker"
 @contextlib.asynccontextmanager
 async def batch(kind: str, specs: Sequence[HostSpec], undo: Undo) -> AsyncIterator[Any]:
     """Jobs of a batch system, one worker each. Their certificates are files on a file system that all of them share."""
-    made = _class("dask_jobqueue", "dask-jobqueue", BATCH[kind])
+    made = library(kind)
     options = _passed_on(specs[0])
     issued = certificates.issued([certificates.CONTROLLER, WORKER])
     local, marker = Local(), ownership.fresh_name()
@@ -86,16 +93,26 @@ def _passed_on(spec: HostSpec) -> dict[str, Any]:
 @contextlib.asynccontextmanager
 async def gateway(specs: Sequence[HostSpec]) -> AsyncIterator[Any]:
     """Workers of a Dask gateway, which gives the certificates. Raises MissingError."""
-    made = _class("dask_gateway", "dask-gateway", "GatewayCluster")
+    made = library("gateway")
     async with made(**_passed_on(specs[0]), asynchronous=True, shutdown_on_close=True) as cluster:
         await cluster.scale(len(specs))
         yield cluster
 
 
-def _class(module: str, package: str, name: str) -> Callable[..., Any]:
+def library(kind: str) -> Callable[..., Any]:
+    """Return the cluster class of another package. Call it once in the main thread. Raises MissingError.
+
+    dask-jobqueue takes the signals of the process when it is imported; they are given back.
+    """
+    package, name = LIBRARIES[kind]
+    ours = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        return cast("Callable[..., Any]", getattr(importlib.import_module(module), name))
+        module = importlib.import_module(package.replace("-", "_"))
     except ImportError as error:
         raise MissingError(
-            f"this cluster needs the Python package {package} ({error}). Install it: pip install {package}."
+            f"cluster {kind!r} needs another Python package ({error}). Install it: pip install {package}."
         ) from error
+    for number, handler in ours.items():
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
+    return cast("Callable[..., Any]", getattr(module, name))
