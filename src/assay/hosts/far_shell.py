@@ -1,0 +1,109 @@
+"""One /bin/sh on a far host: scripts go to its standard input, and what they print comes back in one piece.
+
+A script is constant text with quoted words: what a name holds is never executed. Each answer ends with a line that has the
+shell's secret token and the number of the question, so an answer that nobody waits for any more is recognised and dropped.
+"""
+
+from __future__ import annotations
+
+import errno
+import shlex
+import threading
+import time
+from typing import Protocol
+
+from assay.frozen import dataclass
+from assay.hosts.channel import Channel
+
+ANSWER_S = 30.0
+"""The lease: a host that has not answered for so long is lost."""
+
+
+class Session(Channel, Protocol):
+    """A channel to one command, whose input alone can be ended."""
+
+    def end_input(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a script printed, and our clock before it was sent and after its last line came (ns)."""
+
+    text: str
+    asked_ns: int
+    answered_ns: int
+
+
+class FarShell:
+    """A shell that answers one script after another; from any thread."""
+
+    def __init__(self, name: str, session: Session, token: str) -> None:
+        self._name, self._session, self._token = name, session, token
+        self._turn = threading.Lock()
+        self._state = threading.Condition()
+        self._number = 0
+        self._lines: list[str] = []
+        self._answer: tuple[str, int] | None = None
+        self._ended = False
+        self._last_line = ""
+        session.listen(self._hear)
+
+    @property
+    def lost(self) -> bool:
+        """Whether no answer can come any more."""
+        return self._ended
+
+    def ask(self, script: str, timeout_s: float | None = ANSWER_S) -> Answer:
+        """Run a script and wait for its end. Raises OSError where the shell ended, TimeoutError where it takes too long."""
+        with self._turn:
+            with self._state:
+                self._number += 1
+                self._lines, self._answer = [], None
+                self._last_line = f"{self._token} {self._number}"
+            asked_ns = time.monotonic_ns()
+            self._send(f"{script}\nprintf '\\n%s %s\\n' {self._token} {self._number}")
+            with self._state:
+                came = self._state.wait_for(lambda: self._answer is not None or self._ended, timeout_s)
+                if self._answer is None:
+                    raise self._failure() if came else TimeoutError(errno.ETIMEDOUT, f"host {self._name}: no answer in {timeout_s} s")
+                text, answered_ns = self._answer
+        return Answer(text=text, asked_ns=asked_ns, answered_ns=answered_ns)
+
+    def send_only(self, script: str) -> None:
+        """Send a script whose output nobody waits for. Raises OSError."""
+        self._send(script)
+
+    def close(self) -> None:
+        """End its input, on which it ends."""
+        self._session.close()
+
+    def _send(self, script: str) -> None:
+        try:
+            self._session.send(script)
+        except OSError as error:
+            raise self._failure() from error
+
+    def _failure(self) -> OSError:
+        reason = self._session.complaint() or "its shell ended"
+        return ConnectionError(errno.ECONNRESET, f"host {self._name} is lost: {reason}")
+
+    def _hear(self, line: str | None, at_ns: int) -> None:
+        with self._state:
+            if line is None:
+                self._ended = True
+            elif line == self._last_line:
+                self._answer = "\n".join(self._lines), at_ns
+            elif line.startswith(self._token):  # the end of an answer that nobody waits for
+                self._lines = []
+                return
+            else:
+                self._lines.append(line)
+                return
+            self._state.notify_all()
+
+
+def quoted(*words: str) -> str:
+    """Return words as the shell takes them literally. Raises ValueError for a NUL, which no word can hold."""
+    if any("\0" in word for word in words):
+        raise ValueError("embedded null byte")
+    return shlex.join(words)
