@@ -21,7 +21,6 @@ from assay.errors import RefusedError
 from assay.frozen import dataclass
 from assay.hosts import own_workers, queued_workers
 from assay.hosts.dask_settings import CONFIGURATION, ROLES, from_files
-from assay.hosts.own_workers import Door
 from assay.records import HostSpec
 
 SCHEDULER = "scheduler"
@@ -49,19 +48,21 @@ class Workers:
     """Whether a worker's own port may be reachable."""
 
 
-def check(specs: Sequence[HostSpec], doors: Mapping[str, Door]) -> None:
+def check(specs: Sequence[HostSpec]) -> None:
     """Raise MissingError or RefusedError where one of these hosts cannot be opened. Call it in the main thread."""
     for kind in {_kind(spec) for spec in specs}:
         if kind in queued_workers.LIBRARIES:
             queued_workers.library(kind)
         elif kind == "kubernetes":
             raise RefusedError(KUBERNETES)
-        elif kind != SCHEDULER and kind not in doors:
-            raise RefusedError(f"found cluster = {kind!r}; expected one of: {', '.join((*doors, *queued_workers.LIBRARIES))}")
+        elif kind != SCHEDULER and kind not in own_workers.STARTERS:
+            raise RefusedError(
+                f"found cluster = {kind!r}; expected one of: {', '.join((*own_workers.STARTERS, *queued_workers.LIBRARIES))}"
+            )
 
 
 @contextlib.asynccontextmanager
-async def opened(specs: Sequence[HostSpec], doors: Mapping[str, Door], undo: Undo) -> AsyncIterator[Workers]:
+async def opened(specs: Sequence[HostSpec], undo: Undo) -> AsyncIterator[Workers]:
     """Open the cluster of one group of hosts, with one worker for each; all that was started ends with the context.
 
     Raises MissingError for a library that is not there, RefusedError where fewer workers came in time, TrialError where one
@@ -74,7 +75,7 @@ async def opened(specs: Sequence[HostSpec], doors: Mapping[str, Door], undo: Und
             if kind == SCHEDULER:
                 address, security = str(first.scheduler), _given_security(first)
             else:
-                cluster = await stack.enter_async_context(_cluster(kind, specs, doors, undo))
+                cluster = await stack.enter_async_context(_cluster(kind, specs, undo))
                 address, security = cluster.scheduler_address, cluster.security
             client = await stack.enter_async_context(_client(address, security))
             addresses = await _arrived(client, specs, _wait_s(first, kind))
@@ -118,12 +119,12 @@ async def _arrived(client: Client, specs: Sequence[HostSpec], wait_s: float) -> 
         await asyncio.sleep(POLL_S)
 
 
-def _cluster(kind: str, specs: Sequence[HostSpec], doors: Mapping[str, Door], undo: Undo) -> Started:
+def _cluster(kind: str, specs: Sequence[HostSpec], undo: Undo) -> Started:
     if kind == "gateway":
         return queued_workers.gateway(specs)
     if kind in queued_workers.LIBRARIES:
         return queued_workers.batch(kind, specs, undo)
-    return own_workers.started(kind, specs, doors)
+    return own_workers.started(kind, specs, own_workers.STARTERS)
 
 
 def _kind(spec: HostSpec) -> str:

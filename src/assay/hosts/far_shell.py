@@ -65,7 +65,11 @@ class FarShell:
             with self._state:
                 came = self._state.wait_for(lambda: self._answer is not None or self._ended, timeout_s)
                 if self._answer is None:
-                    raise self._failure() if came else TimeoutError(errno.ETIMEDOUT, f"host {self._name}: no answer in {timeout_s} s")
+                    raise (
+                        self._failure()
+                        if came
+                        else TimeoutError(errno.ETIMEDOUT, f"host {self._name}: no answer in {timeout_s} s")
+                    )
                 text, answered_ns = self._answer
         return Answer(text=text, asked_ns=asked_ns, answered_ns=answered_ns)
 

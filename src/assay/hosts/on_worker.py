@@ -269,6 +269,8 @@ async def _worker(given: Mapping[str, Any]) -> None:
 
     dask.config.set(given["config"])
     from distributed import Security, Worker  # only now: its log is set up when it is imported
+    from distributed.comm import get_address_host
+    from distributed.utils import get_ip
 
     class Silent(Worker):
         """A worker without an HTTP server."""
@@ -276,7 +278,8 @@ async def _worker(given: Mapping[str, Any]) -> None:
         def start_http_server(self, *_arguments: object, **_options: object) -> None:
             pass
 
-    options = {**given["options"], "security": Security(**given["security"])}
+    here = get_ip(get_address_host(given["scheduler"]))
+    options = {**given["options"], "host": here, "security": Security(**given["security"])}
     worker = await Silent(given["scheduler"], nthreads=1, memory_limit=0, **options)
     try:
         sys.stdout.write(json.dumps({"address": worker.address}) + "\n")

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
+import shlex
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,14 +19,18 @@ from typing import Any
 from distributed import SpecCluster
 from distributed.core import Status
 from distributed.deploy.spec import ProcessInterface
-from distributed.utils import get_ip
 
-from assay.errors import AssayError, TrialError
+from assay.catalogue import Listener
+from assay.errors import AssayError, RefusedError, TrialError
 from assay.hosts import certificates, on_worker
+from assay.hosts.addresses import Address, parsed
 from assay.hosts.channel import Channel, LocalChannel
 from assay.hosts.dask_settings import CONFIGURATION, DEATH_TIMEOUT_S, SilentScheduler, fields, in_memory
+from assay.hosts.ssh import Door
 from assay.records import HostSpec
 
+DISCARD = 9
+"""Any port: nothing is sent to it."""
 START_S = 60.0
 """How long Python may take to start a worker."""
 BOOT = (
@@ -32,20 +39,23 @@ BOOT = (
 )
 """The whole command line of a worker of ours; how it is to be comes on its standard input."""
 
-LISTENING: Mapping[str, Mapping[str, str]] = {"local": {"host": "127.0.0.1"}, "ssh": {}}
-"""Where a worker listens; without a word, at its address on the way to the scheduler."""
 
-Door = Callable[[HostSpec], Channel]
+PYTHON = "python3"
+"""What starts a worker by ssh, unless the option `python` names another one."""
+SSH_COMMAND = "exec /bin/sh -c " + shlex.quote(f'IFS= read -r python; exec "$python" -c {shlex.quote(BOOT)}')
+"""A constant too: the name of Python is the first line of the input."""
+
+Starter = Callable[[HostSpec], Channel]
 """Starts `python -c BOOT` on a host."""
 
 
 class OwnWorker(ProcessInterface):
     """A worker that we start: it ends with the channel through which it was started."""
 
-    def __init__(self, scheduler: str, *, name: str, door: Callable[[], Channel], given: Mapping[str, Any]) -> None:
+    def __init__(self, scheduler: str, *, name: str, start: Callable[[], Channel], given: Mapping[str, Any]) -> None:
         super().__init__(scheduler=scheduler, name=name)  # type: ignore[no-untyped-call]
         self.name = name
-        self._door = door
+        self._starter = start
         self._given = {**given, "scheduler": scheduler}
         self._channel: Channel | None = None
 
@@ -62,7 +72,7 @@ class OwnWorker(ProcessInterface):
             loop.call_soon_threadsafe(note, line)
 
         try:
-            self._channel = await asyncio.to_thread(self._door)
+            self._channel = await asyncio.to_thread(self._starter)
             self._channel.listen(first)
             self._channel.send(json.dumps(self._given))
             line = await asyncio.wait_for(heard, START_S)
@@ -91,21 +101,21 @@ class OwnWorker(ProcessInterface):
 
 
 @contextlib.asynccontextmanager
-async def started(kind: str, specs: Sequence[HostSpec], doors: Mapping[str, Door]) -> AsyncIterator[SpecCluster]:
+async def started(kind: str, specs: Sequence[HostSpec], starters: Mapping[str, Starter]) -> AsyncIterator[SpecCluster]:
     """Workers that we start ourselves. Their certificates are in no file: they go through the channel that starts them."""
     issued = certificates.issued([certificates.CONTROLLER, *(spec.name for spec in specs)])
     security = in_memory(issued, certificates.CONTROLLER)
     workers = {}
     for spec in specs:
-        options = {"name": spec.name, "death_timeout": DEATH_TIMEOUT_S, **LISTENING[kind]}
+        own = {"name": spec.name, "death_timeout": DEATH_TIMEOUT_S}
         given = {
             "program": Path(on_worker.__file__).read_text(encoding="utf-8"),
             "config": dict(CONFIGURATION),
-            "options": options,
+            "options": own,
             "security": fields(issued, spec.name),
         }
-        door = doors[kind]
-        workers[spec.name] = {"cls": OwnWorker, "options": {"door": lambda s=spec, d=door: d(s), "given": given}}
+        options = {"start": functools.partial(starters[kind], spec), "given": given}
+        workers[spec.name] = {"cls": OwnWorker, "options": options}
     scheduler = {
         "cls": SilentScheduler,
         "options": {"protocol": "tls://", "security": security, "host": _own_address(specs, kind)},
@@ -119,13 +129,58 @@ def _own_address(specs: Sequence[HostSpec], kind: str) -> str:
     asked = specs[0].options.get("host")
     if asked is not None:
         return str(asked)
-    return "127.0.0.1" if kind == "local" else get_ip(_machine_of(specs[0]))
+    if kind == "local":
+        return "127.0.0.1"
+    far = _address(specs[0]).host
+    try:
+        family, _, _, _, there = socket.getaddrinfo(far, DISCARD, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, socket.SOCK_DGRAM) as way:
+            way.connect(there)
+            return str(way.getsockname()[0])
+    except OSError as error:
+        raise RefusedError(
+            f"host {specs[0].name}: no way to {far} ({error}). Name our own address there by the option host."
+        ) from error
 
 
-def _machine_of(spec: HostSpec) -> str:
-    return str(spec.control or spec.address).rpartition("@")[2].partition(":")[0]
+def _address(spec: HostSpec) -> Address:
+    return parsed(str(spec.control or spec.address))
 
 
-def local_door(_spec: HostSpec) -> Channel:
+def local_starter(_spec: HostSpec) -> Channel:
     """Start a worker's Python on this machine. Raises OSError."""
     return LocalChannel([sys.executable, "-c", BOOT])
+
+
+def ssh_starter(spec: HostSpec) -> Channel:
+    """Start a worker's Python by ssh. Raises what `Door.open` raises; RefusedError for an option that is no path."""
+    python = str(spec.options.get("python", PYTHON))
+    if not python.isprintable():
+        raise RefusedError(f"host {spec.name}: found python = {python!r}; expected the path of a Python interpreter")
+    door = Door(spec.name, _address(spec))
+    channel = door.open(SSH_COMMAND)
+    channel.send(python)
+    return _OverSsh(channel, door)
+
+
+class _OverSsh:
+    """A command on a far host and the connection that only it uses."""
+
+    def __init__(self, channel: Channel, door: Door) -> None:
+        self._channel, self._door = channel, door
+
+    def send(self, line: str) -> None:
+        self._channel.send(line)
+
+    def listen(self, heard: Listener) -> None:
+        self._channel.listen(heard)
+
+    def complaint(self) -> str:
+        return self._channel.complaint()
+
+    def close(self) -> None:
+        self._channel.close()
+        self._door.close()
+
+
+STARTERS: Mapping[str, Starter] = {"local": local_starter, "ssh": ssh_starter}
