@@ -269,7 +269,7 @@ async def _worker(given: Mapping[str, Any]) -> None:
 
     dask.config.set(given["config"])
     from distributed import Security, Worker  # only now: its log is set up when it is imported
-    from distributed.comm import get_address_host
+    from distributed.comm.addressing import get_address_host
     from distributed.utils import get_ip
 
     class Silent(Worker):
