@@ -17,14 +17,15 @@ from assay.catalogue import Undo
 from assay.errors import MissingError
 from assay.hosts.certificates import FLEET
 from assay.hosts.channel import Channel
+from assay.hosts.far import FarHost
 from assay.records import HostSpec
 
 T = TypeVar("T")
 
 
 @contextlib.contextmanager
-def opened(specs: Sequence[HostSpec], engine: Path, undo: Undo) -> Iterator[Mapping[str, Channel]]:
-    """Open all hosts of an experiment that are reached through Dask; yield the channel to the agent of each by its name.
+def opened(specs: Sequence[HostSpec], engine: Path, undo: Undo) -> Iterator[Mapping[str, FarHost]]:
+    """Open all hosts of an experiment that are reached through Dask; yield them by their names.
 
     `engine` is the file of the load engine, `undo` keeps what must be removed. All that was started ends with the context, and
     with this process. Raises MissingError without the extra `fleet`, RefusedError where too few workers came, TrialError where
@@ -38,7 +39,9 @@ def opened(specs: Sequence[HostSpec], engine: Path, undo: Undo) -> Iterator[Mapp
     with _Loop() as loop:
         stack = contextlib.AsyncExitStack()
         try:
-            yield loop.run(_channels(stack, specs, engine, undo))
+            channels = loop.run(_channels(stack, specs, engine, undo))
+            with contextlib.ExitStack() as hosts:
+                yield {name: hosts.enter_context(FarHost(name, channel)) for name, channel in channels.items()}
         finally:
             loop.run(stack.aclose())
 

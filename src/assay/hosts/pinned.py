@@ -17,6 +17,7 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future as ConcurrentFuture
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, cast
@@ -221,7 +222,8 @@ class WorkerChannel:
     def __init__(self, way: Way, loop: asyncio.AbstractEventLoop, task: Future[None], address: str) -> None:
         """Begin to read, in the thread of the loop."""
         self._way, self._loop, self._task, self._address = way, loop, task, address
-        self._thread = threading.get_ident()
+        self._thread, self._mutex = threading.get_ident(), threading.Lock()
+        self._closing: ConcurrentFuture[None] | None = None
         self._waiting, self._wake = bytearray(), asyncio.Event()
         self._rest, self._kept = b"", list[tuple[str | None, int]]()
         self._heard: Listener = lambda line, at_ns: self._kept.append((line, at_ns))
@@ -240,9 +242,11 @@ class WorkerChannel:
 
     def close(self) -> None:
         """End the agent's input, wait some seconds for its end, and give the task up."""
-        closing = asyncio.run_coroutine_threadsafe(self._close(), self._loop)
+        with self._mutex:
+            if self._closing is None:
+                self._closing = asyncio.run_coroutine_threadsafe(self._close(), self._loop)
         if threading.get_ident() != self._thread:
-            closing.result()
+            self._closing.result()
 
     def complaint(self) -> str:
         """Return the end of the agent's standard error, or how the connection ended."""

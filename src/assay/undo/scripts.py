@@ -1,7 +1,7 @@
 """The texts of the ways back: what /bin/sh runs on a far machine to undo one thing of each kind.
 
 Each is put between HEAD and FOOT, after the names that it uses, by `ways_back`. They do what `kinds` does here, with the same
-proofs. Beside POSIX they take `find -mindepth -maxdepth -delete`, `stat -c` and, where it is known, `sleep 0.1`: GNU, busybox.
+proofs. Beside POSIX they take `find -mindepth -maxdepth`, `stat -c` and, where it is known, `sleep 0.1`: GNU, busybox.
 """
 
 HEAD = r"""(
@@ -47,7 +47,12 @@ END
 elif [ "$(uname -s)" = Linux ]; then
   left "/proc/self/mountinfo cannot be read: perhaps something is mounted below $path"
 fi
-find "$path" -xdev -mindepth 1 ! -path "$kept" -delete || left "$path cannot be emptied"
+if find "$path" -maxdepth 0 -type b -type c -delete 2>/dev/null; then
+  find "$path" -xdev -mindepth 1 ! -path "$kept" -delete || left "$path cannot be emptied"
+else  # some builds of busybox
+  find "$path" -xdev -depth -mindepth 1 ! -path "$kept" ! -type d -exec rm -f -- {} \;
+  find "$path" -xdev -depth -mindepth 1 -type d -exec rmdir -- {} \; || left "$path cannot be emptied"
+fi
 rm -f -- "$path/.assay-marker" && rmdir -- "$path" || left "$path cannot be removed"
 undone
 """
@@ -71,7 +76,7 @@ fi
 [ "$own $kept" != 'yes true' ] || gone
 known=$(identity "$temporary")
 if [ "$own" = yes ]; then
-  case "$birth" in '' | - | 0 | 0.000000000) ;; *) known="$inode $birth" ;; esac
+  case "$birth" in '' | - | 0 | 0.000000000 | W) ;; *) known="$inode $birth" ;; esac
 fi
 done=no
 if [ -n "$known" ] && [ "$(identity "$path")" = "$known" ]; then
@@ -179,11 +184,18 @@ undone
 FAMILY_ENDED = r"""
 cd /proc || left "/proc cannot be entered"
 set +f
+if printf 'a\0b\0' | grep -qzxF -e b 2>/dev/null; then
+  holders() { grep -lszxF -e "$entry" -- [0-9]*/environ; }
+else
+  holders() {
+    for file in [0-9]*/environ; do
+      { tr '\0' '\n' < "$file" | grep -qxF -e "$entry"; } 2>/dev/null && echo "$file"
+    done
+  }
+fi
 members() {
   found=
-  for file in $(grep -lsF -e "$entry" -- [0-9]*/environ); do
-    { tr '\0' '\n' < "$file" | grep -qxF -e "$entry"; } 2>/dev/null && found="$found ${file%/environ}"
-  done
+  for file in $(holders); do found="$found ${file%/environ}"; done
   [ -n "$found" ]
 }
 members || gone
