@@ -61,6 +61,17 @@ class CoarseClock:
             low, high = self._now()
         return round((low + high) / 2)
 
+    def now_ns(self) -> int:
+        """Their clock now, as it is known."""
+        return self.offset_ns() + time.monotonic_ns()
+
+    def bound_ns(self) -> int:
+        """By how much `offset_ns` can be wrong now."""
+        self.offset_ns()
+        with self._mutex:
+            low, high = self._now()
+        return int(high - low) // 2 + 1
+
     def learn(self, reading: Reading) -> None:
         """Take in a reading that came with something else."""
         with self._mutex:

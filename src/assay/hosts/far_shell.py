@@ -10,6 +10,7 @@ import errno
 import shlex
 import threading
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from assay.frozen import dataclass
@@ -22,7 +23,13 @@ ANSWER_S = 30.0
 class Session(Channel, Protocol):
     """A channel to one command, whose input alone can be ended."""
 
-    def end_input(self) -> None: ...
+    def end_input(self) -> None:
+        """End the command's input and nothing else."""
+        ...
+
+
+Taker = Callable[[str, int], bool]
+"""Is given a line and our clock at which it came (ns), in the channel's thread."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +51,7 @@ class FarShell:
         self._number = 0
         self._lines: list[str] = []
         self._answer: tuple[str, int] | None = None
+        self._taken: Taker | None = None
         self._ended = False
         self._last_line = ""
         session.listen(self._hear)
@@ -53,33 +61,35 @@ class FarShell:
         """Whether no answer can come any more."""
         return self._ended
 
-    def ask(self, script: str, timeout_s: float | None = ANSWER_S) -> Answer:
-        """Run a script and wait for its end. Raises OSError where the shell ended, TimeoutError where it takes too long."""
+    def ask(self, script: str, timeout_s: float | None = ANSWER_S, taken: Taker | None = None) -> Answer:
+        """Run a script and wait for its end. Raises OSError where the shell ended, TimeoutError where it takes too long.
+
+        `taken` is given each line when it comes, and says whether it is left out of the answer.
+        """
         with self._turn:
             with self._state:
                 self._number += 1
-                self._lines, self._answer = [], None
+                self._lines, self._answer, self._taken = [], None, taken
                 self._last_line = f"{self._token} {self._number}"
             asked_ns = time.monotonic_ns()
             self._send(f"{script}\nprintf '\\n%s %s\\n' {self._token} {self._number}")
-            with self._state:
-                came = self._state.wait_for(lambda: self._answer is not None or self._ended, timeout_s)
-                if self._answer is None:
-                    raise (
-                        self._failure()
-                        if came
-                        else TimeoutError(errno.ETIMEDOUT, f"host {self._name}: no answer in {timeout_s} s")
-                    )
-                text, answered_ns = self._answer
+            text, answered_ns = self._wait(timeout_s)
         return Answer(text=text, asked_ns=asked_ns, answered_ns=answered_ns)
 
-    def send_only(self, script: str) -> None:
-        """Send a script whose output nobody waits for. Raises OSError."""
-        self._send(script)
+    def give_up(self) -> None:
+        """Let everybody who waits hear that no answer will come."""
+        self._hear(None, time.monotonic_ns())
 
     def close(self) -> None:
         """End its input, on which it ends."""
         self._session.close()
+
+    def _wait(self, timeout_s: float | None) -> tuple[str, int]:
+        with self._state:
+            came = self._state.wait_for(lambda: self._answer is not None or self._ended, timeout_s)
+            if self._answer is not None:
+                return self._answer
+        raise self._failure() if came else TimeoutError(errno.ETIMEDOUT, f"host {self._name}: no answer in {timeout_s} s")
 
     def _send(self, script: str) -> None:
         try:
@@ -101,7 +111,8 @@ class FarShell:
                 self._lines = []
                 return
             else:
-                self._lines.append(line)
+                if self._taken is None or not self._taken(line, at_ns):
+                    self._lines.append(line)
                 return
             self._state.notify_all()
 
