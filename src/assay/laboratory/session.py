@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from assay import catalogue
-from assay.catalogue import Host
+from assay.catalogue import Host, Notes
 from assay.errors import AssayError, MissingError, TrialError
 from assay.hosts.local import Local
 from assay.machine import ownership
@@ -17,6 +17,7 @@ from assay.records import Experiment, Observations, Plan, Run
 from assay.terminal.output import say
 from assay.terminal.progress import Progress, ProgressMode
 from assay.trial.runner import TrialRunner
+from assay.undo.entries import Cleaned
 from assay.undo.ledger import Ledger
 
 
@@ -38,9 +39,9 @@ def own_ledger() -> Iterator[Ledger]:
     try:
         yield ledger
     finally:
-        left = [f"{one.entry} ({one.reason})" for one in ledger.unwind() if one.state == "left"]
+        left = [one for one in ledger.unwind() if one.state == "left"]
         ledger.close()
-        remains = f"not undone: {'; '.join(left)}. Run `assay doctor` to try again."
+        remains = f"not undone: {'; '.join(f'{one.entry} ({one.reason})' for one in left)}. {_remedy(left)}"
         reason = sys.exc_info()[1]
         if left and isinstance(reason, KeyboardInterrupt | None):
             raise TrialError(remains if reason is None else f"interrupted; {remains}")
@@ -80,15 +81,30 @@ def scratch(host: Host, ledger: Ledger, directory: Path) -> str:
 
 def clean_quietly(host: Host) -> None:
     """Clean up before a verb that changes things; what was undone, or could not be, is reported on standard error."""
-    try:
-        cleaned = Ledger().clean(host)
-    except (AssayError, OSError) as error:
-        say(f"assay: no cleanup after killed runs: {error}", sys.stderr)
-        return
-    for one in cleaned:
-        if one.state != "gone":
-            why = f": {one.reason}" if one.reason else ""
-            say(f"assay: {one.state} after a killed run: {one.entry}{why}", sys.stderr)
+    clean_hosts({host.name: host})
+
+
+def clean_hosts(hosts: Mapping[str, Host]) -> tuple[Cleaned, ...]:
+    """Clean up on each of these hosts after killed runs, reporting on standard error; return what became of what they left."""
+    outcome: list[Cleaned] = []
+    for name, host in hosts.items():
+        on = f" on host {name}" if isinstance(host, Notes) else ""
+        try:
+            cleaned = Ledger().clean(host)
+        except (AssayError, OSError) as error:
+            say(f"assay: no cleanup after killed runs{on}: {error}", sys.stderr)
+            continue
+        outcome += cleaned
+        for one in cleaned:
+            if one.state != "gone":
+                why = f": {one.reason}" if one.reason else ""
+                say(f"assay: {one.state}{on} after a killed run: {one.entry}{why}", sys.stderr)
+    return tuple(outcome)
+
+
+def _remedy(left: Sequence[Cleaned]) -> str:
+    far = any(one.entry.address for one in left)
+    return f"Run `{'assay hosts clean FILE' if far else 'assay doctor'}` to try again."
 
 
 def conduct(experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode) -> tuple[Run, Observations]:
