@@ -159,9 +159,7 @@ def reach(spec: HostSpec, engine: Path) -> _Reached:
         raise
 
 
-def _by_dask(
-    stack: contextlib.ExitStack, specs: Sequence[HostSpec], undo: Undo, engine: Path
-) -> Mapping[str, Host | AssayError]:
+def _by_dask(stack: contextlib.ExitStack, specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Mapping[str, Host | AssayError]:
     if not specs:
         return {}
     from assay.hosts import dask

@@ -13,7 +13,7 @@ from assay import catalogue, sampler
 from assay.catalogue import Host, Mounts, Observer, Setting, Undo
 from assay.errors import TrialError, refuse
 from assay.machine import files
-from assay.records import CacheState, Experiment, Observations, Run, TargetSpec, Trial, Value
+from assay.records import CacheState, Experiment, Fact, FactClass, Observations, Run, TargetSpec, Trial, Value, When
 from assay.trial import placement
 from assay.trial.attempt import Attempt, OnProgress, live
 from assay.trial.fleet import Station, each
@@ -114,7 +114,16 @@ class TrialRunner:
             every[name] = replace(every[name], observers=present)
             if name in self._taking_part():
                 log.add_missing(name, missing)
+        log.facts += self._addresses()
         return every
+
+    def _addresses(self) -> Iterator[Fact]:
+        """Where each far host was reached, which is no part of the experiment."""
+        for spec in self.experiment.hosts:
+            if spec.name in self.far and spec.address is not None:
+                yield Fact(
+                    host=spec.name, when=When.BEFORE, key="host.address", value=spec.address, fact_class=FactClass.IDENTITY
+                )
 
     def _taking_part(self) -> frozenset[str]:
         """The hosts that load, a target or a server's node is on."""
