@@ -174,7 +174,7 @@ def test_of_several_load_hosts_the_worst_finding_counts_and_names_its_host():
         state = State.FAIL if one.host == "s" else State.PASS
         return found(rule, one, state, "said", severity=Severity.QUALIFIES)
 
-    rule = replace(RULES[0], id="T01", needs=(), applies=lambda _: None, check=check)
+    rule = replace(RULES[0], id="T01", needs=(), applies=lambda _: None, check=check, about=About.EACH_LOAD_HOST)
     finding = examine(rule, case)
     assert (finding.state, finding.host, finding.role) == (State.FAIL, "s", HostRole.LOAD)
     of_target = examine(replace(rule, about=About.TARGET_HOST), case)

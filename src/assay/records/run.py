@@ -295,7 +295,8 @@ class Phase:
     @property
     def cached_share_before(self) -> float | None:
         """The largest share of the data files in memory before the clock, for warm caches the smallest; None if unknown."""
-        shares = [one.cached_share_before for one in self.hosts]
+        load = self.load_hosts  # of a target that is elsewhere it is the share of the server's files
+        shares = [one.cached_share_before for one in self.hosts if one.host in load or not load]
         known = [share for share in shares if share is not None]
         worst = min if self.cache_asked is CacheState.WARM else max
         return worst(known) if known and len(known) == len(shares) else None
@@ -309,6 +310,10 @@ class Phase:
     def load_hosts(self) -> tuple[str, ...]:
         """The hosts of its clients, in the order of these."""
         return tuple(dict.fromkeys(client.host for client in self.clients if client.role is not Role.SERVER))
+
+    def on_host(self, host: str | None) -> PhaseHost | None:
+        """What was found on one host and done to it; None where it did not take part."""
+        return next((one for one in self.hosts if one.host == host), None)
 
     def on(self, *hosts: str) -> Phase:
         """The same phase with the clients of these hosts alone, and what was done to these hosts."""

@@ -85,7 +85,7 @@ RULE = Rule(
     ),
     applies=servers_only,
     check=check,
-    about=About.ALL_LOAD_HOSTS,
+    about=About.ALL_HOSTS,
     wrong="A disk behind a full gigabit link is compared with another disk behind a full gigabit link, and they are found equal.",
     alternatives=(
         "The shaper is the subject (a slow line). Then the figure describes the line.",

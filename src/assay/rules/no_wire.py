@@ -13,7 +13,7 @@ Without an address the rule is unverified. A machine's own address leads to `lo`
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
@@ -96,6 +96,7 @@ RULE = Rule(
     reads=("fact:target.server.route", "fact:target.server.route_kind", "L3.read", "L4.read"),
     applies=applies,
     check=check,
+    about=About.EACH_LOAD_HOST_WITH_TARGET,
     wrong="Client and server run on one machine, perhaps with the address of its network card: the kernel still uses `lo`. "
     "There is no card, cable, switch or packet of 1,500 bytes, and both ends share CPUs and memory bandwidth. Such a figure "
     "says little about a network.",
