@@ -60,7 +60,7 @@ class TrialCase:
     role: HostRole | None = None
     """What that host is in the run, or those hosts are."""
     beyond: Observations | None = None
-    """All evidence of the target's host, for a rule about both sides where that is no load host."""
+    """All evidence of the target's hosts that are no load hosts, for a rule about both sides; None where there are none."""
 
     @property
     def holds_target(self) -> bool:
@@ -79,18 +79,18 @@ class TrialCase:
         clients, and sees the evidence of that host.
         """
         load = self.phase.load_hosts or tuple(one.host for one in self.phase.hosts) or tuple(self.observations.hosts)
-        target = self.run.target_host
-        apart = target if target not in load else None
-        if whom is About.TARGET_HOST and target is not None:
-            return (self._on_target(target),)
-        if whom is About.ALL_HOSTS and target is not None:
-            return (self._joined(load, target, (*load, target)),)
-        if whom is About.EACH_LOAD_HOST_WITH_TARGET and load and target is not None:
-            return tuple(self._joined((host,), target, (host,)) for host in load)
+        targets = self.run.target_hosts
+        if whom is About.TARGET_HOST and targets:
+            return (self._on_target(targets),)
+        if whom is About.ALL_HOSTS and targets:
+            return (self._joined(load, (*load, *targets)),)
+        if whom is About.EACH_LOAD_HOST_WITH_TARGET and load and targets:
+            return tuple(self._joined((host,), (host,)) for host in load)
         if whom in (About.ALL_LOAD_HOSTS, About.ALL_HOSTS, About.TARGET_HOST) or not load:
             return (self._on(load, HostRole.LOAD),)
         of_load = tuple(self._on((host,), HostRole.LOAD) for host in load)
-        return (*of_load, self._on_target(apart)) if whom is About.EACH_HOST and apart is not None else of_load
+        apart = tuple(host for host in targets if host not in load) if whom is About.EACH_HOST else ()
+        return (*of_load, *(self._on_target((host,)) for host in apart))
 
     def _on(self, hosts: tuple[str, ...], role: HostRole) -> TrialCase:
         run = self.run.on(*hosts)
@@ -98,20 +98,22 @@ class TrialCase:
         host = hosts[0] if len(hosts) == 1 else None
         return replace(self, run=run, phase=phase, observations=self.observations.on(*hosts), host=host, role=role)
 
-    def _on_target(self, target: str) -> TrialCase:
-        return replace(self, observations=self.observations.on(target), host=target, role=HostRole.TARGET)
+    def _on_target(self, targets: tuple[str, ...]) -> TrialCase:
+        host = targets[0] if len(targets) == 1 else None
+        return replace(self, observations=self.observations.on(*targets), host=host, role=HostRole.TARGET)
 
-    def _joined(self, load: tuple[str, ...], target: str, part: tuple[str, ...]) -> TrialCase:
-        """Load hosts with the target's host; of the phase what was done on the hosts that `part` names."""
-        run = self.run.on(*part)
+    def _joined(self, load: tuple[str, ...], part: tuple[str, ...]) -> TrialCase:
+        """Load hosts with the target's hosts; of the phase what was done on the hosts that `part` names."""
+        run, targets = self.run.on(*part), self.run.target_hosts
+        apart = tuple(host for host in targets if host not in load)
         return replace(
             self,
             run=run,
             phase=self.phase if run is self.run else self.phase.on(*part),
-            observations=joined(self.observations, load, target),
+            observations=joined(self.observations, load, targets),
             host=load[0] if len(load) == 1 else None,
             role=HostRole.LOAD,
-            beyond=None if target in load else self.observations.on(target),
+            beyond=self.observations.on(*apart) if apart else None,
         )
 
 

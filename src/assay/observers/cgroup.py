@@ -62,7 +62,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 def servers(host: Host, subject: Subject) -> tuple[int, ...]:
     """Return the processes of a named server: a quota on them limits the load as well."""
-    if subject.server is None:
+    if not subject.server:
         return ()
     from assay.machine.server import pids  # few commands are clients
 

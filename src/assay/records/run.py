@@ -360,6 +360,12 @@ class Run:
         """The host that the target is on; None where none was prepared."""
         return next((place.host for place in self.places), None)
 
+    @property
+    def target_hosts(self) -> tuple[str, ...]:
+        """The hosts of the target: that of its place, and those of further nodes of its server."""
+        nodes = (node for place in self.places if place.server for node in place.server.nodes)
+        return tuple(dict.fromkeys((*(place.host for place in self.places), *(node.host for node in nodes))))
+
     def on(self, *hosts: str) -> Run:
         """The same run with the phases of these hosts alone."""
         phases = tuple(phase.on(*hosts) for phase in self.phases)

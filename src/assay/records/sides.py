@@ -36,19 +36,19 @@ def of_target(key: str, subject: str = "") -> bool:
     return key.partition(".")[0] in TARGET_RUNGS | TARGET_LAYERS or subject.startswith(TARGET_SUBJECTS)
 
 
-def joined(seen: Observations, load: tuple[str, ...], target: str) -> Observations:
-    """The evidence of load hosts together with that of the target's host: of each only what belongs to its side."""
-    if load == (target,):
-        return seen.on(target)
-    key = frozenset((*load, JOINED + target))
+def joined(seen: Observations, load: tuple[str, ...], targets: tuple[str, ...]) -> Observations:
+    """The evidence of load hosts together with that of the target's hosts: of each only what belongs to its side."""
+    if load == targets and len(load) == 1:
+        return seen.on(*load)
+    key = frozenset((*load, *(JOINED + target for target in targets)))
     if key not in seen.views:
-        seen.views[key] = _joined(seen, load, target)
+        seen.views[key] = _joined(seen, load, targets)
     return seen.views[key]
 
 
-def _joined(seen: Observations, load: tuple[str, ...], target: str) -> Observations:
+def _joined(seen: Observations, load: tuple[str, ...], targets: tuple[str, ...]) -> Observations:
     def wanted(host: str, key: str, subject: str = "") -> bool:
-        return host == target if of_target(key, subject) else host in load
+        return host in (targets if of_target(key, subject) else load)
 
     return Observations(
         readings=tuple(one for one in seen.readings if wanted(one.host, f"{one.rung}.{one.direction}", one.subject)),

@@ -87,7 +87,7 @@ def memories(case: TrialCase) -> Iterator[tuple[Observations, str | None]]:
     load = case.phase.load_hosts or (None,)
     yield from ((case.observations, host) for host in load)
     if case.beyond is not None:
-        yield case.beyond, case.run.target_host
+        yield from ((case.beyond, host) for host in sorted(case.beyond.hosts))
 
 
 def background_of(phase: Phase, seen: Observations, host: str | None) -> float | None:

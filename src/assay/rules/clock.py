@@ -107,7 +107,8 @@ def changed(sources: Mapping[str, Sources]) -> Iterator[Fault]:
     for host, (before, after) in sources.items():
         if before is not None and after is not None and before != after:
             yield Fault(
-                text=f"Clock source changed{where(host, sources)} during the trial from {before} to {after}: one of them was wrong.",
+                text=f"Clock source changed{where(host, sources)} during the trial from {before} to {after}:"
+                " one of them was wrong.",
                 severity=Severity.QUALIFIES,
                 label=f"timed by a clock that changed from {before} to {after}",
             )

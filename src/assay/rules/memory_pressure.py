@@ -90,7 +90,8 @@ def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) ->
 
 def limited(case: TrialCase) -> bool:
     """Whether the experiment gives a workload a limit of memory, on a host that it runs on."""
-    return case.role is not HostRole.TARGET and any(knob(case, "memory", spec.name) is not None for spec in case.experiment.workloads)
+    of_load = case.role is not HostRole.TARGET
+    return of_load and any(knob(case, "memory", spec.name) is not None for spec in case.experiment.workloads)
 
 
 def waited(case: TrialCase) -> float | None:

@@ -61,12 +61,12 @@ def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:
 
 def server_side(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Share of the clock that a named server's busiest thread ran or was ready, and use of the link to it."""
-    busiest = served.rose(case.phase, case.observations, "busiest_thread_ns")
+    busiest = max(served.each_rose(case.phase, case.observations, "busiest_thread_ns").values(), default=None)
     if busiest is not None:
         yield "the server's busiest thread", min(1.0, busiest / (case.phase.end_ns - case.phase.start_ns))
-    link = served.link_share(case.phase, case.observations)
+    link = served.fullest_link(case.phase, case.observations, case.beyond)
     if link is not None:
-        yield "the way to the server", min(1.0, link)
+        yield "the way to the server", min(1.0, link.share)
 
 
 def busy(case: TrialCase, client: Client) -> float | None:

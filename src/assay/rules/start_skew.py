@@ -52,8 +52,8 @@ def check(case: TrialCase) -> Finding:
     low, high = certain_overlap(spans, errors)
     if low < case.thresholds["overlap_share"] <= high:
         statement = (
-            f"The clients overlapped for {measures.percent(low)} to {measures.percent(high)} of the time: the clocks of their hosts"
-            f" are known to {measures.with_unit(max(errors), Unit.NANOSECONDS)} only (W08)."
+            f"The clients overlapped for {measures.percent(low)} to {measures.percent(high)} of the time: the clocks of their"
+            f" hosts are known to {measures.with_unit(max(errors), Unit.NANOSECONDS)} only (W08)."
         )
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if overlap < case.thresholds["overlap_share"]:
