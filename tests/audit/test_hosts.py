@@ -71,9 +71,13 @@ HOST_SERIES = (
 
 def whole(made: Made) -> TrialCase:
     """A case with what the observers of a host tell beside what the run itself needs."""
-    case = case_of(made, "T01")
+    return observed_host(case_of(made, "T01"), made.seconds)
+
+
+def observed_host(case: TrialCase, seconds: float) -> TrialCase:
+    """The case with the evidence that observers of a host give whatever the run does."""
     facts = [Fact(host="local", when=when, key=k, value=v, fact_class=FactClass.NOISE) for k, v in HOST_FACTS for when in When]
-    series = [gauge(layer, "", metric, values, made.seconds) for layer, metric, values in HOST_SERIES]
+    series = [gauge(layer, "", metric, values, seconds) for layer, metric, values in HOST_SERIES]
     seen = case.observations
     return replace(case, observations=replace(seen, facts=(*seen.facts, *facts), series=(*seen.series, *series)))
 
