@@ -43,7 +43,10 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerNode:
-    """A server's part on one host, as the experiment describes it; what it leaves out is None or empty."""
+    """One process tree of a server with its data on one host, as the experiment describes it.
+
+    What the experiment leaves out is None or empty.
+    """
 
     host: str = "local"
     pid_file: str | None = None
@@ -64,9 +67,14 @@ class Server:
 
     nodes: tuple[ServerNode, ...]
 
-    def on(self, host: str) -> ServerNode | None:
-        """The node on a host; None where there is none."""
-        return next((node for node in self.nodes if node.host == host), None)
+    def on(self, host: str) -> tuple[ServerNode, ...]:
+        """The nodes on a host."""
+        return tuple(node for node in self.nodes if node.host == host)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses that clients use, each once."""
+        return tuple(dict.fromkeys(node.address for node in self.nodes if node.address))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,4 +115,7 @@ class Subject:
     interfaces: tuple[str, ...] = ()
     cgroups: tuple[str, ...] = ()
     endpoints: tuple[str, ...] = ()
-    server: ServerNode | None = None
+    server: tuple[ServerNode, ...] = ()
+    """The nodes of the target's server on this host."""
+    reaches: tuple[str, ...] = ()
+    """The addresses of the target's server that clients on this host use."""

@@ -10,7 +10,7 @@ from functools import partial
 from assay import catalogue, sampler
 from assay.catalogue import Order, Setting, Target, Workload
 from assay.errors import TrialError, UsageError, refuse
-from assay.machine import ownership
+from assay.machine import ownership, server
 from assay.records import (
     Endpoint,
     EndpointKind,
@@ -261,6 +261,12 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
         attempt.log.add_missing(name, missing)
         attempt.log.facts += found
     pairs = [(site.station.name, f"target.{key}", value) for key, value in site.target.facts(site.station.host, site.place)]
+    pairs += [
+        (station.name, f"target.{key}", value)
+        for station in {one.name: one for load in loads for one in load.stations}.values()
+        if station is not site.station
+        for key, value in server.facts(station.host, site.place.server)
+    ]
     pairs += [
         (station.name, key, value)
         for load in loads
