@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_life_of_a_system_that_is_set_up_by_commands(undo, tmp_path):
     assert TARGET.check(HOST, given) == ()
     place = TARGET.prepare(HOST, given)
     assert place.address == f"{tmp_path}/t-1-7"
-    assert TARGET.attach(HOST, place, 2).address == f"{tmp_path}/t-1-7/c2"
+    assert TARGET.attach(HOST, given, place, 2).address == f"{tmp_path}/t-1-7/c2"
     TARGET.drop_caches(HOST, place)
     assert Path(place.address, "cold").read_text() == "cold\n"
     told = dict(TARGET.facts(HOST, place))
@@ -53,11 +54,46 @@ def test_life_of_a_system_that_is_set_up_by_commands(undo, tmp_path):
 
 
 def test_a_path_from_the_file_needs_no_command(undo, tmp_path):
-    place = TARGET.prepare(HOST, setting(undo, tmp_path, path="{scratch}"))
+    given = setting(undo, tmp_path, path="{scratch}")
+    place = TARGET.prepare(HOST, given)
     assert place.address == str(tmp_path)
-    assert TARGET.attach(HOST, place, 0).address == str(tmp_path)
+    assert TARGET.attach(HOST, given, place, 0).address == str(tmp_path)
     with pytest.raises(RefusedError, match="drop_caches"):
         TARGET.drop_caches(HOST, place)
+
+
+def test_a_client_is_attached_and_detached_on_its_own_host(undo, tmp_path):
+    for name in ("server", "client"):
+        (tmp_path / name).mkdir()
+    given = setting(
+        undo,
+        tmp_path / "server",
+        path="{scratch}",
+        server__pid_file="{scratch}/pid",
+        server__address="192.0.2.7",
+        attach=shell(
+            "mkdir '{scratch}/{client}' && echo {server.address} > '{scratch}/{client}/to' && echo '{scratch}/{client}'"
+        ),
+        detach=shell("rm -r '{scratch}/{client}'"),
+    )
+    assert TARGET.check(HOST, given) == ()
+    there = replace(given, scratch=str(tmp_path / "client"))
+    endpoint = TARGET.attach(HOST, there, TARGET.prepare(HOST, given), 2)
+    assert endpoint.address == f"{tmp_path}/client/2"
+    assert Path(endpoint.address, "to").read_text() == "192.0.2.7\n"
+    TARGET.detach(HOST, there, endpoint)
+    assert not Path(endpoint.address).exists()
+    TARGET.detach(HOST, there, endpoint)
+    assert undo.unwind() == ()
+
+
+def test_what_was_attached_is_undone_after_a_crash(undo, tmp_path):
+    given = setting(
+        undo, tmp_path, path="{scratch}", attach=shell("touch '{scratch}/mounted'"), detach=shell("rm '{scratch}/mounted'")
+    )
+    TARGET.attach(HOST, given, TARGET.prepare(HOST, given), 0)
+    assert [one.state for one in undo.unwind()] == ["undone"]
+    assert not (tmp_path / "mounted").exists()
 
 
 def test_clients_enter_the_group_that_prepare_made(undo, tmp_path):

@@ -44,7 +44,7 @@ def test_life_in_a_directory_of_its_own(undo, base):
     assert {path.name for path in base.iterdir() if path.is_dir()} == {
         Path(place.address).relative_to(base).parts[0] for place in places
     }
-    assert TARGET.attach(HOST, places[0], 3).address == places[0].address
+    assert TARGET.attach(HOST, given, places[0], 3).address == places[0].address
     Path(places[0].address, "deep").mkdir()
     Path(places[0].address, "deep", "file").write_text("x")
     for place in places:

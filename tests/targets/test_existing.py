@@ -38,7 +38,7 @@ def seen(path):
 
 
 def live(place, given):
-    endpoint = TARGET.attach(HOST, place, 1)
+    endpoint = TARGET.attach(HOST, given, place, 1)
     TARGET.teardown(HOST, given, place)
     TARGET.remove(HOST, given)
     return endpoint

@@ -45,7 +45,7 @@ def test_it_is_made_marked_and_removed(undo, base):
     assert ownership.of_file(HOST, str(base / "F")) is Ownership.IN_USE
     with pytest.raises(UsageError, match="in use by another lab"):
         TARGET.prepare(HOST, given)
-    endpoint = TARGET.attach(HOST, place, 1)
+    endpoint = TARGET.attach(HOST, given, place, 1)
     assert (endpoint.kind, endpoint.address) == (EndpointKind.FILE, str(base / "F"))
     (base / "F").write_bytes(os.urandom(MIB))
     TARGET.drop_caches(HOST, place)

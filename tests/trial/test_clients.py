@@ -7,6 +7,7 @@ import pytest
 from assay.errors import MissingError
 from assay.trial import clients
 from assay.trial.clients import Crew
+from assay.trial.fleet import Station
 from assay.undo.ledger import Ledger
 from trial_stage import HOST, engine, fake, gone
 
@@ -24,25 +25,34 @@ class Notes:
         self.struck.append((kind, details))
 
 
+def station(path, undo=None):
+    return Station(host=HOST, undo=Notes() if undo is None else undo, scratch="", engine=str(path))
+
+
 @pytest.fixture
 def crew():
-    made = Crew(HOST, Notes())
+    made = Crew()
     yield made
     made.close()
 
 
-def test_every_client_says_hello_and_is_noted_with_its_start_time(crew, tmp_path):
-    crew.spawn(fake(tmp_path, "well"), 2)
+@pytest.fixture
+def notes():
+    return Notes()
+
+
+def test_every_client_says_hello_and_is_noted_with_its_start_time(crew, notes, tmp_path):
+    crew.spawn([station(fake(tmp_path, "well"), notes)] * 2)
     heard = [crew.hear(20), crew.hear(20)]
     assert {one.client for one in heard} == {0, 1}
     assert {one.message["pid"] for one in heard} == set(crew.pids)
-    noted = {details["pid"]: details["start_ticks"] for kind, details in crew.undo.entries if kind == "process"}
+    noted = {details["pid"]: details["start_ticks"] for kind, details in notes.entries if kind == "process"}
     assert noted == {str(pid): clients.start_ticks(HOST, pid) for pid in crew.pids}
     assert "0" not in noted.values()
 
 
 def test_what_comes_in_carries_the_time_at_which_it_came(crew, tmp_path):
-    crew.spawn(fake(tmp_path, "well"), 1)
+    crew.spawn([station(fake(tmp_path, "well"))])
     crew.hear(20)
     asked = HOST.monotonic_ns()
     assert crew.send(0, {"type": "clock"}) is None
@@ -51,12 +61,12 @@ def test_what_comes_in_carries_the_time_at_which_it_came(crew, tmp_path):
 
 
 def test_nothing_said_is_nothing_heard(crew, tmp_path):
-    crew.spawn(fake(tmp_path, "mute"), 1)
+    crew.spawn([station(fake(tmp_path, "mute"))])
     assert crew.hear(0.3) is None
 
 
 def test_a_process_that_ends_is_told(crew):
-    crew.spawn("/bin/true", 1)
+    crew.spawn([station("/bin/true")])
     assert crew.hear(20).message is None
     ends = time.monotonic() + 20  # its output is closed a moment before its input
     while crew.send(0, {"type": "clock"}) is None:
@@ -65,7 +75,7 @@ def test_a_process_that_ends_is_told(crew):
 
 
 def test_what_is_no_message_is_told_with_its_words(crew, tmp_path):
-    crew.spawn(fake(tmp_path, "garbage"), 1)
+    crew.spawn([station(fake(tmp_path, "garbage"))])
     crew.hear(20)
     crew.send(0, {"type": "config", "phase": "p"})
     heard = crew.hear(20)
@@ -80,8 +90,8 @@ def test_only_objects_are_messages(line):
 
 def test_closing_ends_the_real_engine_by_the_end_of_its_input(tmp_path):
     ledger = Ledger(tmp_path / "ledger")
-    crew = Crew(HOST, ledger)
-    crew.spawn(engine(), 2)
+    crew = Crew()
+    crew.spawn([station(engine(), ledger)] * 2)
     pids = crew.pids
     crew.close()
     assert all(gone(pid) for pid in pids)
@@ -89,19 +99,19 @@ def test_closing_ends_the_real_engine_by_the_end_of_its_input(tmp_path):
     ledger.close()
 
 
-def test_closing_kills_the_one_that_does_not_go(tmp_path, monkeypatch):
+def test_closing_kills_the_one_that_does_not_go(notes, tmp_path, monkeypatch):
     monkeypatch.setattr(clients, "FAREWELL_S", 0.3)
-    crew = Crew(HOST, Notes())
-    crew.spawn(fake(tmp_path, "stays"), 1)
+    crew = Crew()
+    crew.spawn([station(fake(tmp_path, "stays"), notes)])
     crew.hear(20)
     (pid,) = crew.pids
     crew.close()
     assert gone(pid)
-    assert crew.undo.struck
+    assert notes.struck
 
 
 def test_killing_ends_one_and_leaves_the_others(crew, tmp_path):
-    crew.spawn(fake(tmp_path, "well"), 2)
+    crew.spawn([station(fake(tmp_path, "well"))] * 2)
     first, second = crew.pids
     crew.kill(0)
     crew.kill(0)
@@ -111,7 +121,7 @@ def test_killing_ends_one_and_leaves_the_others(crew, tmp_path):
 
 def test_an_engine_that_is_not_there_is_told_and_leaves_nothing(crew):
     with pytest.raises(MissingError):
-        crew.spawn("assay-no-such-engine", 1)
+        crew.spawn([station("assay-no-such-engine")])
     assert crew.pids == ()
 
 

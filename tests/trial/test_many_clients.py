@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-from assay.trial.clients import LISTEN_S, Crew, Dialogue
+from assay.hosts.commands import LISTEN_S
+from assay.trial.clients import Crew, Dialogue
+from assay.trial.fleet import Station
 from assay.trial.rendezvous import Rendezvous, State
 from assay.undo.ledger import Ledger
 from trial_stage import HOST, engine
@@ -22,12 +24,12 @@ def times(tmp_path):
 
 def once(ledger_directory):
     ledger = Ledger(ledger_directory)
-    crew = Crew(HOST, ledger)
+    crew = Crew()
     began = time.monotonic()
     try:
-        crew.spawn(engine(), CLIENTS)
+        crew.spawn([Station(host=HOST, undo=ledger, scratch="", engine=engine())] * CLIENTS)
         rendezvous = Rendezvous(count=CLIENTS, now_ns=HOST.monotonic_ns())
-        dialogue = Dialogue(host=HOST, crew=crew, rendezvous=rendezvous)
+        dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
         assert dialogue.drive(State.READY, State.ENDED) is State.READY
         dialogue.obey(rendezvous.arm("p", [config(client) for client in range(CLIENTS)], 10**10, HOST.monotonic_ns()))
         assert dialogue.drive(State.ARMED, State.ENDED) is State.ARMED

@@ -83,12 +83,12 @@ def test_cold_in_memory_is_refused_before_anything_runs(tmp_path, kind):
     path = "/dev/shm/new" if kind == "file" else "/dev/shm"
     asked = experiment(tmp_path, bulk(cache="cold"))
     asked = replace(asked, targets=(TargetSpec(name="t", kind=kind, knobs={"path": path}),))
-    (mistake,) = cold_in_memory(HOST, asked)
+    (mistake,) = cold_in_memory({"local": HOST}, asked)
     assert mistake.startswith(f"target t: {path} is on tmpfs")
-    assert cold_in_memory(HOST, replace(asked, factors=(Factor(path="w.cache", levels=("warm",)),))) == ()
+    assert cold_in_memory({"local": HOST}, replace(asked, factors=(Factor(path="w.cache", levels=("warm",)),))) == ()
     varied = replace(asked, factors=(Factor(path="t.path", levels=(str(tmp_path), path)),))
-    assert len(cold_in_memory(HOST, varied)) == 1
-    assert cold_in_memory(HOST, experiment(tmp_path, bulk(cache="cold"))) == ()
+    assert len(cold_in_memory({"local": HOST}, varied)) == 1
+    assert cold_in_memory({"local": HOST}, experiment(tmp_path, bulk(cache="cold"))) == ()
 
 
 def test_caches_are_dropped_after_the_wait_for_quiet(two_clients):

@@ -1,5 +1,6 @@
-//! The load engine: one process for one client, one JSON object a line in and out.
+//! The load engine: one process for one client, one JSON object a line in and out. With the word `agent`: the far end of a host.
 
+mod agent;
 mod aligned;
 mod arrivals;
 mod block_data;
@@ -39,6 +40,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 
 fn main() {
+    agent::serve_if_asked();
     lifetime::guard();
     let build = if cfg!(debug_assertions) {
         "debug"

@@ -144,6 +144,8 @@ class Host(Protocol):
 
     name: str
     syscalls: Syscalls | None
+    far: bool
+    """Whether each call is a trip to another machine, so that many are made in one."""
 
     def __hash__(self) -> int:
         """A host is itself: what was learned of it may be kept by it."""

@@ -86,11 +86,16 @@ class Target:
     facts: Callable[[Host, Place], tuple[tuple[str, str], ...]]
     """Key and value pairs for the fingerprint."""
     teardown: Callable[[Host, Setting, Place], None]
-    """Undo `prepare` and `attach`."""
-    attach: Callable[[Host, Place, int], Endpoint] = lambda host, place, client: Endpoint(
+    """Undo `prepare`."""
+    attach: Callable[[Host, Setting, Place, int], Endpoint] = lambda host, setting, place, client: Endpoint(
         kind=EndpointKind.DIRECTORY, address=place.address
     )
-    """The endpoint of one client (its index): by default the place, which all share. Called on the client's host."""
+    """The endpoint of one client (its index): by default the place, which all share.
+
+    Called on the client's host; scratch and ledger of the setting are those of that host.
+    """
+    detach: Callable[[Host, Setting, Endpoint], None] = lambda host, setting, endpoint: None
+    """Undo `attach` of one client on its host."""
     install: Callable[[Host, Setting], None] = lambda host, setting: None
     """Make what all trials share."""
     remove: Callable[[Host, Setting], None] = lambda host, setting: None

@@ -75,7 +75,8 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
 
     Raises UsageError for CPUs that the host does not have.
     """
-    mistakes = placement.mistakes(host, experiment)
+    here = {spec.name: (host,) if host.name in experiment.load_hosts(spec, {}) else () for spec in experiment.workloads}
+    mistakes = placement.mistakes(here, experiment)
     if mistakes:
         raise UsageError("\n".join(mistakes))
     schedule = planning.plan(experiment, history=known)

@@ -27,8 +27,8 @@ DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", '[ "$PPID
 The death signal (PR_SET_PDEATHSIG) is not sent for a parent that died before it was asked for: hence the look at the parent.
 """
 
-LISTEN_S = 3600.0
-"""A listening thread waits for the next line; the end of the output ends it."""
+LISTEN_S = 5.0
+"""How long a listening thread waits at once; only how soon it sees that it is no longer wanted."""
 
 STDERR_SHOWN = 2000
 """Characters of a failed command's standard error that its message shows."""
@@ -93,6 +93,8 @@ class LineProcess:
         self._name = command[0]
         self._rest = b""
         self._ended = False
+        self._closed = False
+        self._listener: threading.Thread | None = None
         self.pid = self._process.pid
 
     def send(self, line: str) -> None:
@@ -113,19 +115,21 @@ class LineProcess:
 
     def listen(self, heard: Listener) -> None:
         """Give every line to `heard` from a thread of its own."""
-        threading.Thread(target=self._hear, args=(heard,), name=f"listens to {self.pid}", daemon=True).start()
+        self._listener = threading.Thread(target=self._hear, args=(heard,), name=f"listens to {self.pid}", daemon=True)
+        self._listener.start()
 
     def _hear(self, heard: Listener) -> None:
-        while True:
+        line: str | None = ""
+        while line is not None and not self._closed:
             try:
                 line = self.receive(LISTEN_S)
             except TimeoutError:
                 continue
-            except (OSError, ValueError):  # closed under it
+            except (OSError, ValueError):
                 line = None
             heard(line, time.monotonic_ns())
-            if line is None:
-                return
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
     def end_input(self) -> None:
         """End its standard input and nothing else: what it still says can be received."""
@@ -172,7 +176,10 @@ class LineProcess:
         raise TrialError(f"{self._name} has ended (status {status}): {self.complaint().strip() or 'no output'}") from error
 
     def _close(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout, self._stderr):
+        # A listener closes its pipe itself: closed under it, its number could be another file's.
+        self._closed = True
+        output = None if self._listener is not None and self._listener.is_alive() else self._process.stdout
+        for pipe in (self._process.stdin, output, self._stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()

@@ -28,6 +28,8 @@ class Local:
     A recorded host reads below its root and refuses everything else with RefusedError.
     """
 
+    far = False
+
     def __init__(self, name: str = "local", root: str | os.PathLike[str] | None = None) -> None:
         self.name = name
         self.root = None if root is None else Path(root).resolve()

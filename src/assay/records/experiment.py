@@ -249,6 +249,16 @@ class Experiment:
     digest: str = ""
     """SHA-256 of the canonical form (experiment/digest.py)."""
 
+    def load_hosts(self, workload: WorkloadSpec, levels: Mapping[str, Value]) -> tuple[str, ...]:
+        """The hosts that the load of a workload comes from: its role `load`, else every host for load, else `local`.
+
+        At a level of the factor `hosts` the first so many.
+        """
+        every = tuple(host.name for host in self.hosts if host.load)
+        names = workload.hosts.get("load") or every or ("local",)
+        count = levels.get("hosts")
+        return names[:count] if isinstance(count, int) else names
+
     def implies(self, key: str) -> bool:
         """Whether the file says that this fact follows from the compared factor."""
         return any(key == one or (one.endswith("*") and key.startswith(one[:-1])) for one in self.implied)

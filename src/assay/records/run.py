@@ -232,6 +232,8 @@ class PhaseHost:
     """Whether no data file existed before the phase (True), or all did (False); None where neither, or without data files."""
     not_cold: str | None = None
     """Why the caches could not be made cold where that was asked for."""
+    server_cached_before: float | None = None
+    """Share of the pages of the server's data files on this host that were resident before the clock; None where not known."""
     quiesce_ns: int = 0
     quiet: bool | None = None
     """Whether the wait for quiet ended quiet (W07)."""
@@ -288,14 +290,18 @@ class Phase:
 
     @property
     def cache_proved(self) -> CacheState | None:
-        """The state that the caches of every host were in; None where they differ or one is not known."""
-        states = {one.cache_proved for one in self.hosts}
+        """The state that the caches of every client and server were in; None where they differ or one is not known."""
+        states = {one.cache_proved for one in self.hosts if self._has_clients(one) or one.server_cached_before is not None}
         return states.pop() if len(states) == 1 else None
+
+    def _has_clients(self, host: PhaseHost) -> bool:
+        load = self.load_hosts
+        return host.host in load or not load
 
     @property
     def cached_share_before(self) -> float | None:
         """The largest share of the data files in memory before the clock, for warm caches the smallest; None if unknown."""
-        shares = [one.cached_share_before for one in self.hosts]
+        shares = [one.cached_share_before for one in self.hosts if self._has_clients(one)]
         known = [share for share in shares if share is not None]
         worst = min if self.cache_asked is CacheState.WARM else max
         return worst(known) if known and len(known) == len(shares) else None

@@ -22,7 +22,7 @@ from assay.units import counted
 
 WHERE = ("path", "size", "image", "filesystem", "scratch", "keep", "direct_io")
 """Knobs that say what and where a target is, not how it is tuned."""
-COMMANDS = ("prepare", "attach", "drop_caches", "facts", "teardown")
+COMMANDS = ("prepare", "attach", "detach", "drop_caches", "facts", "teardown")
 """Commands that make and remove a target."""
 LIMITS, FREE = "limit.", "variables."
 """Prefixes of knobs with a known speed and no known default: their first level serves as default."""

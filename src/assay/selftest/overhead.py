@@ -23,6 +23,7 @@ from assay.records import Outcome, Subject
 from assay.terminal.output import Row, deliver, table
 from assay.terminal.progress import SECOND_NS, ProgressMode
 from assay.trial.clients import Crew
+from assay.trial.fleet import Station
 from assay.units import Unit
 
 LOOKS = 300
@@ -127,9 +128,10 @@ def started() -> Start:
     """Start the clients, hear the hello of each, end them. Raises TrialError where one says none."""
     began_ns, cpu_ns, greeted = time.monotonic_ns(), cpu_ns_used(), 0
     with own_ledger() as ledger:
-        crew = Crew(host=Local(), undo=ledger)
+        here = Station(host=Local(), undo=ledger, scratch="", engine=str(engine_path()))
+        crew = Crew()
         try:
-            crew.spawn(str(engine_path()), CLIENTS)
+            crew.spawn([here] * CLIENTS)
             while greeted < CLIENTS:
                 heard = crew.hear(HELLO_S)
                 if heard is None or heard.message is None:

@@ -1,4 +1,4 @@
-"""Any system that commands can set up: prepare, attach, drop_caches, facts and teardown are argument lists from the file.
+"""Any system that commands can set up: prepare, attach, detach, drop_caches, facts and teardown are argument lists.
 
 In each argument {scratch}, {name}, {seed}, {trial}, {variables.NAME} and, after `prepare`, {path} are replaced by their values;
 write a literal brace twice. The measured directory is `path`, or the last line that `prepare` prints.
@@ -17,7 +17,9 @@ from assay.machine.external_commands import substitute, unknown_placeholders
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
 
-STEPS = ("prepare", "attach", "drop_caches", "facts", "teardown")
+STEPS = ("prepare", "attach", "detach", "drop_caches", "facts", "teardown")
+OF_CLIENTS = {"client": "", "server.address": ""}
+"""Placeholders of `attach` and `detach`, which run on a client's host."""
 PROCESSES = ("server.pid_file", "server.cgroup")
 SERVER = (*PROCESSES, "server.data", "server.address", "server.requests")
 """Knobs about the server behind the directory."""
@@ -30,7 +32,7 @@ ALIKE = ("mount", "filesystem", "below", "mount.options")
 
 def check(_host: Host, setting: Setting) -> tuple[str, ...]:
     """Return mistakes: unknown placeholders, an unidentified server, no directory to measure."""
-    known = {**_values(setting), "path": "", "client": ""}
+    known = {**_values(setting), "path": "", **OF_CLIENTS}
     found = [
         f"found {{{name}}} in {step}; expected one of: {', '.join(sorted(known))}"
         for step in (*STEPS, *SERVER, GROUP)
@@ -53,10 +55,10 @@ def prepare(host: Host, setting: Setting) -> Place:
     refuse(check(host, setting))
     values = _values(setting)
     path = substitute(str(setting.knobs.get("path") or ""), values)
-    back = _filled(setting.knobs, "teardown", {**values, "path": path, "client": ""})
+    back = _filled(setting.knobs, "teardown", {**values, "path": path, **OF_CLIENTS})
     if back:
         setting.undo.add("command", argv=json.dumps(back))
-    printed = _run(host, _filled(setting.knobs, "prepare", {**values, "path": path, "client": ""}))
+    printed = _run(host, _filled(setting.knobs, "prepare", {**values, "path": path, **OF_CLIENTS}))
     path = path or (printed.strip().splitlines() or [""])[-1].strip()
     if host.run(["test", "-d", path], check=False).status != 0:
         raise TrialError(f"{path!r} is not a directory after `prepare`. Print the directory as the last line, or set `path`.")
@@ -95,10 +97,30 @@ def _server(host: Host, knobs: Mapping[str, Value], values: Mapping[str, str]) -
     return Server(nodes=(node,))
 
 
-def attach(host: Host, place: Place, client: int) -> Endpoint:
-    """Run `attach` for one client ({client}); its last line, if any, is the client's directory."""
-    printed = _step(host, place, "attach", str(client)).strip().splitlines()
-    return Endpoint(kind=EndpointKind.DIRECTORY, address=printed[-1].strip() if printed else place.address)
+def attach(host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
+    """Write `detach` into the ledger and run `attach` for one client; its last line, if any, is the client's directory.
+
+    Both run on the client's host: {scratch} is a directory there, {client} the client's number, {server.address} the server's.
+    """
+    nodes = place.server.nodes if place.server else ()
+    own = {"scratch": setting.scratch, "client": str(client), "server.address": next((n.address or "" for n in nodes), "")}
+    values = {**_prepared(place), **own}
+    back = _filled(place.private, "detach", values)
+    if back:
+        setting.undo.add("command", argv=json.dumps(back))
+    printed = _run(host, _filled(place.private, "attach", values)).strip().splitlines()
+    return Endpoint(
+        kind=EndpointKind.DIRECTORY,
+        address=printed[-1].strip() if printed else place.address,
+        details={"detach": tuple(back)} if back else {},
+    )
+
+
+def detach(_host: Host, setting: Setting, endpoint: Endpoint) -> None:
+    """Run `detach` through the ledger, so that it runs only once."""
+    back = endpoint.details.get("detach")
+    if isinstance(back, tuple):
+        setting.undo.undo("command", argv=json.dumps(list(back)))
 
 
 def drop_caches(host: Host, place: Place) -> None:
@@ -144,10 +166,14 @@ def _filled(knobs: Mapping[str, Value], step: str, values: Mapping[str, str]) ->
     return [substitute(word, values) for word in _argv(knobs, step)]
 
 
-def _step(host: Host, place: Place, step: str, client: str = "") -> str:
+def _prepared(place: Place) -> dict[str, str]:
+    """Return the placeholders as `prepare` left them."""
     pairs = place.private["values"]
-    values = {str(pair[0]): str(pair[1]) for pair in pairs if isinstance(pair, tuple)} if isinstance(pairs, tuple) else {}
-    return _run(host, _filled(place.private, step, {**values, "client": client}))
+    return {str(pair[0]): str(pair[1]) for pair in pairs if isinstance(pair, tuple)} if isinstance(pairs, tuple) else {}
+
+
+def _step(host: Host, place: Place, step: str) -> str:
+    return _run(host, _filled(place.private, step, {**_prepared(place), **OF_CLIENTS}))
 
 
 def _run(host: Host, argv: list[str]) -> str:
@@ -163,7 +189,8 @@ TARGET = Target(
     knobs=(
         Knob(name="path", kind=KnobKind.TEXT, help="directory to measure; default: the last line that `prepare` prints"),
         _step_knob("prepare", "command that sets the system up, before each trial"),
-        _step_knob("attach", "command that runs once per client; may print the client's directory"),
+        _step_knob("attach", "command that runs once per client, on its host; may print the client's directory"),
+        _step_knob("detach", "command that undoes `attach`; also runs after an interruption"),
         _step_knob("drop_caches", "command that drops the system's caches"),
         _step_knob("facts", "command that prints `key = value` lines for the fingerprint"),
         _step_knob("teardown", "command that undoes `prepare`; also runs after an interruption"),
@@ -185,6 +212,7 @@ TARGET = Target(
     check=check,
     prepare=prepare,
     attach=attach,
+    detach=detach,
     drop_caches=drop_caches,
     facts=facts,
     teardown=teardown,

@@ -49,7 +49,7 @@ def prepare(host: Host, setting: Setting) -> Place:
     )
 
 
-def attach(_host: Host, place: Place, _client: int) -> Endpoint:
+def attach(_host: Host, _setting: Setting, place: Place, _client: int) -> Endpoint:
     """Return the file; each client uses its own part."""
     return Endpoint(kind=EndpointKind.FILE, address=str(place.private["path"]))
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from assay import catalogue, sampler
-from assay.catalogue import Host, Observer, Order, Setting, Target, Undo, Workload
+from assay.catalogue import Order, Setting, Target, Workload
 from assay.errors import TrialError, UsageError, refuse
+from assay.machine import ownership
 from assay.records import (
     Endpoint,
+    EndpointKind,
     Experiment,
     Fact,
     FactClass,
@@ -24,10 +27,12 @@ from assay.records import (
     WorkloadSpec,
 )
 from assay.trial import initial_state, placement, trial_facts
+from assay.trial.bench import Bench, Job, Tell, whole
 from assay.trial.clients import Crew, Dialogue
+from assay.trial.fleet import Fleet, Station, each, seen_from
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log, in_words
-from assay.trial.phase import Bench, Job, Tell, perform, whole
+from assay.trial.phase import perform
 from assay.trial.rendezvous import Rendezvous, State
 
 OnProgress = Callable[[Mapping[str, object]], None]
@@ -39,12 +44,8 @@ class Attempt:
 
     experiment: Experiment
     trial: Trial
-    host: Host
-    undo: Undo
-    scratch: str
-    engine: str
-    observers: tuple[Observer, ...]
-    """Those that can look at this host."""
+    stations: Mapping[str, Station]
+    """The hosts that the experiment names."""
     interrupts: Interrupts
     log: Log
     tell: Tell
@@ -52,12 +53,18 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class _Load:
-    """A workload of this trial with its knobs and how many clients it has."""
+    """A workload of this trial with its knobs, how many clients it has, and where they are."""
 
     workload: Workload
     spec: WorkloadSpec
     clients: int
-    cpus: tuple[int, ...] | None
+    stations: tuple[Station, ...]
+    cpus: Mapping[str, tuple[int, ...]]
+    """Host -> the CPUs of its clients; a host that is not there leaves them all."""
+
+    def on(self, client: int) -> Station:
+        """The station of a client."""
+        return self.stations[client % len(self.stations)]
 
 
 @dataclass(kw_only=True)
@@ -65,10 +72,23 @@ class _Site:
     """The prepared target, and what has to be undone of it."""
 
     target: Target
+    station: Station
     setting: Setting
     place: Place
-    endpoints: list[Endpoint] = field(default_factory=list)
-    cgroup: placement.Cgroup | None = None
+    attached: dict[tuple[int, str], Endpoint] = field(default_factory=dict)
+    """Client and host -> what that client is given there."""
+    cgroups: dict[str, placement.Cgroup] = field(default_factory=dict)
+    """Host -> the groups of the clients there."""
+
+    def fleet(self, load: _Load, stations: Mapping[str, Station]) -> Fleet:
+        """Who is where for a workload."""
+        nodes = self.place.server.nodes if self.place.server else ()
+        beside = tuple(stations[node.host] for node in nodes if node.host in stations)
+        return Fleet(target=self.station, load=load.stations, beside=beside)
+
+    def endpoints(self, load: _Load) -> tuple[Endpoint, ...]:
+        """What the clients of a workload are given."""
+        return tuple(self.attached[client, load.on(client).name] for client in range(load.clients))
 
 
 def live(attempt: Attempt) -> None:
@@ -79,9 +99,8 @@ def live(attempt: Attempt) -> None:
         with attempt.interrupts.shielded():
             site = _prepare(attempt, loads)
         attempt.log.places.append(site.place)
-        for client in range(max(load.clients for load in loads)):
-            site.endpoints.append(site.target.attach(attempt.host, site.place, client))
-        site.cgroup = _cgroup(attempt, loads, site.place)
+        _attach(site, loads)
+        _group(attempt, site, loads)
         _facts(attempt, site, loads, When.BEFORE)
         for load in loads:
             if attempt.log.outcome is Outcome.FINISHED:
@@ -93,14 +112,45 @@ def live(attempt: Attempt) -> None:
                 _tear_down(attempt, site)
 
 
-def setting_of(attempt: Attempt, loads: Iterable[_Load]) -> tuple[Target, Setting]:
-    """The target of the trial and what it is given."""
-    spec = target_of(attempt.experiment, attempt.trial.levels)
-    target = catalogue.find("targets", spec.kind)
-    needs = sum(load.workload.space(load.spec.knobs) for load in loads)
-    knobs = catalogue.resolved(target.knobs, spec.knobs)
-    return target, Setting(
-        name=spec.name, knobs=knobs, scratch=attempt.scratch, undo=attempt.undo, trial=attempt.trial, needs_bytes=needs
+def _attach(site: _Site, loads: Iterable[_Load]) -> None:
+    """Give every client of every workload what it uses, on its own host, once."""
+    for load in loads:
+        for client in range(load.clients):
+            station = load.on(client)
+            if (client, station.name) not in site.attached:
+                found = site.target.attach(station.host, _setting_on(site, station), site.place, client)
+                site.attached[client, station.name] = found
+                _see(site, station, found)
+
+
+def _setting_on(site: _Site, station: Station) -> Setting:
+    """What the target is given on a client's host: scratch and ledger of that host."""
+    return replace(site.setting, scratch=station.scratch, undo=station.undo)
+
+
+def _see(site: _Site, station: Station, endpoint: Endpoint) -> None:
+    """Raise TrialError where a client's host does not see the target's own directory or file."""
+    if station is site.station or endpoint.kind not in (EndpointKind.DIRECTORY, EndpointKind.FILE):
+        return
+    marker = site.place.private.get("marker")
+    marked = endpoint.kind is EndpointKind.DIRECTORY and endpoint.address == site.place.address and isinstance(marker, str)
+    if station.host.exists(endpoint.address) and (not marked or ownership.is_ours(station.host, endpoint.address, str(marker))):
+        return
+    raise TrialError(
+        f"host {station.name} does not see {endpoint.address} of target {site.setting.name} on host {site.station.name}. "
+        "Mount it there under the same path, or use kind = commands with `attach`."
+    )
+
+
+def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterable[_Load]) -> Setting:
+    """What the target of the trial is given."""
+    return Setting(
+        name=spec.name,
+        knobs=catalogue.resolved(catalogue.find("targets", spec.kind).knobs, spec.knobs),
+        scratch=station.scratch,
+        undo=station.undo,
+        trial=attempt.trial,
+        needs_bytes=sum(load.workload.space(load.spec.knobs) for load in loads),
     )
 
 
@@ -113,8 +163,14 @@ def loads_of(attempt: Attempt) -> tuple[_Load, ...]:
         clients = clients_of(attempt.trial, spec)
         full = replace(spec, knobs={**catalogue.resolved(workload.knobs, spec.knobs), "clients": clients})
         mistakes += [f"workload {spec.name}: {mistake}" for mistake in workload.check(full.knobs)]
-        cpus = placement.cpus(attempt.host, full.knobs.get("cpus"))
-        loads.append(_Load(workload=workload, spec=full, clients=clients, cpus=cpus))
+        stations = tuple(attempt.stations[name] for name in attempt.experiment.load_hosts(spec, attempt.trial.levels))
+        if clients < len(stations):
+            mistakes.append(
+                f"workload {spec.name}: {clients} clients on {len(stations)} load hosts. Use one client per host or more."
+            )
+        wanted = {one.name: placement.cpus(one.host, full.knobs.get("cpus")) for one in stations}
+        cpus = {name: numbers for name, numbers in wanted.items() if numbers is not None}
+        loads.append(_Load(workload=workload, spec=full, clients=clients, stations=stations, cpus=cpus))
     refuse(mistakes)
     return tuple(loads)
 
@@ -157,9 +213,11 @@ def _changed(name: str, knobs: Mapping[str, Value], levels: Mapping[str, Value])
 
 
 def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
-    target, setting = setting_of(attempt, loads)
+    spec = target_of(attempt.experiment, attempt.trial.levels)
+    target, station = catalogue.find("targets", spec.kind), attempt.stations[spec.host]
+    setting = _setting(attempt, station, spec, loads)
     attempt.tell({"event": "preparing"})
-    mistakes = [f"target {setting.name}: {mistake}" for mistake in target.check(attempt.host, setting)]
+    mistakes = [f"target {setting.name}: {mistake}" for mistake in target.check(station.host, setting)]
     mistakes += [
         f"workload {load.spec.name} works on {' or '.join(load.workload.accepts)}, target {setting.name} is a {target.endpoint}"
         for load in loads
@@ -171,19 +229,25 @@ def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
         if target.read_only and not load.workload.only_reads(load.spec.knobs)
     ]
     refuse(mistakes)
-    return _Site(target=target, setting=setting, place=target.prepare(attempt.host, setting))
+    return _Site(target=target, station=station, setting=setting, place=target.prepare(station.host, setting))
 
 
-def _cgroup(attempt: Attempt, loads: tuple[_Load, ...], place: Place) -> placement.Cgroup | None:
-    """The groups of all client processes of the trial: they share one memory limit. Raises UsageError, RefusedError."""
+def _group(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> None:
+    """The groups of all client processes of the trial, on each host: they share one memory limit.
+
+    Raises UsageError, RefusedError; what was made by then is in the site.
+    """
     limits = {whole(load.spec.knobs, "memory") for load in loads}
     if len(limits) > 1:
         found = ", ".join(f"{load.spec.name}.memory = {load.spec.knobs.get('memory')}" for load in loads)
         raise UsageError(f"found {found}; expected the same memory for all workloads that run in one trial")
-    group = place.private.get("cgroup")
-    return placement.place(
-        attempt.host, attempt.undo, str(attempt.trial.id), limits.pop(), group if isinstance(group, str) else None
-    )
+    limit = limits.pop()
+    for station in {one.name: one for load in loads for one in load.stations}.values():
+        group = site.place.private.get("cgroup") if station is site.station else None
+        own = group if isinstance(group, str) else None
+        made = placement.place(station.host, station.undo, str(attempt.trial.id), limit, own)
+        if made is not None:
+            site.cgroups[station.name] = made
 
 
 NAMES = ("target.made",)
@@ -191,71 +255,84 @@ NAMES = ("target.made",)
 
 
 def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) -> None:
-    """What the target and the observers of trial scope say of this machine."""
-    host = attempt.host
-    subject = Subject(
-        backing_files=site.place.backing_files, directory=site.place.directory or site.place.address, devices=site.place.devices
-    )
-    found, missing = sampler.facts(host, attempt.observers, subject, when)
-    attempt.log.add_missing(missing)
-    cpus = sorted({number for load in loads for number in load.cpus or ()})
-    pairs = [(f"target.{key}", value) for key, value in site.target.facts(host, site.place)]
-    pairs += placement.siblings(host, cpus)
-    attempt.log.facts += found
+    """What the target, and the observers of trial scope of every host, say."""
+    stations = {one.name: one for load in loads for one in site.fleet(load, attempt.stations).stations}
+
+    def seen(station: Station) -> tuple[tuple[Fact, ...], dict[str, str]]:
+        place = _place_on(site, station)
+        subject = Subject(backing_files=place.backing_files, directory=place.directory or place.address, devices=place.devices)
+        return sampler.facts(station.host, station.observers, subject, when)
+
+    for name, (found, missing) in each(tuple(stations.values()), seen).items():
+        attempt.log.add_missing(name, missing)
+        attempt.log.facts += found
+    pairs = [(site.station.name, f"target.{key}", value) for key, value in site.target.facts(site.station.host, site.place)]
+    pairs += [
+        (station.name, key, value)
+        for load in loads
+        for station in load.stations
+        for key, value in placement.siblings(station.host, load.cpus.get(station.name, ()))
+    ]
     attempt.log.facts += [
         Fact(
-            host=host.name,
+            host=host,
             when=when,
             key=key,
             value=value,
             fact_class=FactClass.IDENTITY if key in NAMES else FactClass.PERFORMANCE,
         )
-        for key, value in pairs
+        for host, key, value in dict.fromkeys(pairs)
     ]
     if when is When.BEFORE:
-        attempt.log.facts += trial_facts.target_facts(host, site.target, site.place)
+        attempt.log.facts += trial_facts.target_facts(site.station.host, site.target, site.place)
         attempt.log.facts += _programs(attempt, site, loads)
+
+
+def _place_on(site: _Site, station: Station) -> Place:
+    """The place as a host sees it."""
+    given = [endpoint for (_, name), endpoint in site.attached.items() if name == station.name]
+    return seen_from(site.place, station, given)
 
 
 def _programs(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> Iterator[Fact]:
     """Which file each external command is, and what is in the files that knobs name, before they can have changed."""
     for load in loads:
         matters = trial_facts.fact_class(load.spec, attempt.trial.levels)
-        for key, value in trial_facts.programs(attempt.host, load.workload, load.spec, site.endpoints[0]):
-            yield Fact(host=attempt.host.name, when=When.BEFORE, key=key, value=value, fact_class=matters)
+        for client, station in enumerate(load.stations[: load.clients]):
+            endpoint = site.attached[client, station.name]
+            for key, value in trial_facts.programs(station.host, load.workload, load.spec, endpoint):
+                yield Fact(host=station.name, when=When.BEFORE, key=key, value=value, fact_class=matters)
         for key, value, matters in trial_facts.inputs(load.workload, load.spec, attempt.trial.levels):
-            yield Fact(host=attempt.host.name, when=When.BEFORE, key=key, value=value, fact_class=matters)
+            yield Fact(host=load.stations[0].name, when=When.BEFORE, key=key, value=value, fact_class=matters)
 
 
 def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
     """One workload with clients of its own, phase after phase until one does not end as it should."""
-    host, log = attempt.host, attempt.log
-    endpoints = tuple(site.endpoints[: load.clients])
+    log, fleet, endpoints = attempt.log, site.fleet(load, attempt.stations), site.endpoints(load)
     order = Order(workload=load.spec.name, knobs=load.spec.knobs, endpoints=endpoints, seed=attempt.trial.seed)
-    crew = Crew(host, attempt.undo)
+    crew = Crew()
     try:
         with attempt.interrupts.shielded():
-            crew.spawn(attempt.engine, load.clients, site.cgroup)
-        dialogue = _gather(attempt, crew, load.clients)
+            crew.spawn([load.on(client) for client in range(load.clients)], site.cgroups)
+        dialogue = _gather(attempt, crew, load)
         bench = Bench(
-            host=host,
+            fleet=fleet,
+            everywhere={name: station.host for name, station in attempt.stations.items()},
             target=site.target,
             place=site.place,
             dialogue=dialogue,
-            observers=attempt.observers,
             tell=attempt.tell,
-            cgroups=site.cgroup.paths if site.cgroup else (),
-            undo=attempt.undo,
+            cgroups={name: group.paths for name, group in site.cgroups.items()},
         )
         for planned in load.workload.phases(order):
-            plan = initial_state.with_data_files(host, site.place, planned, attempt.trial.seed)
+            first = load.stations[0]
+            plan = initial_state.with_data_files(first.host, _place_on(site, first), planned, attempt.trial.seed)
             job = Job(
                 workload=load.workload, spec=load.spec, plan=plan, endpoints=endpoints, seed=attempt.trial.seed, cpus=load.cpus
             )
             performed = perform(bench, job, log.t0_ns)
             if log.t0_ns is None:
                 log.t0_ns = dialogue.rendezvous.start_ns
-            log.compare_clocks(dialogue.rendezvous.clients)
             log.take(performed)
             if performed.outcome is not Outcome.FINISHED:
                 return
@@ -264,18 +341,19 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             crew.close()
 
 
-def _gather(attempt: Attempt, crew: Crew, count: int) -> Dialogue:
+def _gather(attempt: Attempt, crew: Crew, load: _Load) -> Dialogue:
     """Wait for every client's hello. Raises TrialError where one does not come, or is no release build."""
-    rendezvous = Rendezvous(count=count, now_ns=attempt.host.monotonic_ns())
-    dialogue = Dialogue(host=attempt.host, crew=crew, rendezvous=rendezvous)
+    engine = load.stations[0].engine
+    rendezvous = Rendezvous(count=load.clients, now_ns=time.monotonic_ns())
+    dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
     if dialogue.drive(State.READY, State.ENDED) is State.ENDED:
-        raise TrialError(f"the load engine {attempt.engine} did not start: {'; '.join(rendezvous.failures.values())}")
+        raise TrialError(f"the load engine {engine} did not start: {'; '.join(rendezvous.failures.values())}")
     for client in rendezvous.clients:
         hello = client.hello or {}
         attempt.log.versions["assay-engine"] = str(hello.get("version"))
         if hello.get("build") != "release":
             raise TrialError(
-                f"the load engine at {attempt.engine} is a {hello.get('build')} build, whose own cost is too high. "
+                f"the load engine at {engine} is a {hello.get('build')} build, whose own cost is too high. "
                 "Run `make build` for a release build."
             )
     return dialogue
@@ -283,12 +361,14 @@ def _gather(attempt: Attempt, crew: Crew, count: int) -> Dialogue:
 
 def _tear_down(attempt: Attempt, site: _Site) -> None:
     """Undo what was prepared; what cannot be undone is told in the run and does not keep the rest from being undone."""
-    host, place = attempt.host, site.place
     attempt.tell({"event": "removing"})
     steps: list[Callable[[], None]] = []
-    if site.cgroup is not None:
-        steps.append(partial(placement.leave, attempt.undo, site.cgroup))
-    steps.append(partial(site.target.teardown, host, site.setting, place))
+    for name, group in site.cgroups.items():
+        steps.append(partial(placement.leave, attempt.stations[name].undo, group))
+    for (_, name), endpoint in reversed(site.attached.items()):
+        station = attempt.stations[name]
+        steps.append(partial(site.target.detach, station.host, _setting_on(site, station), endpoint))
+    steps.append(partial(site.target.teardown, site.station.host, site.setting, site.place))
     for step in steps:
         try:
             step()

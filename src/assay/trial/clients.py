@@ -1,30 +1,33 @@
 """The engine processes of a trial: started, written in the ledger, spoken to line by line, ended for certain.
 
-A thread a client waits for its lines and notes when each came in. The rendezvous decides what follows; `Dialogue` carries it out
-with the real clock.
+Each host gives the lines of its clients with the time at which they came in. The rendezvous decides what follows; `Dialogue`
+carries it out with the controller's clock.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import secrets
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from assay.catalogue import Host, Process, Undo
-from assay.errors import AssayError
+from assay.errors import AssayError, TrialError
 from assay.records import SteadyState
 from assay.trial import placement
+from assay.trial.fleet import Station
 from assay.trial.protocol import Instruction, Message, Send
 from assay.trial.rendezvous import Rendezvous, State
 from assay.trial.steady import Watch
 from assay.undo.kinds import FAMILY, process_state
 
-LISTEN_S = 5.0
-"""How long a listening thread waits at once; only how soon it sees that it is no longer wanted."""
+NO_GROUPS: Mapping[str, placement.Cgroup] = {}
 FAREWELL_S = 5.0
 """How long an engine has to end after its input has."""
 
@@ -41,41 +44,50 @@ class Received:
 
 @dataclass
 class _Member:
+    station: Station
     process: Process
     start_ticks: str
     ended: bool = False
-    listener: threading.Thread | None = None
+    heard_out: threading.Event = field(default_factory=threading.Event)
+    """Set when the end of its output was seen."""
 
 
 @dataclass
 class Crew:
     """The engine processes of one trial, one a client. `close` ends them all, whatever happened before."""
 
-    host: Host
-    undo: Undo
     inbox: queue.SimpleQueue[Received] = field(default_factory=queue.SimpleQueue)
     token: str = field(default_factory=lambda: secrets.token_hex(8))
     """In the environment of every engine and of all that it starts."""
     _members: list[_Member] = field(default_factory=list)
+    _families: list[Undo] = field(default_factory=list)
     _closing: threading.Event = field(default_factory=threading.Event)
 
-    def spawn(self, engine: str, count: int, cgroup: placement.Cgroup | None = None) -> None:
-        """Start this many engines, in the group. Raises what Host.spawn and placement raise; then `close` still works."""
-        self.undo.add("family", token=self.token)
-        for index in range(count):
-            process = self.host.spawn([engine], env={FAMILY: self.token})
-            member = _Member(process=process, start_ticks=start_ticks(self.host, process.pid))
+    def spawn(self, stations: Sequence[Station], cgroups: Mapping[str, placement.Cgroup] = NO_GROUPS) -> None:
+        """Start an engine on each of these stations, one a client, in the group of that host.
+
+        Raises what Host.spawn and placement raise; then `close` still works.
+        """
+        for station in {one.name: one for one in stations}.values():
+            station.undo.add("family", token=self.token)
+            self._families.append(station.undo)
+        for index, station in enumerate(stations):
+            process = station.host.spawn([station.engine], env={FAMILY: self.token})
+            member = _Member(station=station, process=process, start_ticks=start_ticks(station.host, process.pid))
             self._members.append(member)
-            self.undo.add("process", pid=str(process.pid), start_ticks=member.start_ticks)
-            if cgroup is not None:
-                placement.enter(self.host, cgroup, process.pid)
-            member.listener = threading.Thread(target=self._listen, args=(index, process), name=f"client-{index}", daemon=True)
-            member.listener.start()
+            station.undo.add("process", pid=str(process.pid), start_ticks=member.start_ticks)
+            if station.name in cgroups:
+                placement.enter(station.host, cgroups[station.name], process.pid)
+            process.listen(partial(self._hear, index, member))
 
     @property
     def pids(self) -> tuple[int, ...]:
         """The process of each client."""
         return tuple(member.process.pid for member in self._members)
+
+    def pids_on(self, name: str) -> tuple[int, ...]:
+        """The processes of the clients on a host."""
+        return tuple(member.process.pid for member in self._members if member.station.name == name)
 
     def send(self, client: int, message: Message) -> str | None:
         """Say something to a client; why it could not be said, None where it was."""
@@ -90,7 +102,8 @@ class Crew:
         member = self._members[client]
         if not member.ended:
             member.ended = True
-            member.process.kill()
+            with contextlib.suppress(AssayError, OSError):  # on a host that is lost it ends by its lease
+                member.process.kill()
 
     def hear(self, timeout_s: float) -> Received | None:
         """The next thing that any client said; None where nothing came in time."""
@@ -100,36 +113,40 @@ class Crew:
             return None
 
     def close(self) -> None:
-        """End the input of every engine, then those that do not go and all that they started; strike them out of the ledger."""
+        """End the input of every engine, then those that do not go and all that they started; strike them out of the ledger.
+
+        What cannot be struck out, as its host is lost, stays there and is raised as TrialError when all else is done.
+        """
         self._closing.set()
         for member in self._members:
             if not member.ended:
-                member.process.end_input()
+                with contextlib.suppress(AssayError, OSError):
+                    member.process.end_input()
+        left: list[str] = []
         for member in self._members:
-            _dismiss(member)
-            self.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
-        self._members.clear()
-        self.undo.undo("family", token=self.token)
-
-    def _listen(self, index: int, process: Process) -> None:
-        while not self._closing.is_set():
             try:
-                line = process.receive(LISTEN_S)
-            except TimeoutError:
-                continue
-            except (OSError, ValueError) as error:
-                self._put(index, None, f"its output cannot be read ({error})")
-                return
-            if line is None:
-                self._put(index, None, "its process ended")
-                return
-            message = parse(line)
-            self._put(index, message, f"sent no valid message: {line[:80]!r}")
-            if message is None:
-                return
+                _dismiss(member)
+                member.station.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
+            except (AssayError, OSError) as error:
+                left.append(str(error))
+        self._members.clear()
+        while self._families:
+            try:
+                self._families.pop().undo("family", token=self.token)
+            except (AssayError, OSError) as error:
+                left.append(str(error))
+        if left:
+            raise TrialError("; ".join(dict.fromkeys(left)))
 
-    def _put(self, index: int, message: Message | None, reason: str) -> None:
-        self.inbox.put(Received(client=index, message=message, at_ns=self.host.monotonic_ns(), reason=reason))
+    def _hear(self, index: int, member: _Member, line: str | None, at_ns: int) -> None:
+        """Take a line of a client, in the thread of its host."""
+        if line is None:
+            member.heard_out.set()
+        if self._closing.is_set():
+            return
+        message = None if line is None else parse(line)
+        reason = "its process ended" if line is None else f"sent no valid message: {line[:80]!r}"
+        self.inbox.put(Received(client=index, message=message, at_ns=at_ns, reason=reason))
 
 
 def parse(line: str) -> Message | None:
@@ -148,9 +165,8 @@ def start_ticks(host: Host, pid: int) -> str:
 
 
 def _dismiss(member: _Member) -> None:
-    # Its listener must see the end before the pipe is closed under it, for on a closed one it would wait in vain.
-    if member.listener is not None:
-        member.listener.join(FAREWELL_S)
+    # The end of its output must be seen before the pipe is closed under its listener, which would wait in vain on a closed one.
+    member.heard_out.wait(FAREWELL_S)
     if member.ended:
         return
     try:
@@ -169,7 +185,6 @@ PROGRESS_NS = 1_000_000_000
 class Dialogue:
     """The clients of a trial as one that can be driven from state to state."""
 
-    host: Host
     crew: Crew
     rendezvous: Rendezvous
 
@@ -180,7 +195,7 @@ class Dialogue:
         """
         while self.rendezvous.state not in until:
             self._take(self.crew.hear(STEP_S))
-            self.obey(self.rendezvous.tick(self.host.monotonic_ns()))
+            self.obey(self.rendezvous.tick(time.monotonic_ns()))
             for step in meanwhile:
                 step()
         return self.rendezvous.state
@@ -201,7 +216,7 @@ class Dialogue:
                 continue
             obstacle = self.crew.send(order.client, order.message)
             if obstacle is not None:
-                todo += self.rendezvous.lose(order.client, obstacle, self.host.monotonic_ns())
+                todo += self.rendezvous.lose(order.client, obstacle, time.monotonic_ns())
 
     def _take(self, heard: Received | None) -> None:
         if heard is None:
@@ -214,13 +229,13 @@ class Dialogue:
         self.obey(self.rendezvous.hear(heard.client, heard.message, heard.at_ns))
 
 
-def progress_report(host: Host, dialogue: Dialogue, tell: Callable[[Mapping[str, object]], None]) -> Callable[[], None]:
+def progress_report(dialogue: Dialogue, tell: Callable[[Mapping[str, object]], None]) -> Callable[[], None]:
     """Tells the sums over the clients, at most once a second."""
-    last_ns = host.monotonic_ns()
+    last_ns = time.monotonic_ns()
 
     def meanwhile() -> None:
         nonlocal last_ns
-        now_ns = host.monotonic_ns()
+        now_ns = time.monotonic_ns()
         if now_ns - last_ns >= PROGRESS_NS:
             last_ns = now_ns
             tell({"operations": sums(dialogue)})
@@ -243,15 +258,15 @@ def sums(dialogue: Dialogue) -> dict[str, dict[str, int]]:
 class Stopper:
     """Stops all clients together as soon as the phase is steady; `stopped_ns` is when, None before."""
 
-    def __init__(self, host: Host, dialogue: Dialogue, watch: Watch, limit_ns: int) -> None:
+    def __init__(self, dialogue: Dialogue, watch: Watch, limit_ns: int) -> None:
         self.watch = watch
         self.stopped_ns: int | None = None
-        self._host, self._dialogue, self._limit_ns = host, dialogue, limit_ns
+        self._dialogue, self._limit_ns = dialogue, limit_ns
 
     def look(self) -> None:
         """Look at what the clients said last. What ends the work after the stop, a flush, may take as long as the phase."""
         if self.stopped_ns is None and self.watch.hear(self._dialogue.rendezvous.clients):
-            self.stopped_ns = self._host.monotonic_ns()
+            self.stopped_ns = time.monotonic_ns()
             self._dialogue.obey(self._dialogue.rendezvous.stop(self.stopped_ns, self._limit_ns))
 
     def state(self, t0_ns: int) -> SteadyState:

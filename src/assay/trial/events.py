@@ -1,4 +1,4 @@
-"""Timed events of a phase: at T + at something is done to the host, while the clients run.
+"""Timed events of a phase: at T + at something is done to a host, while the clients run.
 
 What was done, when and with which status is kept as facts, so that a curve with a dip says why.
 """
@@ -6,6 +6,7 @@ What was done, when and with which status is kept as facts, so that a curve with
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,14 +19,22 @@ LONGEST_S = 60.0
 """An event that takes longer than this is ended and has failed."""
 
 
+@dataclass(frozen=True, kw_only=True, order=True)
+class Due:
+    """A command that is due so many ns after T on a host."""
+
+    at_ns: int
+    argv: tuple[str, ...]
+    on: str = "local"
+
+
 @dataclass
 class Events:
     """The events of one phase. `start` when T is known, `finish` when the phase is over."""
 
-    host: Host
+    hosts: Mapping[str, Host]
     phase: str
-    commands: Sequence[tuple[int, tuple[str, ...]]]
-    """(ns after T, argument list)."""
+    commands: Sequence[Due]
     facts: list[Fact] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     _begun: int = 0
@@ -45,24 +54,24 @@ class Events:
         if self._thread is not None:
             self._thread.join(2 * LONGEST_S)
             self._thread = None
-        for at_ns, argv in sorted(self.commands)[self._begun :]:
-            self.failures.append(f"phase {self.phase} ended before its event {' '.join(argv)!r} at {at_ns / 1e9:g} s")
+        for due in sorted(self.commands)[self._begun :]:
+            self.failures.append(f"phase {self.phase} ended before its event {' '.join(due.argv)!r} at {due.at_ns / 1e9:g} s")
         self._begun = len(self.commands)
 
     def _run(self, start_ns: int) -> None:
-        for number, (at_ns, argv) in enumerate(sorted(self.commands)):
-            if self._over.wait(max(0.0, (start_ns + at_ns - self.host.monotonic_ns()) / 1e9)):
+        for number, due in enumerate(sorted(self.commands)):
+            if self._over.wait(max(0.0, (start_ns + due.at_ns - time.monotonic_ns()) / 1e9)):
                 return
             self._begun += 1
-            began_ns = self.host.monotonic_ns() - start_ns
-            status = self._do(argv)
-            value = f"at {began_ns / 1e9:.3f} s: {' '.join(argv)}: {status}"
+            began_ns = time.monotonic_ns() - start_ns
+            status = self._do(self.hosts[due.on], due.argv)
+            value = f"at {began_ns / 1e9:.3f} s: {' '.join(due.argv)}: {status}"
             key = f"event.{self.phase}.{number}"
-            self.facts.append(Fact(host=self.host.name, when=When.AFTER, key=key, value=value, fact_class=FactClass.NOISE))
+            self.facts.append(Fact(host=due.on, when=When.AFTER, key=key, value=value, fact_class=FactClass.NOISE))
 
-    def _do(self, argv: tuple[str, ...]) -> str:
+    def _do(self, host: Host, argv: tuple[str, ...]) -> str:
         try:
-            done = self.host.run(argv, check=False, timeout_s=LONGEST_S)
+            done = host.run(argv, check=False, timeout_s=LONGEST_S)
         except (AssayError, OSError) as error:
             self.failures.append(f"event {' '.join(argv)!r}: {error}")
             return str(error)
@@ -73,9 +82,13 @@ class Events:
         return f"exit status {done.status}"
 
 
-def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str]) -> list[tuple[int, tuple[str, ...]]]:
+def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str]) -> list[Due]:
     """The events of one phase with their placeholders filled in. Raises UsageError for a placeholder nobody knows."""
-    return [(event.at_ns, tuple(substitute(word, values) for word in event.argv)) for event in events if event.phase == phase]
+    return [
+        Due(at_ns=event.at_ns, argv=tuple(substitute(word, values) for word in event.argv), on=event.on)
+        for event in events
+        if event.phase == phase
+    ]
 
 
 def values_of(place: Place, knobs: Mapping[str, Value], pids: Sequence[int]) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """The state from which a phase starts: which files stand for its data, and what of them is cached.
 
 Cold: the pages of the data files, and of the image files below, are given back; where that does not do, the target does it
-itself. Warm: the files are read in. Unchanged: nothing is touched. The proof by cachestat(2) is taken in every case.
+itself. A target with a server, or on another host than the clients, always does it: a client's pages tell nothing of a server's.
+Warm: the files are read in. Unchanged: nothing is touched. The proof by cachestat(2) is taken in every case: on the clients'
+hosts of the files that they name, on the server's hosts of the server's own.
 
 Memory: a guest that reports free pages gives them to its hypervisor, and each page that the page cache then takes costs a fault
 there. So the caches come last, and from the drop to the clock the lab holds as much memory as the phase will fill.
@@ -21,6 +23,8 @@ from dataclasses import dataclass, replace
 from assay.catalogue import CacheStat, Host, Syscalls, Target
 from assay.errors import AssayError, TrialError
 from assay.machine import files, host_facts
+from assay.machine.server import MOST_FILES as MOST_SERVER_FILES
+from assay.machine.server import data_files
 from assay.machine.stack import mount_of
 from assay.records import CacheState, PhasePlan, Place
 from assay.trial import quiet
@@ -91,6 +95,36 @@ class Proof:
     """Why the state that was asked for could not be made, in words."""
     new_files: bool | None = None
     """Whether none of the data files was there (True), or all were (False)."""
+    server_share: float | None = None
+    """Share of the pages of the server's data files on this host that are resident; None where there are none, or unknown."""
+
+
+def of_clients(host: Host, plan: PhasePlan) -> None:
+    """Make the caches of a client's host as the phase asks, and leave the target alone."""
+    if plan.cache is CacheState.COLD and host.syscalls is not None:
+        _drop(host, host.syscalls, plan.data_files)
+    elif plan.cache is CacheState.WARM:
+        _read_in(host, plan.data_files)
+
+
+def of_target(host: Host, target: Target, place: Place) -> str | None:
+    """Make the target cold; why it could not be, None where it was."""
+    if host.syscalls is not None:
+        _drop(host, host.syscalls, place.backing_files)
+    try:
+        target.drop_caches(host, place)
+    except AssayError as error:
+        return str(error)
+    return None
+
+
+def server_share(host: Host, place: Place) -> float | None:
+    """Resident pages over pages of the data files of the server's node on this host; None without such files, or unknown."""
+    node = place.server.on(host.name) if place.server else None
+    if node is None or not node.data:
+        return None
+    paths = data_files(host, node)
+    return None if len(paths) > MOST_SERVER_FILES else resident_share(host, paths)
 
 
 def establish(host: Host, target: Target, place: Place, plan: PhasePlan) -> Proof:
@@ -108,8 +142,15 @@ def proof(host: Host, place: Place, plan: PhasePlan, refusal: str | None = None)
     share = resident_share(host, plan.data_files)
     below = resident_share(host, place.backing_files) if place.backing_files else 0.0
     there = {host.exists(path) for path in plan.data_files}
+    served = server_share(host, place)
+    if served is not None and below is not None:
+        below = max(below, served)
     return Proof(
-        proved=_state(share, below), share=share, refusal=refusal, new_files=not there.pop() if len(there) == 1 else None
+        proved=_state(served if share is None else share, below),
+        share=share,
+        refusal=refusal,
+        new_files=not there.pop() if len(there) == 1 else None,
+        server_share=served,
     )
 
 

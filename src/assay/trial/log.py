@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from assay.catalogue import Evidence
 from assay.errors import AssayError
 from assay.records import (
     Fact,
@@ -17,6 +18,7 @@ from assay.records import (
     Observations,
     Outcome,
     Phase,
+    PhaseHost,
     Place,
     Reading,
     Run,
@@ -26,7 +28,6 @@ from assay.records import (
 )
 from assay.trial import trial_facts
 from assay.trial.phase import Performed
-from assay.trial.protocol import ClientState, clock_of
 
 
 def now_utc() -> str:
@@ -40,10 +41,9 @@ class Log:
 
     trial: Trial
     attempt: int
-    host: str
     started_utc: str = field(default_factory=now_utc)
     t0_ns: int | None = None
-    """T of the first phase in the host's CLOCK_MONOTONIC."""
+    """T of the first phase by our clock."""
     outcome: Outcome = Outcome.FINISHED
     errors: list[str] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
@@ -60,23 +60,27 @@ class Log:
 
     def take(self, performed: Performed) -> None:
         """Add a phase that is over."""
+        name = performed.phase.name
         self.phases.append(performed.phase)
-        for evidence in (performed.evidence, performed.seen.evidence):
-            self.readings += evidence.readings
-            self.series += evidence.series
-            self.facts += evidence.facts
-            self.missing += missing_on(self.host, performed.phase.name, evidence.missing)
+        self._add(performed.evidence)
+        for host, seen in performed.seen.items():
+            self._add(seen.evidence)
+            self.missing += missing_on(host, name, seen.evidence.missing)
+            self.gaps += (Gap(host=host, phase=name, observer=observer, thousandths=gap) for observer, gap in seen.gaps.items())
         self.missing += performed.missing
         self.histograms += performed.histograms
-        self.gaps += (
-            Gap(host=self.host, phase=performed.phase.name, observer=observer, thousandths=gap)
-            for observer, gap in performed.seen.gaps.items()
-        )
+        for one in performed.phase.hosts:
+            self._compare_clocks(one)
         self.end(performed.outcome, performed.error)
 
-    def add_missing(self, missing: Mapping[str, str]) -> None:
-        """Add evidence that could not be had in the whole trial."""
-        self.missing += missing_on(self.host, None, missing)
+    def _add(self, evidence: Evidence) -> None:
+        self.readings += evidence.readings
+        self.series += evidence.series
+        self.facts += evidence.facts
+
+    def add_missing(self, host: str, missing: Mapping[str, str]) -> None:
+        """Add evidence that could not be had on a host in the whole trial."""
+        self.missing += missing_on(host, None, missing)
 
     def end(self, outcome: Outcome, error: str | None) -> None:
         """Note how a part of the trial ended; what was bad stays bad."""
@@ -94,11 +98,11 @@ class Log:
         self.outcome = Outcome.INTERRUPTED
         self.errors.append("interrupted")
 
-    def compare_clocks(self, clients: Iterable[ClientState]) -> None:
-        """Keep the best comparison of the host's clock with ours."""
-        found = None if self.t0_ns is None else clock_of(self.host, clients, self.t0_ns)
-        if found is not None and (self.host not in self.clocks or found.error_ns < self.clocks[self.host].error_ns):
-            self.clocks[self.host] = found
+    def _compare_clocks(self, found: PhaseHost) -> None:
+        """Keep the best comparison of each host's clock with ours."""
+        known = self.clocks.get(found.host)
+        if found.clock is not None and (known is None or found.clock.error_ns < known.error_ns):
+            self.clocks[found.host] = found.clock
 
     def run(self) -> Run:
         """The run as it stands."""

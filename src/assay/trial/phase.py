@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from assay.catalogue import Evidence, Host, Observer, Pace, Target, Undo, Workload
+from assay.catalogue import Evidence, Pace
 from assay.errors import TrialError
 from assay.evidence.reports import reported_readings
 from assay.records import (
-    Direction,
+    CacheState,
     Edge,
-    Endpoint,
     Histogram,
+    HostClock,
     Missing,
     Outcome,
     Phase,
     PhaseHost,
     PhasePlan,
-    Place,
     SteadyState,
     StopRule,
-    Subject,
     Value,
-    WorkloadSpec,
     missing_on,
 )
-from assay.sampler import Sampler, Seen, looking
+from assay.sampler import Seen
 from assay.settings.load import scheduled_ns
 from assay.trial import initial_state
-from assay.trial.clients import Dialogue, Stopper, progress_report
+from assay.trial.bench import Bench, Job, whole
+from assay.trial.clients import Stopper, progress_report
+from assay.trial.clocks import Clock, compare
 from assay.trial.events import Events, commands_of, values_of
+from assay.trial.fleet import Station, each
 from assay.trial.harvest import Answer, Harvest, harvest, judge, reported
-from assay.trial.protocol import clock_of
 from assay.trial.quiet import Patience, Quiet, wait_for_quiet
 from assay.trial.rendezvous import State
 from assay.trial.steady import CELLS, Watch
+from assay.trial.watchers import Watchers, drains
 
 IDLE_BASELINE_NS = 250_000_000
 """From the first edge to the second: the rate at which others used the devices is taken from it."""
@@ -46,48 +47,14 @@ LEAST_LIMIT_S = 600.0
 LIMIT_TIMES = 20.0
 """The hard end of a phase: this many times the workload's own guess, and never less than ten minutes."""
 
-Tell = Callable[[Mapping[str, object]], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bench:
-    """What all phases of a trial share."""
-
-    host: Host
-    target: Target
-    place: Place
-    dialogue: Dialogue
-    observers: tuple[Observer, ...]
-    tell: Tell
-    """Takes progress: a mapping with at least `event`."""
-    cgroups: tuple[str, ...] = ()
-    undo: Undo | None = None
-    """Where what runs beside a phase is written down; without it nothing does."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """One phase of one workload of a trial."""
-
-    workload: Workload
-    spec: WorkloadSpec
-    plan: PhasePlan
-    endpoints: tuple[Endpoint, ...]
-    seed: int
-    cpus: tuple[int, ...] | None = None
-
-    @property
-    def name(self) -> str:
-        """WORKLOAD.PHASE: unique in a run, where two workloads may both have a phase `read`."""
-        return f"{self.spec.name}.{self.plan.name}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Performed:
     """One phase as it happened and what was seen of it."""
 
     phase: Phase
-    seen: Seen
+    seen: Mapping[str, Seen]
+    """Host -> what its observers saw."""
     evidence: Evidence
     """What the engines said."""
     histograms: tuple[Histogram, ...]
@@ -98,14 +65,19 @@ class Performed:
 
 @dataclass(frozen=True, kw_only=True)
 class _Course:
-    """What was found before the phase, and how it went."""
+    """What was found before the phase, and how it went; mappings are by host."""
 
-    proof: initial_state.Proof
-    quiet: Quiet
+    proofs: Mapping[str, initial_state.Proof]
+    quiet: Mapping[str, Quiet]
+    clocks: Mapping[str, Clock]
     start_ns: int
     t0_ns: int
-    drain_ns: int | None
+    drains_ns: Mapping[str, int | None]
     steady: SteadyState | None
+
+    def t0_of(self, host: str) -> int:
+        """T0 by that host's clock."""
+        return self.t0_ns + self.clocks[host].offset_ns
 
 
 def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
@@ -113,71 +85,84 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
 
     Raises TrialError where it could not be started; a phase that went wrong later is returned with its outcome.
     """
-    proof, quiet = _prepare(bench, job)
-    sampler = Sampler(bench.host, looking(bench.observers, whole(job.spec.knobs, "look_every")), _subject(bench, job))
+    proofs, quiet = _prepare(bench, job)
+    watchers = Watchers(bench, job)
     values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
-    events = Events(bench.host, job.name, commands_of(job.spec.events, job.plan.name, values))
+    events = Events(bench.everywhere, job.name, commands_of(job.spec.events, job.plan.name, values))
+    clocks = compare(bench.hosts)
     try:
-        with initial_state.memory_held(bench.host, job.plan):
-            _arm(bench, job, sampler)
+        with _memory_held(bench, job):
+            _arm(bench, job, watchers)
         start_ns = _start(bench, job)
-        sampler.start()
+        watchers.start()
         events.start(start_ns)
-        _progress(bench, job, "running")
+        bench.progress(job, "running")
         steady = _run(bench, job, start_ns)
-        sampler.edge(Edge.LAST)
-        drain_ns = _drain(bench, job)
-        sampler.edge(Edge.DRAINED)
+        watchers.edge(Edge.LAST)
+        drains_ns = drains(bench, job)
+        watchers.edge(Edge.DRAINED)
     finally:
-        sampler.stop()
+        watchers.stop()
         events.finish()
     t0_ns = start_ns if t0_ns is None else t0_ns
     state = steady.state(t0_ns) if steady else None
-    course = _Course(proof=proof, quiet=quiet, start_ns=start_ns, t0_ns=t0_ns, drain_ns=drain_ns, steady=state)
-    return _conclude(bench, job, (sampler, events), course)
+    course = _Course(proofs=proofs, quiet=quiet, clocks=clocks, start_ns=start_ns, t0_ns=t0_ns, drains_ns=drains_ns, steady=state)
+    return _conclude(bench, job, (watchers, events), course)
 
 
-def _prepare(bench: Bench, job: Job) -> tuple[initial_state.Proof, Quiet]:
+def _prepare(bench: Bench, job: Job) -> tuple[Mapping[str, initial_state.Proof], Mapping[str, Quiet]]:
     """Quiet, then caches as asked: a guest gives memory that was freed before a wait back to its hypervisor."""
-    _progress(bench, job, "waiting for quiet")
+    bench.progress(job, "waiting for quiet")
     longest = whole(job.spec.knobs, "quiesce")
     patience = Patience() if longest is None else Patience(longest_ns=longest)
-    quiet = wait_for_quiet(bench.host, bench.place, job.plan, patience)
-    _progress(bench, job, "preparing")
-    return initial_state.establish(bench.host, bench.target, bench.place, job.plan), quiet
+    quiet = each(bench.fleet.stations, lambda one: wait_for_quiet(one.host, bench.seen_from(job, one), job.plan, patience))
+    bench.progress(job, "preparing")
+    return _caches(bench, job), quiet
 
 
-def _subject(bench: Bench, job: Job) -> Subject:
-    place = bench.place
-    return Subject(
-        pids=bench.dialogue.crew.pids,
-        paths=job.plan.data_files,
-        backing_files=place.backing_files,
-        directory=place.directory,
-        devices=place.devices,
-        cgroups=bench.cgroups,
-        endpoints=tuple(endpoint.address for endpoint in job.endpoints),
-        server=place.server.on(bench.host.name) if place.server else None,
-    )
+def _caches(bench: Bench, job: Job) -> dict[str, initial_state.Proof]:
+    """Host -> in which state the caches are, after they were put into the one that the phase asks for."""
+    fleet, place = bench.fleet, bench.place
+    if not fleet.is_spread and place.server is None:
+        here = fleet.target
+        return {here.name: initial_state.establish(here.host, bench.target, place, job.plan)}
+    each(fleet.load, lambda one: initial_state.of_clients(one.host, job.part_of(fleet, one)))
+    cold = job.plan.cache is CacheState.COLD
+    refusal = initial_state.of_target(fleet.target.host, bench.target, place) if cold else None
+
+    def proved(station: Station) -> initial_state.Proof:
+        refused = refusal if station is fleet.target else None
+        return initial_state.proof(station.host, bench.seen_from(job, station), job.part_of(fleet, station), refused)
+
+    return each(fleet.stations, proved)
 
 
-def _arm(bench: Bench, job: Job, sampler: Sampler) -> None:
+@contextlib.contextmanager
+def _memory_held(bench: Bench, job: Job) -> Iterator[None]:
+    with contextlib.ExitStack() as held:
+        for station in bench.fleet.load:
+            held.enter_context(initial_state.memory_held(station.host, job.part_of(bench.fleet, station)))
+        yield
+
+
+def _arm(bench: Bench, job: Job, watchers: Watchers) -> None:
     """Look, arm every client within the idle baseline, look again. Raises TrialError where one cannot be armed."""
-    host, dialogue = bench.host, bench.dialogue
-    _progress(bench, job, "arming")
-    sampler.begin(bench.undo)
-    sampler.edge(Edge.QUIET)
-    opened_ns = host.monotonic_ns()
-    configs = [_config(job, client) for client in range(dialogue.rendezvous.count)]
+    dialogue = bench.dialogue
+    bench.progress(job, "arming")
+    watchers.begin()
+    watchers.edge(Edge.QUIET)
+    opened_ns = time.monotonic_ns()
+    configs = [_config(bench, job, client) for client in range(dialogue.rendezvous.count)]
     dialogue.obey(dialogue.rendezvous.arm(job.name, configs, _limit_ns(job), opened_ns))
     dialogue.drive(State.ARMED, State.ENDED)
-    time.sleep(max(0, opened_ns + IDLE_BASELINE_NS - host.monotonic_ns()) / 1e9)
-    sampler.edge(Edge.ARMED)
+    time.sleep(max(0, opened_ns + IDLE_BASELINE_NS - time.monotonic_ns()) / 1e9)
+    watchers.edge(Edge.ARMED)
     if dialogue.catch_up() is not State.ARMED:
         raise TrialError(f"phase {job.name} cannot be started: {'; '.join(dialogue.rendezvous.failures.values())}")
 
 
-def _config(job: Job, client: int) -> dict[str, object]:
+def _config(bench: Bench, job: Job, client: int) -> dict[str, object]:
+    cpus = job.cpus.get(bench.fleet.of(client).name)
     settings = dict(job.plan.settings[client])
     settings.pop("start_delay_ns", None)
     return {
@@ -185,7 +170,7 @@ def _config(job: Job, client: int) -> dict[str, object]:
         "client": client,
         "clients": len(job.plan.settings),
         "seed": job.seed,
-        "cpus": None if job.cpus is None else list(job.cpus),
+        "cpus": None if cpus is None else list(cpus),
         "interval_ns": min(INTERVAL_NS, (_round_ns(job) or INTERVAL_NS * CELLS) // CELLS),
         "settings": settings,
     }
@@ -201,7 +186,7 @@ def _start(bench: Bench, job: Job) -> int:
     each = whole(job.spec.knobs, "start_delay") or 0
     own = [settings.get("start_delay_ns", each * index) for index, settings in enumerate(job.plan.settings)]
     delays = [delay if isinstance(delay, int) else 0 for delay in own]
-    bench.dialogue.obey(rendezvous.start(bench.host.monotonic_ns(), delays))
+    bench.dialogue.obey(rendezvous.start(time.monotonic_ns(), delays))
     assert rendezvous.start_ns is not None
     return rendezvous.start_ns
 
@@ -214,39 +199,29 @@ def _round_ns(job: Job) -> int | None:
 def _run(bench: Bench, job: Job, start_ns: int) -> Stopper | None:
     """Listen until every client has ended; what stops them, where that is a steady state."""
     dialogue, round_ns = bench.dialogue, _round_ns(job)
-    tell = progress_report(bench.host, dialogue, lambda news: _progress(bench, job, "running", **news))
+    tell = progress_report(dialogue, lambda news: bench.progress(job, "running", **news))
     if round_ns is None:
         dialogue.drive(State.ENDED, meanwhile=(tell,))
         return None
     watch = Watch(round_ns=round_ns, start_ns=start_ns, clients=dialogue.rendezvous.count)
-    stopper = Stopper(bench.host, dialogue, watch, _limit_ns(job))
+    stopper = Stopper(dialogue, watch, _limit_ns(job))
     dialogue.drive(State.ENDED, meanwhile=(tell, stopper.look))
     return stopper
 
 
-def _drain(bench: Bench, job: Job) -> int | None:
-    """Flush the file system and time it, where the phase changed something."""
-    changes = {Direction.WRITE, Direction.METADATA} & set(job.plan.directions.values())
-    calls = bench.host.syscalls
-    if calls is None or not changes or bench.place.directory is None:
-        return None
-    _progress(bench, job, "draining")
-    return calls.syncfs(bench.place.directory)
-
-
-def _conclude(bench: Bench, job: Job, parts: tuple[Sampler, Events], course: _Course) -> Performed:
+def _conclude(bench: Bench, job: Job, parts: tuple[Watchers, Events], course: _Course) -> Performed:
     """The records of a phase that is over."""
-    sampler, events = parts
+    watchers, events = parts
     rendezvous = bench.dialogue.rendezvous
-    seen = sampler.seen(job.name, course.t0_ns)
-    gathered = [_harvest(bench, job, client, course.t0_ns) for client in sorted(rendezvous.results)]
+    seen = watchers.seen(job.name, course.t0_of)
+    gathered = [_harvest(bench, job, client, course) for client in sorted(rendezvous.results)]
     state, error = judge(rendezvous.results, rendezvous.failures, rendezvous.lost)
     if events.failures and state is Outcome.FINISHED:
         state, error = Outcome.PARTIAL, "; ".join(events.failures)
     values = reported(job.workload, job.spec.knobs, rendezvous.results) if state is Outcome.FINISHED else {}
     phase = _phase(bench, job, course, gathered, values)
-    own = reported_readings(phase, bench.host.name)
-    refusal = course.proof.refusal
+    own = reported_readings(phase, bench.fleet.load[0].name)
+    refusals = {name: proof.refusal for name, proof in course.proofs.items() if proof.refusal is not None}
     return Performed(
         phase=phase,
         seen=seen,
@@ -258,28 +233,32 @@ def _conclude(bench: Bench, job: Job, parts: tuple[Sampler, Events], course: _Co
         histograms=tuple(histogram for one in gathered for histogram in one.histograms),
         outcome=state,
         error=None if error is None else f"phase {job.name}: {error}",
-        missing=missing_on(bench.host.name, job.name, {} if refusal is None else {"cache.cold": refusal}),
+        missing=tuple(one for name, refusal in refusals.items() for one in missing_on(name, job.name, {"cache.cold": refusal})),
     )
 
 
-def _harvest(bench: Bench, job: Job, client: int, t0_ns: int) -> Harvest:
-    rendezvous = bench.dialogue.rendezvous
-    own_t0_ns, result = t0_ns + rendezvous.clients[client].applied_ns, rendezvous.results[client]
-    answer = Answer(phase=job.name, plan=job.plan, client=client, host=bench.host.name, t0_ns=own_t0_ns, result=result)
-    return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in bench.observers))
+def _harvest(bench: Bench, job: Job, client: int, course: _Course) -> Harvest:
+    station = bench.fleet.of(client)
+    result = bench.dialogue.rendezvous.results[client]
+    answer = Answer(
+        phase=job.name, plan=job.plan, client=client, host=station.name, t0_ns=course.t0_of(station.name), result=result
+    )
+    return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in station.observers))
 
 
-def _phase_host(bench: Bench, course: _Course) -> PhaseHost:
+def _phase_host(name: str, course: _Course) -> PhaseHost:
+    proof, clock = course.proofs[name], course.clocks[name]
     return PhaseHost(
-        host=bench.host.name,
-        cache_proved=course.proof.proved,
-        cached_share_before=course.proof.share,
-        new_files=course.proof.new_files,
-        not_cold=course.proof.refusal,
-        quiesce_ns=course.quiet.waited_ns,
-        quiet=course.quiet.quiet,
-        drain_ns=course.drain_ns,
-        clock=clock_of(bench.host.name, bench.dialogue.rendezvous.clients, course.t0_ns),
+        host=name,
+        cache_proved=proof.proved,
+        cached_share_before=proof.share,
+        new_files=proof.new_files,
+        not_cold=proof.refusal,
+        server_cached_before=proof.server_share,
+        quiesce_ns=course.quiet[name].waited_ns,
+        quiet=course.quiet[name].quiet,
+        drain_ns=course.drains_ns[name],
+        clock=HostClock(host=name, offset_ns=clock.offset_ns, error_ns=clock.error_ns, t0_mono_ns=course.t0_of(name)),
     )
 
 
@@ -292,7 +271,7 @@ def _phase(bench: Bench, job: Job, course: _Course, gathered: list[Harvest], val
         operations=job.plan.operations,
         directions=job.plan.directions,
         cache_asked=job.plan.cache,
-        hosts=(_phase_host(bench, course),),
+        hosts=tuple(_phase_host(station.name, course) for station in bench.fleet.stations),
         start_ns=start_ns,
         end_ns=max((client.last_ns for client in clients), default=start_ns),
         stop=job.plan.stop,
@@ -312,13 +291,3 @@ def _schedule_end_ns(plan: PhasePlan, knobs: Mapping[str, Value], start_ns: int)
     apart = whole(knobs, "start_delay") or any("start_delay_ns" in settings for settings in plan.settings)
     length = planned.pop() if len(planned) == 1 and plan.stop is StopRule.TIME and not apart else None
     return None if length is None else start_ns + length
-
-
-def _progress(bench: Bench, job: Job, event: str, **more: object) -> None:
-    bench.tell({"workload": job.spec.name, "phase": job.plan.name, "event": event, **more})
-
-
-def whole(knobs: Mapping[str, Value], name: str) -> int | None:
-    """A knob that is a whole number, None where it is not set."""
-    found = knobs.get(name)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalogue import Host, Undo
@@ -80,17 +80,18 @@ def cpus(host: Host, wanted: Value) -> tuple[int, ...] | None:
     return numbers
 
 
-def mistakes(host: Host, experiment: Experiment) -> tuple[str, ...]:
-    """What is wrong with the knob `cpus` of any workload, at any level, on this host; changes nothing."""
+def mistakes(hosts: Mapping[str, Sequence[Host]], experiment: Experiment) -> tuple[str, ...]:
+    """What is wrong with the knob `cpus` of any workload, at any level, on the hosts of its load; changes nothing."""
     found: list[str] = []
     for spec in experiment.workloads:
         path = f"{spec.name}.cpus"
         varied = next((factor.levels for factor in experiment.factors if factor.path == path), None)
         for wanted in (spec.knobs.get("cpus"),) if varied is None else varied:
-            try:
-                cpus(host, wanted)
-            except (UsageError, RefusedError) as error:
-                found.append(f"workload {spec.name}: {error}")
+            for host in hosts[spec.name]:
+                try:
+                    cpus(host, wanted)
+                except (UsageError, RefusedError) as error:
+                    found.append(f"workload {spec.name}: {error}")
     return tuple(dict.fromkeys(found))
 
 

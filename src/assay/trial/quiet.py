@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.catalogue import Host
-from assay.records import EndpointKind, PhasePlan, Place
+from assay.records import PhasePlan, Place
 
 SECTOR_BYTES = 512
 """/proc/diskstats counts in units of 512 bytes whatever the device's own sector is (Linux admin guide, iostats)."""
@@ -57,8 +57,8 @@ def wait_for_quiet(host: Host, place: Place, plan: PhasePlan, patience: Patience
     started = host.monotonic_ns()
     if rules.longest_ns == 0:
         return Quiet(waited_ns=0, quiet=False, dirty_bytes=_look(host, place).dirty_bytes)
-    if host.syscalls is not None and place.kind is EndpointKind.DIRECTORY:
-        host.syscalls.syncfs(place.address)
+    if host.syscalls is not None and place.directory is not None:
+        host.syscalls.syncfs(place.directory)
     allowed = max(rules.least_dirty_bytes, int(planned_bytes(plan) * rules.dirty_share))
     before = _look(host, place)
     lowest, lowest_ns = before.dirty_bytes, before.at_ns

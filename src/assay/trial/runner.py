@@ -7,7 +7,7 @@ the trial after its teardown; the run then says `interrupted`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assay import catalogue, sampler
 from assay.catalogue import Host, Mounts, Observer, Setting, Undo
@@ -16,6 +16,7 @@ from assay.machine import files
 from assay.records import CacheState, Experiment, Observations, Run, TargetSpec, Trial, Value
 from assay.trial import placement
 from assay.trial.attempt import Attempt, OnProgress, live
+from assay.trial.fleet import Station, each
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log
 
@@ -32,23 +33,43 @@ class TrialRunner:
     engine: str
     """Path of the load engine."""
     observers: tuple[Observer, ...]
+    far: Mapping[str, Station] = field(default_factory=dict)
+    """The other hosts of the experiment, by name."""
     _installed: list[TargetSpec] = field(default_factory=list)
 
     def install(self) -> None:
         """Set up every target that a trial may ask for. Raises UsageError with all that is wrong, before anything is set up."""
-        refuse([*placement.mistakes(self.host, self.experiment), *self.obstacles()])
+        refuse(self.obstacles())
         for spec in used_targets(self.experiment):
             self._installed.append(spec)  # first, so that what was begun and failed is removed too
-            catalogue.find("targets", spec.kind).install(self.host, self._setting(spec))
+            catalogue.find("targets", spec.kind).install(self._station(spec.host).host, self._setting(spec))
+
+    def _station(self, name: str) -> Station:
+        """A host of the experiment with what the lab has there."""
+        if name != self.host.name:
+            return self.far[name]
+        return Station(host=self.host, undo=self.ledger, scratch=self.scratch, engine=self.engine, observers=self.observers)
+
+    def _load_hosts(self) -> dict[str, tuple[Host, ...]]:
+        """Workload -> the hosts that its load may come from, of those that are here."""
+        here = {self.host.name, *self.far}
+        return {
+            spec.name: tuple(self._station(name).host for name in self.experiment.load_hosts(spec, {}) if name in here)
+            for spec in self.experiment.workloads
+        }
 
     def obstacles(self) -> tuple[str, ...]:
-        """What of this host stands against the targets and limits of the experiment; changes nothing."""
+        """What of the hosts that are here stands against the targets and limits of the experiment; changes nothing."""
         found = [
             f"target {spec.name}: {mistake}"
             for spec in used_targets(self.experiment)
-            for mistake in catalogue.find("targets", spec.kind).check(self.host, self._setting(spec))
+            if spec.host == self.host.name or spec.host in self.far
+            for mistake in catalogue.find("targets", spec.kind).check(self._station(spec.host).host, self._setting(spec))
         ]
-        return (*unknown_limits(self.host, self.experiment), *cold_in_memory(self.host, self.experiment), *found)
+        hosts = {name: self._station(name).host for name in (self.host.name, *self.far)}
+        limits = [mistake for host in hosts.values() for mistake in unknown_limits(host, self.experiment)]
+        cpus = placement.mistakes(self._load_hosts(), self.experiment)
+        return (*cpus, *limits, *cold_in_memory(hosts, self.experiment), *found)
 
     def run(self, trial: Trial, attempt: int, on_progress: OnProgress = lambda news: None) -> tuple[Run, Observations]:
         """Run one trial to its end or its failure and undo all that it set up.
@@ -61,21 +82,15 @@ class TrialRunner:
         def tell(news: Mapping[str, object]) -> None:
             on_progress({"trial": trial.id, "attempt": attempt, **news})
 
-        log = Log(trial=trial, attempt=attempt, host=self.host.name)
+        log = Log(trial=trial, attempt=attempt)
         with Interrupts() as interrupts:
             try:
                 tell({"event": "started"})
-                present, missing = sampler.roll_call(self.host, self.observers)
-                log.add_missing(missing)
                 live(
                     Attempt(
                         experiment=self.experiment,
                         trial=trial,
-                        host=self.host,
-                        undo=self.ledger,
-                        scratch=self.scratch,
-                        engine=self.engine,
-                        observers=present,
+                        stations=self._present(log),
                         interrupts=interrupts,
                         log=log,
                         tell=tell,
@@ -88,6 +103,21 @@ class TrialRunner:
         tell({"event": "finished", "outcome": str(log.outcome)})
         return log.run(), log.observations()
 
+    def _present(self, log: Log) -> dict[str, Station]:
+        """Every host with the observers that can look at it; what the rest would have given is noted as missing."""
+        every = {name: self._station(name) for name in dict.fromkeys((self.host.name, *self.far))}
+        found = each(tuple(every.values()), lambda one: sampler.roll_call(one.host, one.observers))
+        for name, (present, missing) in found.items():
+            every[name] = replace(every[name], observers=present)
+            if name in self._taking_part():
+                log.add_missing(name, missing)
+        return every
+
+    def _taking_part(self) -> frozenset[str]:
+        """The hosts that load, a target or a server's node is on."""
+        load = {name for spec in self.experiment.workloads for name in self.experiment.load_hosts(spec, {})}
+        return frozenset(load | {spec.host for spec in used_targets(self.experiment)})
+
     def remove(self) -> None:
         """Undo what `install` set up, the latest first. Raises TrialError with all that could not be removed."""
         left: list[str] = []
@@ -95,7 +125,7 @@ class TrialRunner:
             while self._installed:
                 spec = self._installed.pop()
                 try:
-                    catalogue.find("targets", spec.kind).remove(self.host, self._setting(spec))
+                    catalogue.find("targets", spec.kind).remove(self._station(spec.host).host, self._setting(spec))
                 except Exception as error:  # the others must still be removed
                     left.append(f"target {spec.name} could not be removed: {error}")
         if left:
@@ -104,8 +134,13 @@ class TrialRunner:
     def _setting(self, spec: TargetSpec) -> Setting:
         target = catalogue.find("targets", spec.kind)
         knobs = catalogue.resolved(target.knobs, spec.knobs)
+        station = self._station(spec.host)
         return Setting(
-            name=spec.name, knobs=knobs, scratch=self.scratch, undo=self.ledger, needs_bytes=needed_bytes(self.experiment)
+            name=spec.name,
+            knobs=knobs,
+            scratch=station.scratch,
+            undo=station.undo,
+            needs_bytes=needed_bytes(self.experiment),
         )
 
 
@@ -128,7 +163,7 @@ def needed_bytes(experiment: Experiment) -> int:
     return needed
 
 
-def cold_in_memory(host: Host, experiment: Experiment) -> tuple[str, ...]:
+def cold_in_memory(hosts: Mapping[str, Host], experiment: Experiment) -> tuple[str, ...]:
     """What is wrong with cold caches of a target whose files are in memory alone."""
     levels = {factor.path: factor.levels for factor in experiment.factors}
     caches: set[Value] = set()
@@ -138,12 +173,13 @@ def cold_in_memory(host: Host, experiment: Experiment) -> tuple[str, ...]:
     if CacheState.COLD not in caches:
         return ()
     paths = [
-        (target.name, str(path))
+        (target.name, str(path), hosts[target.host])
         for target in used_targets(experiment)
+        if target.host in hosts
         for path in levels.get(f"{target.name}.path", (target.knobs.get("path"),))
         if path and catalogue.find("targets", target.kind).mounts is not Mounts.HOST  # its path may have placeholders
     ]
-    found = ((name, path, files.in_memory(host, path)) for name, path in paths)
+    found = ((name, path, files.in_memory(host, path)) for name, path, host in paths)
     return tuple(
         f"target {name}: {path} is on {kind}, which stores files in the page cache only, so cache = cold is impossible. "
         "Use a directory on a disk, or another cache."
