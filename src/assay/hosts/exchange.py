@@ -1,7 +1,7 @@
 """Questions to an agent and its answers over one channel, by any thread; whether the host is still there.
 
-Each question has a number, and its answer comes to whoever asked. A thread renews the lease. A host is lost when its channel ends,
-when it sends what is no message, or when nothing came from it for a lease.
+Each question has a number, and its answer comes to whoever asked. A thread renews the lease. A host is lost when its channel
+ends, when it sends what is no message, or when nothing came from it for a lease.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import queue
 import threading
 import time
@@ -56,13 +57,14 @@ class Exchange:
         self._waiting: dict[int, queue.SimpleQueue[Answer | None]] = {}
         self._processes: dict[int, Hearer] = {}
         self._lost: LostHostError | None = None
-        self._greeting: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
+        self.hello: Message = {}
+        self._greeted: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
         self._noise: list[str] = []
         self._heard_ns = time.monotonic_ns()
         self._reader = 0
         self._over = threading.Event()
         channel.listen(self._hear)
-        self.hello = self._greeted(hello_s)
+        self._greet(hello_s)
         self._renew()
         self._keeper = threading.Thread(target=self._keep, name=f"lease of {name}", daemon=True)
         self._keeper.start()
@@ -88,9 +90,17 @@ class Exchange:
         if answer is None:
             self._raise_if_lost()
             raise AssertionError("found no answer of a host that is not lost")
-        if "error" in answer[0]:
-            raise self._error(answer[0]["error"])
-        return asked_ns, answer[0], answer[1]
+        return asked_ns, self.checked(answer[0]), answer[1]
+
+    def checked(self, answer: Message) -> Message:
+        """Return an answer that is none of an error. Raises OSError, whose file name begins with the host, or RefusedError."""
+        told = answer.get("error")
+        if told is None:
+            return answer
+        text, number, path = told.get("message"), told.get("errno"), told.get("path") or ""
+        if number is None:
+            raise RefusedError(f"{self.name}: {text}{f': {path}' if path else ''}")
+        raise OSError(number, os.strerror(number), f"{self.name}:{path}")
 
     def tell(self, do: str, **fields: object) -> None:
         """Have something done that has no answer. Raises LostHostError."""
@@ -127,7 +137,7 @@ class Exchange:
             self._waiting.clear()
             self._processes.clear()
         now_ns = time.monotonic_ns()
-        for answers in (self._greeting, *waiting):
+        for answers in (self._greeted, *waiting):
             answers.put(None)
         for hearer in processes:
             hearer(None, now_ns)
@@ -136,49 +146,54 @@ class Exchange:
     def close(self) -> None:
         """End the agent, which undoes what is left, and wait for its end some seconds. May be called twice."""
         self.lose("its connection was closed")
-        self._channel.close()
+        self._keeper.join()
 
-    def _greeted(self, hello_s: float) -> Message:
-        """Return the first message."""
+    def _greet(self, hello_s: float) -> None:
+        """Wait for the first message. Raises LostHostError."""
         try:
-            answer = self._greeting.get(timeout=hello_s)
+            self._greeted.get(timeout=hello_s)
         except queue.Empty:
-            self.lose(f"its agent said nothing for {hello_s:g} s{self._complaint()}")
-            answer = None
-        if answer is None:
+            self.lose(f"its agent did not answer for {hello_s:g} s{self._complaint()}")
+        if self._lost is not None:
             self._channel.close()
             self._raise_if_lost()
-            raise AssertionError("found no greeting of a host that is not lost")
-        return answer[0]
 
     def _hear(self, line: str | None, at_ns: int) -> None:
-        """Take one line, in the channel's thread."""
+        """Take one line, in the channel's thread, which must not end by any of them."""
         self._reader = threading.get_ident()
         if line is None:
             self.lose(f"its connection ended{self._complaint()}")
             return
         self._heard_ns = at_ns
         message = parsed(line)
-        if message is None:
-            self._take_noise(line)
-        elif (number := message.get("id")) is not None:
+        try:
+            if message is None:
+                self._take_noise(line)
+            else:
+                self._take(message, at_ns)
+        except Exception as error:  # a message without what it should have, or a listener that fails
+            self.lose(f"found {line[:SHOWN]!r}; expected a message ({error!r})")
+
+    def _take(self, message: Message, at_ns: int) -> None:
+        if "id" in message:
             with self._mutex:
-                answers = self._waiting.pop(number, None)
+                answers = self._waiting.pop(message["id"], None)
             if answers is not None:
                 answers.put((message, at_ns))
-        elif (number := message.get("process")) is not None:
-            hearer = self._processes.get(number)
+        elif "process" in message:
+            hearer = self._processes.get(message["process"])
             if hearer is not None:
                 hearer(message, at_ns)
         elif message.get("type") == "hello":
-            self._greeting.put((message, at_ns))
+            self.hello = message
+            self._greeted.put((message, at_ns))
         else:
-            self.lose(f"it found a damaged line: {message.get('message', line[:SHOWN])}")
+            self.lose(f"it found a damaged line: {message['message']}")
 
     def _take_noise(self, line: str) -> None:
         """Before its first line a login shell may say anything; after it a line that is no message is damage."""
-        if hasattr(self, "hello"):
-            self.lose(f"found {line[:SHOWN]!r} from its agent; expected a message. A message was damaged on its way")
+        if self.hello:
+            self.lose(f"found {line[:SHOWN]!r} from its agent; expected a message. The line was damaged on its way")
         else:
             self._noise = [*self._noise[-9:], line[:SHOWN]]
 
@@ -215,15 +230,8 @@ class Exchange:
             raise LostHostError(str(self._lost))
 
     def _complaint(self) -> str:
-        said = " ".join((*self._noise, self._channel.complaint())).strip()
-        return f": {said}" if said else ""
-
-    def _error(self, told: Message) -> OSError | RefusedError:
-        """Return the exception for the error of an answer; its text names the host."""
-        text, number, path = f"{self.name}: {told.get('message')}", told.get("errno"), told.get("path")
-        if number is None:
-            return RefusedError(text if path is None else f"{text}: {path}")
-        return OSError(number, text, path) if path is not None else OSError(number, text)
+        words = " ".join((*self._noise, self._channel.complaint())).strip()
+        return f": {words}" if words else ""
 
 
 def parsed(line: str) -> dict[str, Any] | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from assay.catalogue import Completed, Host, Machine, Process, Syscalls
+from assay.catalogue import Completed, Host, Machine, Note, Process, Syscalls
 from assay.errors import LostHostError, TrialError
 from assay.hosts.channel import Channel
 from assay.hosts.commands import failure
@@ -23,30 +22,25 @@ ENGINE = "assay-engine"
 """As the name of a command: the agent's own file, which is the load engine as well."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LeftNote:
-    """What an owner that is gone wrote down on a host and nobody has undone; `file` and `n` name it there."""
-
-    file: str
-    machine: Machine
-    n: int
-    kind: str
-    details: Mapping[str, str]
-    back: str
-
-
 class FarHost:
     """A far machine; any thread may use it. After it is lost everything raises LostHostError, an AssayError and an OSError."""
 
-    def __init__(self, name: str, channel: Channel, *, lease_s: float = LEASE_S, hello_s: float = HELLO_S) -> None:
-        """Take the agent at the far end of a channel. Raises LostHostError where it does not answer."""
+    far = True
+
+    def __init__(
+        self, name: str, channel: Channel, *, address: str = "", lease_s: float = LEASE_S, hello_s: float = HELLO_S
+    ) -> None:
+        """Take the agent at the far end of a channel. Raises LostHostError where it does not answer.
+
+        `address` says in words for the user where it is reached.
+        """
         self.name = name
+        self.address = address
         self._exchange = Exchange(name, channel, lease_s=lease_s, hello_s=hello_s)
         self._asking: Asking = self._exchange
         self.syscalls: Syscalls | None = FarCalls(self._exchange)
         self._known: dict[str, Machine] = {}
         self._looks: dict[str, Asked] = {}
-        self._mutex = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -144,60 +138,47 @@ class FarHost:
 
     def look(self, name: str) -> FarLook:
         """Begin a look; what the former look of this name asked is asked in one exchange, with the clock before and after."""
-        return FarLook(self, name)
+        return FarLook(
+            self, OneExchange(self._exchange, self._looks.get(name, ())), functools.partial(self._looks.__setitem__, name)
+        )
 
-    def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> None:
+    def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> str:
         """Write down on that host what will be done next and the /bin/sh script that undoes it; durable when this returns.
 
-        The agent runs the scripts that are left when it ends. Raises OSError, RefusedError where it cannot be kept.
+        The agent runs the scripts that are left when it ends. Returns the name of its file. Raises OSError, RefusedError where
+        it cannot be kept.
         """
-        self._exchange.ask("note", n=n, kind=kind, details=dict(details), back=back)
+        return str(self._exchange.ask("note", n=n, kind=kind, details=dict(details), back=back)["file"])
 
-    def strike(self, n: int, file: str | None = None) -> bool:
-        """Strike out a note of ours, or one of a file that `left` named; return whether there was one. Raises OSError."""
-        return bool(self._exchange.ask("strike", n=n, file=file)["struck"])
+    def strike(self, n: int, file: str = "") -> None:
+        """Strike out a note of ours, or one of a file that `left` named; nothing where there is none. Raises OSError."""
+        self._exchange.ask("strike", n=n, file=file or None)
 
-    def left(self) -> tuple[LeftNote, ...]:
+    def left(self) -> tuple[Note, ...]:
         """Return the notes of owners that are gone, on that host. Raises OSError, RefusedError."""
         return tuple(_note(line) for line in self._exchange.ask("left")["left"])
 
-    def former(self, name: str) -> Asked:
-        """Return what the former look of this name asked."""
-        with self._mutex:
-            return self._looks.get(name, ())
-
-    def remember(self, name: str, asked: Asked) -> None:
-        """Keep what a look asked for the next one of its name."""
-        with self._mutex:
-            self._looks[name] = asked
-
-    def over(self, asking: OneExchange) -> FarHost:
+    def over(self, asking: Asking) -> FarHost:
         """Return the same host, whose questions are answered by `asking`."""
         same = copy.copy(self)
-        same._asking, same.syscalls = asking, FarCalls(asking)
+        vars(same).update(_asking=asking, syscalls=FarCalls(asking))
         return same
-
-    def one_exchange(self, name: str) -> OneExchange:
-        """Ask what the former look of this name asked."""
-        return OneExchange(self._exchange, self.former(name))
 
 
 class FarLook:
     """One look at a far host."""
 
-    def __init__(self, far: FarHost, name: str) -> None:
-        self._far, self._name = far, name
-        self._asking = far.one_exchange(name)
-        self.host: Host = far.over(self._asking)
+    def __init__(self, far: FarHost, asking: OneExchange, remember: Callable[[Asked], None]) -> None:
+        """`remember` keeps what this look asked for the next one of its name."""
+        self.host: Host = far.over(asking)
+        self._asking, self._remember = asking, remember
 
     def end(self) -> tuple[int, int]:
-        """Return when the look began (CLOCK_MONOTONIC of that host, ns) and how long it took."""
-        self._far.remember(self._name, tuple(self._asking.asked))
+        """Return when the look began (CLOCK_MONOTONIC of that host, ns) and how long it took. Raises LostHostError."""
+        self._remember(self._asking.asked)
         return self._asking.end()
 
 
-def _note(line: Message) -> LeftNote:
+def _note(line: Message) -> Note:
     machine = Machine(serial=serial_of(line["machine"]), boot=line["boot"])
-    return LeftNote(
-        file=line["file"], machine=machine, n=line["n"], kind=line["kind"], details=line["details"], back=line["back"]
-    )
+    return Note(file=line["file"], machine=machine, n=line["n"], kind=line["kind"], details=line["details"])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
-from collections import Counter, deque
-from collections.abc import Mapping
-from typing import Any
 
 from assay.hosts.exchange import Exchange, Message
 
@@ -21,52 +19,58 @@ Asked = tuple[Question, ...]
 
 
 class OneExchange:
-    """Answers from what was asked at once, each answer once; asks the agent for everything else."""
+    """Answers each question once a look, from what was asked at once; what was not is asked by itself."""
 
     def __init__(self, exchange: Exchange, former: Asked) -> None:
-        self.asked: list[Question] = []
+        """Ask what the former look asked. Where the host is lost, each question and `end` raise LostHostError."""
         self._exchange = exchange
-        self._name = exchange.name
-        self._alone = False
-        self._answers = self._begin(former)
+        self._asked: dict[Question, None] = {}
+        self._answers: dict[Question, Message] = {}
+        self._span_ns: tuple[int, int] | None = None
+        self._went_on = False
+        with contextlib.suppress(OSError):
+            self._answers = self._at_once(former)
+
+    @property
+    def asked(self) -> Asked:
+        """What the observer wanted to know."""
+        return tuple(self._asked)
 
     def ask(self, do: str, **fields: object) -> Message:
         """Return the answer. Raises as `Exchange.ask`."""
-        if do not in FILES and do not in CALLS:
-            self._alone = True
-            return self._exchange.ask(do, **fields)
         question = (do, str(fields.get("path", "")))
-        self.asked.append(question)
-        known = self._answers.get(question)
-        if not known:
-            self._alone = True
+        if do not in FILES and do not in CALLS:
+            self._answers.clear()  # it may change what was read
+        else:
+            self._asked[question] = None
+        answer = self._answers.get(question)
+        if answer is None:
+            self._went_on = True
             return self._exchange.ask(do, **fields)
-        answer = known.popleft()
-        if "error" in answer:
-            raise self._exchange.error(answer["error"])
-        return answer
+        return self._exchange.checked(answer)
 
     def end(self) -> tuple[int, int]:
-        """Return when the look began (their clock, ns) and how long it took."""
-        after_ns = int(self._exchange.ask("clock")["mono_ns"]) if self._alone else self._after_ns
-        return self._before_ns, after_ns - self._before_ns
+        """Return when the look began (their clock, ns) and how long it took. Raises LostHostError."""
+        if self._span_ns is None:
+            raise self._exchange.lost() or OSError(errno.EIO, os.strerror(errno.EIO), self._exchange.name)
+        began_ns, ended_ns = self._span_ns
+        if self._went_on:
+            ended_ns = int(self._exchange.ask("clock")["mono_ns"])
+        return began_ns, ended_ns - began_ns
 
-    def _begin(self, former: Asked) -> Mapping[Question, deque[Message]]:
+    def _at_once(self, former: Asked) -> dict[Question, Message]:
         lists = {kind: [path for do, path in former if do == kind] for kind in FILES}
         calls = [question for question in former if question[0] in CALLS]
         asked = [{"do": do, "path": path} if path else {"do": do} for do, path in calls]
         told = self._exchange.ask("look", **lists, calls=asked)
-        self._before_ns, self._after_ns = int(told["before_ns"]), int(told["after_ns"])
-        answers: dict[Question, deque[Message]] = {}
+        self._span_ns = int(told["before_ns"]), int(told["after_ns"])
+        answers = dict(zip(calls, told["calls"], strict=True))
         for kind, paths in lists.items():
-            for path, value in zip(paths, told[kind], strict=True):
-                answers.setdefault((kind, path), deque()).append(_as_answer(kind, path, value))
-        for question, value in zip(calls, told["calls"], strict=True):
-            answers.setdefault(question, deque()).append(value)
+            answers |= {(kind, path): _as_answer(kind, path, value) for path, value in zip(paths, told[kind], strict=True)}
         return answers
 
 
-def _as_answer(kind: str, path: str, value: Any) -> Message:  # noqa: ANN401  any value of a message
+def _as_answer(kind: str, path: str, value: object) -> Message:
     """Return the answer to a single question from its place in the lists of a look."""
     if kind == "read" and isinstance(value, dict):
         number = value.get("errno") or errno.EIO

@@ -145,8 +145,12 @@ NAMES_OF_A_MACHINE = ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/sys
 def machine_of(host: Host) -> Machine:
     """Return which machine a host is: a digest of the first name that it tells, and its boot id."""
     name = next(filter(None, (_content(host, path) for path in NAMES_OF_A_MACHINE)), "")
-    serial = hashlib.sha256(name.encode()).hexdigest() if name else ""
-    return Machine(serial=serial, boot=_content(host, BOOT_ID))
+    return Machine(serial=serial_of(name), boot=_content(host, BOOT_ID))
+
+
+def serial_of(name: str) -> str:
+    """Return the digest of a machine's own name; empty where it has none."""
+    return hashlib.sha256(name.encode()).hexdigest() if name else ""
 
 
 def _content(host: Host, path: str) -> str:

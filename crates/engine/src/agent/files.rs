@@ -64,7 +64,8 @@ fn text(path: &str, buffer: &mut [u8]) -> Value {
 }
 
 fn call(request: &Request) -> Value {
-    calls::answer(request).unwrap_or_else(|failure| json!({"error": failure}))
+    let found = answer(request).unwrap_or_else(|| calls::answer(request));
+    found.unwrap_or_else(|failure| json!({"error": failure}))
 }
 
 /// The text of a file, its beginning in one call; bytes that are no text are replaced.

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Notes(Mutex<Option<Notebook>>);
 
 impl Notes {
-    /// Writes a note down, durably.
+    /// Writes a note down, durably; answers with the name of the file.
     pub fn add(&self, note: Note) -> Result<Value, Failure> {
         let mut own = self.own();
         let kept = match &mut *own {
@@ -23,7 +23,7 @@ impl Notes {
             none => none.insert(Notebook::make(&notebook::directory()?)?),
         };
         kept.add(note)?;
-        Ok(json!({}))
+        Ok(json!({"file": name(&kept.path)}))
     }
 
     /// Strikes a note out: one of ours, or of a dead owner's file. Says whether there was one.
@@ -69,7 +69,7 @@ pub fn left() -> Result<Value, Failure> {
             continue;
         };
         dead.remove_if_empty();
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let file = name(&path);
         found.extend(dead.notes.iter().map(|note| {
             let mut line = json!(note);
             line["file"] = json!(file);
@@ -81,13 +81,18 @@ pub fn left() -> Result<Value, Failure> {
     Ok(json!({"left": found}))
 }
 
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
 /// A dead owner's file by its name in our directory; nothing where it is gone or its owner lives.
-fn of_the_dead(name: &str) -> Result<Option<Notebook>, Failure> {
-    if Path::new(name).components().count() != 1 || !name.ends_with(ENDING) {
-        let text = format!("found {name:?}; expected the name of a file of notes");
+fn of_the_dead(file: &str) -> Result<Option<Notebook>, Failure> {
+    if Path::new(file).components().count() != 1 || !file.ends_with(ENDING) {
+        let text = format!("found {file:?}; expected the name of a file of notes");
         return Err(Failure::of_text(text));
     }
-    match Notebook::of_the_dead(&notebook::directory()?.join(name)) {
+    match Notebook::of_the_dead(&notebook::directory()?.join(file)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         found => Ok(found?),
     }
