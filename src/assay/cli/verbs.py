@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import FileArgument, GateOption, JsonOption, LabOption, ProgressOption, WhichArgument, finish
+from assay.cli.options import FileArgument, GateOption, HostOption, JsonOption, LabOption, ProgressOption, WhichArgument, finish
 from assay.laboratory.gate import Gate
 from assay.survey.filters import Clock, Words
 from assay.terminal.progress import ProgressMode
@@ -80,13 +80,13 @@ def quick(
 
 
 @app.command()
-def plan(file: FileArgument, lab: LabOption = LAB, json_to: JsonOption = None) -> None:
+def plan(file: FileArgument, lab: LabOption = LAB, host: HostOption = None, json_to: JsonOption = None) -> None:
     """Show the schedule, the duration and the detectable effects.
 
     Also shows the evidence that will be missing. Uses the variation and the duration of earlier runs in the notebook."""
     from assay.cli.plan import plan as verb
 
-    finish(lambda: verb(file, lab, json_to))
+    finish(lambda: verb(file, lab, json_to, hosts=tuple(host or ())))
 
 
 @app.command()
@@ -97,6 +97,7 @@ def run(
     sitting: Annotated[
         str | None, typer.Option("--sitting", metavar="LEVEL", help="Run all trials of this level of the manual factor.")
     ] = None,
+    host: HostOption = None,
     json_to: JsonOption = None,
     gate: GateOption = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
@@ -104,7 +105,16 @@ def run(
     """Run an experiment: measure, audit, compare, report."""
     from assay.cli import run as verb
 
-    request = verb.Request(file=file, lab=lab, resume=resume, sitting=sitting, json_to=json_to, gate=gate, progress=progress)
+    request = verb.Request(
+        file=file,
+        lab=lab,
+        resume=resume,
+        sitting=sitting,
+        hosts=tuple(host or ()),
+        json_to=json_to,
+        gate=gate,
+        progress=progress,
+    )
     finish(lambda: verb.run(request))
 
 
