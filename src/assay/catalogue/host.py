@@ -58,13 +58,13 @@ class Process(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class CacheStat:
-    """cachestat(2) of a whole file, in pages, with the page size and the file's size."""
+    """cachestat(2) of a whole file, in pages, with the page size and the file's size; None where a host tells no more."""
 
     cached: int
-    dirty: int
-    writeback: int
-    evicted: int
-    recently_evicted: int
+    dirty: int | None
+    writeback: int | None
+    evicted: int | None
+    recently_evicted: int | None
     page_bytes: int
     file_bytes: int
 
@@ -84,7 +84,7 @@ class Extents:
 
 
 class Syscalls(Protocol):
-    """System calls that no shell offers; only on hosts where Assay itself runs."""
+    """System calls; where nothing is installed, what plain tools can do for them, and OSError for the rest."""
 
     def cachestat(self, path: str) -> CacheStat: ...
     def fiemap(self, path: str) -> Extents: ...

@@ -136,7 +136,7 @@ def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
         if levels.get("workload", workload.name) != workload.name:
             continue
         plug = catalogue.find("workloads", workload.kind)
-        own = {"clients": 1, **changed(workload, levels)} | {k: v for k, v in levels.items() if k == "clients"}
+        own = {**changed(workload, levels), "clients": experiment.clients(workload, levels)}
         order = Order(workload=workload.name, knobs=own, endpoints=(ANYWHERE,), seed=0)
         hosts = experiment.load_hosts(workload, levels)
         phase_s = PHASE_S + ARM_S * len([name for name in hosts if name != LOCAL_HOST])

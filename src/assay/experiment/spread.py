@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.experiment.named_hosts import LOCAL
-from assay.records import Experiment, HostSpec, PlanNote, TargetSpec, Trial, Value, WorkloadSpec
+from assay.records import Experiment, HostSpec, PlanNote, TargetSpec, Trial, WorkloadSpec
 from assay.units import counted
 
 SHOWN = 6
@@ -29,12 +29,6 @@ def used_targets(experiment: Experiment) -> Iterator[TargetSpec]:
     for index, target in enumerate(experiment.targets):
         if index == 0 if chosen is None else target.name in chosen:
             yield target
-
-
-def clients_of(workload: WorkloadSpec, levels: Mapping[str, Value]) -> int:
-    """Return how many clients a workload has at these levels, over all its hosts."""
-    count = levels.get("clients", workload.knobs.get("clients", 1))
-    return count if isinstance(count, int) else 1
 
 
 def too_few_clients(experiment: Experiment, trials: Iterable[Trial]) -> tuple[str, ...]:
@@ -90,7 +84,7 @@ def _spreads(experiment: Experiment, trials: Iterable[Trial]) -> Iterator[tuple[
         for name, clients, hosts in levels:
             if name in (None, workload.name):
                 own = {key: value for key, value in (("clients", clients), ("hosts", hosts)) if value is not None}
-                pairs.add((clients_of(workload, own), len(experiment.load_hosts(workload, own))))
+                pairs.add((experiment.clients(workload, own), len(experiment.load_hosts(workload, own))))
         if pairs:
             yield workload, pairs
 

@@ -50,7 +50,7 @@ class Figure:
 
 AMOUNTS: Mapping[str, str] = {"ops_per_s": "count", "bytes_per_s": "bytes"}
 """Rates of all clients together, and which amount of a window each is made of."""
-CONCURRENCY = frozenset({"clients", "workers", "depth", "walkers"})
+CONCURRENCY = frozenset({"clients", "hosts", "workers", "depth", "walkers"})
 """Reserved factor or last part of a knob's path that counts what works at the same time."""
 PERCENTILES: Mapping[str, float] = {
     "latency_p50_ns": 0.50,

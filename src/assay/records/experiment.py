@@ -258,6 +258,11 @@ class Experiment:
         """Names of the hosts that a workload's load comes from at these levels; client i is on host i mod their number."""
         return load_hosts(self.hosts, workload.hosts.get("load", ()), levels.get("hosts"))
 
+    def clients(self, workload: WorkloadSpec, levels: Mapping[str, Value] = EMPTY) -> int:
+        """How many clients a workload has at these levels, over all its hosts: one on each where the file gives no number."""
+        count = levels.get("clients", workload.knobs.get("clients"))
+        return count if isinstance(count, int) else len(self.load_hosts(workload, levels))
+
     def implies(self, key: str) -> bool:
         """Whether the file says that this fact follows from the compared factor."""
         return any(key == one or (one.endswith("*") and key.startswith(one[:-1])) for one in self.implied)

@@ -36,6 +36,7 @@ def observing(spec: ObserveSpec) -> Observer:
         read=partial(_read, spec),
         parse=partial(_parse, spec),
         every_s=spec.every_ns / 1e9,
+        alone=True,
     )
 
 

@@ -19,6 +19,7 @@ from assay.trial.attempt import Attempt, OnProgress, live
 from assay.trial.fleet import Station, each
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log
+from assay.trial.observing import watching
 
 
 @dataclass(kw_only=True)
@@ -106,6 +107,8 @@ class TrialRunner:
     def _present(self, log: Log) -> dict[str, Station]:
         """Every host with the observers that can look at it; what the rest would have given is noted as missing."""
         every = {name: self._station(name) for name in dict.fromkeys((self.host.name, *self.far))}
+        for name, station in every.items():
+            every[name] = replace(station, observers=(*station.observers, *watching(self.experiment, name)))
         found = each(tuple(every.values()), lambda one: sampler.roll_call(one.host, one.observers))
         for name, (present, missing) in found.items():
             every[name] = replace(every[name], observers=present)
@@ -155,10 +158,10 @@ def used_targets(experiment: Experiment) -> tuple[TargetSpec, ...]:
 def needed_bytes(experiment: Experiment) -> int:
     """Space that the workloads need as the file has them, with as many clients as any trial has."""
     counts = next((factor.levels for factor in experiment.factors if factor.path == "clients"), ())
-    most = max((count for count in counts if isinstance(count, int)), default=1)
     needed = 0
     for spec in experiment.workloads:
         workload = catalogue.find("workloads", spec.kind)
+        most = max((count for count in counts if isinstance(count, int)), default=experiment.clients(spec))
         needed += workload.space({"clients": most, **catalogue.resolved(workload.knobs, spec.knobs)})
     return needed
 
