@@ -1,4 +1,4 @@
-"""A real agent undoes what its controller leaves: killed at any moment, frozen, or with the agent itself killed."""
+"""A real far end undoes what its controller leaves: killed at any moment, frozen, or with the far end itself killed."""
 
 import contextlib
 import os
@@ -15,25 +15,47 @@ from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
 from assay.laboratory.session import engine_path
 from assay.undo.ledger import Ledger
+from assay_process import wait_until
 from sizes import few_and_many
 from targets_host import HOST, leftovers
 
 PATIENCE_S = 60.0
 """A busy machine is slow; how quick it is on an idle one is in benchmarks."""
 LEASE_S = 2.0
+FAR_ENDS = """
+import shlex
+from assay.hosts.channel import LocalChannel
+from assay.hosts.far import FarHost
+from assay.hosts.shell import ShellHost
+
+class Session(LocalChannel):
+    def end_input(self):
+        self.close()
+
+def far_end(kind, engine, lease_s=30.0):
+    if kind == "agent":
+        host = FarHost("s", LocalChannel([engine, "agent"]), address="filer", lease_s=lease_s)
+        return host, host.hello["pid"]
+    first = []
+    def opener(words):
+        first.append(Session(["sh", "-c", "exec " + shlex.join(words)]))
+        return first[-1]
+    host = ShellHost("s", opener, address="filer")
+    return host, first[0].pid
+"""
+"""An agent, or one shell, as a child of the controller; the process that undoes."""
 CONTROLLER = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
 from pathlib import Path
 from targets_host import MIB, setting
 from assay import catalogue
-from assay.hosts.channel import LocalChannel
-from assay.hosts.far import FarHost
 from assay.undo.ledger import Ledger
+{FAR_ENDS}
 engine, ledger, scratch, lease_s = sys.argv[1], Ledger(sys.argv[2]), sys.argv[3], float(sys.argv[4])
-host = FarHost("s", LocalChannel([engine, "agent"]), address="filer", lease_s=lease_s)
+host, pid = far_end(sys.argv[5], engine, lease_s)
 undo = ledger.on(host)
-print(host.hello["pid"], flush=True)
+print(pid, flush=True)
 """
 MOUNTED = """
 point = f"{scratch}/it's $(touch CANARY)"
@@ -41,7 +63,7 @@ host.run(["mkdir", point])
 undo.add("mount", path=point, device="assay far")
 host.run(["mount", "-t", "tmpfs", "assay far", point])
 undo.add("command", argv='["sh", "-c", "echo x >> $0", "' + scratch + '.ran"]')
-token = "f" + str(host.hello["pid"])
+token = "f" + str(pid)
 undo.add("family", token=token)
 host.spawn(["sh", "-c", "setsid sleep 600 & sleep 600"], env={"ASSAY_FAMILY": token})
 print("done", flush=True)
@@ -71,7 +93,7 @@ pytestmark = [
 class Controller:
     """A process with a ledger and one far host, whose agent is a child of it."""
 
-    def __init__(self, tmp_path, code, lease_s=30.0):
+    def __init__(self, tmp_path, code, lease_s=30.0, kind="agent"):
         self.scratch, self.ledger = tmp_path / "scratch", tmp_path / "ledger"
         self.scratch.mkdir(exist_ok=True)
         command = [
@@ -82,6 +104,7 @@ class Controller:
             str(self.ledger),
             str(self.scratch),
             str(lease_s),
+            kind,
         ]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.agent = int(self.process.stdout.readline())
@@ -149,13 +172,13 @@ def sleepers(token):
     return found
 
 
-@pytest.mark.parametrize("end", ["kill", "freeze"])
-def test_the_agent_undoes_what_a_controller_leaves_that_is_killed_or_frozen(controller, end, tmp_path):
-    lab = controller(MOUNTED, lease_s=LEASE_S if end == "freeze" else 30.0)
+@pytest.mark.parametrize(("kind", "end"), [("agent", "kill"), ("agent", "freeze"), ("shell", "kill")])
+def test_the_far_end_undoes_what_a_controller_leaves_that_is_killed_or_frozen(controller, kind, end, tmp_path):
+    lab = controller(MOUNTED, lease_s=LEASE_S if end == "freeze" else 30.0, kind=kind)
     lab.done()
     token = f"f{lab.agent}"
     assert len(lab.traces()) == 1
-    assert len(sleepers(token)) == 3
+    wait_until(lambda: len(sleepers(token)) >= 3)
     lab.process.send_signal(signal.SIGKILL if end == "kill" else signal.SIGSTOP)
     gone(lab.agent)
     assert lab.traces() == []
@@ -200,12 +223,13 @@ def test_what_a_killed_agent_leaves_is_undone_from_its_notes_and_once(controller
     assert Path(f"{lab.scratch}.ran").read_text() == "x\n"
 
 
+@pytest.mark.parametrize("kind", ["agent", "shell"])
 @few_and_many("points", 20, 400)
-def test_nothing_is_left_after_a_kill_at_random_moments(controller, points):
-    """Of the controller, and at every fourth moment of the agent as well."""
+def test_nothing_is_left_after_a_kill_at_random_moments(controller, points, kind):
+    """Of the controller, and at every fourth moment of the far end as well."""
     chance, found = random.Random(), 0
     for point in range(points):
-        lab = controller(BUSY)
+        lab = controller(BUSY, kind=kind)
         time.sleep(chance.uniform(0, 1.0))
         lab.process.kill()
         if point % 4 == 3:
@@ -213,7 +237,7 @@ def test_nothing_is_left_after_a_kill_at_random_moments(controller, points):
         lab.process.wait()
         gone(lab.agent)
         if point % 4 != 3:
-            assert lab.traces() == [], "the agent undid all by itself"
+            assert lab.traces() == [], "the far end undid all by itself"
         with agent() as host:
             cleaned = Ledger(lab.ledger).clean(host)
             assert [one for one in cleaned if one.state == "left"] == []

@@ -347,5 +347,5 @@ def test_the_doctor_names_what_is_left_on_hosts_that_only_a_file_can_reach(far, 
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "ledger")], capture_output=True, text=True, check=True)
     *_, first, host, entry = done.stdout.splitlines()
-    assert "assay hosts clean FILE" in first
+    assert "assay hosts FILE clean" in first
     assert (host.strip(), entry.strip()) == ("s (root@filer)", "mount device=/dev/loop0 path=/mnt/x")
