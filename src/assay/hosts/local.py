@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -154,6 +153,8 @@ def machine_of(host: Host) -> Machine:
 
 def serial_of(name: str) -> str:
     """Return the digest of a machine's own name; empty where it has none."""
+    import hashlib  # only now: watching a command has no use for it
+
     return hashlib.sha256(name.encode()).hexdigest() if name else ""
 
 

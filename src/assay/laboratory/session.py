@@ -142,7 +142,7 @@ def clean_hosts(hosts: Mapping[str, Host]) -> tuple[Cleaned, ...]:
 
 def _remedy(left: Sequence[Cleaned]) -> str:
     far = any(one.entry.address for one in left)
-    return f"Run `{'assay hosts clean FILE' if far else 'assay doctor'}` to try again."
+    return f"Run `{'assay hosts FILE clean' if far else 'assay doctor'}` to try again."
 
 
 def conduct(experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode) -> tuple[Run, Observations]:
