@@ -259,7 +259,9 @@ def test_sixteen_engines_over_one_channel(host):
     for engine in engines:
         engine.listen(lambda line, _at, pid=engine.pid: heard[pid].append(line))
     for engine in engines:
-        engine.send(json.dumps({"type": "config", "engine": "null", "phase": "p", "settings": {"operation": "null", "ops": 1000}}))
+        engine.send(
+            json.dumps({"type": "config", "engine": "null", "phase": "p", "settings": {"operation": "null", "ops": 1000}})
+        )
         engine.send(json.dumps({"type": "go", "at_ns": 0}))
     assert until(lambda: all(any('"result"' in line for line in lines) for lines in heard.values()))
     for engine in engines:

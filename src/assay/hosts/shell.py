@@ -27,7 +27,10 @@ SYSTEM = "id -u; uname -s; uname -r; uname -m; getconf PAGESIZE 2>/dev/null || e
 
 
 class ShellHost:
-    """A far machine behind shells; any thread may use it. After it is lost everything raises LostHostError, an AssayError and an OSError."""
+    """A far machine behind shells; any thread may use it.
+
+    After it is lost everything raises LostHostError, an AssayError and an OSError.
+    """
 
     far = True
 

@@ -185,7 +185,7 @@ class ShellNotes:
                 "start_ticks": int(fields[19]) if len(fields) > 19 else 0,
             }
             self._owner = json.dumps(owner)
-            made = f"assay_open {time.monotonic_ns()} {quoted(self._owner)}; printf %s \"${{A_F##*/}}\""
+            made = f'assay_open {time.monotonic_ns()} {quoted(self._owner)}; printf %s "${{A_F##*/}}"'
             self._file = self._shell.ask(made).text.strip()
 
     def _changed(self, script: str) -> None:
