@@ -7,6 +7,7 @@ import pytest
 
 from assay.errors import RefusedError
 from assay.hosts import certificates
+from assay.records import HostSpec
 
 NAMES = ["controller", "n.1", "n.2"]
 
@@ -54,3 +55,17 @@ def test_a_name_that_is_none_of_a_file_is_refused(name):
 def test_certificates_for_no_day_are_refused():
     with pytest.raises(RefusedError, match="found days = 0; expected 1 or more"):
         certificates.issued(NAMES, days=0)
+
+
+def test_hosts_of_a_running_scheduler_get_theirs_and_so_do_scheduler_and_controller(tmp_path):
+    lent = [HostSpec(name=f"n.{number}", via="dask", scheduler="tls://s:8786", group="n") for number in (1, 2)]
+    made = certificates.for_hosts([HostSpec(name="local"), *lent], tmp_path / "new", days=1)
+    assert list(made.files) == ["controller", "scheduler", "n.1", "n.2"]
+    assert {*map(str, (tmp_path / "new").iterdir())} == {made.authority, *(file for pair in made.files.values() for file in pair)}
+
+
+def test_without_such_hosts_nothing_is_written(tmp_path):
+    started = HostSpec(name="n", via="dask", cluster="local")
+    with pytest.raises(RefusedError, match="All other clusters get certificates when they start"):
+        certificates.for_hosts([started], tmp_path / "new")
+    assert not (tmp_path / "new").exists()

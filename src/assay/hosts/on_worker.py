@@ -1,7 +1,7 @@
 """What runs on a Dask worker, where Assay need not be installed: it uses the standard library and distributed alone.
 
-Its functions go to the workers by value. One pinned task a host (`hold`) keeps an agent: the load engine, which speaks JSON lines.
-No line goes through the task. Lines go through the worker's own TLS port (`Held.serve`), or, where that cannot be reached,
+Its functions go to the workers by value. One pinned task a host (`hold`) keeps an agent: the load engine, which speaks JSON
+lines. No line goes through the task. They go through the worker's own TLS port (`Held.serve`), or, where that cannot be reached,
 through the scheduler (`exchange`).
 """
 
