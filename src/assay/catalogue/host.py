@@ -147,6 +147,10 @@ class Host(Protocol):
     far: bool
     """Whether each call is a trip to another machine, so that many are made in one."""
 
+    def lost(self) -> Exception | None:
+        """Why nothing can be done on it any more; None while it is there."""
+        ...
+
     def __hash__(self) -> int:
         """A host is itself: what was learned of it may be kept by it."""
         ...

@@ -24,6 +24,15 @@ class ReportFormat(StrEnum):
     MARKDOWN = "md"
 
 
+class HostAction(StrEnum):
+    """What to do with the hosts of an experiment."""
+
+    LIST = "list"
+    CHECK = "check"
+    INSTALL = "install"
+    CLEAN = "clean"
+
+
 class ExportFormat(StrEnum):
     """The format of an export."""
 
@@ -385,6 +394,21 @@ def doctor(
     from assay.cli.doctor import doctor as verb
 
     finish(lambda: verb(json_to, fix))
+
+
+@app.command()
+def hosts(
+    file: FileArgument,
+    action: Annotated[HostAction, typer.Argument(metavar="[list|check|install|clean]", help="Default: list.")] = HostAction.LIST,
+    json_to: JsonOption = None,
+) -> None:
+    """List, check and prepare the hosts of an experiment.
+
+    list: no connection. check: host key, engine, clock, privileges, missing evidence of each host; places the engine as run does.
+    install: place the engine. clean: undo the leftovers of killed runs on the hosts."""
+    from assay.cli.hosts import verb
+
+    finish(lambda: verb(file, action, json_to))
 
 
 @app.command()

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from assay.errors import LostHostError
 from assay.frozen import dataclass
 from assay.hosts.channel import Channel
 
@@ -53,7 +54,7 @@ class FarShell:
         self._answer: tuple[str, int] | None = None
         self._taken: Taker | None = None
         self._ended = False
-        self._last_line = ""
+        self._last_line = self._reason = ""
         session.listen(self._hear)
 
     @property
@@ -62,7 +63,9 @@ class FarShell:
         return self._ended
 
     def ask(self, script: str, timeout_s: float | None = ANSWER_S, taken: Taker | None = None) -> Answer:
-        """Run a script and wait for its end. Raises OSError where the shell ended, TimeoutError where it takes too long.
+        """Run a script and wait for its end. Raises LostHostError where the shell ended or the lease runs out.
+
+        With another time than the lease, TimeoutError where it takes longer; None waits for ever.
 
         `taken` is given each line when it comes, and says whether it is left out of the answer.
         """
@@ -76,9 +79,15 @@ class FarShell:
             text, answered_ns = self._wait(timeout_s)
         return Answer(text=text, asked_ns=asked_ns, answered_ns=answered_ns)
 
-    def give_up(self) -> None:
+    def give_up(self, reason: str) -> None:
         """Let everybody who waits hear that no answer will come."""
+        self._reason = self._reason or reason
         self._hear(None, time.monotonic_ns())
+
+    def failure(self) -> LostHostError:
+        """Return why no answer can come any more."""
+        reason = self._reason or self._session.complaint() or "its shell ended"
+        return LostHostError(f"host {self._name} is lost: {reason}")
 
     def close(self) -> None:
         """End its input, on which it ends."""
@@ -89,17 +98,17 @@ class FarShell:
             came = self._state.wait_for(lambda: self._answer is not None or self._ended, timeout_s)
             if self._answer is not None:
                 return self._answer
-        raise self._failure() if came else TimeoutError(errno.ETIMEDOUT, f"host {self._name}: no answer in {timeout_s} s")
+        if not came and timeout_s != ANSWER_S:
+            raise TimeoutError(errno.ETIMEDOUT, f"host {self._name}: no answer for {timeout_s} s")
+        if not came:
+            self.give_up(f"no answer for {timeout_s:g} s")
+        raise self.failure()
 
     def _send(self, script: str) -> None:
         try:
             self._session.send(script)
         except OSError as error:
-            raise self._failure() from error
-
-    def _failure(self) -> OSError:
-        reason = self._session.complaint() or "its shell ended"
-        return ConnectionError(errno.ECONNRESET, f"host {self._name} is lost: {reason}")
+            raise self.failure() from error
 
     def _hear(self, line: str | None, at_ns: int) -> None:
         with self._state:

@@ -35,6 +35,10 @@ class Local:
         self.root = None if root is None else Path(root).resolve()
         self.syscalls: Syscalls | None = None if root is not None else KernelCalls()
 
+    def lost(self) -> None:
+        """Return None: the machine that Assay runs on is there."""
+        return
+
     def run(
         self,
         argv: Sequence[str],

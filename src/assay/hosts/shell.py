@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import Self
 
 from assay.catalogue import Completed, Host, Machine, Note, Process, Syscalls
-from assay.errors import TrialError
+from assay.errors import LostHostError, TrialError
 from assay.hosts.commands import failure
-from assay.hosts.far_shell import quoted
+from assay.hosts.far_shell import ANSWER_S, quoted
 from assay.hosts.local import machine_of
 from assay.hosts.shell_calls import ShellCalls
 from assay.hosts.shell_commands import Commands, Opener, Shells
@@ -27,7 +27,10 @@ SYSTEM = "id -u; uname -s; uname -r; uname -m; getconf PAGESIZE 2>/dev/null || e
 
 
 class ShellHost:
-    """A far machine behind shells; any thread may use it. After it is lost everything raises an OSError that names it."""
+    """A far machine behind shells; any thread may use it.
+
+    After it is lost everything raises LostHostError, an AssayError and an OSError.
+    """
 
     far = True
 
@@ -61,6 +64,10 @@ class ShellHost:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShellHost) and other._first is self._first
+
+    def lost(self) -> LostHostError | None:
+        """Return why the host is lost; None while it is there."""
+        return self._first.failure() if self._first.lost else None
 
     def close(self) -> None:
         """End the shells; the first one kills what they started and undoes what is noted. May be called twice."""
@@ -165,7 +172,7 @@ class ShellHost:
 
     def _lose(self) -> None:
         """Give the host up: whoever waits for one of its shells hears so."""
-        self._first.give_up()
+        self._first.give_up(f"no answer for {ANSWER_S:g} s")
         self._commands.close()
 
 

@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from assay.catalogue import Completed, Listener
 from assay.errors import MissingError, TrialError
@@ -126,8 +127,8 @@ class Commands:
         """End all shells at once."""
         with self._mutex:
             shells, self._all, self._idle = self._all, [], []
-        for shell in shells:
-            shell.close()
+        with ThreadPoolExecutor(max(1, len(shells))) as pool:  # each may have to wait for a host that is gone
+            list(pool.map(FarShell.close, shells))
 
     def _take(self) -> tuple[FarShell, int]:
         with self._mutex:

@@ -102,6 +102,12 @@ class Door:
             )
         return channel
 
+    @property
+    def host_key(self) -> str:
+        """The kind and fingerprint of the host's key; empty before the first connection."""
+        keys = (connection.get_server_host_key() for connection in self._connections)
+        return next((f"{key.get_algorithm()} {key.get_fingerprint('sha256')}" for key in keys if key is not None), "")
+
     def close(self) -> None:
         """Close every connection, and with it all that was opened over it."""
         with contextlib.suppress(TimeoutError):

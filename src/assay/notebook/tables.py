@@ -26,7 +26,8 @@ COLUMNS: Mapping[str, str] = {
     "cache_proved VARCHAR, cached_share_before DOUBLE, start_ns BIGINT, end_ns BIGINT, drain_ns BIGINT, quiesce_ns BIGINT, "
     "quiet BOOLEAN, figures JSON",
     "phase_hosts": f"{OF_RUN}, phase VARCHAR, host VARCHAR, cache_proved VARCHAR, cached_share_before DOUBLE, not_cold VARCHAR, "
-    "quiesce_ns BIGINT, quiet BOOLEAN, drain_ns BIGINT, clock_offset_ns BIGINT, clock_error_ns BIGINT",
+    "quiesce_ns BIGINT, quiet BOOLEAN, drain_ns BIGINT, clock_offset_ns BIGINT, clock_error_ns BIGINT, "
+    "clock_drift_ppm DOUBLE",
     "clients": f"{OF_RUN}, phase VARCHAR, client INTEGER, host VARCHAR, pid INTEGER, role VARCHAR, "
     "workers INTEGER, armed_ns BIGINT, started_ns BIGINT, first_ns BIGINT, last_ns BIGINT, stopped_by VARCHAR, "
     "operation VARCHAR, count BIGINT, bytes BIGINT, errors BIGINT, busy_ns BIGINT",
@@ -106,7 +107,7 @@ def phase_host_rows(run: Run) -> Iterator[Row]:
                 *(layout.run_id(run.trial.id, run.attempt), phase.name, one.host),
                 *(one.cache_proved.value if one.cache_proved else None, one.cached_share_before, one.not_cold),
                 *(one.quiesce_ns, one.quiet, one.drain_ns),
-                *((one.clock.offset_ns, one.clock.error_ns) if one.clock else (None, None)),
+                *((one.clock.offset_ns, one.clock.error_ns, one.clock.drift_ppm) if one.clock else (None, None, None)),
             )
 
 

@@ -26,7 +26,7 @@ from assay.records import (
     When,
     WorkloadSpec,
 )
-from assay.trial import initial_state, placement, trial_facts
+from assay.trial import clocks, initial_state, placement, trial_facts
 from assay.trial.bench import Bench, Job, Tell, whole
 from assay.trial.clients import Crew, Dialogue
 from assay.trial.fleet import Fleet, Station, each, seen_from
@@ -308,13 +308,13 @@ def _programs(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> Iterat
 
 def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
     """One workload with clients of its own, phase after phase until one does not end as it should."""
-    log, fleet, endpoints = attempt.log, site.fleet(load, attempt.stations), site.endpoints(load)
+    fleet, endpoints = site.fleet(load, attempt.stations), site.endpoints(load)
     order = Order(workload=load.spec.name, knobs=load.spec.knobs, endpoints=endpoints, seed=attempt.trial.seed)
     crew = Crew()
     try:
         with attempt.interrupts.shielded():
             crew.spawn([load.on(client) for client in range(load.clients)], site.cgroups)
-        dialogue = _gather(attempt, crew, load)
+        dialogue = _gather(attempt, crew, load, fleet)
         bench = Bench(
             fleet=fleet,
             everywhere={name: station.host for name, station in attempt.stations.items()},
@@ -324,27 +324,33 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             tell=attempt.tell,
             cgroups={name: group.paths for name, group in site.cgroups.items()},
         )
-        for planned in load.workload.phases(order):
-            first = load.stations[0]
-            plan = initial_state.with_data_files(first.host, _place_on(site, first), planned, attempt.trial.seed)
-            job = Job(
-                workload=load.workload, spec=load.spec, plan=plan, endpoints=endpoints, seed=attempt.trial.seed, cpus=load.cpus
-            )
-            performed = perform(bench, job, log.t0_ns)
-            if log.t0_ns is None:
-                log.t0_ns = dialogue.rendezvous.start_ns
-            log.take(performed)
-            if performed.outcome is not Outcome.FINISHED:
-                return
+        with dialogue.kept():
+            _perform_all(attempt, bench, load, order)
     finally:
         with attempt.interrupts.uninterrupted():
             crew.close()
 
 
-def _gather(attempt: Attempt, crew: Crew, load: _Load) -> Dialogue:
+def _perform_all(attempt: Attempt, bench: Bench, load: _Load, order: Order) -> None:
+    log, seed, first = attempt.log, attempt.trial.seed, load.stations[0]
+    seen = seen_from(bench.place, first, order.endpoints)
+    for planned in load.workload.phases(order):
+        plan = initial_state.with_data_files(first.host, seen, planned, seed)
+        job = Job(workload=load.workload, spec=load.spec, plan=plan, endpoints=order.endpoints, seed=seed, cpus=load.cpus)
+        performed = perform(bench, job, log.t0_ns)
+        if log.t0_ns is None:
+            log.t0_ns = bench.dialogue.rendezvous.start_ns
+        log.take(performed)
+        if performed.outcome is not Outcome.FINISHED:
+            return
+
+
+def _gather(attempt: Attempt, crew: Crew, load: _Load, fleet: Fleet) -> Dialogue:
     """Wait for every client's hello. Raises TrialError where one does not come, or is no release build."""
     engine = load.stations[0].engine
-    rendezvous = Rendezvous(count=load.clients, now_ns=time.monotonic_ns())
+    known = clocks.compare({one.name: one.host for one in fleet.stations})
+    hosts = [load.on(client).name for client in range(load.clients)]
+    rendezvous = Rendezvous(hosts=hosts, now_ns=time.monotonic_ns(), clocks=known)
     dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
     if dialogue.drive(State.READY, State.ENDED) is State.ENDED:
         raise TrialError(f"the load engine {engine} did not start: {'; '.join(rendezvous.failures.values())}")
