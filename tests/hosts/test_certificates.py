@@ -1,11 +1,13 @@
 """Certificates of hosts: who signs, how long, and who may read the files."""
 
+import json
 import ssl
 import time
 
 import pytest
 
-from assay.errors import RefusedError
+from assay.cli import hosts
+from assay.errors import RefusedError, UsageError
 from assay.hosts import certificates
 from assay.records import HostSpec
 
@@ -69,3 +71,14 @@ def test_without_such_hosts_nothing_is_written(tmp_path):
     with pytest.raises(RefusedError, match="All other clusters get certificates when they start"):
         certificates.for_hosts([started], tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_the_verb_prints_who_got_one_and_the_same_as_json(tmp_path, capsys):
+    lent = [HostSpec(name="n", via="dask", scheduler="tls://s:8786")]
+    with pytest.raises(UsageError, match="expected --out DIR"):
+        hosts.certificates(lent, None, None)
+    assert hosts.certificates(lent, None, tmp_path / "one") == 0
+    assert "certificates of controller, scheduler, n, valid until" in capsys.readouterr().out
+    assert hosts.certificates(lent, "-", tmp_path / "two") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["files"]["n"] == [str(tmp_path / "two" / f"n.{kind}.pem") for kind in ("certificate", "key")]
