@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assay_process import Bench
 from stat_stage import CLAIM, MIB, SIZE, cold, dd, device_of, failed, failing, loop_disk, neighbour, root, stat, verdict
 
 pytestmark = root
@@ -83,6 +84,20 @@ def test_a_device_that_the_data_cannot_have_crossed_is_on_no_ladder(disk):
     other.unlink()
     assert told["ladder"]["devices"] or not told["ladder"]["storage"]["read_bytes"]
     assert device_of(disk).removeprefix("/dev/") not in [one["name"] for one in told["ladder"]["devices"]]
+
+
+def test_a_copy_into_memory_is_written_to_no_device(disk):
+    """The source is on a disk, so a device is on the ladder."""
+    memory = disk / "memory"
+    memory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(memory)], check=True)
+    try:
+        shown = Bench(disk).run("stat", "--", "cp", "data", "memory/copy").stderr
+        assert "MB to tmpfs\n" in shown
+        assert f"trap       {memory} is tmpfs: its files are in memory only" in shown
+    finally:
+        subprocess.run(["umount", str(memory)], check=True)
+        memory.rmdir()
 
 
 # ------------------------------------------------------------------------------------- what the file is made of

@@ -80,7 +80,7 @@ from assay.records.judgement import (
     VerdictState,
     worst,
 )
-from assay.records.place import Endpoint, EndpointKind, Limit, Place, Server, ServerNode, Subject
+from assay.records.place import IN_MEMORY, Endpoint, EndpointKind, Limit, Place, Server, ServerNode, Subject
 from assay.records.results import ChangePoint, Course, CourseKind, CourseState, Judged, Results, Rounds, UnknownReason
 from assay.records.run import (
     CacheState,

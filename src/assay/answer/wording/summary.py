@@ -252,8 +252,7 @@ def losses(one: Losses) -> Iterator[str]:
 def remarks(answer: Answer) -> Iterator[str]:
     """Say what is to be known of the file systems, and of what was compared."""
     for one in answer.storages:
-        kind = "FUSE" if one.filesystem.startswith("fuse") else one.filesystem
-        yield f"{one.target}: {kind}" + (f" on {', '.join(one.devices)}" if one.devices else ", no block device below")
+        yield f"{one.target}: {labels.storage(one.filesystem, one.devices)}"
     yield from (one.statement for one in answer.remarks)
 
 
