@@ -257,8 +257,9 @@ def remarks(answer: Answer) -> Iterator[str]:
 
 
 def reservations(answer: Answer) -> Iterator[str]:
-    """Say what is to be known of the schedule, the file systems and the comparisons."""
-    yield from remarks(answer)
+    """Say what is to be known of the schedule, the file systems and the comparisons, beside the doubts."""
+    doubted = {one.statement for one in answer.doubts}
+    yield from (text for text in remarks(answer) if text not in doubted)
     if answer.apart:
         count = marks.count(answer.apart, "comparison")
         yield f"{count} not interleaved: a change between the sittings would look like a difference"
