@@ -118,4 +118,4 @@ from assay.records.scaling import (
     Shape,
     Use,
 )
-from assay.records.watched import Stream, Touched, TreeAccount, Watched
+from assay.records.watched import OpenedFile, Stream, TreeAccount, Watched

@@ -23,10 +23,10 @@ LEAST_PRECISION = 0.001
 
 def described(execution: Execution) -> str:
     """Return what moved, and where it came from or went: no claim, no verdict."""
-    return "; ".join(moved(execution)) or "; ".join(figure(execution, one) for one in execution.verdicts) or NOTHING
+    return "; ".join(transfers(execution)) or "; ".join(figure(execution, one) for one in execution.verdicts) or NOTHING
 
 
-def moved(execution: Execution) -> Iterator[str]:
+def transfers(execution: Execution) -> Iterator[str]:
     """Yield what was read, and from where; what was written, and where it was at the end."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
     for direction, verb in ((Direction.READ, "read"), (Direction.WRITE, "wrote")):
