@@ -160,5 +160,5 @@ def test_arms_that_stood_apart_are_not_called_drifting_and_trials_are_told_apart
 
 
 def test_settings_that_differ_are_in_words():
-    one = {"limit": None, "operations": ["create", "stat"], "factors": [], "count": 5}
-    assert dict(settings(one)) == {"operations": "create, stat", "factors": "none", "count": "5"}
+    one = {"limit": None, "operations": ["create", "stat"], "observers": [], "count": 5}
+    assert dict(settings(one)) == {"operations": "create, stat", "observers": "none", "count": "5"}
