@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agents import ENGINE, PATIENCE_S, agent_channel, ended, far_host, until
+from agents import ENGINE, agent_channel, ended, far_host, until
 from assay.errors import RefusedError
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local

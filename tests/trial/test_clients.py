@@ -9,8 +9,9 @@ import pytest
 
 from assay.errors import MissingError
 from assay.trial import clients
-from assay.trial.clients import Crew, Dialogue
+from assay.trial.clients import Crew
 from assay.trial.clocks import compare
+from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Station
 from assay.trial.rendezvous import Pace, Rendezvous, State
 from assay.trial.silence import Patience
