@@ -269,7 +269,10 @@ def test_a_scheduler_that_runs_already_lends_its_workers_and_lives_on(tmp_path, 
 def test_fewer_workers_than_asked_are_refused_with_their_number(ledger, running):
     short = {**running, "options": {**running["options"], "wait": 5}}
     specs = [HostSpec(**short, name=f"n.{number}") for number in (1, 2)]
-    with pytest.raises(RefusedError, match=r"hosts n: found 1 Dask workers after 5 s; expected 2"), dask.opened(specs, ENGINE, ledger):
+    with (
+        pytest.raises(RefusedError, match=r"hosts n: found 1 Dask workers after 5 s; expected 2"),
+        dask.opened(specs, ENGINE, ledger),
+    ):
         pass
 
 
