@@ -146,7 +146,7 @@ class Sampler:
     def edge(self, edge: Edge) -> None:
         """Every observer looks now."""
         if self._host.far:
-            self._look_together(self._observers, edge)
+            self._look_far(self._observers, edge)
             return
         for observer in self._observers:
             self._look(observer, edge)
@@ -204,6 +204,12 @@ class Sampler:
         took_ns = self._host.monotonic_ns() - at_ns
         self._keep({observer.name: raw}, edge, (at_ns, took_ns), spent_ns)
 
+    def _look_far(self, observers: Sequence[Observer], edge: Edge) -> None:
+        self._look_together([one for one in observers if not one.alone], edge)
+        for observer in observers:
+            if observer.alone:
+                self._look(observer, edge)
+
     def _look_together(self, observers: Sequence[Observer], edge: Edge) -> None:
         """On a host that is far the observers share a look: what they read is then asked in one exchange."""
         look, cpu_ns, found = self._host.look(" ".join(one.name for one in observers)), time.thread_time_ns(), dict[str, Raw]()
@@ -252,7 +258,7 @@ class Sampler:
             while self._host.far and due and due[0][0] - together[0][0] <= DUE_TOGETHER_NS:
                 together.append(heapq.heappop(due))
             if self._host.far:
-                self._look_together([observers[index] for _, index in sorted(together, key=itemgetter(1))], Edge.POLL)
+                self._look_far([observers[index] for _, index in sorted(together, key=itemgetter(1))], Edge.POLL)
             else:
                 self._look(observers[together[0][1]], Edge.POLL)
             for at_ns, index in together:

@@ -131,7 +131,7 @@ def test_a_declared_server_and_what_it_forks_are_the_targets_own():
 def test_the_processes_of_a_declared_server_are_read(tmp_path):
     (tmp_path / "pid").write_text("1")
     node = ServerNode(pid_file=str(tmp_path / "pid"))
-    assert "1" in OBSERVER.read(Local(), Subject(server=node))["/proc/server/pids"].split()
+    assert "1" in OBSERVER.read(Local(), Subject(server=(node,)))["/proc/server/pids"].split()
     assert "/proc/server/pids" not in OBSERVER.read(Local(), Subject())
 
 

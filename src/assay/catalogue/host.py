@@ -218,8 +218,11 @@ class Notes(Protocol):
     address: str
     """Where it is reached, in words for the user."""
 
-    def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> None:
-        """Keep one thing to undo, durably before this returns; `back` is the script of /bin/sh that undoes it. Raises OSError."""
+    def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> str:
+        """Keep one thing to undo, durably before this returns; `back` is the script of /bin/sh that undoes it.
+
+        Returns the name of the file that keeps it on that machine, empty where none can. Raises OSError.
+        """
         ...
 
     def strike(self, n: int, file: str = "") -> None:

@@ -19,7 +19,7 @@ from assay.undo.ledger import Ledger
 FREE_TOOLS = ("losetup", "mount", "umount", "setpriv", "filefrag", "fio")
 """Tools of targets and workloads besides those of the file systems."""
 
-CLEAN_FAR = "assay hosts clean FILE"
+CLEAN_FAR = "assay hosts FILE clean"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -148,12 +147,16 @@ NAMES_OF_A_MACHINE = ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/sys
 
 def machine_of(host: Host) -> Machine:
     """Return which machine a host is: a digest of the first name that it tells, and its boot id."""
+    import hashlib  # `assay stat` has no use for it and starts fast
+
     name = next(filter(None, (_content(host, path) for path in NAMES_OF_A_MACHINE)), "")
     return Machine(serial=serial_of(name), boot=_content(host, BOOT_ID))
 
 
 def serial_of(name: str) -> str:
     """Return the digest of a machine's own name; empty where it has none."""
+    import hashlib  # only now: watching a command has no use for it
+
     return hashlib.sha256(name.encode()).hexdigest() if name else ""
 
 

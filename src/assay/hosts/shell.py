@@ -143,9 +143,9 @@ class ShellHost:
             wishes = self._looks.get(name, Wishes())
         return ShellLook(self, name, wishes)
 
-    def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> None:
-        """Keep one thing to undo on that host. Raises OSError."""
-        self._notes.note(n, kind, details, back)
+    def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> str:
+        """Keep one thing to undo on that host; return the name of the file of notes, empty without one. Raises OSError."""
+        return self._notes.note(n, kind, details, back)
 
     def strike(self, n: int, file: str = "") -> None:
         """Strike out a note of ours, or one of a file that `left` named. Raises OSError."""

@@ -125,13 +125,15 @@ class ShellNotes:
         self._mutex = threading.Lock()
         self._renewing: threading.Thread | None = None
         self._owner: str | None = None
+        self._file = ""
 
-    def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> None:
-        """Have the shell keep one thing to undo. Raises OSError."""
+    def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> str:
+        """Have the shell keep one thing to undo; return the name of the file of notes, empty without one. Raises OSError."""
         note = {"n": n, "kind": kind, "details": dict(details), "back": back}
         kept = "A_T" if kind == "throttle" else "A_N"
         self._open()
         self._changed(f'A_B_{n:d}={quoted(back)}; {kept}="{n:d} ${kept}"; assay_keep {quoted(json.dumps(note))}')
+        return self._file
 
     def strike(self, n: int) -> None:
         """Have it forget what was undone. Raises OSError."""
@@ -187,7 +189,8 @@ class ShellNotes:
                 "start_ticks": int(fields[19]) if len(fields) > 19 else 0,
             }
             self._owner = json.dumps(owner)
-            self._shell.ask(f"assay_open {time.monotonic_ns()} {quoted(self._owner)}")
+            made = f'assay_open {time.monotonic_ns()} {quoted(self._owner)}; printf %s "${{A_F##*/}}"'
+            self._file = self._shell.ask(made).text.strip()
 
     def _changed(self, script: str) -> None:
         self._shell.ask(f"{script}; assay_watch {LEASE_S}")

@@ -194,7 +194,7 @@ def measure_rows(results: Results) -> Iterator[Row]:
     """Yield one row a measure that was asked for, with what is claimed of it (NULL: not claimed)."""
     for one in results.experiment.measures:
         kind = measures.figure_kind(one.figure)
-        unit, better = (kind.unit.value, kind.better.value) if kind else (None, None)
+        unit, better = (kind.unit.value, kind.better.value) if kind else (one.unit, None)
         claim = one.claim
         parts = (claim.durability, claim.load, claim.regime, claim.path)
         yield (

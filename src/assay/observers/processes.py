@@ -127,7 +127,7 @@ def left_to(before: Look, after: Look) -> dict[int, list[Process]]:
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the texts: stat of all processes, io of all except kernel threads, cgroup of those younger than the lab."""
     raw: dict[str, object] = {SELF: host.read(SELF)}
-    if subject.server is not None:
+    if subject.server:
         from assay.machine.server import pids  # few commands are clients
 
         raw[SERVER] = " ".join(str(pid) for pid in pids(host, subject.server))

@@ -10,7 +10,7 @@ from functools import partial
 from assay import catalogue, sampler
 from assay.catalogue import Order, Setting, Target, Workload
 from assay.errors import TrialError, UsageError, refuse
-from assay.machine import ownership
+from assay.machine import ownership, server
 from assay.records import (
     Endpoint,
     EndpointKind,
@@ -160,11 +160,13 @@ def loads_of(attempt: Attempt) -> tuple[_Load, ...]:
     mistakes: list[str] = []
     for spec in workloads_of(attempt.experiment, attempt.trial.levels):
         workload = catalogue.find("workloads", spec.kind)
-        clients = clients_of(attempt.trial, spec)
+        clients = attempt.experiment.clients(spec, attempt.trial.levels)
         full = replace(spec, knobs={**catalogue.resolved(workload.knobs, spec.knobs), "clients": clients})
         mistakes += [f"workload {spec.name}: {mistake}" for mistake in workload.check(full.knobs)]
         stations = tuple(attempt.stations[name] for name in attempt.experiment.load_hosts(spec, attempt.trial.levels))
-        if clients < len(stations):
+        if clients < 1:
+            mistakes.append(f"workload {spec.name}: found clients = {clients}; expected a whole number from 1")
+        elif clients < len(stations):
             mistakes.append(
                 f"workload {spec.name}: {clients} clients on {len(stations)} load hosts. Use one client per host or more."
             )
@@ -197,14 +199,6 @@ def workloads_of(experiment: Experiment, levels: Mapping[str, Value]) -> tuple[W
         names = ", ".join(spec.name for spec in experiment.workloads) or "none"
         raise UsageError(f"found workload {wanted!r}; expected one of the file's: {names}")
     return chosen
-
-
-def clients_of(trial: Trial, spec: WorkloadSpec) -> int:
-    """How many clients a workload has in this trial: the factor `clients`, else its own knob, else one."""
-    count = trial.levels.get("clients", spec.knobs.get("clients", 1))
-    if not isinstance(count, int) or count < 1:
-        raise UsageError(f"found clients = {count!r}; expected a whole number from 1")
-    return count
 
 
 def _changed(name: str, knobs: Mapping[str, Value], levels: Mapping[str, Value]) -> dict[str, Value]:
@@ -267,6 +261,12 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
         attempt.log.add_missing(name, missing)
         attempt.log.facts += found
     pairs = [(site.station.name, f"target.{key}", value) for key, value in site.target.facts(site.station.host, site.place)]
+    pairs += [
+        (station.name, f"target.{key}", value)
+        for station in {one.name: one for load in loads for one in load.stations}.values()
+        if station is not site.station
+        for key, value in server.facts(station.host, site.place.server)
+    ]
     pairs += [
         (station.name, key, value)
         for load in loads

@@ -120,10 +120,10 @@ def of_target(host: Host, target: Target, place: Place) -> str | None:
 
 def server_share(host: Host, place: Place) -> float | None:
     """Resident pages over pages of the data files of the server's node on this host; None without such files, or unknown."""
-    node = place.server.on(host.name) if place.server else None
-    if node is None or not node.data:
+    nodes = place.server.on(host.name) if place.server else ()
+    if not any(node.data for node in nodes):
         return None
-    paths = data_files(host, node)
+    paths = data_files(host, nodes)
     return None if len(paths) > MOST_SERVER_FILES else resident_share(host, paths)
 
 

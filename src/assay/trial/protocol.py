@@ -56,6 +56,8 @@ class ClientState:
     """Where other clients reach it, if its engine said so when it was armed: for servers among the clients."""
     offset_ns: int = 0
     """Its host's clock minus ours, as it was known when the phase was started: it was told its times by that."""
+    ours: bool = False
+    """Whether it is on our own machine, and its clock is ours."""
     go_ns: int = 0
     """When it was to start, on our clock."""
     told_ns: int | None = None

@@ -164,7 +164,8 @@ class Rendezvous:
         told: list[Instruction] = []
         for index, one in enumerate(self.clients):
             one.step, one.go_ns = Step.RUNNING, self.start_ns + (delays_ns[index] if delays_ns else 0)
-            one.offset_ns = self.clocks[self.hosts[index]].offset_ns
+            clock = self.clocks[self.hosts[index]]
+            one.offset_ns, one.ours = clock.offset_ns, clock.exact
             told.append(Send(client=index, message={"type": "go", "at_ns": one.own(one.go_ns)}))
         return (*told, *self._leases(now_ns))
 
@@ -211,7 +212,7 @@ class Rendezvous:
         """What is noted of a message that leaves a client where it is."""
         if message.get("type") == "progress":
             self._news.add(client)
-        elif message.get("type") == "told" and not self.clocks[self.hosts[client]].exact:
+        elif message.get("type") == "told" and not self.clients[client].ours:
             # On our own machine no way is too long: what is late there waits for a CPU, and its start says for how long.
             self._check_time(client, self.clients[client].told_ns, 0, "received its start time")
 
@@ -222,14 +223,14 @@ class Rendezvous:
             by = units.human(by_ns, units.Unit.NANOSECONDS)
             self.late.setdefault(client, f"{self.called(client)} {did} {by} too late")
 
-    def lose(self, client: int, reason: str, now_ns: int) -> tuple[Instruction, ...]:  # noqa: ARG002 - as all that happens
+    def lose(self, client: int, reason: str, now_ns: int) -> tuple[Instruction, ...]:  # noqa: ARG002 - every event has its time
         """A client's process or connection is gone."""
         if self.clients[client].step is not Step.LOST:
             self._lose(client, f"{self.called(client)} was lost: {reason}")
             self._advance()
         return ()
 
-    def lose_host(self, host: str, reason: str, now_ns: int) -> tuple[Instruction, ...]:  # noqa: ARG002 - as all that happens
+    def lose_host(self, host: str, reason: str, now_ns: int) -> tuple[Instruction, ...]:  # noqa: ARG002 - every event has its time
         """A host is gone with all its clients: one reason for all of them. None of them is spoken to any more."""
         here = [index for index, name in enumerate(self.hosts) if name == host and self.clients[index].step is not Step.LOST]
         words = f"host {host} was lost with {units.counted(len(here), 'client')}: {reason}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import threading
 from collections.abc import Mapping
@@ -30,18 +31,17 @@ class Door:
         """Which machine it is. Raises OSError where the host is lost."""
         return self.host.machine()
 
-    def entry(self, n: int, kind: str, details: Mapping[str, str]) -> LedgerEntry:
-        """Return the entry for something that will be done on this host now."""
-        address = "" if self.notes is None else self.notes.address
-        found = self.machine
-        return LedgerEntry(
-            n=n, host=self.host.name, boot=found.boot, kind=kind, details=details, serial=found.serial, address=address
-        )
+    def noted(self, n: int, kind: str, details: Mapping[str, str]) -> LedgerEntry:
+        """Return the entry for something that will be done on this host now; a far machine has it in its own notes by then.
 
-    def note(self, entry: LedgerEntry) -> None:
-        """Have the far machine keep it, with its way back. Raises OSError where it cannot."""
-        if self.notes is not None:
-            self.notes.note(entry.n, entry.kind, entry.details, way_back(entry.kind, entry.details))
+        Raises OSError where that machine is lost or cannot keep it, UsageError for details that no honest entry has.
+        """
+        at = self.machine
+        entry = LedgerEntry(n=n, host=self.host.name, boot=at.boot, kind=kind, details=details, serial=at.serial)
+        if self.notes is None:
+            return entry
+        file = self.notes.note(n, kind, details, way_back(kind, details))
+        return dataclasses.replace(entry, address=self.notes.address, note=file)
 
     def strike(self, entry: LedgerEntry) -> None:
         """Have the far machine forget its note of what was undone. Raises OSError where it cannot."""
@@ -95,6 +95,7 @@ def entry_of(note: Note, host: str, address: str) -> LedgerEntry:
         details=note.details,
         serial=note.machine.serial,
         address=address,
+        note=note.file,
     )
 
 

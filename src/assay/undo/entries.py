@@ -30,6 +30,8 @@ class LedgerEntry:
     """As `Machine.serial`; an older ledger does not say."""
     address: str = ""
     """Where the host was reached; empty for this machine."""
+    note: str = ""
+    """The file in which a far machine keeps the same note; empty where it keeps none."""
 
     def __str__(self) -> str:
         return f"{self.kind} " + " ".join(f"{key}={value}" for key, value in self.details.items())

@@ -10,14 +10,14 @@ import contextlib
 import itertools
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.catalogue import Host, Notes, Undo
 from assay.errors import AssayError, UsageError
 from assay.hosts.local import Local
-from assay.undo.doors import Door, entry_of
+from assay.undo.doors import Door, entry_of, made_elsewhere
 from assay.undo.entries import Cleaned, LedgerEntry, Orphan, in_order, left_in, strike
 from assay.undo.kinds import KINDS, wait_for_dying
 from assay.undo.owners import OwnerFile, default_directory, lasting_directory, locked_orphans, private
@@ -80,7 +80,8 @@ class Ledger:
         reverse order. Raises OSError or an AssayError where the host cannot be asked; nothing is forgotten then.
         """
         door = Door(host)
-        return (*_clean_notes(door), *self._clean_files(door))
+        noted = _clean_notes(door)
+        return (*noted, *self._clean_files(door, noted))
 
     def _unwind(self, entry: LedgerEntry) -> Cleaned:
         door = self._doors[entry.host]
@@ -95,14 +96,14 @@ class Ledger:
             found = ((path, tuple(filter(wanted, left_in(descriptor)))) for path, descriptor in files)
             return tuple(Orphan(file=str(path), entries=entries) for path, entries in found if entries)
 
-    def _clean_files(self, door: Door) -> tuple[Cleaned, ...]:
+    def _clean_files(self, door: Door, noted: Sequence[Cleaned]) -> tuple[Cleaned, ...]:
         outcome: list[Cleaned] = []
         with locked_orphans(self._directories) as files:
             left = [(path, descriptor, left_in(descriptor)) for path, descriptor in files]
             if any(entry.host == door.host.name for _, _, entries in left for entry in entries):
                 wait_for_dying(door.host)
             for path, descriptor, entries in left:
-                here = [door.attempt(entry) for entry in in_order(entries) if entry.host == door.host.name]
+                here = [_clean(door, entry, noted) for entry in in_order(entries) if entry.host == door.host.name]
                 done = [cleaned.entry for cleaned in here if cleaned.state != "left"]
                 for entry in done:
                     strike(descriptor, entry)
@@ -110,6 +111,19 @@ class Ledger:
                 if len(done) == len(entries):
                     path.unlink(missing_ok=True)
         return tuple(outcome)
+
+
+def _clean(door: Door, entry: LedgerEntry, noted: Sequence[Cleaned]) -> Cleaned:
+    """Undo what was written down here; a command only where the far machine has not run it by itself.
+
+    That machine strikes out its note after the command, and keeps its notes as long as it runs.
+    """
+    at = door.machine
+    if entry.kind == "command" and entry.note and entry.boot == at.boot and made_elsewhere(entry, at) is None:
+        same = (one for one in noted if (one.entry.note, one.entry.n) == (entry.note, entry.n))
+        known = next((one for one in same if one.state == "left"), None)
+        return Cleaned(entry=entry, state="left" if known else "gone", reason=known.reason if known else "")
+    return door.attempt(entry)
 
 
 def _clean_notes(door: Door) -> list[Cleaned]:
@@ -144,8 +158,7 @@ class _Book:
         """Write down, durably, on the far machine first. Raises OSError where it cannot be kept."""
         with self._mutex:
             n = next(self._numbers)
-        entry = door.entry(n, kind, details)
-        door.note(entry)
+        entry = door.noted(n, kind, details)
         try:
             with self._mutex:
                 (self._near if door.notes is None else self._far).write_down(entry)
