@@ -272,7 +272,8 @@ class ShellEngine:
 
     def _say(self, message: Message) -> None:
         with self._turn:
-            self._heard(json.dumps(message, separators=(",", ":")), time.monotonic_ns())
+            if not self._ended.is_set():
+                self._heard(json.dumps(message, separators=(",", ":")), time.monotonic_ns())
 
 
 class _Run:

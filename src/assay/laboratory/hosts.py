@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -160,7 +159,7 @@ def _reached(spec: HostSpec, door: Door, engine: Path) -> Attempt:
     else:
         from assay.hosts.shell import ShellHost
 
-        host = ShellHost(spec.name, lambda words: door.open(f"exec {shlex.join(words)}"), address=where)
+        host = ShellHost(spec.name, door, address=where)
 
     def end() -> None:
         host.close()
