@@ -24,6 +24,7 @@ BENCHMARKS = (
     "open_loop",
     "engine_size",
     "large_notebook",
+    "many_clients",
     "same_against_same",
     "plan_time",
     "noise_matrix",

@@ -3,12 +3,24 @@
 set -u
 declare -A package=([mkfs.ext4]=e2fsprogs [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [fio]=fio [chromium]=chromium [losetup]=util-linux [bpftrace]=bpftrace
   [bonnie++]=bonnie++ [hdparm]=hdparm [eatmydata]=eatmydata [/usr/share/doc/fio/examples]=fio-examples
-  [slapd]=slapd [ldapsearch]=ldap-utils [curl]=curl [tc]=iproute2
-  [sshfs]=sshfs)  # no openssh-server: at the next start it would let others in
+  [slapd]=slapd [ldapsearch]=ldap-utils [curl]=curl [tc]=iproute2 [busybox]=busybox
+  [sshfs]=sshfs)  # no openssh-server: at the next start it would let others in, so it is only unpacked (below)
 wanted=()
 for tool in "${!package[@]}"; do
   [ -e "$tool" ] || PATH="$PATH:/usr/sbin:/sbin" command -v "$tool" >/dev/null || wanted+=("${package[$tool]}")
 done
+# The sshd of the far machines of tests/far_machines.py: never installed, never started by the system.
+sshd=$(cd "$(dirname "$0")/.." && pwd)/.build/sshd
+if [ ! -x "$sshd/usr/sbin/sshd" ]; then
+  fetched=$(mktemp -d)
+  if command -v apt-get >/dev/null && command -v dpkg >/dev/null && (cd "$fetched" && apt-get download -qq openssh-server >/dev/null 2>&1 ||
+    { apt-get update -qq >/dev/null 2>&1 && apt-get download -qq openssh-server >/dev/null 2>&1; }); then
+    mkdir -p "$sshd" && dpkg -x "$fetched"/openssh-server_*.deb "$sshd"
+  else
+    echo "no openssh-server to unpack (apt-get download): tests on far machines are skipped and counted"
+  fi
+  rm -rf "$fetched"
+fi
 [ "${#wanted[@]}" -eq 0 ] && exit 0
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
   echo "installing for the tests: ${wanted[*]}"

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import sizes
+from far_machines import far  # noqa: F401 - a fixture of all tests
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)

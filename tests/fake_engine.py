@@ -78,6 +78,7 @@ def main():
         elif message["type"] == "clock":
             say(type="clock", mono_ns=time.monotonic_ns())
         elif message["type"] == "go":
+            say(type="told", phase=config["phase"], at_ns=message["at_ns"], mono_ns=time.monotonic_ns())
             run(config, message["at_ns"])
     if MODE == "stays":
         time.sleep(600)

@@ -6,6 +6,7 @@
     ├── MissingError        this machine lacks something              -> exit 1, says how to get it
     ├── RefusedError        we may not, or it would be unsafe         -> exit 1, says what would allow it
     ├── BusyError           somebody else holds it                    -> exit 1, says who
+    ├── LostHostError       a host does not answer any more           -> the run is partial; also an OSError
     ├── TrialError          the system under test or the load failed  -> the run is kept as failed
     ├── DamagedError        a file of the notebook cannot be read     -> that trial is named and left out
     └── EvidenceError       an observer met text it does not know     -> the rules that need it are unverified
@@ -71,6 +72,10 @@ class RefusedError(AssayError):
 
 class BusyError(AssayError):
     """Another process holds what is needed; the text names it."""
+
+
+class LostHostError(AssayError, ConnectionError):
+    """A host does not answer any more; the text names it. Reading and running both raise it."""
 
 
 class TrialError(AssayError):

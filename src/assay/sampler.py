@@ -12,6 +12,7 @@ import itertools
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from assay.catalogue import Beside, Evidence, Host, Observer, ObserverScope, Process, Undo
 from assay.errors import EvidenceError
@@ -21,6 +22,9 @@ from assay.records import ABSOLUTE, Edge, Fact, Reading, Series, Snapshot, Subje
 
 UNDER_THE_CLOCK = (Edge.ARMED, Edge.POLL, Edge.LAST)
 SOURCE = "sampler"
+DUE_TOGETHER_NS = 20_000_000
+"""On a host that is far looks that are due so close share an exchange."""
+Raw = Mapping[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +145,9 @@ class Sampler:
 
     def edge(self, edge: Edge) -> None:
         """Every observer looks now."""
+        if self._host.far:
+            self._look_far(self._observers, edge)
+            return
         for observer in self._observers:
             self._look(observer, edge)
 
@@ -195,8 +202,35 @@ class Sampler:
             return
         spent_ns = time.thread_time_ns() - cpu_ns
         took_ns = self._host.monotonic_ns() - at_ns
+        self._keep({observer.name: raw}, edge, (at_ns, took_ns), spent_ns)
+
+    def _look_far(self, observers: Sequence[Observer], edge: Edge) -> None:
+        self._look_together([one for one in observers if not one.alone], edge)
+        for observer in observers:
+            if observer.alone:
+                self._look(observer, edge)
+
+    def _look_together(self, observers: Sequence[Observer], edge: Edge) -> None:
+        """On a host that is far the observers share a look: what they read is then asked in one exchange."""
+        look, cpu_ns, found = self._host.look(" ".join(one.name for one in observers)), time.thread_time_ns(), dict[str, Raw]()
+        for observer in observers:
+            try:
+                found[observer.name] = {**observer.read(look.host, self._subject), **self._counted(observer)}
+            except Exception as error:  # as above
+                self._fail(observer, error)
+        try:
+            span = look.end()
+        except Exception as error:  # the host was lost under it
+            for observer in observers:
+                self._fail(observer, error)
+            return
+        self._keep(found, edge, span, time.thread_time_ns() - cpu_ns)
+
+    def _keep(self, found: Mapping[str, Raw], edge: Edge, span: tuple[int, int], spent_ns: int) -> None:
+        at_ns, took_ns = span
         with self._mutex:
-            self._snapshots[observer.name].append(Snapshot(edge=edge, at_ns=at_ns, took_ns=took_ns, raw=raw))
+            for name, raw in found.items():
+                self._snapshots[name].append(Snapshot(edge=edge, at_ns=at_ns, took_ns=took_ns, raw=raw))
             self._spent_ns += spent_ns
             self._cpu[ABSOLUTE].append((at_ns + took_ns, self._spent_ns))
 
@@ -213,17 +247,24 @@ class Sampler:
         return counted
 
     def _poll(self, observers: Sequence[Observer]) -> None:
-        began = self._host.monotonic_ns()
+        """Look when it is due by our clock; on a host that is far, with all that are due within DUE_TOGETHER_NS."""
+        began, first_ns = time.monotonic_ns(), self._host.monotonic_ns()
         due = [(began + self._every_ns[observer.name], index) for index, observer in enumerate(observers)]
         heapq.heapify(due)
         while True:
-            at_ns, index = due[0]
-            if self._over.wait(max(0.0, (at_ns - self._host.monotonic_ns()) / 1e9)):
+            if self._over.wait(max(0.0, (due[0][0] - time.monotonic_ns()) / 1e9)):
                 return
-            self._look(observers[index], Edge.POLL)
-            self._thin(observers[index].name, began)
-            every_ns = self._every_ns[observers[index].name]
-            heapq.heapreplace(due, (following(at_ns, every_ns, self._host.monotonic_ns()), index))
+            together = [heapq.heappop(due)]
+            while self._host.far and due and due[0][0] - together[0][0] <= DUE_TOGETHER_NS:
+                together.append(heapq.heappop(due))
+            if self._host.far:
+                self._look_far([observers[index] for _, index in sorted(together, key=itemgetter(1))], Edge.POLL)
+            else:
+                self._look(observers[together[0][1]], Edge.POLL)
+            for at_ns, index in together:
+                self._thin(observers[index].name, first_ns)
+                every_ns = self._every_ns[observers[index].name]
+                heapq.heappush(due, (following(at_ns, every_ns, time.monotonic_ns()), index))
 
     def _thin(self, name: str, began: int) -> None:
         """Where an observer has polled often enough, keep the polls on every other beat and the beat between them."""

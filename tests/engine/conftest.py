@@ -35,6 +35,7 @@ class Engine:
     def go(self, delay_ns=10_000_000):
         at_ns = time.monotonic_ns() + delay_ns
         self.send(type="go", at_ns=at_ns)
+        assert self.receive()["type"] == "told"
         return at_ns
 
     def result(self):

@@ -29,6 +29,7 @@ def instructions(kind, settings):
             pytest.skip(answer["message"])
         process.stdin.write(json.dumps({"type": "go", "at_ns": time.monotonic_ns()}) + "\n")
         process.stdin.flush()
+        assert json.loads(process.stdout.readline())["type"] == "told"
         assert json.loads(process.stdout.readline())["errors"] == []
         process.stdin.close()
         return int(re.search(r"Collected : (\d+)", process.stderr.read())[1])

@@ -62,6 +62,16 @@ def test_clock_is_answered_while_a_phase_runs(engine):
     assert engine.result()["stopped_by"] == "time"
 
 
+def test_go_is_confirmed_at_once_and_before_the_result(engine):
+    engine.arm("null", {"operation": "null", "ops": 1}, phase="w.read")
+    asked_ns = time.monotonic_ns()
+    engine.send(type="go", at_ns=asked_ns + 200_000_000)
+    told = engine.receive()
+    assert (told["type"], told["phase"], told["at_ns"]) == ("told", "w.read", asked_ns + 200_000_000)
+    assert asked_ns <= told["mono_ns"] <= time.monotonic_ns()
+    assert engine.result()["started_ns"] >= told["at_ns"]
+
+
 def test_end_of_input_ends_it_in_the_middle_of_a_phase(engine):
     engine.arm("null", {"operation": "null", "duration_ns": 10**13})
     engine.go(0)

@@ -7,7 +7,7 @@ from assay.errors import InputErrors
 from assay.experiment import other_tools
 from assay.experiment.other_tools import counterpart
 from assay.experiment.read import parse
-from assay.experiment.shape import FileShape
+from assay.experiment.shape import FileShape, HostShape
 from assay.experiment.single import keys, load_request, plug_of
 
 BULK, METADATA = (keys(plug_of(kind)) for kind in ("bulk_io", "metadata"))
@@ -55,11 +55,12 @@ def test_a_name_of_no_tool_has_no_counterpart():
     assert counterpart("", BULK) is None
 
 
-@pytest.mark.parametrize("options", other_tools.TOOLS)
+@pytest.mark.parametrize("options", [*other_tools.TOOLS, *other_tools.HOSTS])
 def test_every_counterpart_exists(options):
     homes = {
         **{other_tools.HOMES[name]: set(keys(plug_of(name))) | {"file"} for name in ("bulk_io", "metadata", "profile")},
         other_tools.HOMES["file"]: set(FileShape.model_fields),
+        other_tools.HOMES["host"]: set(HostShape.model_fields),
         other_tools.HOMES["target"]: {knob.name for knob in catalogue.find("targets", "directory").knobs},
     }
     assert [one for one in options.values() if one.knob not in homes[one.home]] == []

@@ -29,7 +29,6 @@ list_every = 100
 operations = ["create", "list"]
 """
 STREAM = '\n[workloads.stream]\nkind = "bulk_io"\noperations = ["write"]\nsize = "1 MiB"\n'
-FAR = '[hosts]\ns = { via = "ssh", address = "f.example" }\n'
 CUT = '[[workloads.spool.events]]\nphase = "create"\nat = "10 ms"\nrun = ["true"]\n'
 
 
@@ -197,11 +196,6 @@ BODY = [
     (ONE + SPOOL + '[require]\n"spool.list.latency_p99_ns" = ["< 5 ms"]\n', '"< 5', "'< 5 ms'", '"<= X"'),
     (ONE + SPOOL + '[require]\n"spool.list.latency_p99_ns" = ["<= 5 MB"]\n', '"<= 5', "5 MB", "a time such as"),
     (ONE + SPOOL + '[hosts]\nfiler = { via = "shh" }\n', '"shh', "'shh'", "did you mean 'ssh'"),
-    (ONE.replace("path", 'host = "s"\npath') + SPOOL + FAR, '"s"', "host 's', which is reached by ssh", "other hosts yet"),
-    (ONE + SPOOL + 'hosts = { load = ["s"] }\n' + FAR, '"s"]', "reached by ssh", "local: this version"),
-    (ONE + SPOOL + CUT.replace("run", 'host = "s"\nrun') + FAR, '"s"', "reached by ssh", "local: this version"),
-    (ONE + SPOOL + '[factors]\nhosts = ["local", "s"]\n' + FAR, '"s"', "reached by ssh", "local: this version"),
-    (ONE + SPOOL + '[measures]\n"spool.create.@s.cpu_share" = {}\n' + FAR, '"spool', "reached by ssh", "local: this version"),
     (ONE + SPOOL + CUT.replace("create", "layout"), '"layout', "event of phase 'layout', which workload 'spool'", "create"),
     (ONE + SPOOL + 'memory = "1 GiB"\n' + STREAM, '"1 GiB', "memory = 1 GiB, stream.memory = no limit", "the same memory"),
     (ONE + SPOOL + '[limits]\n"local.sda" = "bar"\n', '"bar"', "'bar' for 'local.sda'", "a link such as"),
@@ -334,6 +328,8 @@ KEYS = st.sampled_from([
     "title", "question", "compare", "repeats", "budget", "matters", "seed", "observers", "targets", "workloads", "factors",
     "measures", "require", "hosts", "limits", "control", "targets.a", "targets.a.kind", "workloads.w", "workloads.w.hosts",
     "workloads.w.events", "factors.clients", "factors.target", "factors.x.levels", "measures.m", "require.m", "hosts.h",
+    "hosts.h.addresses", "hosts.h.count", "hosts.h.control", "hosts.h.via", "factors.hosts", "observe", "observe.o",
+    "observe.o.run", "observe.o.pattern", "observe.o.host",
 ])  # fmt: skip
 
 

@@ -17,7 +17,13 @@ from trial_stage import HOST, MIB, Laboratory, bulk, engine, experiment, trial
 OBSERVERS = ("block", "process_io", "page_cache", "memory", "clock", "environment")
 
 
-def station(name, ledger=None, scratch="", kind=Local):
+class Far(Local):
+    """A host whose looks are shared by its observers."""
+
+    far = True
+
+
+def station(name, ledger=None, scratch="", kind=Far):
     observers = tuple(catalogue.find("observers", one) for one in OBSERVERS)
     return Station(host=kind(name), undo=ledger, scratch=scratch, engine=engine(), observers=observers)
 
@@ -42,7 +48,7 @@ def spread(laboratory, *workloads, target_on="local", load=("c.1", "c.2"), blind
         engine=engine(),
         observers=tuple(catalogue.find("observers", one) for one in OBSERVERS),
         far={
-            name: station(name, laboratory.ledger, str(laboratory.scratch), Blind if name == blind else Local)
+            name: station(name, laboratory.ledger, str(laboratory.scratch), Blind if name == blind else Far)
             for name in ("s", *load)
         },
     )
@@ -87,7 +93,7 @@ def test_fewer_clients_than_load_hosts_are_refused(laboratory):
     assert "1 clients on 2 load hosts" in run.error
 
 
-class Blind(Local):
+class Blind(Far):
     """A host on which the target's directory is not mounted."""
 
     def exists(self, path):

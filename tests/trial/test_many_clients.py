@@ -28,7 +28,7 @@ def once(ledger_directory):
     began = time.monotonic()
     try:
         crew.spawn([Station(host=HOST, undo=ledger, scratch="", engine=engine())] * CLIENTS)
-        rendezvous = Rendezvous(count=CLIENTS, now_ns=HOST.monotonic_ns())
+        rendezvous = Rendezvous(hosts=(HOST.name,) * CLIENTS, now_ns=HOST.monotonic_ns())
         dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
         assert dialogue.drive(State.READY, State.ENDED) is State.READY
         dialogue.obey(rendezvous.arm("p", [config(client) for client in range(CLIENTS)], 10**10, HOST.monotonic_ns()))

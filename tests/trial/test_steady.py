@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay import measures
 from assay.records import Measure, Outcome, StopRule
-from assay.trial.protocol import ClientState, Probe
+from assay.trial.protocol import ClientState
 from assay.trial.steady import CELLS, Watch, is_steady
 from trial_stage import MIB, Laboratory, bulk, trial
 
@@ -23,7 +23,7 @@ def watch(clients=1):
 
 def said(at_ns, count, offset_ns=0):
     told = {"at_ns": START + at_ns + offset_ns, "operations": {"read": {"count": count, "bytes": 0}}}
-    return ClientState(progress=told, probe=Probe(offset_ns=offset_ns, error_ns=1))
+    return ClientState(progress=told, offset_ns=offset_ns)
 
 
 def run(one, *rates):
@@ -32,7 +32,7 @@ def run(one, *rates):
     for tick in range(1, 401):
         at = tick / 10
         done = [count + rate(at - 0.05) / 10 for count, rate in zip(done, rates, strict=True)]
-        if one.hear(tuple(said(round(at * SECOND), round(count)) for count in done)):
+        if one.hear({index: said(round(at * SECOND), round(count)) for index, count in enumerate(done)}):
             return at
     return None
 
@@ -67,14 +67,14 @@ def test_the_sum_of_the_clients_is_asked():
 def test_a_round_needs_all_clients():
     one = watch(2)
     for tick in range(1, 100):
-        one.hear((said(tick * SECOND // 10, 100 * tick), ClientState()))
+        one.hear({0: said(tick * SECOND // 10, 100 * tick), 1: ClientState()})
     assert (one.rounds, one.reached) == (0, False)
 
 
 def test_a_client_is_heard_in_its_own_clock():
     one = watch(2)
     for tick in range(1, 51):
-        one.hear((said(tick * SECOND // 10, 100 * tick), said(tick * SECOND // 10, 100 * tick, offset_ns=5 * SECOND)))
+        one.hear({0: said(tick * SECOND // 10, 100 * tick), 1: said(tick * SECOND // 10, 100 * tick, offset_ns=5 * SECOND)})
     assert (one.rounds, one.reached) == (5, True)
 
 

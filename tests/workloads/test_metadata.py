@@ -48,8 +48,9 @@ def engine():
 def told(process, **message):
     process.stdin.write(json.dumps(message) + "\n")
     process.stdin.flush()
-    answer = json.loads(process.stdout.readline())
-    return told(process, type="clock") if answer["type"] in ("progress", "clock") else answer
+    while (answer := json.loads(process.stdout.readline()))["type"] in ("progress", "told"):
+        pass
+    return answer
 
 
 def done(engine, planned):

@@ -1,5 +1,6 @@
-//! The load engine: one process for one client, one JSON object a line in and out.
+//! The load engine: one process for one client, one JSON object a line in and out. With the word `agent`: the far end of a host.
 
+mod agent;
 mod aligned;
 mod arrivals;
 mod block_data;
@@ -39,6 +40,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 
 fn main() {
+    agent::serve_if_asked();
     lifetime::guard();
     let build = if cfg!(debug_assertions) {
         "debug"
@@ -61,8 +63,10 @@ fn main() {
 }
 
 /// Reads standard input beside a running phase; clock, lease and stop are served here, the rest one after another.
+/// `told` is answered before `go` is handed on: it comes before all that follows from `go`.
 fn read_requests(jobs: &Sender<Job>) {
     let mut current: Arc<Control> = Arc::default();
+    let mut phase: Option<String> = None;
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         match serde_json::from_str(&line) {
@@ -76,9 +80,17 @@ fn read_requests(jobs: &Sender<Job>) {
             }
             Ok(Request::Config(config)) => {
                 current = Arc::default();
+                phase = Some(config.phase.clone());
                 let _ = jobs.send(Job::Arm(config, Arc::clone(&current)));
             }
             Ok(Request::Go { at_ns }) => {
+                if let Some(phase) = &phase {
+                    send(&Reply::Told {
+                        phase,
+                        at_ns,
+                        mono_ns: assay_clock::monotonic_ns(),
+                    });
+                }
                 let _ = jobs.send(Job::Go(at_ns));
             }
             Err(error) => send_fault(

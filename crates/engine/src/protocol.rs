@@ -65,6 +65,11 @@ pub enum Reply<'a> {
     Clock {
         mono_ns: u64,
     },
+    Told {
+        phase: &'a str,
+        at_ns: u64,
+        mono_ns: u64,
+    },
     Progress {
         phase: &'a str,
         at_ns: u64,

@@ -13,6 +13,8 @@ const FS_IOC_FIEMAP: u64 = 0xC020_660B;
 const EXTENT_LAST: u32 = 0x1;
 const EXTENT_ENCODED: u32 = 0x8;
 const EXTENT_UNWRITTEN: u32 = 0x800;
+/// `UNKNOWN`, `DELALLOC` and `DATA_INLINE`: extents that have no place on the device of their own.
+const EXTENT_PLACELESS: u32 = 0x2 | 0x4 | 0x200;
 /// Extents asked for in one call; a file with more takes further calls.
 const BATCH: usize = 256;
 /// `st_blocks` counts in these, whatever the block size is.
@@ -75,12 +77,39 @@ pub fn fiemap(path: &Path) -> io::Result<Extents> {
         allocated_bytes: metadata.blocks() * STAT_BLOCK_BYTES,
         ..Extents::default()
     };
-    let mut start = 0;
-    while start < sum.file_bytes {
-        let batch = next_batch(file.as_raw_fd(), start)?;
-        for extent in &batch {
-            count(extent, &mut sum);
+    each_extent(file.as_raw_fd(), metadata.len(), |extent| {
+        count(extent, &mut sum);
+    })?;
+    sum.hole_bytes = sum
+        .file_bytes
+        .saturating_sub(sum.mapped_bytes + sum.unwritten_bytes);
+    Ok(sum)
+}
+
+/// The lowest and the highest byte of its device that a file's extents lie between; nothing where none has a place yet.
+///
+/// # Errors
+/// As `fiemap`.
+pub fn placed(path: &Path) -> io::Result<Option<(u64, u64)>> {
+    let file = to_ask(path)?;
+    let mut found: Option<(u64, u64)> = None;
+    each_extent(file.as_raw_fd(), u64::MAX, |extent| {
+        if extent.flags & EXTENT_PLACELESS == 0 {
+            let (low, high) = (extent.physical, extent.physical + extent.length);
+            found = Some(found.map_or((low, high), |(lowest, highest)| {
+                (lowest.min(low), highest.max(high))
+            }));
         }
+    })?;
+    Ok(found)
+}
+
+/// Visits the extents that begin before `end`, in order.
+fn each_extent(descriptor: i32, end: u64, mut visit: impl FnMut(&RawExtent)) -> io::Result<()> {
+    let mut start = 0;
+    while start < end {
+        let batch = next_batch(descriptor, start)?;
+        batch.iter().for_each(&mut visit);
         match batch.last() {
             Some(extent) if extent.flags & EXTENT_LAST == 0 => {
                 start = extent.logical + extent.length;
@@ -88,10 +117,7 @@ pub fn fiemap(path: &Path) -> io::Result<Extents> {
             _ => break,
         }
     }
-    sum.hole_bytes = sum
-        .file_bytes
-        .saturating_sub(sum.mapped_bytes + sum.unwritten_bytes);
-    Ok(sum)
+    Ok(())
 }
 
 fn next_batch(descriptor: i32, start: u64) -> io::Result<Vec<RawExtent>> {

@@ -60,15 +60,9 @@ def measure_of(experiment: Experiment, name: str) -> Measure:
     return next(measure for measure in experiment.measures if measure.name == name)
 
 
-def unit_of(measure: Measure) -> Unit:
-    """What the measure is counted in; no unit where its figure is an external tool's own."""
-    kind = measures.figure_kind(measure.figure)
-    return kind.unit if kind else Unit.NONE
-
-
 def additive(measure: Measure) -> bool:
     """Whether the measure is averaged as it is, and not as a logarithm."""
-    return unit_of(measure) in ADDITIVE
+    return measures.unit_of(measure) in ADDITIVE
 
 
 def summary_of(measure: Measure) -> Summary:
@@ -224,5 +218,11 @@ def estimate(measure: Measure, values: Sequence[float]) -> Estimate | None:
     else:
         mean, method = geometric_mean(values, CONFIDENCE), Method.GEOMETRIC_MEAN
     return Estimate(
-        value=mean.value, low=mean.low, high=mean.high, confidence=CONFIDENCE, unit=unit_of(measure), n=mean.n, method=method
+        value=mean.value,
+        low=mean.low,
+        high=mean.high,
+        confidence=CONFIDENCE,
+        unit=measures.unit_of(measure),
+        n=mean.n,
+        method=method,
     )

@@ -122,9 +122,14 @@ _FIGURES: Mapping[str, str] = {
 
 def figure(name: str) -> str:
     """The figure of a measure in words: `latency_p999_ns` is the 99.9th percentile of the latency."""
-    host, _, plain = name.rpartition(".")
+    host, command, plain = name.partition(".observe.")
+    if not command:
+        host, _, plain = name.rpartition(".")
     percentile = re.fullmatch(r"latency_p(\d+)_ns", plain)
-    if plain in _FIGURES:
+    if command:
+        metric = plain.removesuffix(".max").replace(".", " ").replace("_", " ")
+        text = f"maximum of {metric}" if plain.endswith(".max") else metric
+    elif plain in _FIGURES:
         text = _FIGURES[plain]
     elif percentile:
         text = f"latency, {_ordinal(percentile[1])} percentile"

@@ -162,19 +162,13 @@ def without_phase(subject: str, run: Run, measure: Measure) -> Verdict:
         measure=measure.name,
         claim=measure.claim,
         value=None,
-        unit=unit_of(measure),
+        unit=measures.unit_of(measure),
         corrected=None,
         state=VerdictState.INVALID if failed else VerdictState.UNVERIFIED,
         label=labels.of_no_phase(run, measure.operation),
         bound=None,
         findings=(),
     )
-
-
-def unit_of(measure: Measure) -> str:
-    """The unit of a measure's figure."""
-    kind = measures.figure_kind(measure.figure)
-    return kind.unit if kind else Unit.NONE
 
 
 def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...]) -> Verdict:
@@ -186,7 +180,7 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
         measure=case.measure.name,
         claim=case.claim,
         value=figure.value if figure else None,
-        unit=figure.unit if figure else unit_of(case.measure),
+        unit=figure.unit if figure else measures.unit_of(case.measure),
         corrected=corrected(case.phase, figure, findings, case.direction),
         state=state,
         label=labels.label(case, figure, findings),

@@ -23,6 +23,8 @@ from assay.catalogue.host import (
     Listener,
     Look,
     Machine,
+    Note,
+    Notes,
     Process,
     Syscalls,
     needs_assay,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from assay.frozen import dataclass
 
@@ -58,13 +58,13 @@ class Process(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class CacheStat:
-    """cachestat(2) of a whole file, in pages, with the page size and the file's size."""
+    """cachestat(2) of a whole file, in pages, with the page size and the file's size; None where a host tells no more."""
 
     cached: int
-    dirty: int
-    writeback: int
-    evicted: int
-    recently_evicted: int
+    dirty: int | None
+    writeback: int | None
+    evicted: int | None
+    recently_evicted: int | None
     page_bytes: int
     file_bytes: int
 
@@ -84,7 +84,7 @@ class Extents:
 
 
 class Syscalls(Protocol):
-    """System calls that no shell offers; only on hosts where Assay itself runs."""
+    """System calls; where nothing is installed, what plain tools can do for them, and OSError for the rest."""
 
     def cachestat(self, path: str) -> CacheStat: ...
     def fiemap(self, path: str) -> Extents: ...
@@ -144,6 +144,12 @@ class Host(Protocol):
 
     name: str
     syscalls: Syscalls | None
+    far: bool
+    """Whether each call is a trip to another machine, so that many are made in one."""
+
+    def lost(self) -> Exception | None:
+        """Why nothing can be done on it any more; None while it is there."""
+        ...
 
     def __hash__(self) -> int:
         """A host is itself: what was learned of it may be kept by it."""
@@ -189,6 +195,42 @@ class Host(Protocol):
 
     def look(self, name: str) -> Look:
         """Begin a look, by an observer of this name: a far host reads in one exchange what the former look of that name read."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """What an owner that is gone left written down on a far machine: one thing to undo there."""
+
+    file: str
+    """The owner's file on that machine."""
+    n: int
+    kind: str
+    details: Mapping[str, str]
+    machine: Machine
+    """Which machine it was, and which boot of it, when the note was made."""
+
+
+@runtime_checkable
+class Notes(Protocol):
+    """A host that keeps on its own machine what must be undone there, and undoes it when we go away. This machine is none."""
+
+    address: str
+    """Where it is reached, in words for the user."""
+
+    def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> str:
+        """Keep one thing to undo, durably before this returns; `back` is the script of /bin/sh that undoes it.
+
+        Returns the name of the file that keeps it on that machine, empty where none can. Raises OSError.
+        """
+        ...
+
+    def strike(self, n: int, file: str = "") -> None:
+        """Strike out a note that was undone: one of ours, or one of the file of an owner that is gone (`Note.file`)."""
+        ...
+
+    def left(self) -> tuple[Note, ...]:
+        """What owners that are gone left on that machine. Raises OSError."""
         ...
 
 

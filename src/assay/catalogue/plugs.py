@@ -227,6 +227,8 @@ class Observer:
     """Its evidence in words; of several patterns that fit a key the longest counts."""
     watch: Watch | None = None
     """When `assay stat` runs it without being asked."""
+    alone: bool = False
+    """Whether a look takes long, as it runs a command: on a far host it shares no look with others."""
     on_request: bool = False
     """Whether it looks only where an experiment names it (`observers = ["*", "tracepoints"]`)."""
 

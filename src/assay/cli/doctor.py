@@ -13,10 +13,13 @@ from assay.machine import cgroups, external_commands
 from assay.machine.filesystems import FILESYSTEMS
 from assay.plain import to_plain
 from assay.terminal.output import deliver
-from assay.undo.ledger import Cleaned, Ledger, Orphan
+from assay.undo.entries import Cleaned, LedgerEntry, Orphan
+from assay.undo.ledger import Ledger
 
 FREE_TOOLS = ("losetup", "mount", "umount", "setpriv", "filefrag", "fio")
 """Tools of targets and workloads besides those of the file systems."""
+
+CLEAN_FAR = "assay hosts FILE clean"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,8 @@ class Health:
     gaps: tuple[Gap, ...]
     orphans: tuple[Orphan, ...]
     cleaned: tuple[Cleaned, ...]
+    elsewhere: tuple[Orphan, ...] = ()
+    """What killed runs perhaps left on other hosts, which only their experiment file can name."""
 
 
 def doctor(json_to: str | None, fix: bool) -> int:
@@ -57,7 +62,14 @@ def doctor(json_to: str | None, fix: bool) -> int:
     orphans = ledger.orphans(host)
     cleaned = ledger.clean(host) if fix else ()
     missing = gaps(host, catalogue.names("observers"))
-    health = Health(host=host.name, abilities=abilities(host), gaps=missing, orphans=orphans, cleaned=cleaned)
+    health = Health(
+        host=host.name,
+        abilities=abilities(host),
+        gaps=missing,
+        orphans=orphans,
+        cleaned=cleaned,
+        elsewhere=ledger.elsewhere(host),
+    )
     deliver(json_to, "doctor", lambda: to_plain(health), lambda: text(health))
     return 1 if any(one.state == "left" for one in cleaned) else 0
 
@@ -148,7 +160,7 @@ def text(health: Health) -> str:
         f"{'yes' if one.allowed else 'no ':4}{one.name:{width}}  {one.reason.removeprefix(f'{one.name}: ') or one.serves}"
         for one in health.abilities
     ]
-    lines += ["", *_gap_lines(health.gaps), "", *_orphan_lines(health)]
+    lines += ["", *_gap_lines(health.gaps), "", *_orphan_lines(health), *_lines_elsewhere(health.elsewhere)]
     return "\n".join(lines)
 
 
@@ -171,3 +183,16 @@ def _orphan_lines(health: Health) -> list[str]:
         "Cleanup after killed runs:",
         *(f"  {one.state:7}{one.entry}{': ' + one.reason if one.reason else ''}" for one in health.cleaned),
     ]
+
+
+def _lines_elsewhere(orphans: tuple[Orphan, ...]) -> list[str]:
+    """Return what is perhaps left on other hosts, by host and address: they undo it themselves, unless they were lost."""
+    if not orphans:
+        return []
+    found: dict[str, list[LedgerEntry]] = {}
+    for entry in (entry for orphan in orphans for entry in orphan.entries):
+        found.setdefault(f"{entry.host} ({entry.address})" if entry.address else entry.host, []).append(entry)
+    lines = [f"Killed runs may have left something on other hosts. Clean up with `{CLEAN_FAR}`, where FILE names these hosts:"]
+    for host, entries in found.items():
+        lines += [f"  {host}", *(f"    {entry}" for entry in entries)]
+    return lines

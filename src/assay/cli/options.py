@@ -42,6 +42,10 @@ GateOption = Annotated[
 ]
 ProgressOption = Annotated[ProgressMode, typer.Option("--progress", help="Progress on standard error; json: one object a line.")]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file.")]
+HostOption = Annotated[
+    list[str] | None,
+    typer.Option("--host", metavar="HOST=ADDRESS", help="Use this address of a host instead of the file's; repeatable."),
+]
 WhichArgument = Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="Default: the newest of the notebook.")]
 
 

@@ -12,11 +12,13 @@ from pathlib import Path
 from assay import catalogue
 from assay.catalogue import Host
 from assay.cli.doctor import Gap, gaps
-from assay.errors import UsageError
+from assay.errors import refuse
 from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
+from assay.experiment import spread
 from assay.experiment.consistency import NUMERALS
 from assay.experiment.design import Structure, structure, varying
+from assay.experiment.named_hosts import LOCAL, readdressed
 from assay.experiment.outlook import Outlook, PlannedEffect
 from assay.experiment.read import read
 from assay.hosts.local import Local
@@ -61,11 +63,13 @@ class Preview:
     """Why `assay run` would refuse it on this host."""
 
 
-def plan(file: Path, lab: Path, json_to: str | None) -> int:
-    """Print the plan of an experiment file for this machine. Raises InputErrors, UsageError."""
-    experiment = read(file)
+def plan(file: Path, lab: Path, json_to: str | None, hosts: Sequence[str] = ()) -> int:
+    """Print the plan of an experiment file for this machine; `hosts` are other addresses. Raises InputErrors, UsageError."""
+    experiment = readdressed(read(file), hosts)
     host = Local()
-    preview = replace(preview_of(experiment, host, history(lab, experiment)), obstacles=obstacles(experiment, host, lab))
+    preview = preview_of(experiment, host, history(lab, experiment))
+    few = spread.too_few_clients(experiment, preview.plan.trials)
+    preview = replace(preview, obstacles=(*few, *obstacles(experiment, host, lab)))
     deliver(json_to, "plan", lambda: to_plain(preview), lambda: text(experiment, preview))
     return 0
 
@@ -73,15 +77,14 @@ def plan(file: Path, lab: Path, json_to: str | None) -> int:
 def preview_of(experiment: Experiment, host: Host, known: planning.History | None = None) -> Preview:
     """Draw the schedule, size it by earlier runs, and query the observers about this host.
 
-    Raises UsageError for CPUs that the host does not have.
+    Nothing is said of this host where `local` takes no part. Raises UsageError for CPUs that the host does not have.
     """
-    here = {spec.name: (host,) if host.name in experiment.load_hosts(spec, {}) else () for spec in experiment.workloads}
-    mistakes = placement.mistakes(here, experiment)
-    if mistakes:
-        raise UsageError("\n".join(mistakes))
+    here = spread.taking_part(experiment)
+    loads = {spec.name: (host,) if LOCAL in experiment.load_hosts(spec) else () for spec in experiment.workloads}
+    refuse(placement.mistakes(loads, experiment))
     schedule = planning.plan(experiment, history=known)
     names = catalogue.watchers(experiment.observers)
-    missing = gaps(host, names)
+    missing = gaps(host, names) if LOCAL in here else ()
     return Preview(
         title=experiment.title,
         digest=experiment.digest,
@@ -95,9 +98,11 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
 
 
 def obstacles(experiment: Experiment, host: Host, lab: Path) -> tuple[str, ...]:
-    """Ask the targets what stands against them; images lie where the notebook is, or will be made."""
+    """Ask the targets of this host what stands against them; images lie where the notebook is, or will be made."""
     place = next(folder for folder in (lab.absolute(), *lab.absolute().parents) if folder.is_dir())
-    runner = TrialRunner(experiment=experiment, host=host, ledger=Ledger(), scratch=str(place), engine="", observers=())
+    own = tuple(target for target in spread.used_targets(experiment) if target.host == LOCAL)
+    here = replace(experiment, targets=own)
+    runner = TrialRunner(experiment=here, host=host, ledger=Ledger(), scratch=str(place), engine="", observers=())
     return runner.obstacles()
 
 

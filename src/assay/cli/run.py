@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -15,10 +15,12 @@ from assay.answer import doubts
 from assay.answer.plainly import plainly
 from assay.catalogue import Mounts
 from assay.cli.summary import summary
-from assay.errors import RefusedError, UsageError
+from assay.errors import RefusedError, UsageError, refuse
 from assay.experiment import outlook
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
+from assay.experiment.named_hosts import readdressed
+from assay.experiment.spread import too_few_clients
 from assay.hosts.local import Local
 from assay.hosts.mount_namespaces import enter_own
 from assay.laboratory.campaign import Campaign, conduct
@@ -51,6 +53,8 @@ class Request:
     lab: Path
     resume: bool = False
     sitting: str | None = None
+    hosts: tuple[str, ...] = ()
+    """HOST=ADDRESS for addresses instead of the file's."""
     json_to: str | None
     gate: Gate
     progress: ProgressMode
@@ -59,15 +63,17 @@ class Request:
 
 def run(request: Request) -> int:
     """Run the experiment of a file. Raises InputErrors, BusyError, RefusedError and the other AssayErrors."""
-    experiment = reading.read(request.file)
+    experiment = readdressed(reading.read(request.file), request.hosts)
     text = request.file.read_text(encoding="utf-8")
     return carry_out(request, experiment, text, fresh=False)
 
 
 def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: bool) -> int:
     """Conduct what is left of the schedule, conclude and show it; the exit status, which is 1 where a trial did not finish."""
+    schedule = planning.plan(experiment)
+    refuse(too_few_clients(experiment, schedule.trials))
     clean_quietly(Local())
-    with Store.create(request.lab, experiment, planning.plan(experiment), text, fresh=fresh) as store:
+    with opened(request.lab, experiment, schedule, text, fresh=fresh) as store:
         try:
             conduct_rest(request, store)
         except UsageError:
@@ -76,6 +82,13 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
         results = conclude(store)
     show(request, results, store.folder)
     return NOT_ALL_MEASURED if doubts.never_finished(results.runs) else status(results, request.gate)
+
+
+def opened(lab: Path, experiment: Experiment, schedule: Plan, text: str, *, fresh: bool) -> Store:
+    """Open the notebook's folder of the experiment for writing; hosts have the addresses of this call."""
+    store = Store.create(lab, experiment, schedule, text, fresh=fresh)
+    store.experiment = replace(store.experiment, hosts=experiment.hosts)
+    return store
 
 
 def show(request: Request, results: Results, folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import FileArgument, GateOption, JsonOption, LabOption, ProgressOption, WhichArgument, finish
+from assay.cli.options import FileArgument, GateOption, HostOption, JsonOption, LabOption, ProgressOption, WhichArgument, finish
 from assay.laboratory.gate import Gate
 from assay.survey.filters import Clock, Words
 from assay.terminal.progress import ProgressMode
@@ -22,6 +22,16 @@ class ReportFormat(StrEnum):
 
     HTML = "html"
     MARKDOWN = "md"
+
+
+class HostAction(StrEnum):
+    """What to do with the hosts of an experiment."""
+
+    LIST = "list"
+    CHECK = "check"
+    INSTALL = "install"
+    CLEAN = "clean"
+    CERTIFICATES = "certificates"
 
 
 class ExportFormat(StrEnum):
@@ -80,13 +90,13 @@ def quick(
 
 
 @app.command()
-def plan(file: FileArgument, lab: LabOption = LAB, json_to: JsonOption = None) -> None:
+def plan(file: FileArgument, lab: LabOption = LAB, host: HostOption = None, json_to: JsonOption = None) -> None:
     """Show the schedule, the duration and the detectable effects.
 
     Also shows the evidence that will be missing. Uses the variation and the duration of earlier runs in the notebook."""
     from assay.cli.plan import plan as verb
 
-    finish(lambda: verb(file, lab, json_to))
+    finish(lambda: verb(file, lab, json_to, hosts=tuple(host or ())))
 
 
 @app.command()
@@ -97,6 +107,7 @@ def run(
     sitting: Annotated[
         str | None, typer.Option("--sitting", metavar="LEVEL", help="Run all trials of this level of the manual factor.")
     ] = None,
+    host: HostOption = None,
     json_to: JsonOption = None,
     gate: GateOption = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
@@ -104,7 +115,16 @@ def run(
     """Run an experiment: measure, audit, compare, report."""
     from assay.cli import run as verb
 
-    request = verb.Request(file=file, lab=lab, resume=resume, sitting=sitting, json_to=json_to, gate=gate, progress=progress)
+    request = verb.Request(
+        file=file,
+        lab=lab,
+        resume=resume,
+        sitting=sitting,
+        hosts=tuple(host or ()),
+        json_to=json_to,
+        gate=gate,
+        progress=progress,
+    )
     finish(lambda: verb.run(request))
 
 
@@ -385,6 +405,25 @@ def doctor(
     from assay.cli.doctor import doctor as verb
 
     finish(lambda: verb(json_to, fix))
+
+
+@app.command()
+def hosts(
+    file: FileArgument,
+    action: Annotated[
+        HostAction, typer.Argument(metavar="[list|check|install|clean|certificates]", help="Default: list.")
+    ] = HostAction.LIST,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Of certificates: where they are written.")] = None,
+    json_to: JsonOption = None,
+) -> None:
+    """List, check and prepare the hosts of an experiment.
+
+    list: no connection. check: host key, engine, clock, privileges, missing evidence of each host; places the engine as run does.
+    install: place the engine. clean: undo the leftovers of killed runs on the hosts.
+    certificates: write one for each worker of a Dask scheduler, valid for 7 days."""
+    from assay.cli.hosts import verb
+
+    finish(lambda: verb(file, action, json_to, out))
 
 
 @app.command()

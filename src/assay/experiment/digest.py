@@ -7,26 +7,32 @@ import json
 from dataclasses import replace
 
 from assay import plain
-from assay.records import Experiment, Precision
+from assay.records import Experiment, HostSpec, Precision
 
 
 def digest(experiment: Experiment) -> str:
-    """64 hexadecimal digits; title and question are part of it, its own `digest` field and the addresses of hosts are not.
+    """64 hexadecimal digits; title and question are part of it, its own `digest` field is not.
 
+    Of hosts their names count, and whether load may come from them: at what address and how they are reached does not.
     What was added later is left out where nothing is said, so that older experiments keep their folders.
     """
     values = plain.to_plain(replace(experiment, digest=""))
     assert isinstance(values, dict)
-    if not experiment.implied:
-        del values["implied"]
-    for added in ("design", "resolution"):
-        if values[added] is None:
+    for added in ("implied", "design", "resolution", "observe"):
+        if not values[added]:
             del values[added]
     if isinstance(experiment.repeats, Precision) and experiment.repeats.most is None:
         del values["repeats"]["most"]
     for measure in values["measures"]:
-        if measure["summary"] is None:
-            del measure["summary"]
-    values["hosts"] = [host if host["name"] == "local" else {"name": host["name"]} for host in values["hosts"]]
+        for added in ("summary", "unit"):
+            if measure[added] is None:
+                del measure[added]
+    values["hosts"] = [_host(spec) for spec in experiment.hosts]
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _host(spec: HostSpec) -> dict[str, object]:
+    """Return what counts of a host; `local` as it was before others could load."""
+    once = {"via": "local", "address": None} if spec.name == "local" else {}
+    return {"name": spec.name, **once} | ({"load": True} if spec.load else {})

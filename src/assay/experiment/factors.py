@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from assay.catalogue import Workload
 from assay.experiment.knobs import lookup, resolve
-from assay.experiment.parts import RESERVED, PartSpec, unreached
+from assay.experiment.parts import RESERVED, PartSpec
 from assay.experiment.shape import FactorShape, check
-from assay.records import Change, Factor, HostSpec, Value
+from assay.records import Change, Factor, HostSpec, Value, WorkloadSpec, load_hosts
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal
 
@@ -139,7 +139,7 @@ def _resolver(path: str, change: Change, scene: Scene) -> Resolver | Refusal:
         "target": _name_of(tuple(scene.targets)),
         "workload": _name_of(tuple(scene.workloads)),
         "clients": _count,
-        "hosts": _hosts_of(scene.hosts),
+        "hosts": _hosts_of(scene),
     }
     if path in reserved:
         return reserved[path]
@@ -171,16 +171,18 @@ def _count(raw: object) -> Value | Refusal:
     return Refusal(found=f"{shown(raw)} clients", expected="a whole number of clients from 1 to 100,000")
 
 
-def _hosts_of(known: tuple[HostSpec, ...]) -> Resolver:
-    names = tuple(host.name for host in known)
+def _hosts_of(scene: Scene) -> Resolver:
+    """Read numbers of load hosts: the first so many of each workload's, so no more than any of them has."""
+    specs = [part.spec for part in scene.workloads.values() if isinstance(part.spec, WorkloadSpec)]
+    counts = {spec.name: len(load_hosts(scene.hosts, spec.hosts.get("load", ()))) for spec in specs}
+    fewest = min(counts, key=lambda name: counts[name], default=None)
+    most = len(load_hosts(scene.hosts, ())) if fewest is None else counts[fewest]
 
     def read(raw: object) -> Value | Refusal:
-        wanted = raw if isinstance(raw, list) else [raw]
-        chosen = tuple(name for name in wanted if isinstance(name, str) and name in names)
-        if not chosen or len(chosen) < len(wanted):
-            return Refusal(found=shown(raw), expected=f"a host or a list of hosts: {one_of(names, str(raw))}")
-        refusals = (unreached(name, known) for name in chosen)
-        return next((refusal for refusal in refusals if refusal is not None), chosen)
+        if isinstance(raw, int) and not isinstance(raw, bool) and 1 <= raw <= most:
+            return raw
+        limit = f" to {most}, the load hosts of workload {fewest!r}" if fewest else ""
+        return Refusal(found=f"{shown(raw)} for 'hosts'", expected=f"a whole number of load hosts from 1{limit}")
 
     return read
 

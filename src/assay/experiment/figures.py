@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from assay.catalogue import Workload
-from assay.experiment.factors import variants
-from assay.experiment.parts import PartSpec, unreached
+from assay.experiment import named_hosts
+from assay.experiment.factors import Scene, variants
 from assay.experiment.shape import FileShape
+from assay.measures import observed
 from assay.measures.figures import FIGURES, OBSERVED, figure_kind
-from assay.records import Claim, Factor, HostSpec, Measure, Requirement, RequirementKind
+from assay.records import Claim, Factor, HostSpec, Measure, ObserveSpec, Requirement, RequirementKind
 from assay.toml_document import Document, Path, Point, one_of
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
@@ -27,28 +28,35 @@ _BOUND = re.compile(r"\s*(<=|>=|not worse than)\s*(.+)", re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What measures can be about: the operations of each workload with their default figures, and the hosts."""
+    """What measures can be about: the operations of each workload with their default figures, the hosts, their commands."""
 
     operations: Mapping[str, Mapping[str, str]]
     hosts: tuple[HostSpec, ...]
+    observe: tuple[ObserveSpec, ...] = ()
+
+    def commands(self, host: str) -> Mapping[str, Unit]:
+        """The figures that commands of `[observe]` give of a host, with their units."""
+        return {figure: unit for spec in self.observe if host in spec.hosts for figure, unit in observed.figures(spec).items()}
 
 
-def known(workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...], hosts: tuple[HostSpec, ...]) -> Known:
+def known(scene: Scene, factors: tuple[Factor, ...], observe: tuple[ObserveSpec, ...]) -> Known:
     """Return the operations that each workload reports for at least one combination of its levels."""
     operations: dict[str, Mapping[str, str]] = {}
-    for name, part in workloads.items():
+    for name, part in scene.workloads.items():
         if part.settings.complete and isinstance(part.plug, Workload):
             reported: dict[str, str] = {}
             for knobs in variants(part, factors):
                 reported.update(part.plug.operations(knobs))
             operations[name] = reported
-    return Known(operations=operations, hosts=hosts)
+    return Known(operations=operations, hosts=scene.hosts, observe=observe)
 
 
-def unit_of(figure: str) -> Unit:
+def unit_of(measure: Measure) -> Unit:
     """Return the unit of a figure; of an external tool's own the one that its name ends with. Counts have none."""
-    kind = figure_kind(figure)
-    return kind.unit if kind else next((unit for end, unit in _UNITS if figure.endswith(end)), Unit.COUNT)
+    kind = figure_kind(measure.figure)
+    if kind is not None or measure.unit is not None:
+        return kind.unit if kind else Unit(measure.unit or Unit.NONE)
+    return next((unit for end, unit in _UNITS if measure.figure.endswith(end)), Unit.COUNT)
 
 
 def measures(document: Document, shape: FileShape, scene: Known) -> tuple[Measure, ...]:
@@ -97,7 +105,9 @@ def _measure(document: Document, at: Path, name: str, scene: Known) -> Measure |
         return None
     if not _figure_exists(document, at, figure, scene, scene.operations[workload][operation]):
         return None
-    return Measure(workload=workload, operation=operation, figure=figure)
+    host, sign, metric = figure.removeprefix("@").partition(observed.INFIX)
+    unit = scene.commands(host).get(f"{observed.LAYER}.{metric}") if sign else None
+    return Measure(workload=workload, operation=operation, figure=figure, unit=unit)
 
 
 def document_workloads(document: Document) -> tuple[str, ...]:
@@ -109,7 +119,7 @@ def document_workloads(document: Document) -> tuple[str, ...]:
 def _figure_exists(document: Document, at: Path, figure: str, scene: Known, own: str) -> bool:
     """Return whether the figure exists: observed on a host, computed by `measures`, or the workload's own."""
     if figure.startswith("@"):
-        refusal = _observed(figure, scene.hosts)
+        refusal = None if _refused_before(document, figure, scene) else _observed(figure, scene)
     elif figure in FIGURES or figure == own:
         refusal = None
     else:
@@ -119,15 +129,27 @@ def _figure_exists(document: Document, at: Path, figure: str, scene: Known, own:
     return refusal is None
 
 
-def _observed(figure: str, hosts: tuple[HostSpec, ...]) -> Refusal | None:
+def _refused_before(document: Document, figure: str, scene: Known) -> bool:
+    """Return whether the figure is one of a command whose table was refused, so that it is not known what it gives."""
+    _, command, metric = figure.partition(observed.INFIX)
+    tables, name = document.values.get("observe"), metric.partition(".")[0]
+    return bool(command) and isinstance(tables, dict) and name in tables and all(spec.name != name for spec in scene.observe)
+
+
+def _observed(figure: str, scene: Known) -> Refusal | None:
     """Return what is wrong with `@HOST.FIGURE`."""
-    host, _, name = figure[1:].rpartition(".")
-    names = tuple(spec.name for spec in hosts)
-    if host not in names:
-        return Refusal(found=f"host {host!r} in figure {figure!r}", expected=one_of(names, host))
-    if name not in OBSERVED:
-        return Refusal(found=f"figure {name!r}, observed on a host", expected=one_of(OBSERVED, name))
-    return unreached(host, hosts)
+    host, command, metric = figure[1:].partition(observed.INFIX)
+    if not command:
+        host, _, metric = host.rpartition(".")
+    group = named_hosts.members(scene.hosts, host)
+    if group != (host,):
+        wanted = f"one host of it: {group[0]} to {group[-1]}" if group else one_of(named_hosts.names(scene.hosts), host)
+        return Refusal(found=f"host {host!r} in figure {figure!r}", expected=wanted)
+    name = f"{observed.LAYER}.{metric}" if command else metric
+    figures = {**OBSERVED, **scene.commands(host)}
+    if name not in figures:
+        return Refusal(found=f"figure {name!r}, observed on a host", expected=one_of(figures, name))
+    return None
 
 
 def requirements(document: Document, shape: FileShape, found: tuple[Measure, ...]) -> tuple[Requirement, ...]:
@@ -148,7 +170,7 @@ def requirements(document: Document, shape: FileShape, found: tuple[Measure, ...
 
 def _requirement(measure: Measure, text: str) -> Requirement | Refusal:
     match = _BOUND.fullmatch(text)
-    unit = unit_of(measure.figure)
+    unit = unit_of(measure)
     if match is None:
         return Refusal(found=f"requirement {text!r}", expected=f'"<= X", ">= X" ({EXAMPLES[unit]}) or "not worse than 5 %"')
     kind = RequirementKind(match[1])

@@ -1,8 +1,11 @@
-"""The options of fio, iozone, elbencho and mdtest, and the knobs that do the same here: for the error about an unknown key."""
+"""The options of fio, iozone, elbencho and mdtest, and the knobs that do the same here: for the error about an unknown key.
+
+Also what inventories of hosts call the keys of `[hosts]`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 HOMES = {
@@ -11,6 +14,7 @@ HOMES = {
     "profile": "workload profile",
     "file": "an experiment file",
     "target": "a target",
+    "host": "a host",
 }
 """Where a counterpart belongs, in words."""
 
@@ -181,16 +185,45 @@ MDTEST = _of(
     },
 )
 TOOLS = (FIO, IOZONE, ELBENCHO, MDTEST)
+ANSIBLE = _of(
+    "ansible",
+    "host",
+    {
+        "ansible_host": "address",
+        "ansible_user": "address (USER@HOST)",
+        "ansible_ssh_user": "address (USER@HOST)",
+        "ansible_port": "address (HOST:PORT)",
+        "ansible_connection": "via",
+    },
+)
+SSH = _of(
+    "ssh_config",
+    "host",
+    {
+        "hostname": "address",
+        "user": "address (USER@HOST)",
+        "port": "address (HOST:PORT)",
+        "identityfile": "address (a Host of ~/.ssh/config)",
+        "proxyjump": "address (a Host of ~/.ssh/config)",
+    },
+)
+INVENTORIES = _of(
+    "other inventories",
+    "host",
+    {"ip": "address", "host": "address", "hosts": "addresses", "fqdn": "address", "addr": "address", "nodes": "addresses"},
+)
+HOSTS = (ANSIBLE, SSH, INVENTORIES)
+"""What others call the keys of a host."""
 
 
-def counterpart(name: str, known: Collection[str]) -> str | None:
+def counterpart(name: str, known: Collection[str], tools: Collection[Mapping[str, Option]] = TOOLS) -> str | None:
     """Return what an option of another tool is called here, for each tool that has it; None for a name of no tool.
 
     `known` are the keys of the table at hand: a counterpart that is not among them is named with its home.
     """
     bare = name.lstrip("-")
     keys = (f"-{bare}",) if len(bare) == 1 else (bare, name)
-    found = [(key, options[key]) for options in TOOLS for key in keys if key in options]
+    found = [(key, options[key]) for options in tools for key in keys if key in options]
     return ", or ".join(dict.fromkeys(_words(key, option, known) for key, option in found)) or None
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, fields, replace
 
 from assay import catalogue
 from assay.catalogue import Order, Pace
-from assay.experiment import design
+from assay.experiment import design, spread
+from assay.experiment.named_hosts import LOCAL as LOCAL_HOST
 from assay.experiment.plan import LEAST_PRECISE, History, combinations
 from assay.records import (
     Change,
@@ -35,6 +36,8 @@ ANYWHERE = Endpoint(kind=EndpointKind.DIRECTORY, address="/")
 TRIAL_S, PHASE_S, AROUND_S = 0.7, 0.5, 1.5
 """What the lab itself takes: facts, engines and audit of a trial; quiet, idle baseline, arming and drain of a phase; start
 and conclusion of an experiment. Fitted to eight experiments on two CPUs (benchmarks/plan_time.py)."""
+CONNECT_S, ARM_S = 0.16, 0.03
+"""What each host that is far adds to an experiment, and to each phase: connecting to 30 took 4.7 s, arming them about 1 s."""
 REPEATED = 1.2
 """Runs that noise spoils are repeated; the repeats take at most half as long as the first runs."""
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
@@ -133,9 +136,11 @@ def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
         if levels.get("workload", workload.name) != workload.name:
             continue
         plug = catalogue.find("workloads", workload.kind)
-        own = {"clients": 1, **changed(workload, levels)} | {k: v for k, v in levels.items() if k == "clients"}
+        own = {**changed(workload, levels), "clients": experiment.clients(workload, levels)}
         order = Order(workload=workload.name, knobs=own, endpoints=(ANYWHERE,), seed=0)
-        total += PHASE_S * len(plug.phases(order)) + plug.seconds(own, pace)
+        hosts = experiment.load_hosts(workload, levels)
+        phase_s = PHASE_S + ARM_S * len([name for name in hosts if name != LOCAL_HOST])
+        total += phase_s * len(plug.phases(order)) + plug.seconds(own, replace(pace, cpus=pace.cpus * len(hosts)))
     return total
 
 
@@ -149,11 +154,10 @@ def guesses_s(experiment: Experiment, trials: Collection[Trial]) -> dict[object,
 
 
 def around_s(experiment: Experiment) -> float:
-    """Guess how long it takes to install all targets before the trials, and to conclude and report after them."""
-    chosen = next((factor.levels for factor in experiment.factors if factor.path == "target"), None)
-    used = [one for one in experiment.targets if chosen is None or one.name in chosen]
-    images = (catalogue.find("targets", one.kind).seconds(one.knobs)[0] for one in (used if chosen else used[:1]))
-    return AROUND_S + sum(images)
+    """Guess how long it takes to connect and to install all targets before the trials, and to conclude and report after them."""
+    images = (catalogue.find("targets", one.kind).seconds(one.knobs)[0] for one in spread.used_targets(experiment))
+    far = [name for name in spread.taking_part(experiment) if name != LOCAL_HOST]
+    return AROUND_S + CONNECT_S * len(far) + sum(images)
 
 
 def changed(spec: TargetSpec | WorkloadSpec, levels: Mapping[str, Value]) -> dict[str, Value]:

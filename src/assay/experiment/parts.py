@@ -1,4 +1,4 @@
-"""Targets, workloads and hosts of an experiment file, as the catalogue knows them."""
+"""Targets and workloads of an experiment file, as the catalogue knows them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from assay import catalogue
 from assay.catalogue import PLACEMENT, TIMING, Knob, Target, Workload
+from assay.experiment import named_hosts
 from assay.experiment.knobs import Settings, declared, settings
-from assay.experiment.shape import EventShape, FileShape, HostShape, check
+from assay.experiment.shape import EventShape, FileShape, check
 from assay.records import Event, HostSpec, TargetSpec, WorkloadSpec
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
 RESERVED = ("target", "workload", "clients", "hosts")
 """Paths of factors that are no knobs; nothing else may have these names."""
-HOST_KINDS = ("ssh", "dask", "local")
 _NAME = re.compile(r"[^\s:,=/@{}\"']+")
 
 
@@ -36,23 +36,6 @@ Varied = Callable[[str], frozenset[str]]
 """Name of a part -> the knobs of it that factors set."""
 
 
-def hosts(document: Document, shapes: Mapping[str, HostShape]) -> tuple[HostSpec, ...]:
-    """Return the machines that take part; `local` is always the first."""
-    specs = [HostSpec(name="local")]
-    for name, shape in shapes.items():
-        at = ("hosts", name)
-        _check_name(document, at, name)
-        if shape.via not in HOST_KINDS:
-            document.wrong((*at, "via"), shown(shape.via), one_of(HOST_KINDS, shape.via))
-        elif name == "local" and shape.via != "local":
-            document.wrong((*at, "via"), f"host 'local' by {shape.via}", 'via = "local", or another name')
-        elif shape.via == "ssh" and not shape.address:
-            document.wrong(at, f"no 'address' for host {name!r}", 'a line address = "..." (as ssh takes it)', Point.KEY)
-        if name != "local":
-            specs.append(HostSpec(name=name, via=shape.via, address=shape.address))
-    return tuple(specs)
-
-
 def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, PartSpec]:
     """Return every target of the file whose kind exists."""
     parts: dict[str, PartSpec] = {}
@@ -60,7 +43,7 @@ def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], v
         at = ("targets", name)
         _check_name(document, at, name)
         plug = _target(document, at, table)
-        host = _host(document, (*at, "host"), table.get("host", "local"), known)
+        host = named_hosts.one(document, (*at, "host"), table.get("host", named_hosts.LOCAL), known)
         if plug is not None:
             knobs = declared(plug.knobs)
             chosen = settings(document, at, knobs, _without(table, "kind", "host"), varied(name))
@@ -82,7 +65,7 @@ def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...],
                 at, f"workload {name!r}, which is also a target", "another name: paths of knobs begin with it", Point.KEY
             )
         plug = _workload(document, at, table)
-        roles = _roles(document, (*at, "hosts"), table.get("hosts", {}), known)
+        roles = named_hosts.roles(document, (*at, "hosts"), table.get("hosts", {}), known)
         events = _events(document, (*at, "events"), table.get("events", []), known)
         if plug is not None:
             knobs = declared((*PLACEMENT, *plug.knobs, *TIMING))
@@ -140,43 +123,6 @@ def _workload(document: Document, at: Path, table: Mapping[str, object]) -> Work
     return None if kind is None else catalogue.find("workloads", kind)
 
 
-def _host(document: Document, at: Path, found: object, known: tuple[HostSpec, ...]) -> str:
-    names = tuple(host.name for host in known)
-    if not isinstance(found, str) or found not in names:
-        document.wrong(at, f"host {shown(found)}", one_of(names, str(found)))
-        return "local"
-    out_of_reach = unreached(found, known)
-    if out_of_reach is not None:
-        document.wrong(at, out_of_reach.found, out_of_reach.expected)
-    return found
-
-
-def unreached(name: str, known: tuple[HostSpec, ...]) -> Refusal | None:
-    """Return why nothing can be done or seen on a host yet: all that runs, runs here. None for `local`.
-
-    Work that is meant for another machine and is done on this one gives a figure of the wrong machine.
-    """
-    if name == "local":
-        return None
-    ways = {"ssh": "is reached by ssh", "dask": "is reached by dask"}
-    way = next((ways.get(spec.via) for spec in known if spec.name == name), None) or "is not `local`"
-    return Refusal(found=f"host {name!r}, which {way}", expected="local: this version cannot work on other hosts yet")
-
-
-def _roles(document: Document, at: Path, found: object, known: tuple[HostSpec, ...]) -> dict[str, tuple[str, ...]]:
-    """`{ load = ["c1", "c2"] }`: which machines play which role."""
-    if not isinstance(found, dict):
-        document.wrong(at, shown(found), 'a table such as { load = ["c1", "c2"] }')
-        return {}
-    roles: dict[str, tuple[str, ...]] = {}
-    for role, names in found.items():
-        if not isinstance(names, list) or not names:
-            document.wrong((*at, role), shown(names), 'a list of hosts such as ["c1", "c2"]')
-            continue
-        roles[role] = tuple(_host(document, (*at, role, index), name, known) for index, name in enumerate(names))
-    return roles
-
-
 def _events(document: Document, at: Path, found: object, known: tuple[HostSpec, ...]) -> tuple[Event, ...]:
     if not isinstance(found, list):
         document.wrong(at, shown(found), "tables [[workloads.NAME.events]]")
@@ -187,7 +133,7 @@ def _events(document: Document, at: Path, found: object, known: tuple[HostSpec, 
         shape = check(document, EventShape, item, here)
         if not isinstance(shape, EventShape):
             continue
-        host = _host(document, (*here, "host"), shape.host, known)
+        host = named_hosts.one(document, (*here, "host"), shape.host, known)
         moment = attempt(shape.at, Unit.NANOSECONDS)
         if isinstance(moment, Refusal):
             document.wrong((*here, "at"), moment.found, moment.expected)

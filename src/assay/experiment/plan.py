@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from assay.experiment import design
+from assay.experiment import design, spread
 from assay.measures import percent
 from assay.records import Change, Experiment, Factor, Plan, PlanNote, Precision, Trial, Value
 
@@ -69,14 +69,15 @@ def plan(experiment: Experiment, *, history: History | None = None) -> Plan:
     per_block = len(combinations(experiment))
     visits = len(sittings(experiment))
     drawn = experiment.repeats if isinstance(experiment.repeats, int) else _open_ended(experiment, per_block * visits)
+    schedule = tuple(trials(experiment, drawn))
     return Plan(
         experiment=experiment.digest,
         seed=experiment.seed,
-        trials=tuple(trials(experiment, drawn)),
+        trials=schedule,
         blocks=drawn,
         drawn_blocks=drawn,
         sittings=sittings(experiment),
-        notes=_notes(experiment, history, drawn),
+        notes=(*_notes(experiment, history, drawn), *spread.notes(experiment, schedule)),
     )
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from assay import catalogue, links
 from assay.errors import UsageError
-from assay.experiment import consistency, figures, parts
+from assay.experiment import consistency, figures, named_hosts, parts, watched
 from assay.experiment import factors as varying
 from assay.experiment.digest import digest
 from assay.experiment.factors import Scene
+from assay.experiment.hosts import hosts as machines
 from assay.experiment.plan import DEFAULT_REPEATS, LEAST_BLOCKS, MOST_TRIALS
 from assay.experiment.shape import FileShape, check
 from assay.records import Experiment, Factor, HostSpec, Precision, TargetSpec, Value, WorkloadSpec
@@ -115,7 +116,7 @@ _LEAST: Mapping[str, object] = {"title": "?", "targets": {"?": {}}, "workloads":
 
 def _scene(document: Document, shape: FileShape) -> tuple[Scene, tuple[Factor, ...]]:
     """Hosts, targets, workloads, and the factors over them."""
-    hosts = parts.hosts(document, shape.hosts)
+    hosts = machines(document, shape.hosts)
 
     def varied(name: str) -> frozenset[str]:
         return varying.varied(shape.factors, name)
@@ -135,7 +136,8 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     consistency.events_fit(document, scene.workloads, factors)
     consistency.writes_fit(document, scene.targets, scene.workloads, factors)
     consistency.memory_fits(document, scene.workloads, factors)
-    measures = figures.measures(document, shape, figures.known(scene.workloads, factors, scene.hosts))
+    observe = watched.specs(document, shape.observe, scene.hosts)
+    measures = figures.measures(document, shape, figures.known(scene, factors, observe))
     repeats = _repeats(document, shape)
     designed = consistency.fits(document, shape, factors)
     _count_trials(document, factors, designed, repeats)
@@ -158,6 +160,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         limits=_limits(document, shape.limits, scene.hosts),
         implied=_implied(document, shape.implied),
         observers=_observers(document, shape.observers),
+        observe=observe,
     )
 
 
@@ -221,17 +224,26 @@ def _budget(document: Document, text: str | None) -> int | None:
 
 
 def _limits(document: Document, limits: Mapping[str, str], hosts: tuple[HostSpec, ...]) -> Mapping[str, str]:
-    """Return what is known of links and devices: HOST.NAME is a link or a rate that can be held against a figure."""
-    names = tuple(spec.name for spec in hosts)
+    """Return what is known of links and devices: HOST.NAME is a link or a rate that can be held against a figure.
+
+    Of a group it is so on each of its hosts, unless one of them has a line of its own.
+    """
+    found: dict[str, str] = {}
+    own: dict[str, str] = {}
+    known = {*named_hosts.names(hosts), *(spec.name for spec in hosts)}
     for name, text in limits.items():
-        host = next((one for one in names if name.startswith(f"{one}.")), None)
-        if host is None or not name.removeprefix(f"{host}.").strip():
-            wanted = f'HOST.NAME in quotes, such as "local.sda" or "local.eth0"; HOST is {one_of(names)}'
+        host = max((one for one in known if name.startswith(f"{one}.")), key=len, default=None)
+        device = name.removeprefix(f"{host}.")
+        if host is None or not device.strip():
+            wanted = f'HOST.NAME in quotes, such as "local.sda" or "local.eth0"; HOST is {one_of(named_hosts.names(hosts))}'
             document.wrong(("limits", name), f"limit {name!r}", wanted, Point.KEY)
+            continue
         capacity = links.capacity(text)
         if isinstance(capacity, Refusal):
             document.wrong(("limits", name), f"{capacity.found} for {name!r}", capacity.expected)
-    return dict(limits)
+        members = named_hosts.members(hosts, host)
+        (own if members == (host,) else found).update({f"{one}.{device}": text for one in members})
+    return {**found, **own}
 
 
 def _implied(document: Document, keys: list[str]) -> tuple[str, ...]:

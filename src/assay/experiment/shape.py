@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from assay.experiment.other_tools import counterpart
-from assay.records import Change, DesignKind, Durability, Load, Regime, Summary, Tier
+from assay.records import Change, DesignKind, Durability, Load, ObserveKind, Regime, Summary, Tier
 from assay.records import Path as Way
 from assay.toml_document import Document, Path, Point, one_of, shown
 
@@ -44,11 +44,31 @@ class FactorShape(_Shape):
     returns: StrictInt = Field(default=0, ge=0, le=10)
 
 
-class HostShape(_Shape):
-    """A machine that takes part."""
+class HostShape(BaseModel):
+    """A line of `[hosts]`; what else a cluster of dask takes is checked in `hosts`."""
 
-    via: StrictStr = "ssh"
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    via: StrictStr | None = None
     address: StrictStr | None = None
+    addresses: list[StrictStr] | None = None
+    control: Any = None
+    load: StrictBool | None = None
+    engine: StrictBool | None = None
+    cluster: StrictStr | None = None
+    scheduler: StrictStr | None = None
+    count: StrictInt | None = None
+
+
+class ObserveShape(_Shape):
+    """A command that watches hosts."""
+
+    host: Any = "local"
+    run: list[StrictStr] = Field(min_length=1)
+    every: StrictStr = "1 s"
+    pattern: StrictStr = Field(min_length=1)
+    unit: StrictStr = "count"
+    kind: ObserveKind = ObserveKind.GAUGE
 
 
 class EventShape(_Shape):
@@ -94,12 +114,14 @@ class FileShape(_Shape):
     require: dict[StrictStr, list[StrictStr]] = {}
     hosts: dict[StrictStr, HostShape] = {}
     limits: dict[StrictStr, StrictStr] = {}
+    observe: dict[StrictStr, ObserveShape] = {}
     control: ControlShape | None = None
 
 
 _WORDS = {
     "string_type": "a text",
     "int_type": "a whole number",
+    "bool_type": "true or false",
     "list_type": "a list",
     "dict_type": "a table",
     "model_type": "a table",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -28,10 +27,16 @@ class Local:
     A recorded host reads below its root and refuses everything else with RefusedError.
     """
 
+    far = False
+
     def __init__(self, name: str = "local", root: str | os.PathLike[str] | None = None) -> None:
         self.name = name
         self.root = None if root is None else Path(root).resolve()
         self.syscalls: Syscalls | None = None if root is not None else KernelCalls()
+
+    def lost(self) -> None:
+        """Return None: the machine that Assay runs on is there."""
+        return
 
     def run(
         self,
@@ -142,9 +147,17 @@ NAMES_OF_A_MACHINE = ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/sys
 
 def machine_of(host: Host) -> Machine:
     """Return which machine a host is: a digest of the first name that it tells, and its boot id."""
+    import hashlib  # `assay stat` has no use for it and starts fast
+
     name = next(filter(None, (_content(host, path) for path in NAMES_OF_A_MACHINE)), "")
-    serial = hashlib.sha256(name.encode()).hexdigest() if name else ""
-    return Machine(serial=serial, boot=_content(host, BOOT_ID))
+    return Machine(serial=serial_of(name), boot=_content(host, BOOT_ID))
+
+
+def serial_of(name: str) -> str:
+    """Return the digest of a machine's own name; empty where it has none."""
+    import hashlib  # only now: watching a command has no use for it
+
+    return hashlib.sha256(name.encode()).hexdigest() if name else ""
 
 
 def _content(host: Host, path: str) -> str:

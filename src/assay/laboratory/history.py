@@ -85,6 +85,7 @@ def same_trials(experiment: Experiment) -> Experiment:
     return replace(
         bare,
         requirements=(),
+        hosts=tuple(replace(one, address=None, control=None) for one in experiment.hosts),
         targets=tuple(replace(one, knobs=chosen(one.knobs)) for one in experiment.targets),
         workloads=tuple(replace(one, knobs=chosen(one.knobs)) for one in experiment.workloads),
     )

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from assay import catalogue
-from assay.catalogue import Host
+from assay.catalogue import Host, Notes, Observer, Undo
 from assay.errors import AssayError, MissingError, TrialError
+from assay.experiment import spread
 from assay.hosts.local import Local
 from assay.machine import ownership
 from assay.records import Experiment, Observations, Plan, Run
 from assay.terminal.output import say
 from assay.terminal.progress import Progress, ProgressMode
+from assay.trial.fleet import Station
 from assay.trial.runner import TrialRunner
+from assay.undo.entries import Cleaned
 from assay.undo.ledger import Ledger
 
 
@@ -38,14 +41,19 @@ def own_ledger() -> Iterator[Ledger]:
     try:
         yield ledger
     finally:
-        left = [f"{one.entry} ({one.reason})" for one in ledger.unwind() if one.state == "left"]
+        left = [one for one in ledger.unwind() if one.state == "left"]
         ledger.close()
-        remains = f"not undone: {'; '.join(left)}. Run `assay doctor` to try again."
+        remains = f"not undone: {'; '.join(f'{one.entry} ({one.reason})' for one in left)}. {_remedy(left)}"
         reason = sys.exc_info()[1]
         if left and isinstance(reason, KeyboardInterrupt | None):
             raise TrialError(remains if reason is None else f"interrupted; {remains}")
         if left:
             say(f"assay: {remains}", sys.stderr)
+
+
+FAR_SCRATCH = Path("/var/tmp")  # noqa: S108 - a directory of ours is made in it, with a marker
+"""Where a far host keeps what is too large for memory and outlives a session."""
+FAR_ENGINE = "assay-engine"
 
 
 @contextmanager
@@ -54,15 +62,18 @@ def trial_runner(experiment: Experiment, host: Local, directory: Path | None = N
 
     Its scratch is a private, marked directory in the given one: images lie on the storage that the user chose for the notebook.
     The observers are those that the experiment names, or the usual ones; what a machine does not allow is recorded as missing.
+    Hosts that take part are reached first, and cleaned of what killed runs left there. Raises AssayError if one is not reached.
     """
-    with own_ledger() as ledger:
+    observers = tuple(catalogue.find("observers", name) for name in catalogue.watchers(experiment.observers))
+    with own_ledger() as ledger, _reached(experiment, ledger) as far:
         runner = TrialRunner(
             experiment=experiment,
             host=host,
             ledger=ledger,
-            scratch="" if directory is None else scratch(host, ledger, directory),
+            scratch="" if directory is None else scratch(host, ledger, directory.resolve()),
             engine=str(engine_path()),
-            observers=tuple(catalogue.find("observers", name) for name in catalogue.watchers(experiment.observers)),
+            observers=observers,
+            far=_stations(far, ledger, observers),
         )
         try:
             runner.install()
@@ -71,24 +82,67 @@ def trial_runner(experiment: Experiment, host: Local, directory: Path | None = N
             runner.remove()
 
 
-def scratch(host: Host, ledger: Ledger, directory: Path) -> str:
+@contextmanager
+def _reached(experiment: Experiment, ledger: Ledger) -> Iterator[Mapping[str, Host]]:
+    """The hosts that take part besides this machine; what was done on them is undone before they are left."""
+    taking_part = spread.taking_part(experiment)
+    specs = [spec for spec in experiment.hosts if spec.via != "local" and spec.name in taking_part]
+    if not specs:
+        yield {}
+        return
+    from assay.laboratory import hosts  # only where there are any
+
+    with hosts.opened(specs, ledger, engine_path()) as found:
+        clean_hosts(found)
+        try:
+            yield found
+        finally:
+            ledger.unwind()
+
+
+def _stations(far: Mapping[str, Host], ledger: Ledger, observers: tuple[Observer, ...]) -> dict[str, Station]:
+    """Every far host with what the lab needs there."""
+    found = {}
+    for name, host in far.items():
+        undo = ledger.on(host)
+        path = scratch(host, undo, FAR_SCRATCH)
+        found[name] = Station(host=host, undo=undo, scratch=path, engine=FAR_ENGINE, observers=observers)
+    return found
+
+
+def scratch(host: Host, undo: Undo, directory: Path) -> str:
     """Make the private, marked directory."""
-    path = str((directory / ownership.fresh_name()).resolve())
-    ownership.make_directory(host, ledger, path, secrets.token_hex(8))
+    path = str(directory / ownership.fresh_name())
+    ownership.make_directory(host, undo, path, secrets.token_hex(8))
     return path
 
 
 def clean_quietly(host: Host) -> None:
     """Clean up before a verb that changes things; what was undone, or could not be, is reported on standard error."""
-    try:
-        cleaned = Ledger().clean(host)
-    except (AssayError, OSError) as error:
-        say(f"assay: no cleanup after killed runs: {error}", sys.stderr)
-        return
-    for one in cleaned:
-        if one.state != "gone":
-            why = f": {one.reason}" if one.reason else ""
-            say(f"assay: {one.state} after a killed run: {one.entry}{why}", sys.stderr)
+    clean_hosts({host.name: host})
+
+
+def clean_hosts(hosts: Mapping[str, Host]) -> tuple[Cleaned, ...]:
+    """Clean up on each of these hosts after killed runs, reporting on standard error; return what became of what they left."""
+    outcome: list[Cleaned] = []
+    for name, host in hosts.items():
+        on = f" on host {name}" if isinstance(host, Notes) else ""
+        try:
+            cleaned = Ledger().clean(host)
+        except (AssayError, OSError) as error:
+            say(f"assay: no cleanup after killed runs{on}: {error}", sys.stderr)
+            continue
+        outcome += cleaned
+        for one in cleaned:
+            if one.state != "gone":
+                why = f": {one.reason}" if one.reason else ""
+                say(f"assay: {one.state}{on} after a killed run: {one.entry}{why}", sys.stderr)
+    return tuple(outcome)
+
+
+def _remedy(left: Sequence[Cleaned]) -> str:
+    far = any(one.entry.address for one in left)
+    return f"Run `{'assay hosts FILE clean' if far else 'assay doctor'}` to try again."
 
 
 def conduct(experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode) -> tuple[Run, Observations]:

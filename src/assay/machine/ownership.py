@@ -21,8 +21,8 @@ from assay.machine.stack import mounts_below
 
 PREFIX = ".assay-"
 MARKER = ".assay-marker"
-UNKNOWN_BIRTH = ("", "-", "0", "0.000000000")
-"""Output of stat(1) on a file system without birth times."""
+UNKNOWN_BIRTH = ("", "-", "0", "0.000000000", "W")
+"""Output of stat(1) on a file system without birth times, and of that of busybox, which knows none."""
 
 
 def fresh_name() -> str:

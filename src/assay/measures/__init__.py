@@ -12,6 +12,7 @@ from assay.measures.figures import (
     client_operations,
     figure_kind,
     phase_of,
+    unit_of,
     value,
 )
 from assay.measures.text import difference, digits, in_bytes, with_unit
@@ -51,6 +52,7 @@ __all__ = [
     "phase_of",
     "points_inside",
     "steady_edges",
+    "unit_of",
     "value",
     "whole_window",
     "with_unit",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from assay.evidence import ladder
 from assay.frozen import dataclass
 from assay.measures import cost, latency
 from assay.measures.text import with_unit
 from assay.measures.windows import Window, common_window, counted, steady_edges, totals, whole_window
-from assay.records import ABSOLUTE, Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
+from assay.records import Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
 from assay.statistics.steadiness import ROUNDS
 from assay.units import Unit
 
@@ -51,7 +50,7 @@ class Figure:
 
 AMOUNTS: Mapping[str, str] = {"ops_per_s": "count", "bytes_per_s": "bytes"}
 """Rates of all clients together, and which amount of a window each is made of."""
-CONCURRENCY = frozenset({"clients", "workers", "depth", "walkers"})
+CONCURRENCY = frozenset({"clients", "hosts", "workers", "depth", "walkers"})
 """Reserved factor or last part of a knob's path that counts what works at the same time."""
 PERCENTILES: Mapping[str, float] = {
     "latency_p50_ns": 0.50,
@@ -74,16 +73,20 @@ FIGURES: Mapping[str, Kind] = {
     **{name: Kind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
 }
 OBSERVED: Mapping[str, Kind] = {"cpu_share": Kind(unit=Unit.SHARE, better=Better.LOWER)}
-"""Figures that follow `@HOST.`."""
-BUSY_METRICS, TOTAL_METRIC = ("user_ns", "system_ns"), "total_ns"
-"""Cumulative CPU time of a whole host, as the cpu observer gives it (layer cpu)."""
+"""Figures that follow `@HOST.`; a file adds `observe.NAME`, whose unit the measure carries."""
 
 
 def figure_kind(figure: str) -> Kind | None:
     """Unit and direction of a figure's name, observed ones (`@HOST.cpu_share`) included; None where there is no such figure."""
     if figure.startswith(HOST_SIGN):
-        return OBSERVED.get(figure.rpartition(".")[2])
+        return None if ".observe." in figure else OBSERVED.get(figure.rpartition(".")[2])
     return FIGURES.get(figure)
+
+
+def unit_of(measure: Measure) -> Unit:
+    """What a measure is counted in; no unit where its figure is an external tool's own."""
+    kind = figure_kind(measure.figure)
+    return kind.unit if kind else Unit(measure.unit or Unit.NONE)
 
 
 def phase_of(run: Run, measure: Measure) -> Phase | None:
@@ -109,7 +112,7 @@ def value(run: Run, observations: Observations, measure: Measure) -> Figure | No
     if phase is None:
         return None
     if measure.figure.startswith(HOST_SIGN):
-        return observed(phase, observations, measure.figure)
+        return on_host(phase, observations, measure.figure)
     observations = observations.on(*phase.load_hosts)
     reported = phase.values.get(f"{measure.operation}.{measure.figure}")
     if reported is not None:
@@ -264,21 +267,17 @@ def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Fig
     return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
 
 
-def observed(phase: Phase, observations: Observations, figure: str) -> Figure | None:
-    """`@HOST.cpu_share`: user and system time over all CPU time of that host while the phase's operations ran."""
-    host, _, name = figure[len(HOST_SIGN) :].rpartition(".")
-    if name not in OBSERVED:
-        return None
-    rises = {
-        series.metric: ladder.rise(series, phase.start_ns, phase.end_ns)
-        for series in observations.series
-        if (series.phase, series.layer, series.host, series.subject) == (phase.name, "cpu", host, ABSOLUTE)
-        and series.metric in (*BUSY_METRICS, TOTAL_METRIC)
-    }
-    total = rises.get(TOTAL_METRIC)
-    if not total or any(metric not in rises for metric in BUSY_METRICS):
-        return None
-    return Figure(value=sum(rises[metric] for metric in BUSY_METRICS) / total, unit=OBSERVED[name].unit)
+def on_host(phase: Phase, observations: Observations, figure: str) -> Figure | None:
+    """`@HOST.cpu_share`, and `@HOST.observe.NAME` of what a command of the file counts."""
+    from assay.measures import observed  # few runs have figures of hosts
+
+    host, command, metric = figure[len(HOST_SIGN) :].partition(observed.INFIX)
+    if command:
+        found = observed.by_command(phase, observations, host, metric)
+        return None if found is None else Figure(value=found[0], unit=found[1])
+    host, _, name = host.rpartition(".")
+    share = observed.cpu_share(phase, observations, host) if name in OBSERVED else None
+    return None if share is None else Figure(value=share, unit=OBSERVED[name].unit)
 
 
 COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] = {

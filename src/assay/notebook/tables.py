@@ -26,7 +26,8 @@ COLUMNS: Mapping[str, str] = {
     "cache_proved VARCHAR, cached_share_before DOUBLE, start_ns BIGINT, end_ns BIGINT, drain_ns BIGINT, quiesce_ns BIGINT, "
     "quiet BOOLEAN, figures JSON",
     "phase_hosts": f"{OF_RUN}, phase VARCHAR, host VARCHAR, cache_proved VARCHAR, cached_share_before DOUBLE, not_cold VARCHAR, "
-    "quiesce_ns BIGINT, quiet BOOLEAN, drain_ns BIGINT, clock_offset_ns BIGINT, clock_error_ns BIGINT",
+    "quiesce_ns BIGINT, quiet BOOLEAN, drain_ns BIGINT, clock_offset_ns BIGINT, clock_error_ns BIGINT, "
+    "clock_drift_ppm DOUBLE",
     "clients": f"{OF_RUN}, phase VARCHAR, client INTEGER, host VARCHAR, pid INTEGER, role VARCHAR, "
     "workers INTEGER, armed_ns BIGINT, started_ns BIGINT, first_ns BIGINT, last_ns BIGINT, stopped_by VARCHAR, "
     "operation VARCHAR, count BIGINT, bytes BIGINT, errors BIGINT, busy_ns BIGINT",
@@ -106,7 +107,7 @@ def phase_host_rows(run: Run) -> Iterator[Row]:
                 *(layout.run_id(run.trial.id, run.attempt), phase.name, one.host),
                 *(one.cache_proved.value if one.cache_proved else None, one.cached_share_before, one.not_cold),
                 *(one.quiesce_ns, one.quiet, one.drain_ns),
-                *((one.clock.offset_ns, one.clock.error_ns) if one.clock else (None, None)),
+                *((one.clock.offset_ns, one.clock.error_ns, one.clock.drift_ppm) if one.clock else (None, None, None)),
             )
 
 
@@ -193,7 +194,7 @@ def measure_rows(results: Results) -> Iterator[Row]:
     """Yield one row a measure that was asked for, with what is claimed of it (NULL: not claimed)."""
     for one in results.experiment.measures:
         kind = measures.figure_kind(one.figure)
-        unit, better = (kind.unit.value, kind.better.value) if kind else (None, None)
+        unit, better = (kind.unit.value, kind.better.value) if kind else (one.unit, None)
         claim = one.claim
         parts = (claim.durability, claim.load, claim.regime, claim.path)
         yield (

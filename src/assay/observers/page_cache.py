@@ -83,8 +83,10 @@ def series_of(origin: Origin, file: str, snapshots: Sequence[Snapshot]) -> Itera
         for snapshot in snapshots
         if (found := answer_of(snapshot, file, origin.layer))
     ]
-    for metric in METRICS[origin.layer] if seen else ():
-        yield gauge(origin, file, metric, "bytes", [(at, found[metric]) for at, found in seen])
+    for metric in METRICS[origin.layer]:
+        points = [(at, found[metric]) for at, found in seen if metric in found]
+        if points:
+            yield gauge(origin, file, metric, "bytes", points)
 
 
 def answer_of(snapshot: Snapshot, file: str, layer: str) -> Mapping[str, object] | None:
@@ -95,11 +97,12 @@ def answer_of(snapshot: Snapshot, file: str, layer: str) -> Mapping[str, object]
 
 
 def figures(layer: str, answer: Mapping[str, object]) -> dict[str, int]:
-    """Convert a result to bytes by metric; cachestat counts in pages."""
+    """Convert a result to bytes by metric; cachestat counts in pages, and some hosts do not tell all kinds."""
     if layer == "extents":
         return {metric: whole(answer, metric) for metric in EXTENT_METRICS}
     page = whole(answer, "page_bytes")
-    return {f"{kind}_bytes": whole(answer, kind) * page for kind in CACHE_PAGES} | {"file_bytes": whole(answer, "file_bytes")}
+    told = (kind for kind in CACHE_PAGES if answer.get(kind, "absent") is not None)
+    return {f"{kind}_bytes": whole(answer, kind) * page for kind in told} | {"file_bytes": whole(answer, "file_bytes")}
 
 
 def whole(answer: Mapping[str, object], name: str) -> int:

@@ -20,6 +20,7 @@ PAGES = {"cached": "cached_bytes", "dirty": "dirty_bytes", "writeback": "writeba
 SIZE = "file_bytes"
 REQUESTS = "requests"
 METRICS = (*PAGES.values(), SIZE, REQUESTS)
+UNTOLD = "the host tells resident pages alone. Install util-linux 2.40 there, or allow the engine."
 LONGEST_S = 5.0
 """Time limit of the command `server.requests`."""
 
@@ -33,6 +34,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 def pages(host: Host, nodes: Sequence[ServerNode]) -> dict[str, object]:
     """Return the bytes of all data files by kind; `error` if one cannot be read."""
     found = dict.fromkeys((*PAGES.values(), SIZE), 0)
+    untold: set[str] = set()
     if host.syscalls is None or not any(node.data for node in nodes):
         return {"error": "the target names no server data. Set server.data."}
     files = data_files(host, nodes)
@@ -46,9 +48,12 @@ def pages(host: Host, nodes: Sequence[ServerNode]) -> dict[str, object]:
         except OSError as error:
             return {"error": f"{path}: {error.strerror or error}"}
         for name, metric in PAGES.items():
-            found[metric] += getattr(answer, name) * answer.page_bytes
+            if getattr(answer, name) is None:
+                untold.add(metric)
+            else:
+                found[metric] += getattr(answer, name) * answer.page_bytes
         found[SIZE] += answer.file_bytes
-    return {**found}
+    return {metric: found[metric] for metric in found if metric not in untold}
 
 
 def requests(host: Host, nodes: Sequence[ServerNode]) -> object:
@@ -73,6 +78,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     origin = Origin(host=host_name, phase=phase, source="server_data:cachestat(2)", layer="server")
     missing = {f"server.{metric}": reason for metric in (*PAGES.values(), SIZE) if (reason := refusal(snapshots, "pages"))}
     series: list[Series] = [] if missing else [*page_series(origin, snapshots)]
+    missing |= {f"server.{metric}": UNTOLD for metric in _untold(snapshots)}
     reason = refusal(snapshots, "requests")
     if not any(node.requests for node in subject.server):
         missing[f"server.{REQUESTS}"] = "the target names no command that counts the server's requests. Set server.requests."
@@ -99,7 +105,15 @@ def page_series(origin: Origin, snapshots: Sequence[Snapshot]) -> Iterator[Serie
     """Yield one gauge per metric."""
     looks = [(snapshot.at_ns, found) for snapshot in snapshots if isinstance(found := snapshot.raw["pages"], Mapping)]
     for metric in (*PAGES.values(), SIZE):
-        yield gauge(origin, "server", metric, "bytes", [(at, float(found[metric])) for at, found in looks])
+        points = [(at, float(found[metric])) for at, found in looks if metric in found]
+        if points:
+            yield gauge(origin, "server", metric, "bytes", points)
+
+
+def _untold(snapshots: Sequence[Snapshot]) -> set[str]:
+    """Return the metrics that some look lacks because the host does not tell them."""
+    looks = [pages for snapshot in snapshots if isinstance(pages := snapshot.raw.get("pages"), Mapping) and "error" not in pages]
+    return {metric for metric in PAGES.values() for found in looks if metric not in found}
 
 
 OBSERVER = Observer(
@@ -118,4 +132,5 @@ OBSERVER = Observer(
     available=needs_assay("cachestat(2) needs Assay"),
     read=read,
     parse=parse,
+    alone=True,
 )

@@ -51,8 +51,6 @@ from assay.records.experiment import (
     Load,
     Measure,
     Path,
-    Plan,
-    PlanNote,
     Precision,
     Regime,
     Requirement,
@@ -60,9 +58,9 @@ from assay.records.experiment import (
     Summary,
     TargetSpec,
     Tier,
-    Trial,
     Value,
     WorkloadSpec,
+    load_hosts,
 )
 from assay.records.judgement import (
     Bound,
@@ -80,7 +78,9 @@ from assay.records.judgement import (
     VerdictState,
     worst,
 )
-from assay.records.place import Endpoint, EndpointKind, Limit, Place, Server, ServerNode, Subject
+from assay.records.observe import ObserveKind, ObserveSpec
+from assay.records.place import IN_MEMORY, Endpoint, EndpointKind, Limit, Place, Server, ServerNode, Subject
+from assay.records.plan import Plan, PlanNote, Trial
 from assay.records.results import ChangePoint, Course, CourseKind, CourseState, Judged, Results, Rounds, UnknownReason
 from assay.records.run import (
     CacheState,
@@ -118,4 +118,4 @@ from assay.records.scaling import (
     Shape,
     Use,
 )
-from assay.records.watched import Stream, Touched, TreeAccount, Watched
+from assay.records.watched import OpenedFile, Stream, TreeAccount, Watched

@@ -1,12 +1,13 @@
-"""What the user asks: experiment, factors, measures, claims, requirements; and the plan of trials made from it."""
+"""What the user asks: experiment, factors, measures, claims, requirements."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
 from assay.frozen import dataclass, field
+from assay.records.observe import ObserveSpec
 
 Scalar = str | int | float | bool | None
 Value = Scalar | tuple["Value", ...]
@@ -89,6 +90,8 @@ class Measure:
     claim: Claim = Claim()
     summary: Summary | None = None
     """None: by its unit, totals for shares and counts, else the geometric mean."""
+    unit: str | None = None
+    """Of a figure that a command of `[observe]` gives: its base unit; None of all figures that the lab knows itself."""
 
     @property
     def name(self) -> str:
@@ -246,56 +249,26 @@ class Experiment:
     """Facts that are said to follow from the compared factor: keys, or how keys begin with a `*` at the end (C01, C05)."""
     observers: tuple[str, ...] | None = None
     """Names of the observers to use; None = all that the catalogue has and the machine allows."""
+    observe: tuple[ObserveSpec, ...] = ()
+    """Commands that watch hosts beside the observers."""
     digest: str = ""
     """SHA-256 of the canonical form (experiment/digest.py)."""
 
-    def load_hosts(self, workload: WorkloadSpec, levels: Mapping[str, Value]) -> tuple[str, ...]:
-        """The hosts that the load of a workload comes from: its role `load`, else every host for load, else `local`.
+    def load_hosts(self, workload: WorkloadSpec, levels: Mapping[str, Value] = EMPTY) -> tuple[str, ...]:
+        """Names of the hosts that a workload's load comes from at these levels; client i is on host i mod their number."""
+        return load_hosts(self.hosts, workload.hosts.get("load", ()), levels.get("hosts"))
 
-        At a level of the factor `hosts` the first so many.
-        """
-        every = tuple(host.name for host in self.hosts if host.load)
-        names = workload.hosts.get("load") or every or ("local",)
-        count = levels.get("hosts")
-        return names[:count] if isinstance(count, int) else names
+    def clients(self, workload: WorkloadSpec, levels: Mapping[str, Value] = EMPTY) -> int:
+        """How many clients a workload has at these levels, over all its hosts: one on each where the file gives no number."""
+        count = levels.get("clients", workload.knobs.get("clients"))
+        return count if isinstance(count, int) else len(self.load_hosts(workload, levels))
 
     def implies(self, key: str) -> bool:
         """Whether the file says that this fact follows from the compared factor."""
         return any(key == one or (one.endswith("*") and key.startswith(one[:-1])) for one in self.implied)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """One combination of levels at one place in the schedule."""
-
-    id: int
-    experiment: str
-    levels: Mapping[str, Value]
-    replicate: int
-    block: int
-    sitting: int
-    position: int
-    seed: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanNote:
-    """One thing that the planner wants to be known: evidence that will be missing, a limit of what can be shown."""
-
-    subject: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The whole schedule, drawn before the first trial and stored."""
-
-    experiment: str
-    seed: int
-    trials: tuple[Trial, ...]
-    blocks: int
-    drawn_blocks: int
-    """The schedule is drawn to this many blocks where the repeats follow from precision or budget."""
-    sittings: tuple[Value, ...]
-    """Level of the manual factor in each sitting, in order; one None where there is no manual factor."""
-    notes: tuple[PlanNote, ...] = ()
+def load_hosts(hosts: Iterable[HostSpec], named: tuple[str, ...], count: Value = None) -> tuple[str, ...]:
+    """The hosts that are named, else all that may load, else `local`; with a count the first so many of them."""
+    chosen = named or tuple(host.name for host in hosts if host.load) or ("local",)
+    return chosen[:count] if isinstance(count, int) else chosen

@@ -7,8 +7,9 @@ from enum import StrEnum
 
 from assay.frozen import dataclass, field
 from assay.records.estimates import Cell, Comparison, Dip, Estimate, RequirementResult, Sensitivity
-from assay.records.experiment import Experiment, Plan
+from assay.records.experiment import Experiment
 from assay.records.judgement import Finding, Verdict
+from assay.records.plan import Plan
 from assay.records.run import Run
 from assay.records.scaling import Scaling
 

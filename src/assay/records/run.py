@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
-from assay.records.experiment import Trial
 from assay.records.place import Place
+from assay.records.plan import Trial
 
 
 class CacheState(StrEnum):
@@ -211,12 +211,17 @@ class SteadyState:
 
 @dataclass(frozen=True, kw_only=True)
 class HostClock:
-    """A host's CLOCK_MONOTONIC against the controller's: offset, its error bound, and T0 in its own clock."""
+    """A host's CLOCK_MONOTONIC against the controller's: offset, its error bound, and T0 in its own clock.
+
+    For a phase the bound is valid at every time of it, if the clock's rate stays within 10 ppm of its mean over the phase.
+    """
 
     host: str
     offset_ns: int
     error_ns: int
     t0_mono_ns: int
+    drift_ppm: float | None = None
+    """Its rate against the controller's clock; None where known no better than 200 ppm, and in runs of before it was kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +245,7 @@ class PhaseHost:
     drain_ns: int | None = None
     """How long syncfs took right after the last operation, None where it was not called."""
     clock: HostClock | None = None
-    """The best comparison of the phase; None where none was made."""
+    """By the comparisons before and after the phase; None where none was made."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ from assay.records import (
     When,
     WorkloadSpec,
 )
-from assay.trial import initial_state, placement, trial_facts
+from assay.trial import clocks, initial_state, placement, trial_facts
 from assay.trial.bench import Bench, Job, Tell, whole
 from assay.trial.clients import Crew, Dialogue
 from assay.trial.fleet import Fleet, Station, each, seen_from
@@ -160,11 +160,13 @@ def loads_of(attempt: Attempt) -> tuple[_Load, ...]:
     mistakes: list[str] = []
     for spec in workloads_of(attempt.experiment, attempt.trial.levels):
         workload = catalogue.find("workloads", spec.kind)
-        clients = clients_of(attempt.trial, spec)
+        clients = attempt.experiment.clients(spec, attempt.trial.levels)
         full = replace(spec, knobs={**catalogue.resolved(workload.knobs, spec.knobs), "clients": clients})
         mistakes += [f"workload {spec.name}: {mistake}" for mistake in workload.check(full.knobs)]
         stations = tuple(attempt.stations[name] for name in attempt.experiment.load_hosts(spec, attempt.trial.levels))
-        if clients < len(stations):
+        if clients < 1:
+            mistakes.append(f"workload {spec.name}: found clients = {clients}; expected a whole number from 1")
+        elif clients < len(stations):
             mistakes.append(
                 f"workload {spec.name}: {clients} clients on {len(stations)} load hosts. Use one client per host or more."
             )
@@ -197,14 +199,6 @@ def workloads_of(experiment: Experiment, levels: Mapping[str, Value]) -> tuple[W
         names = ", ".join(spec.name for spec in experiment.workloads) or "none"
         raise UsageError(f"found workload {wanted!r}; expected one of the file's: {names}")
     return chosen
-
-
-def clients_of(trial: Trial, spec: WorkloadSpec) -> int:
-    """How many clients a workload has in this trial: the factor `clients`, else its own knob, else one."""
-    count = trial.levels.get("clients", spec.knobs.get("clients", 1))
-    if not isinstance(count, int) or count < 1:
-        raise UsageError(f"found clients = {count!r}; expected a whole number from 1")
-    return count
 
 
 def _changed(name: str, knobs: Mapping[str, Value], levels: Mapping[str, Value]) -> dict[str, Value]:
@@ -314,13 +308,13 @@ def _programs(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> Iterat
 
 def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
     """One workload with clients of its own, phase after phase until one does not end as it should."""
-    log, fleet, endpoints = attempt.log, site.fleet(load, attempt.stations), site.endpoints(load)
+    fleet, endpoints = site.fleet(load, attempt.stations), site.endpoints(load)
     order = Order(workload=load.spec.name, knobs=load.spec.knobs, endpoints=endpoints, seed=attempt.trial.seed)
     crew = Crew()
     try:
         with attempt.interrupts.shielded():
             crew.spawn([load.on(client) for client in range(load.clients)], site.cgroups)
-        dialogue = _gather(attempt, crew, load)
+        dialogue = _gather(attempt, crew, load, fleet)
         bench = Bench(
             fleet=fleet,
             everywhere={name: station.host for name, station in attempt.stations.items()},
@@ -330,27 +324,33 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             tell=attempt.tell,
             cgroups={name: group.paths for name, group in site.cgroups.items()},
         )
-        for planned in load.workload.phases(order):
-            first = load.stations[0]
-            plan = initial_state.with_data_files(first.host, _place_on(site, first), planned, attempt.trial.seed)
-            job = Job(
-                workload=load.workload, spec=load.spec, plan=plan, endpoints=endpoints, seed=attempt.trial.seed, cpus=load.cpus
-            )
-            performed = perform(bench, job, log.t0_ns)
-            if log.t0_ns is None:
-                log.t0_ns = dialogue.rendezvous.start_ns
-            log.take(performed)
-            if performed.outcome is not Outcome.FINISHED:
-                return
+        with dialogue.kept():
+            _perform_all(attempt, bench, load, order)
     finally:
         with attempt.interrupts.uninterrupted():
             crew.close()
 
 
-def _gather(attempt: Attempt, crew: Crew, load: _Load) -> Dialogue:
+def _perform_all(attempt: Attempt, bench: Bench, load: _Load, order: Order) -> None:
+    log, seed, first = attempt.log, attempt.trial.seed, load.stations[0]
+    seen = seen_from(bench.place, first, order.endpoints)
+    for planned in load.workload.phases(order):
+        plan = initial_state.with_data_files(first.host, seen, planned, seed)
+        job = Job(workload=load.workload, spec=load.spec, plan=plan, endpoints=order.endpoints, seed=seed, cpus=load.cpus)
+        performed = perform(bench, job, log.t0_ns)
+        if log.t0_ns is None:
+            log.t0_ns = bench.dialogue.rendezvous.start_ns
+        log.take(performed)
+        if performed.outcome is not Outcome.FINISHED:
+            return
+
+
+def _gather(attempt: Attempt, crew: Crew, load: _Load, fleet: Fleet) -> Dialogue:
     """Wait for every client's hello. Raises TrialError where one does not come, or is no release build."""
     engine = load.stations[0].engine
-    rendezvous = Rendezvous(count=load.clients, now_ns=time.monotonic_ns())
+    known = clocks.compare({one.name: one.host for one in fleet.stations})
+    hosts = [load.on(client).name for client in range(load.clients)]
+    rendezvous = Rendezvous(hosts=hosts, now_ns=time.monotonic_ns(), clocks=known)
     dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
     if dialogue.drive(State.READY, State.ENDED) is State.ENDED:
         raise TrialError(f"the load engine {engine} did not start: {'; '.join(rendezvous.failures.values())}")

@@ -13,7 +13,7 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -40,6 +40,8 @@ class Received:
     message: Message | None
     at_ns: int
     reason: str = ""
+    host: str | None = None
+    """The host that is lost, with all its clients; None where it is there."""
 
 
 @dataclass
@@ -144,9 +146,18 @@ class Crew:
             member.heard_out.set()
         if self._closing.is_set():
             return
+        lost = member.station.host.lost() if line is None else None
         message = None if line is None else parse(line)
         reason = "its process ended" if line is None else f"sent no valid message: {line[:80]!r}"
-        self.inbox.put(Received(client=index, message=message, at_ns=at_ns, reason=reason))
+        self.inbox.put(
+            Received(
+                client=index,
+                message=message,
+                at_ns=at_ns,
+                reason=reason if lost is None else str(lost),
+                host=None if lost is None else member.station.name,
+            )
+        )
 
 
 def parse(line: str) -> Message | None:
@@ -178,7 +189,11 @@ def _dismiss(member: _Member) -> None:
 
 STEP_S = 0.25
 """The longest wait for a client at once: leases and deadlines are looked at this often."""
+KEEP_S = 5.0
+"""While nobody listens, leases are looked at this often."""
 PROGRESS_NS = 1_000_000_000
+WAITING = (State.READY, State.ARMED, State.ENDED)
+"""No client is waited for: it is the caller that is busy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +202,27 @@ class Dialogue:
 
     crew: Crew
     rendezvous: Rendezvous
+    _speaking: threading.RLock = field(default_factory=threading.RLock)
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Renew the leases of clients that wait, in a thread, while the caller is busy with caches or a drain."""
+        done = threading.Event()
+        keeper = threading.Thread(target=self._keep, args=(done,), name="leases", daemon=True)
+        keeper.start()
+        try:
+            yield
+        finally:
+            done.set()
+            keeper.join()
+
+    def _keep(self, done: threading.Event) -> None:
+        while not done.wait(KEEP_S):
+            with self._speaking:
+                if self.rendezvous.state in WAITING:
+                    for order in self.rendezvous.tick(time.monotonic_ns()):
+                        if isinstance(order, Send):
+                            self.crew.send(order.client, order.message)
 
     def drive(self, *until: State, meanwhile: Sequence[Callable[[], None]] = ()) -> State:
         """Listen and obey until one of these states is reached; every wait in it ends, at the latest by its deadline.
@@ -209,17 +245,21 @@ class Dialogue:
     def obey(self, instructions: Iterable[Instruction]) -> None:
         """Carry out instructions and what follows from them; a client that cannot be spoken to is lost."""
         todo = deque(instructions)
-        while todo:
-            order = todo.popleft()
-            if not isinstance(order, Send):
-                self.crew.kill(order.client)
-                continue
-            obstacle = self.crew.send(order.client, order.message)
-            if obstacle is not None:
-                todo += self.rendezvous.lose(order.client, obstacle, time.monotonic_ns())
+        with self._speaking:
+            while todo:
+                order = todo.popleft()
+                if not isinstance(order, Send):
+                    self.crew.kill(order.client)
+                    continue
+                obstacle = self.crew.send(order.client, order.message)
+                if obstacle is not None:
+                    todo += self.rendezvous.lose(order.client, obstacle, time.monotonic_ns())
 
     def _take(self, heard: Received | None) -> None:
         if heard is None:
+            return
+        if heard.host is not None:
+            self.obey(self.rendezvous.lose_host(heard.host, heard.reason, heard.at_ns))
             return
         if heard.message is None:
             # The process may still run: what it says cannot be understood, so what it does does not count.
@@ -238,7 +278,8 @@ def progress_report(dialogue: Dialogue, tell: Callable[[Mapping[str, object]], N
         now_ns = time.monotonic_ns()
         if now_ns - last_ns >= PROGRESS_NS:
             last_ns = now_ns
-            tell({"operations": sums(dialogue)})
+            silent = dialogue.rendezvous.silent
+            tell({"operations": sums(dialogue), **({"silent": list(silent.values())} if silent else {})})
 
     return meanwhile
 
@@ -265,7 +306,7 @@ class Stopper:
 
     def look(self) -> None:
         """Look at what the clients said last. What ends the work after the stop, a flush, may take as long as the phase."""
-        if self.stopped_ns is None and self.watch.hear(self._dialogue.rendezvous.clients):
+        if self.stopped_ns is None and self.watch.hear(self._dialogue.rendezvous.news()):
             self.stopped_ns = time.monotonic_ns()
             self._dialogue.obey(self._dialogue.rendezvous.stop(self.stopped_ns, self._limit_ns))
 

@@ -265,7 +265,7 @@ def judge(results: Mapping[int, Message], failures: Mapping[int, str], lost: fro
     A lost client, or one that had to be stopped at its hard end, makes the run partial; an error makes it failed.
     """
     broken = [text for client, text in failures.items() if client not in lost]
-    cut = [failures[client] for client in sorted(lost) if client in failures]
+    cut = [*dict.fromkeys(failures[client] for client in sorted(lost) if client in failures)]
     for client, result in sorted(results.items()):
         broken += _errors(client, result)
         if result.get("stopped_by") == "limit":

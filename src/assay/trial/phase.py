@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from assay.catalogue import Evidence, Pace
 from assay.errors import TrialError
@@ -27,10 +28,9 @@ from assay.records import (
 )
 from assay.sampler import Seen
 from assay.settings.load import scheduled_ns
-from assay.trial import initial_state
+from assay.trial import clocks, initial_state
 from assay.trial.bench import Bench, Job, whole
 from assay.trial.clients import Stopper, progress_report
-from assay.trial.clocks import Clock, compare
 from assay.trial.events import Events, commands_of, values_of
 from assay.trial.fleet import Station, each
 from assay.trial.harvest import Answer, Harvest, harvest, judge, reported
@@ -69,7 +69,7 @@ class _Course:
 
     proofs: Mapping[str, initial_state.Proof]
     quiet: Mapping[str, Quiet]
-    clocks: Mapping[str, Clock]
+    clocks: Mapping[str, HostClock]
     start_ns: int
     t0_ns: int
     drains_ns: Mapping[str, int | None]
@@ -77,7 +77,7 @@ class _Course:
 
     def t0_of(self, host: str) -> int:
         """T0 by that host's clock."""
-        return self.t0_ns + self.clocks[host].offset_ns
+        return self.clocks[host].t0_mono_ns
 
 
 def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
@@ -89,7 +89,6 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
     watchers = Watchers(bench, job)
     values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
     events = Events(bench.everywhere, job.name, commands_of(job.spec.events, job.plan.name, values))
-    clocks = compare(bench.hosts)
     try:
         with _memory_held(bench, job):
             _arm(bench, job, watchers)
@@ -106,8 +105,24 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         events.finish()
     t0_ns = start_ns if t0_ns is None else t0_ns
     state = steady.state(t0_ns) if steady else None
-    course = _Course(proofs=proofs, quiet=quiet, clocks=clocks, start_ns=start_ns, t0_ns=t0_ns, drains_ns=drains_ns, steady=state)
+    course = _Course(
+        proofs=proofs,
+        quiet=quiet,
+        clocks=_courses(bench, t0_ns),
+        start_ns=start_ns,
+        t0_ns=t0_ns,
+        drains_ns=drains_ns,
+        steady=state,
+    )
     return _conclude(bench, job, (watchers, events), course)
+
+
+def _courses(bench: Bench, t0_ns: int) -> dict[str, HostClock]:
+    """Host -> its clock in this phase; of a host that is lost as it was known before."""
+    before, now_ns = bench.dialogue.rendezvous.clocks, time.monotonic_ns()
+    known = {name: clock.later(now_ns) for name, clock in before.items()}
+    after = {**known, **clocks.compare(bench.hosts, lost=lambda name, reason: None)}
+    return {name: clocks.course(clock, after[name], t0_ns) for name, clock in before.items()}
 
 
 def _prepare(bench: Bench, job: Job) -> tuple[Mapping[str, initial_state.Proof], Mapping[str, Quiet]]:
@@ -183,12 +198,19 @@ def _limit_ns(job: Job) -> int:
 def _start(bench: Bench, job: Job) -> int:
     """Agree on T; a client's own `start_delay_ns`, or the knob `start_delay` times its index, makes it late."""
     rendezvous = bench.dialogue.rendezvous
+    rendezvous.clocks = clocks.compare(bench.hosts, lost=partial(_lose, bench))
+    if bench.dialogue.catch_up() is not State.ARMED:
+        raise TrialError(f"phase {job.name} cannot be started: {'; '.join(dict.fromkeys(rendezvous.failures.values()))}")
     each = whole(job.spec.knobs, "start_delay") or 0
     own = [settings.get("start_delay_ns", each * index) for index, settings in enumerate(job.plan.settings)]
     delays = [delay if isinstance(delay, int) else 0 for delay in own]
     bench.dialogue.obey(rendezvous.start(time.monotonic_ns(), delays))
     assert rendezvous.start_ns is not None
     return rendezvous.start_ns
+
+
+def _lose(bench: Bench, host: str, reason: str) -> None:
+    bench.dialogue.obey(bench.dialogue.rendezvous.lose_host(host, reason, time.monotonic_ns()))
 
 
 def _round_ns(job: Job) -> int | None:
@@ -216,8 +238,9 @@ def _conclude(bench: Bench, job: Job, parts: tuple[Watchers, Events], course: _C
     seen = watchers.seen(job.name, course.t0_of)
     gathered = [_harvest(bench, job, client, course) for client in sorted(rendezvous.results)]
     state, error = judge(rendezvous.results, rendezvous.failures, rendezvous.lost)
-    if events.failures and state is Outcome.FINISHED:
-        state, error = Outcome.PARTIAL, "; ".join(events.failures)
+    flaws = (*rendezvous.late.values(), *events.failures)
+    if flaws and state is Outcome.FINISHED:
+        state, error = Outcome.PARTIAL, "; ".join(flaws)
     values = reported(job.workload, job.spec.knobs, rendezvous.results) if state is Outcome.FINISHED else {}
     phase = _phase(bench, job, course, gathered, values)
     own = reported_readings(phase, bench.fleet.load[0].name)
@@ -247,7 +270,7 @@ def _harvest(bench: Bench, job: Job, client: int, course: _Course) -> Harvest:
 
 
 def _phase_host(name: str, course: _Course) -> PhaseHost:
-    proof, clock = course.proofs[name], course.clocks[name]
+    proof = course.proofs[name]
     return PhaseHost(
         host=name,
         cache_proved=proof.proved,
@@ -258,7 +281,7 @@ def _phase_host(name: str, course: _Course) -> PhaseHost:
         quiesce_ns=course.quiet[name].waited_ns,
         quiet=course.quiet[name].quiet,
         drain_ns=course.drains_ns[name],
-        clock=HostClock(host=name, offset_ns=clock.offset_ns, error_ns=clock.error_ns, t0_mono_ns=course.t0_of(name)),
+        clock=course.clocks[name],
     )
 
 

@@ -2,16 +2,20 @@
 
 Messages and the time come in, instructions go out. T is chosen only after every client has said `armed`: a start at a
 fixed delay was measured to be missed by up to 6 s where arming took long, against some milliseconds this way.
-Every time is CLOCK_MONOTONIC of the controller; a client is told T in its own host's clock.
+Every time is CLOCK_MONOTONIC of the controller; a client is told T in its own host's clock, which the driver compares with ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from assay.trial.protocol import ClientState, Instruction, Kill, Message, Send, Step, lease, take
+from assay import units
+from assay.trial.clocks import Clock
+from assay.trial.protocol import ClientState, Instruction, Kill, Message, Send, Step, error_text, take
+from assay.trial.silence import LOOK_NS, Patience, Silence
 
 
 class State(StrEnum):
@@ -21,8 +25,6 @@ class State(StrEnum):
     """Not every client has said hello."""
     READY = "ready"
     ARMING = "arming"
-    PROBING = "probing"
-    """All are armed; their clocks are being compared with ours."""
     ARMED = "armed"
     RUNNING = "running"
     ENDED = "ended"
@@ -31,7 +33,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """How long is waited for what, and how the clocks are compared."""
+    """How long is waited for what."""
 
     hello_ns: int = 20_000_000_000
     arm_ns: int = 120_000_000_000
@@ -41,16 +43,23 @@ class Pace:
     """From the hard end of a phase to its result."""
     lease_ns: int = 30_000_000_000
     """A running client that hears nothing for this long ends itself: uncounted load is worse than none."""
-    idle_lease_ns: int = 3_600_000_000_000
+    idle_lease_ns: int = 60_000_000_000
     """Between phases, while the lab prepares caches and drains."""
     margin_ns: int = 50_000_000
-    """From `go` to T, on top of three times the slowest round trip."""
-    probes: int = 5
+    """From `go` to T, so that every client has read it before; the following and three of the slowest round trips are added."""
+    host_margin_ns: int = 8_000_000
+    """For each further host: of 30 hosts some had read it only 157 ms later, and 300 ms were enough."""
+    client_margin_ns: int = 200_000
+    """For each further client: each is told by itself."""
+    late_ns: int = 500_000_000
+    """A client that began its work this long after its time started late; less is judged by what it does to the figures (W04)."""
+    patience: Patience = field(default_factory=Patience)
 
 
 WAITED_FOR = {State.GATHERING: Step.STARTED, State.ARMING: Step.ARMING, State.RUNNING: Step.RUNNING}
 """A state lasts until no client is at this step."""
-IN_WORDS = {State.GATHERING: "hello", State.ARMING: "armed", State.PROBING: "clock", State.RUNNING: "result"}
+IN_WORDS = {State.GATHERING: "hello", State.ARMING: "armed", State.RUNNING: "result"}
+FOLLOWING = {State.GATHERING: State.READY, State.ARMING: State.ARMED, State.RUNNING: State.ENDED}
 
 
 @dataclass(kw_only=True)
@@ -58,46 +67,72 @@ class _Phase:
     name: str = ""
     deadline_ns: int = 0
     limit_ns: int = 0
-    lease_due_ns: int = 0
+    look_due_ns: int = 0
     stopping: bool = False
 
 
 @dataclass(kw_only=True)
 class Rendezvous:
-    """The clients of one trial, phase after phase.
+    """The clients of one trial, phase after phase; `hosts` has the host of each client.
 
-    `arm` may be called when READY, or when ENDED without a failure; `start` when ARMED. Both raise ValueError else.
+    `arm` may be called when READY, or when ENDED without a failure; `start` when ARMED, with the clock of every host in `clocks`.
+    Both raise ValueError else. A message costs the same however many clients there are.
     """
 
-    count: int
+    hosts: Sequence[str]
     now_ns: int
     pace: Pace = field(default_factory=Pace)
+    clocks: Mapping[str, Clock] = field(default_factory=dict)
+    """Host -> its clock against ours. Clients of a host that has none get no lease."""
     state: State = State.GATHERING
     start_ns: int | None = None
     """T of the phase, on our clock."""
     clients: tuple[ClientState, ...] = ()
+    results: dict[int, Message] = field(default_factory=dict)
+    """Client -> its result of this phase."""
+    failures: dict[int, str] = field(default_factory=dict)
+    """Client -> what became of it, for those that said `error` or were lost."""
+    late: dict[int, str] = field(default_factory=dict)
+    """Client -> in words, for those that were told of this phase's start after it (on another machine), or started late."""
     _phase: _Phase = field(default_factory=_Phase)
+    _silence: Silence = field(default_factory=lambda: Silence(start_ns=0))
+    _at_step: Counter[Step] = field(default_factory=Counter)
+    """How many clients are at each step."""
+    _news: set[int] = field(default_factory=set)
+    _lease_due_ns: int = 0
+    _several: bool = False
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise ValueError(f"found {self.count} clients; expected at least one")
-        self.clients = tuple(ClientState() for _ in range(self.count))
+        if not self.hosts:
+            raise ValueError("found no clients; expected at least one")
+        self.clients = tuple(ClientState() for _ in self.hosts)
+        self._at_step[Step.STARTED], self._several = self.count, len(set(self.hosts)) > 1
         self._phase.deadline_ns = self.now_ns + self.pace.hello_ns
 
     @property
-    def results(self) -> dict[int, Message]:
-        """Client -> its result of this phase."""
-        return {index: one.result for index, one in enumerate(self.clients) if one.result is not None}
-
-    @property
-    def failures(self) -> dict[int, str]:
-        """Client -> what became of it, for those that said `error` or were lost."""
-        return {index: one.failure for index, one in enumerate(self.clients) if one.failure is not None}
+    def count(self) -> int:
+        """How many clients there are."""
+        return len(self.hosts)
 
     @property
     def lost(self) -> frozenset[int]:
         """The clients whose process is gone."""
         return frozenset(self._at(Step.LOST))
+
+    @property
+    def silent(self) -> Mapping[int, str]:
+        """Client -> in words, for those that run without progress now."""
+        return {index: f"{self.called(index)} {words}" for index, words in self._silence.named.items()}
+
+    def news(self) -> Mapping[int, ClientState]:
+        """The clients that told of progress since this was last asked."""
+        found = {index: self.clients[index] for index in self._news}
+        self._news.clear()
+        return found
+
+    def called(self, client: int) -> str:
+        """A client in words, with its host where there are several."""
+        return f"client {client} on {self.hosts[client]}" if self._several else f"client {client}"
 
     def arm(self, phase: str, configs: Sequence[Message], limit_ns: int, now_ns: int) -> tuple[Instruction, ...]:
         """Prepare a phase at every client; each config is the message without type, phase and limit."""
@@ -107,23 +142,39 @@ class Rendezvous:
             raise ValueError(f"found {len(configs)} configurations; expected {self.count}, one a client")
         self.state, self.start_ns = State.ARMING, None
         self._phase = _Phase(name=phase, deadline_ns=now_ns + self.pace.arm_ns, limit_ns=limit_ns)
+        self.results, self.late = {}, {}
+        self._silence, self._news = Silence(start_ns=0), set()
         for one in self.clients:
-            one.step, one.result, one.progress = Step.ARMING, None, None
+            one.step, one.progress, one.told_ns = Step.ARMING, None, None
+        self._at_step = Counter({Step.ARMING: self.count})
         envelope = {"type": "config", "phase": phase, "limit_ns": limit_ns}
         return tuple(Send(client=index, message={**envelope, **config}) for index, config in enumerate(configs))
 
     def start(self, now_ns: int, delays_ns: Sequence[int] = ()) -> tuple[Instruction, ...]:
         """Agree on T and tell every client; `delays_ns`, one a client, makes clients late on purpose."""
-        if self.state is not State.ARMED:
-            raise ValueError(f"cannot start: the clients are {self.state}, not armed")
-        slowest_trip = max((2 * one.probe.error_ns for one in self.clients if one.probe), default=0)
-        self.state, self.start_ns = State.RUNNING, now_ns + 3 * slowest_trip + self.pace.margin_ns
+        unknown = sorted(set(self.hosts) - self.clocks.keys())
+        if self.state is not State.ARMED or unknown:
+            reason = f"no clock of {', '.join(unknown)}" if unknown else f"the clients are {self.state}, not armed"
+            raise ValueError(f"cannot start: {reason}")
+        self.state, self.start_ns = State.RUNNING, now_ns + self._margin_ns()
         self._phase.deadline_ns = self.start_ns + max(delays_ns, default=0) + self._phase.limit_ns + self.pace.grace_ns
+        self._phase.look_due_ns = self.start_ns + LOOK_NS
+        self._silence = Silence(start_ns=self.start_ns, patience=self.pace.patience)
+        self._at_step = Counter({Step.RUNNING: self.count})
         told: list[Instruction] = []
         for index, one in enumerate(self.clients):
             one.step, one.go_ns = Step.RUNNING, self.start_ns + (delays_ns[index] if delays_ns else 0)
-            told.append(Send(client=index, message={"type": "go", "at_ns": one.go_ns + one.applied_ns}))
-        return (*self._leases(now_ns), *told)
+            clock = self.clocks[self.hosts[index]]
+            one.offset_ns, one.ours = clock.offset_ns, clock.exact
+            told.append(Send(client=index, message={"type": "go", "at_ns": one.own(one.go_ns)}))
+        return (*told, *self._leases(now_ns))
+
+    def _margin_ns(self) -> int:
+        """From now to T: enough for the last client that is told, and for the host that is farthest."""
+        pace, hosts = self.pace, set(self.hosts)
+        slowest_trip_ns = max(self.clocks[host].trip_ns for host in hosts)
+        more_ns = pace.host_margin_ns * (len(hosts) - 1) + pace.client_margin_ns * (self.count - 1)
+        return pace.margin_ns + more_ns + 3 * slowest_trip_ns
 
     def stop(self, now_ns: int, within_ns: int | None = None) -> tuple[Instruction, ...]:
         """End the running phase at all clients; its results still count. `within_ns`: how long they may take for the rest.
@@ -139,76 +190,107 @@ class Rendezvous:
     def hear(self, client: int, message: Message, now_ns: int) -> tuple[Instruction, ...]:
         """A client said something at this time; what it must not say now costs it its life."""
         one = self.clients[client]
-        if one.step is Step.LOST:
-            return ()
         before = one.step
-        if not take(one, self._phase.name, message, now_ns):
-            return self._abandon(client, f"sent {message.get('type')!r} while {before} in phase {self._phase.name!r}", now_ns)
-        return (*self._reply(client, message.get("type"), now_ns), *self._advance(now_ns))
-
-    def lose(self, client: int, reason: str, now_ns: int) -> tuple[Instruction, ...]:
-        """A client's process or connection is gone."""
-        one = self.clients[client]
-        if one.step is Step.LOST:
+        if before is Step.LOST:
             return ()
-        one.step, one.failure = Step.LOST, one.failure or f"client {client} was lost: {reason}"
-        return self._advance(now_ns)
+        if not take(one, self._phase.name, message):
+            said = message.get("type")
+            return self._abandon(client, f"sent {said!r} while {before} in phase {self._phase.name!r}", now_ns)
+        if one.step is before:
+            self._note(client, message)
+            return ()
+        self._moved(client, before)
+        if one.step is Step.DONE:
+            self.results[client] = message
+            self._check_time(client, message.get("started_ns"), self.pace.late_ns, "started")
+        if one.step is Step.FAILED:
+            self.failures[client] = error_text(message)
+        self._advance()
+        return () if one.step is Step.ARMED else self._lease(client, now_ns)
+
+    def _note(self, client: int, message: Message) -> None:
+        """What is noted of a message that leaves a client where it is."""
+        if message.get("type") == "progress":
+            self._news.add(client)
+        elif message.get("type") == "told" and not self.clients[client].ours:
+            # On our own machine no way is too long: what is late there waits for a CPU, and its start says for how long.
+            self._check_time(client, self.clients[client].told_ns, 0, "received its start time")
+
+    def _check_time(self, client: int, own_ns: object, allowed_ns: int, did: str) -> None:
+        """Name a client that did something too long after its time; the first reason stays."""
+        one = self.clients[client]
+        if isinstance(own_ns, int) and (by_ns := own_ns - one.own(one.go_ns)) > allowed_ns:
+            by = units.human(by_ns, units.Unit.NANOSECONDS)
+            self.late.setdefault(client, f"{self.called(client)} {did} {by} too late")
+
+    def lose(self, client: int, reason: str, now_ns: int) -> tuple[Instruction, ...]:  # noqa: ARG002 - every event has its time
+        """A client's process or connection is gone."""
+        if self.clients[client].step is not Step.LOST:
+            self._lose(client, f"{self.called(client)} was lost: {reason}")
+            self._advance()
+        return ()
+
+    def lose_host(self, host: str, reason: str, now_ns: int) -> tuple[Instruction, ...]:  # noqa: ARG002 - every event has its time
+        """A host is gone with all its clients: one reason for all of them. None of them is spoken to any more."""
+        here = [index for index, name in enumerate(self.hosts) if name == host and self.clients[index].step is not Step.LOST]
+        words = f"host {host} was lost with {units.counted(len(here), 'client')}: {reason}"
+        for index in here:
+            self._lose(index, words)
+        self._advance()
+        return ()
+
+    def _lose(self, client: int, words: str) -> None:
+        before, self.clients[client].step = self.clients[client].step, Step.LOST
+        self._moved(client, before)
+        self.failures.setdefault(client, words)
 
     def tick(self, now_ns: int) -> tuple[Instruction, ...]:
-        """Time has passed: leases are renewed, who is too late is given up."""
-        if self.state not in IN_WORDS:
-            return ()
-        if now_ns <= self._phase.deadline_ns:
-            due = self.state is State.RUNNING and now_ns >= self._phase.lease_due_ns
-            return self._leases(now_ns) if due else ()
-        reason = f"no {IN_WORDS[self.state]} in time"
-        given_up: list[Instruction] = []
-        for index in self._awaited():
-            given_up += self._abandon(index, reason, now_ns)
-        return tuple(given_up)
+        """Time has passed: leases are renewed, who is too late or shows no progress is given up. To be called in every state."""
+        orders: list[Instruction] = []
+        if self.state in WAITED_FOR and now_ns > self._phase.deadline_ns:
+            reason = f"no {IN_WORDS[self.state]} in time"
+            for index in self._at(WAITED_FOR[self.state]):
+                orders += self._abandon(index, reason, now_ns)
+        elif self.state is State.RUNNING and now_ns >= self._phase.look_due_ns:
+            self._phase.look_due_ns = now_ns + LOOK_NS
+            for index, words in self._silence.look(self.clients, now_ns).items():
+                orders += self._abandon(index, f"it {words}, and the rest has ended", now_ns)
+        if now_ns >= self._lease_due_ns:
+            orders += self._leases(now_ns)
+        return tuple(orders)
 
-    def _awaited(self) -> list[int]:
-        """The clients without which this state cannot end."""
-        if self.state is State.PROBING:
-            return [index for index in self._at(Step.ARMED) if self.clients[index].probes_left]
-        return self._at(WAITED_FOR[self.state]) if self.state in WAITED_FOR else []
-
-    def _advance(self, now_ns: int) -> tuple[Instruction, ...]:
+    def _advance(self) -> None:
         """Go to the next state where nobody is waited for any more."""
-        if self._awaited() and not (self.failures and self.state is State.PROBING):
-            return ()
-        if self.failures:
-            self.state = State.ENDED
-        elif self.state is State.ARMING:
-            self.state = State.PROBING
-            self._phase.deadline_ns = now_ns + self.pace.arm_ns
-            return tuple(self._first_probes(now_ns))
-        else:
-            following = {State.GATHERING: State.READY, State.PROBING: State.ARMED, State.RUNNING: State.ENDED}
-            self.state = following.get(self.state, self.state)
-        return ()
-
-    def _first_probes(self, now_ns: int) -> Iterator[Instruction]:
-        for index, one in enumerate(self.clients):
-            one.probes_left, one.asked_ns, one.probe = self.pace.probes, now_ns, None
-            yield Send(client=index, message={"type": "clock"})
-
-    def _reply(self, client: int, said: object, now_ns: int) -> tuple[Instruction, ...]:
-        one = self.clients[client]
-        if said == "clock" and one.probes_left:
-            one.asked_ns = now_ns
-            return (Send(client=client, message={"type": "clock"}),)
-        if said in ("result", "error"):
-            return (lease(client, one, now_ns + self.pace.idle_lease_ns),)
-        return ()
+        waited_for = WAITED_FOR.get(self.state)
+        if waited_for is not None and self._at_step[waited_for]:
+            return
+        self.state = State.ENDED if self.failures else FOLLOWING.get(self.state, self.state)
 
     def _leases(self, now_ns: int) -> tuple[Instruction, ...]:
-        self._phase.lease_due_ns = now_ns + self.pace.lease_ns // 3
-        until_ns = now_ns + self.pace.lease_ns
-        return tuple(lease(index, self.clients[index], until_ns) for index in self._at(Step.RUNNING, Step.ARMED))
+        """A lease for every client that has said hello, of a host whose clock is known."""
+        if not self.clocks:
+            return ()
+        longest_ns = self.pace.lease_ns if self.state is State.RUNNING else self.pace.idle_lease_ns
+        self._lease_due_ns = now_ns + longest_ns // 3
+        alive = (index for index, one in enumerate(self.clients) if one.step not in (Step.STARTED, Step.LOST))
+        return tuple(lease for index in alive for lease in self._lease(index, now_ns))
+
+    def _lease(self, client: int, now_ns: int) -> tuple[Instruction, ...]:
+        """Allow a client to live for a while from now; it is told until when in its own clock."""
+        clock = self.clocks.get(self.hosts[client])
+        if clock is None:
+            return ()
+        running = self.clients[client].step is Step.RUNNING
+        until_ns = now_ns + clock.offset_ns + (self.pace.lease_ns if running else self.pace.idle_lease_ns)
+        return (Send(client=client, message={"type": "lease", "until_ns": until_ns}),)
 
     def _abandon(self, client: int, reason: str, now_ns: int) -> tuple[Instruction, ...]:
         return (Kill(client=client, reason=reason), *self.lose(client, reason, now_ns))
 
     def _at(self, *steps: Step) -> list[int]:
         return [index for index, one in enumerate(self.clients) if one.step in steps]
+
+    def _moved(self, client: int, before: Step) -> None:
+        self._at_step[before] -= 1
+        self._at_step[self.clients[client].step] += 1
+        self._silence.named.pop(client, None)

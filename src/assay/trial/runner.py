@@ -13,12 +13,13 @@ from assay import catalogue, sampler
 from assay.catalogue import Host, Mounts, Observer, Setting, Undo
 from assay.errors import TrialError, refuse
 from assay.machine import files
-from assay.records import CacheState, Experiment, Observations, Run, TargetSpec, Trial, Value
+from assay.records import CacheState, Experiment, Fact, FactClass, Observations, Run, TargetSpec, Trial, Value, When
 from assay.trial import placement
 from assay.trial.attempt import Attempt, OnProgress, live
 from assay.trial.fleet import Station, each
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log
+from assay.trial.observing import watching
 
 
 @dataclass(kw_only=True)
@@ -106,12 +107,23 @@ class TrialRunner:
     def _present(self, log: Log) -> dict[str, Station]:
         """Every host with the observers that can look at it; what the rest would have given is noted as missing."""
         every = {name: self._station(name) for name in dict.fromkeys((self.host.name, *self.far))}
+        for name, station in every.items():
+            every[name] = replace(station, observers=(*station.observers, *watching(self.experiment, name)))
         found = each(tuple(every.values()), lambda one: sampler.roll_call(one.host, one.observers))
         for name, (present, missing) in found.items():
             every[name] = replace(every[name], observers=present)
             if name in self._taking_part():
                 log.add_missing(name, missing)
+        log.facts += self._addresses()
         return every
+
+    def _addresses(self) -> Iterator[Fact]:
+        """Where each far host was reached, which is no part of the experiment."""
+        for spec in self.experiment.hosts:
+            if spec.name in self.far and spec.address is not None:
+                yield Fact(
+                    host=spec.name, when=When.BEFORE, key="host.address", value=spec.address, fact_class=FactClass.IDENTITY
+                )
 
     def _taking_part(self) -> frozenset[str]:
         """The hosts that load, a target or a server's node is on."""
@@ -155,10 +167,10 @@ def used_targets(experiment: Experiment) -> tuple[TargetSpec, ...]:
 def needed_bytes(experiment: Experiment) -> int:
     """Space that the workloads need as the file has them, with as many clients as any trial has."""
     counts = next((factor.levels for factor in experiment.factors if factor.path == "clients"), ())
-    most = max((count for count in counts if isinstance(count, int)), default=1)
     needed = 0
     for spec in experiment.workloads:
         workload = catalogue.find("workloads", spec.kind)
+        most = max((count for count in counts if isinstance(count, int)), default=experiment.clients(spec))
         needed += workload.space({"clients": most, **catalogue.resolved(workload.knobs, spec.knobs)})
     return needed
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from assay.records import SteadyState
 from assay.statistics.steadiness import ROUNDS, five_rounds, mser5
-from assay.trial.protocol import ClientState
+from assay.trial.protocol import ClientState, completed
 
 CELLS = 10
 """Parts of a round in which the operations are counted."""
@@ -28,6 +28,11 @@ class _Course:
     count: float = 0.0
     edges: list[float] = field(default_factory=list)
 
+    @property
+    def rounds(self) -> int:
+        """Whole rounds that it has run."""
+        return len(self.edges) // CELLS
+
 
 @dataclass(kw_only=True)
 class Watch:
@@ -40,16 +45,19 @@ class Watch:
     """Whole rounds that all clients have run."""
     reached: bool = False
     _courses: list[_Course] = field(default_factory=list)
+    _behind: int = 0
+    """How many clients have not run the round after these."""
 
     def __post_init__(self) -> None:
         self._courses = [_Course(at_ns=self.start_ns) for _ in range(self.clients)]
+        self._behind = self.clients
 
-    def hear(self, clients: tuple[ClientState, ...]) -> bool:
-        """Take in what the clients said last; whether the phase is steady. Once it is, nothing changes that."""
-        for index, client in enumerate(clients):
+    def hear(self, clients: Mapping[int, ClientState]) -> bool:
+        """Take in what some clients said last; whether the phase is steady. Once it is, nothing changes that."""
+        for index, client in clients.items():
             progress = client.progress
             if progress is not None and isinstance(at_ns := progress.get("at_ns"), int):
-                self.take(index, at_ns - client.applied_ns, operations(progress))
+                self.take(index, at_ns - client.offset_ns, completed(progress))
         return self.reached
 
     def take(self, client: int, at_ns: int, count: int) -> None:
@@ -57,18 +65,20 @@ class Watch:
         course = self._courses[client]
         if self.reached or at_ns <= course.at_ns:
             return
+        was_behind = course.rounds <= self.rounds
         slope = (count - course.count) / (at_ns - course.at_ns)
         while (edge_ns := self.start_ns + (len(course.edges) + 1) * self.round_ns // CELLS) <= at_ns:
             course.edges.append(course.count + slope * (edge_ns - course.at_ns))
         course.at_ns, course.count = at_ns, count
-        self._look()
+        self._behind -= was_behind and course.rounds > self.rounds
+        while not self._behind and not self.reached:
+            self._end_round()
 
-    def _look(self) -> None:
-        """Ask for each round that has become whole."""
-        whole = min(len(course.edges) for course in self._courses) // CELLS
-        while self.rounds < whole and not self.reached:
-            self.rounds += 1
-            self.reached = self.rounds >= ROUNDS and is_steady(self._cells())
+    def _end_round(self) -> None:
+        """All clients have run a round more: ask whether they are steady."""
+        self.rounds += 1
+        self._behind = sum(course.rounds <= self.rounds for course in self._courses)
+        self.reached = self.rounds >= ROUNDS and is_steady(self._cells())
 
     def _cells(self) -> list[float]:
         """What all clients did in each tenth of the last five rounds."""
@@ -98,9 +108,3 @@ def is_steady(cells: list[float]) -> bool:
     found = five_rounds([sum(cells[at : at + each]) for at in range(0, each * ROUNDS, each)])
     truncation = mser5(cells)
     return found is not None and found.within() and truncation is not None and not truncation.at_limit
-
-
-def operations(progress: Mapping[str, object]) -> int:
-    """All operations that a client has completed, of whatever name."""
-    found = progress.get("operations")
-    return sum(one["count"] for one in found.values()) if isinstance(found, Mapping) else 0

@@ -64,7 +64,7 @@ def drains(bench: Bench, job: Job) -> dict[str, int | None]:
     """Host -> how long it took to flush the file system there, where the phase changed something; None where it was not done.
 
     The clients' hosts and the target's begin together. After the slowest client the target is flushed again, since what a client
-    held back reaches it only then: its time ends when both ends are clean.
+    held back reaches it only then: its time ends when both ends are clean. A host that was lost is left out.
     """
     changes = {Direction.WRITE, Direction.METADATA} & set(job.plan.directions.values())
     fleet = bench.fleet
@@ -73,11 +73,13 @@ def drains(bench: Bench, job: Job) -> dict[str, int | None]:
     bench.progress(job, "draining")
     began_ns = time.monotonic_ns()
     found = each(fleet.stations, lambda one: _flush(one, bench.seen_from(job, one)))
-    if fleet.is_spread and _flush(fleet.target, bench.place) is not None:
+    if fleet.is_spread and fleet.target.host.lost() is None and _flush(fleet.target, bench.place) is not None:
         found[fleet.target.name] = time.monotonic_ns() - began_ns
     return found
 
 
 def _flush(station: Station, place: Place) -> int | None:
     calls = station.host.syscalls
-    return None if calls is None or place.directory is None else calls.syncfs(place.directory)
+    if calls is None or place.directory is None or station.host.lost() is not None:
+        return None
+    return calls.syncfs(place.directory)

@@ -14,7 +14,7 @@ from statistics import geometric_mean
 from typing import Required, TypedDict
 
 from assay import measures
-from assay.analysis.cells import measure_of, unit_of
+from assay.analysis.cells import measure_of
 from assay.records import (
     Cell,
     Comparison,
@@ -256,7 +256,7 @@ def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Ite
     """The number at which a share, such as that of the processors, reaches nine tenths."""
     for measure, within, along in curves(factor, cells):
         estimates = [(number, cell.estimate) for number, cell in along if cell.estimate is not None]
-        shares = unit_of(measure_of(experiment, measure)) is Unit.SHARE
+        shares = measures.unit_of(measure_of(experiment, measure)) is Unit.SHARE
         if not shares or len(estimates) < LEAST_PLACES or any(one.low is None for _, one in estimates):
             continue
         bands = [Band(at=float(number), low=one.low or 0.0, value=one.value, high=one.high or 0.0) for number, one in estimates]

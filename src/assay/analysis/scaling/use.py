@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from assay.analysis.cells import Load, early, measure_of, unit_of
+from assay.analysis.cells import Load, early, measure_of
 from assay.analysis.resources import RESOURCES, amounts, watched
 from assay.analysis.scaling.law import LEAST_PLACES, counts, curves
 from assay.errors import AssayError
 from assay.frozen import dataclass
-from assay.measures import AMOUNTS
+from assay.measures import AMOUNTS, unit_of
 from assay.measures.limits import share as used_share
 from assay.records import Capacity, Cell, Experiment, Factor, Judged, Observations, Phase, Run, Value
 

@@ -1,0 +1,198 @@
+//! A file of notes, one an owner: JSON lines that are only appended and synced, locked as long as the owner lives.
+//!
+//! The first line says which machine and which process it is of, the others what has to be undone and what was struck.
+//! The last line may be torn by a kill and is then left out: what it announced never began.
+
+use super::request::Note;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Notes are told from the ledgers of a lab, which are in the same directory, by the end of their names.
+pub const ENDING: &str = "notes";
+const SYSTEM_DIRECTORY: &str = "/run";
+const NAMES_OF_A_MACHINE: [&str; 3] = [
+    "/etc/machine-id",
+    "/sys/class/dmi/id/product_uuid",
+    "/sys/class/dmi/id/board_serial",
+];
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// Where the start of a process is in /proc/PID/stat, counted from the field after its name.
+const START_TICKS: usize = 19;
+
+/// Whose notes they are. `machine` is the first name that the machine tells, `start_ticks` tells the process from later ones.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Owner {
+    pub machine: String,
+    pub boot: String,
+    pub pid: u32,
+    pub start_ticks: u64,
+}
+
+/// An open file of notes that is locked by us.
+#[derive(Debug)]
+pub struct Notebook {
+    pub path: PathBuf,
+    pub owner: Owner,
+    pub notes: Vec<Note>,
+    file: File,
+}
+
+impl Notebook {
+    /// Makes this process's own file in a directory.
+    pub fn make(directory: &Path) -> io::Result<Self> {
+        let owner = Owner::ourselves();
+        let _locked = locked(directory)?;
+        let name = format!("{}-{}.{ENDING}", owner.pid, assay_clock::monotonic_ns());
+        let path = directory.join(name);
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create_new(true).mode(0o600);
+        let mut made = Self {
+            file: options.open(&path)?,
+            path,
+            owner,
+            notes: Vec::new(),
+        };
+        flock(&made.file, FlockOperation::LockExclusive)?;
+        made.append(&json!(made.owner))?;
+        File::open(directory)?.sync_all()?;
+        Ok(made)
+    }
+
+    /// Opens a file whose owner is gone; nothing where the owner lives.
+    pub fn of_the_dead(path: &Path) -> io::Result<Option<Self>> {
+        let mut file = OpenOptions::new().read(true).append(true).open(path)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(None);
+        }
+        let mut content = Vec::new();
+        file.seek(SeekFrom::Start(0))?;
+        file.read_to_end(&mut content)?;
+        if content.last().is_some_and(|&byte| byte != b'\n') {
+            file.write_all(b"\n")?;
+        }
+        let (owner, notes) = parse(&content);
+        Ok(Some(Self {
+            path: path.to_owned(),
+            owner,
+            notes,
+            file,
+        }))
+    }
+
+    /// Writes a note down, durably.
+    pub fn add(&mut self, note: Note) -> io::Result<()> {
+        if self.notes.iter().any(|known| known.n == note.n) {
+            return Err(io::Error::from_raw_os_error(libc::EEXIST));
+        }
+        self.append(&json!(note))?;
+        self.notes.push(note);
+        Ok(())
+    }
+
+    /// Strikes a note out; whether there was one.
+    pub fn strike(&mut self, n: u64) -> io::Result<bool> {
+        let before = self.notes.len();
+        self.notes.retain(|note| note.n != n);
+        if self.notes.len() == before {
+            return Ok(false);
+        }
+        self.append(&json!({"struck": n})).map(|()| true)
+    }
+
+    /// Removes the file where nothing is left in it.
+    pub fn remove_if_empty(&self) {
+        if self.notes.is_empty() {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// Where there is no room for all of a line, nothing of it is left.
+    fn append(&mut self, line: &Value) -> io::Result<()> {
+        let mut bytes = line.to_string().into_bytes();
+        bytes.push(b'\n');
+        let before = self.file.metadata()?.len();
+        let written = self.file.write_all(&bytes);
+        if written.is_err() {
+            let _ = self.file.set_len(before);
+        }
+        written.and_then(|()| self.file.sync_all())
+    }
+}
+
+impl Owner {
+    fn ourselves() -> Self {
+        let content = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let mut names = NAMES_OF_A_MACHINE.iter().map(|path| content(path));
+        let stat = content("/proc/self/stat");
+        let fields = stat.rsplit_once(')').map_or("", |(_, after)| after);
+        let ticks = fields.split_whitespace().nth(START_TICKS);
+        Self {
+            machine: names
+                .find(|name| !name.trim().is_empty())
+                .map_or_else(String::new, |name| name.trim().to_owned()),
+            boot: content(BOOT_ID).trim().to_owned(),
+            pid: std::process::id(),
+            start_ticks: ticks.and_then(|text| text.parse().ok()).unwrap_or(0),
+        }
+    }
+}
+
+/// `/run/assay` for root, `$XDG_RUNTIME_DIR/assay` for others, else a directory of this user's own in /tmp.
+pub fn directory() -> io::Result<PathBuf> {
+    // SAFETY: takes nothing and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    let writable = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
+    let system = Path::new(SYSTEM_DIRECTORY);
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let found = match runtime.filter(|path| writable(path)) {
+        _ if user == 0 && writable(system) => system.join("assay"),
+        Some(runtime) => runtime.join("assay"),
+        None => PathBuf::from(format!("/tmp/assay-{user}")),
+    };
+    private(&found, user).map(|()| found)
+}
+
+/// Makes a directory where it is not there; refuses one in which somebody else could write.
+fn private(directory: &Path, user: u32) -> io::Result<()> {
+    let made = DirBuilder::new().mode(0o700).create(directory);
+    if let Err(error) = made
+        && error.kind() != io::ErrorKind::AlreadyExists
+    {
+        return Err(error);
+    }
+    let found = fs::symlink_metadata(directory)?;
+    if found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    let (path, owner, mode) = (directory.display(), found.uid(), found.mode() & 0o7777);
+    Err(io::Error::other(format!(
+        "{path} is owned by user {owner}, mode {mode:o}: other users may write there. Remove it, or set XDG_RUNTIME_DIR."
+    )))
+}
+
+/// Holds the lock of the whole directory: a file must never be seen between its making and its locking.
+pub fn locked(directory: &Path) -> io::Result<File> {
+    let file = File::open(directory)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    Ok(file)
+}
+
+fn parse(content: &[u8]) -> (Owner, Vec<Note>) {
+    let mut lines = content.split(|&byte| byte == b'\n');
+    let first = lines.next().unwrap_or_default();
+    let owner = serde_json::from_slice(first).unwrap_or_default();
+    let mut notes: Vec<Note> = Vec::new();
+    for line in lines {
+        if let Ok(note) = serde_json::from_slice::<Note>(line) {
+            notes.push(note);
+        } else if let Ok(line) = serde_json::from_slice::<Value>(line) {
+            notes.retain(|note| Some(note.n) != line["struck"].as_u64());
+        }
+    }
+    (owner, notes)
+}

@@ -1,0 +1,96 @@
+"""Which hosts an experiment needs for what, how many clients come to each, and what a plan cannot know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from assay.experiment.named_hosts import LOCAL
+from assay.records import Experiment, HostSpec, PlanNote, TargetSpec, Trial, WorkloadSpec
+from assay.units import counted
+
+SHOWN = 6
+"""Hosts and groups that are named on one line."""
+
+
+def taking_part(experiment: Experiment) -> tuple[str, ...]:
+    """Return the hosts on which something is done or seen: of targets, loads, events, commands and figures."""
+    wanted = {host for workload in experiment.workloads for host in experiment.load_hosts(workload)}
+    wanted |= {target.host for target in used_targets(experiment)}
+    wanted |= {event.on for workload in experiment.workloads for event in workload.events}
+    wanted |= {host for spec in experiment.observe for host in spec.hosts}
+    figures = [measure.figure for measure in experiment.measures if measure.figure.startswith("@")]
+    wanted |= {host.name for host in experiment.hosts if any(figure.startswith(f"@{host.name}.") for figure in figures)}
+    return tuple(host.name for host in experiment.hosts if host.name in wanted)
+
+
+def used_targets(experiment: Experiment) -> Iterator[TargetSpec]:
+    """Yield the targets that the factor `target` names, else the first: no other is ever prepared."""
+    chosen = next((factor.levels for factor in experiment.factors if factor.path == "target"), None)
+    for index, target in enumerate(experiment.targets):
+        if index == 0 if chosen is None else target.name in chosen:
+            yield target
+
+
+def too_few_clients(experiment: Experiment, trials: Iterable[Trial]) -> tuple[str, ...]:
+    """Return for each workload that would leave load hosts idle with what levels it does, as reasons to refuse a run."""
+    found = []
+    for workload, pairs in _spreads(experiment, trials):
+        bad = [(clients, hosts) for clients, hosts in pairs if clients < hosts]
+        if bad:
+            clients, hosts = min(bad)
+            wanted = f"at least {hosts} clients, or fewer load hosts (factor `hosts`)"
+            found.append(f"workload {workload.name}: found {counted(clients, 'client')} on {hosts} load hosts; expected {wanted}")
+    return tuple(found)
+
+
+def notes(experiment: Experiment, trials: Iterable[Trial]) -> Iterator[PlanNote]:
+    """Yield where the load comes from, and what is not known before the hosts are reached; nothing of `local` alone."""
+    far = [name for name in taking_part(experiment) if name != LOCAL]
+    if not far:
+        return
+    for workload, pairs in _spreads(experiment, trials):
+        numbers = sorted({hosts for _, hosts in pairs})
+        each = sorted({share for clients, hosts in pairs for share in (clients // hosts, -(-clients // hosts))})
+        hosts = f"{_range(numbers)} {'host' if numbers[-1] == 1 else 'hosts'}"
+        named = brief(experiment.hosts, experiment.load_hosts(workload))
+        yield PlanNote(subject=workload.name, text=f"load from {hosts} ({named}), {_range(each)} clients each")
+    unknown = "clocks, privileges, limits, CPUs and missing evidence"
+    text = f"{brief(experiment.hosts, far)} not reached by `assay plan`. `assay hosts FILE check` shows {unknown}."
+    yield PlanNote(subject="hosts", text=text)
+
+
+def brief(hosts: Sequence[HostSpec], names: Sequence[str]) -> str:
+    """Return names of hosts in few words, whole groups as `c.1 to c.30`."""
+    known = {host.name: host for host in hosts}
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(known[name].group or name, []).append(name)
+    parts = [one[0] if len(one) == 1 else f"{one[0]} to {one[-1]}" if _whole(one) else ", ".join(one) for one in groups.values()]
+    more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
+    return ", ".join(parts[:SHOWN]) + more
+
+
+def _whole(names: Sequence[str]) -> bool:
+    """Whether the names are numbered on end."""
+    numbers = [int(name.rpartition(".")[2]) for name in names]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def _spreads(experiment: Experiment, trials: Iterable[Trial]) -> Iterator[tuple[WorkloadSpec, set[tuple[int, int]]]]:
+    """Yield each workload with its numbers of clients and load hosts in all trials that it is part of."""
+    levels = {tuple(trial.levels.get(path) for path in ("workload", "clients", "hosts")) for trial in trials}
+    for workload in experiment.workloads:
+        pairs = set()
+        for name, clients, hosts in levels:
+            if name in (None, workload.name):
+                own = {key: value for key, value in (("clients", clients), ("hosts", hosts)) if value is not None}
+                pairs.add((experiment.clients(workload, own), len(experiment.load_hosts(workload, own))))
+        if pairs:
+            yield workload, pairs
+
+
+def _range(numbers: Sequence[int]) -> str:
+    """Return `1`, `1 or 2`, `1 to 30`."""
+    if len(numbers) < 3:
+        return " or ".join(f"{number:,}" for number in numbers)
+    return f"{numbers[0]:,} to {numbers[-1]:,}"

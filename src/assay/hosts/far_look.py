@@ -1,0 +1,78 @@
+"""A look at a far host: what the former look of the same name asked is asked in one exchange, the rest one by one."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+
+from assay.hosts.exchange import Exchange, Message
+
+FILES = {"read": "text", "list": "names", "exists": "there"}
+"""Questions that a look takes as a list of paths -> the field of the answer to a single one."""
+CALLS = ("cachestat", "fiemap", "placed", "space", "real_path", "booted_ns")
+"""Questions that a look takes as calls: none of them changes anything, nor does it matter if one is asked in vain."""
+
+Question = tuple[str, str]
+"""What is asked, and the path (empty where there is none)."""
+Asked = tuple[Question, ...]
+
+
+class OneExchange:
+    """Answers each question once a look, from what was asked at once; what was not is asked by itself."""
+
+    def __init__(self, exchange: Exchange, former: Asked) -> None:
+        """Ask what the former look asked. Where the host is lost, each question and `end` raise LostHostError."""
+        self._exchange = exchange
+        self._asked: dict[Question, None] = {}
+        self._answers: dict[Question, Message] = {}
+        self._span_ns: tuple[int, int] | None = None
+        self._went_on = False
+        with contextlib.suppress(OSError):
+            self._answers = self._at_once(former)
+
+    @property
+    def asked(self) -> Asked:
+        """What the observer wanted to know."""
+        return tuple(self._asked)
+
+    def ask(self, do: str, **fields: object) -> Message:
+        """Return the answer. Raises as `Exchange.ask`."""
+        question = (do, str(fields.get("path", "")))
+        if do not in FILES and do not in CALLS:
+            self._answers.clear()  # it may change what was read
+        else:
+            self._asked[question] = None
+        answer = self._answers.get(question)
+        if answer is None:
+            self._went_on = True
+            return self._exchange.ask(do, **fields)
+        return self._exchange.checked(answer)
+
+    def end(self) -> tuple[int, int]:
+        """Return when the look began (their clock, ns) and how long it took. Raises LostHostError."""
+        if self._span_ns is None:
+            raise self._exchange.lost() or OSError(errno.EIO, os.strerror(errno.EIO), self._exchange.name)
+        began_ns, ended_ns = self._span_ns
+        if self._went_on:
+            ended_ns = int(self._exchange.ask("clock")["mono_ns"])
+        return began_ns, ended_ns - began_ns
+
+    def _at_once(self, former: Asked) -> dict[Question, Message]:
+        lists = {kind: [path for do, path in former if do == kind] for kind in FILES}
+        calls = [question for question in former if question[0] in CALLS]
+        asked = [{"do": do, "path": path} if path else {"do": do} for do, path in calls]
+        told = self._exchange.ask("look", **lists, calls=asked)
+        self._span_ns = int(told["before_ns"]), int(told["after_ns"])
+        answers = dict(zip(calls, told["calls"], strict=True))
+        for kind, paths in lists.items():
+            answers |= {(kind, path): _as_answer(kind, path, value) for path, value in zip(paths, told[kind], strict=True)}
+        return answers
+
+
+def _as_answer(kind: str, path: str, value: object) -> Message:
+    """Return the answer to a single question from its place in the lists of a look."""
+    if kind == "read" and isinstance(value, dict):
+        number = value.get("errno") or errno.EIO
+        return {"error": {"errno": number, "message": os.strerror(number), "path": path}}
+    return {FILES[kind]: value}

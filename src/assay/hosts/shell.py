@@ -1,0 +1,190 @@
+"""A far host without the engine: everything goes through /bin/sh, and nothing is put on that host."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from assay.catalogue import Completed, Host, Machine, Note, Process, Syscalls
+from assay.errors import LostHostError, TrialError
+from assay.hosts.commands import failure
+from assay.hosts.far_shell import ANSWER_S, quoted
+from assay.hosts.local import machine_of
+from assay.hosts.shell_calls import ShellCalls
+from assay.hosts.shell_commands import Commands, Opener, Shells
+from assay.hosts.shell_engine import ShellEngine
+from assay.hosts.shell_files import FUNCTIONS as FILES
+from assay.hosts.shell_files import Files, SeenFiles, Wishes
+from assay.hosts.shell_notes import FUNCTIONS as NOTES
+from assay.hosts.shell_notes import ShellNotes
+
+ENGINE = "assay-engine"
+"""As the name of a command: the load engine, of which a shell can do the engine `command`."""
+SYSTEM = "id -u; uname -s; uname -r; uname -m; getconf PAGESIZE 2>/dev/null || echo 4096"
+
+
+class ShellHost:
+    """A far machine behind shells; any thread may use it.
+
+    After it is lost everything raises LostHostError, an AssayError and an OSError.
+    """
+
+    far = True
+
+    def __init__(self, name: str, opener: Opener, *, address: str = "") -> None:
+        """Start the first shell. Raises what the opener raises, OSError where there is no /bin/sh.
+
+        `address` says in words for the user where it is reached.
+        """
+        self.name, self.address = name, address
+        self._shells = Shells(name, opener)
+        self._first = self._shells.shell()
+        self._first.ask(f"A_TOKEN={self._shells.token}\n{NOTES}{FILES}")
+        user, self.system, self.release, self.architecture, page = self._first.ask(SYSTEM).text.split("\n")[:5]
+        self._user = user
+        self._files: Files | SeenFiles = Files(self._first)
+        self._notes = ShellNotes(self._first, self._lose)
+        self._commands = Commands(self._shells, self._notes)
+        self.syscalls: Syscalls | None = ShellCalls(self._commands, self._files, int(page))
+        self._machine: list[Machine] = []
+        self._looks: dict[str, Wishes] = {}
+        self._mutex = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+        self.close()
+
+    def __hash__(self) -> int:
+        return id(self._first)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShellHost) and other._first is self._first
+
+    def lost(self) -> LostHostError | None:
+        """Return why the host is lost; None while it is there."""
+        return self._first.failure() if self._first.lost else None
+
+    def close(self) -> None:
+        """End the shells; the first one kills what they started and undoes what is noted. May be called twice."""
+        self._notes.close()
+        self._first.close()
+        self._commands.close()
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        check: bool = True,
+        input_text: str | None = None,
+        timeout_s: float | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> Completed:
+        """Run a command to its end, in the C locale. Raises as `Local.run`, and OSError where the host is lost."""
+        done = self._commands.run(argv, input_text=input_text, timeout_s=timeout_s, env=env, cwd=cwd)
+        if check and done.status != 0:
+            raise TrialError(f"{self.name}: {failure(done)}")
+        return done
+
+    def spawn(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> Process:
+        """Start a command, or a client that can do the engine `command`. Raises MissingError, OSError."""
+        if argv[0] == ENGINE:
+            return ShellEngine(self.name, self._commands, self._files.clock, env)
+        return self._commands.spawn(argv, env, cwd)
+
+    def read(self, path: str) -> str:
+        """Return the text of a small file. Raises OSError."""
+        return self._files.read(path)
+
+    def write(self, path: str, text: str) -> None:
+        """Write a small file as a whole. Raises OSError."""
+        self._files.write(path, text)
+
+    def list(self, path: str) -> tuple[str, ...]:
+        """Return the names in a directory, sorted; empty where there is none or the far user may not look."""
+        return self._files.list(path)
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is something at this path."""
+        return self._files.exists(path)
+
+    def real_path(self, path: str) -> str:
+        """Return the path without symbolic links."""
+        word = quoted(path)
+        tools = f"realpath -m -- {word} || realpath {word} || readlink -f {word} || printf %s {word}"
+        return self._first.ask(f"{{ {tools}; }} 2>/dev/null").text.removesuffix("\n")
+
+    def is_root(self) -> bool:
+        """Return whether commands run as root."""
+        return self._user == "0"
+
+    def monotonic_ns(self) -> int:
+        """That machine's clock as it is known from the last comparisons (ns); asks it only every 20 s."""
+        return self._files.clock.now_ns()
+
+    def probe(self) -> tuple[int, int, int]:
+        """Compare the clocks once more. The stamps are such that half of what lies between them is the true bound."""
+        return self._files.clock.probe()
+
+    def machine(self) -> Machine:
+        """Return which machine it is; asked once, for the shells do not outlive a boot."""
+        if not self._machine:
+            self._machine.append(machine_of(self))
+        return self._machine[0]
+
+    def look(self, name: str) -> ShellLook:
+        """Begin a look; what the former look of this name read is read in one exchange."""
+        with self._mutex:
+            wishes = self._looks.get(name, Wishes())
+        return ShellLook(self, name, wishes)
+
+    def note(self, n: int, kind: str, details: Mapping[str, str], back: str) -> str:
+        """Keep one thing to undo on that host; return the name of the file of notes, empty without one. Raises OSError."""
+        return self._notes.note(n, kind, details, back)
+
+    def strike(self, n: int, file: str = "") -> None:
+        """Strike out a note of ours, or one of a file that `left` named. Raises OSError."""
+        if file:
+            self._notes.strike_in(file, n)
+        else:
+            self._notes.strike(n)
+
+    def left(self) -> tuple[Note, ...]:
+        """Return the notes of owners that are gone, on that host. Raises OSError."""
+        return self._notes.left()
+
+    def seen(self, name: str, wishes: Wishes) -> tuple[ShellHost, SeenFiles]:
+        """Return the same host, with its files as one look finds them."""
+        assert isinstance(self._files, Files), "a look inside a look"
+        same, files = copy.copy(self), SeenFiles(self._files, name, wishes)
+        vars(same).update(_files=files)
+        return same, files
+
+    def remember(self, name: str, wishes: Wishes) -> None:
+        """Keep what the next look of this name should find."""
+        with self._mutex:
+            self._looks[name] = wishes
+
+    def _lose(self) -> None:
+        """Give the host up: whoever waits for one of its shells hears so."""
+        self._first.give_up(f"no answer for {ANSWER_S:g} s")
+        self._commands.close()
+
+
+class ShellLook:
+    """One look at a host without the engine."""
+
+    def __init__(self, host: ShellHost, name: str, wishes: Wishes) -> None:
+        self._host, self._name = host, name
+        seen, self._files = host.seen(name, wishes)
+        self.host: Host = seen
+
+    def end(self) -> tuple[int, int]:
+        """Return when the look began (CLOCK_MONOTONIC of that host, ns) and how long it took. Raises OSError."""
+        self._host.remember(self._name, self._files.asked())
+        return self._files.span_ns()

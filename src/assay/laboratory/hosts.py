@@ -1,0 +1,192 @@
+"""The hosts of an experiment, opened together and closed together: this machine, machines behind ssh, workers of Dask."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from assay.catalogue import Host, Undo
+from assay.errors import AssayError, LostHostError, UsageError, refuse
+from assay.frozen import dataclass
+from assay.hosts.local import Local
+from assay.records import HostSpec
+
+if TYPE_CHECKING:
+    from assay.hosts.far import FarHost
+    from assay.hosts.placing import Placed
+    from assay.hosts.shell import ShellHost
+    from assay.hosts.ssh import Door
+
+AT_ONCE = 8
+"""Hosts that are opened, asked or closed at the same time."""
+T = TypeVar("T")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """A host that was opened, or why it could not be."""
+
+    spec: HostSpec
+    host: Host | None = None
+    error: AssayError | None = None
+    host_key: str = ""
+    """Of a host by ssh: kind and fingerprint of the key that it proved."""
+    engine: Placed | None = None
+    """Of a host by ssh where the engine may be: its place, and whether it has come there just now."""
+    end: Callable[[], None] | None = None
+    """Closes the host."""
+
+
+@contextlib.contextmanager
+def opened(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[Mapping[str, Host]]:
+    """Open all hosts of an experiment; yield them by their names. All are closed at the end, whatever ended the work.
+
+    `undo` keeps what must be removed here, `engine` is the file that is placed where a host allows it. Raises UsageError for
+    names and addresses that are none, and one AssayError with the reasons of all hosts that cannot be opened.
+    """
+    with attempted(specs, undo, engine) as found:
+        errors = [one.error for one in found if one.error is not None]
+        if errors:
+            raise errors[0] if len(errors) == 1 else AssayError("\n".join(dict.fromkeys(map(str, errors))))
+        yield {one.spec.name: one.host for one in found if one.host is not None}
+
+
+@contextlib.contextmanager
+def attempted(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[tuple[Attempt, ...]]:
+    """As `opened`; a host that cannot be opened has the reason in its place. Raises UsageError."""
+    check_addresses(specs)
+    with contextlib.ExitStack() as stack:
+        found = {spec.name: Attempt(spec=spec, host=Local(spec.name)) for spec in specs if spec.via == "local"}
+        found |= {
+            one.spec.name: one for one in stack.enter_context(_by_ssh([spec for spec in specs if spec.via == "ssh"], engine))
+        }
+        found |= _by_dask(stack, [spec for spec in specs if spec.via == "dask"], undo, engine)
+        yield tuple(found[spec.name] for spec in specs)
+
+
+def check_addresses(specs: Sequence[HostSpec]) -> None:
+    """Raise UsageError with every name that two hosts have, and every address that ssh does not take."""
+    from assay.hosts.addresses import parsed
+
+    names = [spec.name for spec in specs]
+    mistakes = [f"found two hosts named {name!r}; expected one" for name in dict.fromkeys(names) if names.count(name) > 1]
+    for spec in specs:
+        if spec.via == "ssh" and spec.address is None:
+            mistakes.append(f"host {spec.name}: found no address; expected one, as ssh takes it")
+        for address in filter(None, (spec.address, spec.control) if spec.via == "ssh" else ()):
+            try:
+                parsed(address)
+            except UsageError as error:
+                mistakes.append(f"host {spec.name}: {error}")
+    refuse(mistakes)
+
+
+def same_machines(hosts: Mapping[str, Host]) -> tuple[tuple[str, ...], ...]:
+    """Return the names of hosts that are one machine, machine by machine; a lost host is left out."""
+    boots: dict[str, list[str]] = {}
+    for name, machine in each(hosts, lambda host: host.machine()).items():
+        if not isinstance(machine, AssayError) and machine.boot:
+            boots.setdefault(machine.boot, []).append(name)
+    return tuple(tuple(names) for names in boots.values() if len(names) > 1)
+
+
+def each(hosts: Mapping[str, Host], ask: Callable[[Host], T]) -> dict[str, T | AssayError]:
+    """Ask several hosts, some at a time; a host that fails has its error in place of the answer."""
+
+    def asked(host: Host) -> T | AssayError:
+        try:
+            return ask(host)
+        except AssayError as error:
+            return error
+        except OSError as error:
+            return LostHostError(f"host {host.name}: {error.strerror or error}")
+
+    return dict(zip(hosts, at_once(list(hosts.values()), asked), strict=True))
+
+
+@contextlib.contextmanager
+def _by_ssh(specs: Sequence[HostSpec], engine: Path) -> Iterator[list[Attempt]]:
+    found: list[Attempt] = []
+    try:
+        found += _connected(specs, engine)
+        yield found
+    finally:
+        _close(found)
+
+
+def _connected(specs: Sequence[HostSpec], engine: Path) -> list[Attempt]:
+    """Every host, or why it cannot be reached. An interrupt closes those that have been reached."""
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="opens hosts") as pool:
+        reaching = [pool.submit(_attempt, spec, engine) for spec in specs]
+        try:
+            return [future.result() for future in reaching]
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            _close([future.result() for future in reaching if not future.cancelled()])
+            raise
+
+
+def _attempt(spec: HostSpec, engine: Path) -> Attempt:
+    """Connect to a host by its control address, else by its address."""
+    from assay.hosts.addresses import parsed
+    from assay.hosts.ssh import Door
+
+    door = Door(spec.name, parsed(spec.control or spec.address or ""))
+    try:
+        return _reached(spec, door, engine)
+    except BaseException as error:
+        door.close()
+        if isinstance(error, AssayError):
+            return Attempt(spec=spec, error=error)
+        if isinstance(error, OSError):
+            return Attempt(spec=spec, error=LostHostError(f"host {spec.name}: {error.strerror or error}"))
+        raise
+
+
+def _reached(spec: HostSpec, door: Door, engine: Path) -> Attempt:
+    where, placed = spec.control or spec.address or "", None
+    host: FarHost | ShellHost
+    if spec.engine or spec.load:
+        from assay.hosts.far import FarHost
+        from assay.hosts.placing import start_agent
+
+        channel, placed = start_agent(door, engine)
+        host = FarHost(spec.name, channel, address=where)
+    else:
+        from assay.hosts.shell import ShellHost
+
+        host = ShellHost(spec.name, lambda words: door.open(f"exec {shlex.join(words)}"), address=where)
+
+    def end() -> None:
+        host.close()
+        door.close()
+
+    return Attempt(spec=spec, host=host, host_key=door.host_key, engine=placed, end=end)
+
+
+def _by_dask(stack: contextlib.ExitStack, specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Mapping[str, Attempt]:
+    if not specs:
+        return {}
+    from assay.hosts import dask
+
+    try:
+        hosts = stack.enter_context(dask.opened(specs, engine, undo))
+    except AssayError as error:
+        return {spec.name: Attempt(spec=spec, error=error) for spec in specs}
+    return {spec.name: Attempt(spec=spec, host=hosts[spec.name]) for spec in specs}
+
+
+def _close(found: Sequence[Attempt]) -> None:
+    """Close hosts, some at a time: one that is gone lets us wait."""
+    at_once([one.end for one in found if one.end is not None], lambda end: end())
+
+
+def at_once(items: Sequence[T], do: Callable[[T], Result]) -> list[Result]:
+    """Do the same with several things, some at a time. Raises the first error."""
+    with ThreadPoolExecutor(max(1, min(AT_ONCE, len(items)))) as pool:
+        return list(pool.map(do, items))
