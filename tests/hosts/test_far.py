@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from agents import ENGINE, PATIENCE_S, agent_channel, ended, far_host, until
-from assay.catalogue import Machine
+from assay.catalogue import Machine, Notes
 from assay.errors import AssayError, LostHostError, MissingError, RefusedError, TrialError
+from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
 
@@ -84,11 +85,38 @@ def test_bytes_that_are_no_text_are_replaced(host, tmp_path):
     assert [process.receive(PATIENCE_S) for _ in range(3)] == ["\ufffdone", "two", None]
 
 
+def test_a_name_that_is_no_text_is_refused_and_harms_nothing(host):
+    for call in (lambda: host.read("/x\udc80"), lambda: host.run(["echo", "\udc80"])):
+        with pytest.raises(OSError, match="filer"):
+            call()
+    assert host.run(["printf", "%s", "\u2028 ä \x85"]).stdout == "\u2028 ä \x85"
+
+
+def test_a_far_host_keeps_notes(host):
+    assert isinstance(host, Notes)
+    assert not isinstance(Local(), Notes)
+    assert host.far
+    assert host.look("x").host.far
+
+
 def test_the_clock_of_a_far_host_lies_between_asking_and_answer(host):
     probes = [host.probe() for _ in range(50)]
     assert all(asked <= theirs <= answered for asked, theirs, answered in probes)
     before = time.monotonic_ns()
     assert before <= host.monotonic_ns() <= time.monotonic_ns()
+
+
+@pytest.mark.root
+def test_a_clock_that_is_another_one_is_known_within_the_bound():
+    """A time namespace has a clock of its own, and the offset is known exactly."""
+    offset_s = 5000
+    words = ["unshare", "--time", "--monotonic", str(offset_s), "--fork", "--kill-child", str(ENGINE), "agent"]
+    with FarHost("filer", LocalChannel(words)) as host:
+        for asked, theirs, answered in (host.probe() for _ in range(50)):
+            assert asked <= theirs - offset_s * 10**9 <= answered
+        began, took = host.look("x").end()
+        assert time.monotonic_ns() - 10**9 * PATIENCE_S < began - offset_s * 10**9 <= time.monotonic_ns()
+        assert took >= 0
 
 
 def test_run_returns_what_the_command_printed_in_the_c_locale(host):
@@ -563,8 +591,6 @@ def test_a_closed_host_ends_its_agent_and_says_so(tmp_path):
 
 
 def test_something_that_is_no_agent_is_told_with_its_words():
-    from assay.hosts.channel import LocalChannel
-
     with pytest.raises(LostHostError, match="host x is lost: its connection ended: no space here"):
         FarHost("x", LocalChannel(["sh", "-c", "echo no space here >&2; exit 1"]))
     with pytest.raises(LostHostError, match=r"did not answer for 0\.3 s"):
@@ -572,8 +598,6 @@ def test_something_that_is_no_agent_is_told_with_its_words():
 
 
 def test_what_a_login_shell_says_before_the_agent_is_left_out():
-    from assay.hosts.channel import LocalChannel
-
     channel = LocalChannel(["sh", "-c", f"echo Welcome; echo; echo '42'; exec {ENGINE} agent"])
     with FarHost("filer", channel) as host:
         assert host.run(["true"]).status == 0
