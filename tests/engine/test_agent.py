@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sizes
@@ -24,6 +24,7 @@ class Agent:
         )
         self.hello = self.receive()
         self.number = 1_000_000
+        self.send(0, "lease", for_ns=3600 * 10**9)
 
     def say(self, data):
         self.process.stdin.write(data)
@@ -190,7 +191,7 @@ REQUESTS = st.builds(
 )
 
 
-@settings(max_examples=sizes.EXAMPLES)
+@sizes.examples(sizes.EXAMPLES)
 @given(st.lists(st.binary(max_size=200).map(lambda data: data.replace(b"\n", b"")) | REQUESTS, max_size=20))
 def test_no_line_ends_an_agent(agent, lines):
     agent.say(b"".join(line + b"\n" for line in lines))
