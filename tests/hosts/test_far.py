@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -124,7 +123,7 @@ def test_system_tools_are_found_although_path_lacks_their_directory():
 
 def test_a_command_that_takes_too_long_is_ended_with_its_group(host, tmp_path):
     pids = tmp_path / "pids"
-    with pytest.raises(TrialError, match="filer: sh .*stopped after"):
+    with pytest.raises(TrialError, match=r"filer: sh .*stopped after"):
         host.run(["sh", "-c", f"sleep 600 & echo $! > {pids}; wait"], timeout_s=0.5)
     assert until(lambda: ended(int(pids.read_text())))
     with pytest.raises(TrialError, match="stopped after"):
@@ -188,7 +187,7 @@ def test_a_process_that_has_ended_says_why_it_takes_no_line(host):
     process = host.spawn(["sh", "-c", "echo broken >&2; exit 7"])
     assert process.receive(PATIENCE_S) is None
     assert process.wait(PATIENCE_S) == 7
-    with pytest.raises(TrialError, match="filer: sh has ended .status 7.: broken"):
+    with pytest.raises(TrialError, match=r"filer: sh has ended \(status 7\): broken"):
         process.send("more")
     process.kill()
 
@@ -259,9 +258,8 @@ def test_sixteen_engines_over_one_channel(host):
     for engine in engines:
         engine.listen(lambda line, _at, pid=engine.pid: heard[pid].append(line))
     for engine in engines:
-        engine.send(
-            json.dumps({"type": "config", "engine": "null", "phase": "p", "settings": {"operation": "null", "ops": 1000}})
-        )
+        settings = {"operation": "null", "ops": 1000}
+        engine.send(json.dumps({"type": "config", "engine": "null", "phase": "p", "settings": settings}))
         engine.send(json.dumps({"type": "go", "at_ns": 0}))
     assert until(lambda: all(any('"result"' in line for line in lines) for lines in heard.values()))
     for engine in engines:
@@ -306,7 +304,7 @@ def test_a_look_asks_in_one_exchange_what_the_former_one_asked(counted):
         found = read_all(look.host)
         began, took = look.end()
         assert before <= began <= began + took <= host.monotonic_ns()
-        assert [line["do"] for line in channel.lines if line["do"] not in ("lease",)][1:-1] == expected
+        assert [line["do"] for line in channel.lines if line["do"] != "lease"][1:-1] == expected
     assert found[0].startswith("cpu ")
     assert found[-2:] == [False, Local().list("/sys/block")]
 
@@ -420,7 +418,7 @@ def test_system_calls_tell_what_they_tell_on_this_machine(host, room):
         assert theirs == ours == errno.ENOENT, name
     theirs, ours = both(host, "filesystem_semantics", str(room))
     assert theirs == ours
-    assert os.listdir(room) == ["file"]
+    assert [path.name for path in room.iterdir()] == ["file"]
     theirs, ours = both(host, "space", "/proc")
     assert theirs == ours == (1.0, 1.0)
     assert host.syscalls.syncfs(str(room)) > 0
@@ -569,7 +567,7 @@ def test_something_that_is_no_agent_is_told_with_its_words():
 
     with pytest.raises(LostHostError, match="host x is lost: its connection ended: no space here"):
         FarHost("x", LocalChannel(["sh", "-c", "echo no space here >&2; exit 1"]))
-    with pytest.raises(LostHostError, match="did not answer for 0.3 s"):
+    with pytest.raises(LostHostError, match=r"did not answer for 0\.3 s"):
         FarHost("x", LocalChannel(["cat"]), hello_s=0.3)
 
 
@@ -615,10 +613,10 @@ def test_a_damaged_line_to_the_far_end_loses_the_host():
 
 
 def test_a_request_that_the_agent_does_not_know_is_refused(host):
-    with pytest.raises(RefusedError, match="filer: unknown variant .format_disk."):
+    with pytest.raises(RefusedError, match=r"filer: unknown variant .format_disk."):
         host._exchange.ask("format_disk")
-    with pytest.raises(RefusedError, match="filer: unknown field .more."):
+    with pytest.raises(RefusedError, match=r"filer: unknown field .more."):
         host._exchange.ask("read", path="/proc/uptime", more=1)
-    with pytest.raises(RefusedError, match="filer: missing field .path."):
+    with pytest.raises(RefusedError, match=r"filer: missing field .path."):
         host._exchange.ask("read")
     assert host.run(["true"]).status == 0

@@ -186,5 +186,5 @@ class ShellLook:
 
     def end(self) -> tuple[int, int]:
         """Return when the look began (CLOCK_MONOTONIC of that host, ns) and how long it took. Raises OSError."""
-        self._host.remember(self._name, self._files.asked())
+        self._host.remember(self._name, self._files.wishes())
         return self._files.span_ns()
