@@ -25,7 +25,7 @@ class ReportFormat(StrEnum):
 
 
 class HostAction(StrEnum):
-    """What to do with the hosts of an experiment."""
+    """An action on the hosts of an experiment."""
 
     LIST = "list"
     CHECK = "check"
@@ -418,9 +418,8 @@ def hosts(
 ) -> None:
     """List, check and prepare the hosts of an experiment.
 
-    list: no connection. check: host key, engine, clock, privileges, missing evidence of each host; places the engine as run does.
-    install: place the engine. clean: undo the leftovers of killed runs on the hosts.
-    certificates: write one for each worker of a Dask scheduler, valid for 7 days."""
+    list connects to nothing. check shows host key, engine, clock, privileges and missing evidence of each host; it places the
+    engine as run does. install places the engine. clean undoes the leftovers of killed runs on the hosts."""
     from assay.cli.hosts import verb
 
     finish(lambda: verb(file, action, json_to, out))
