@@ -84,7 +84,7 @@ class ShellEngine:
         try:
             return self._out.get(timeout=timeout_s)[0]
         except queue.Empty:
-            raise TimeoutError(f"the client on host {self._name} gave no line for {timeout_s} s") from None
+            raise TimeoutError(f"the client on host {self._name} sent nothing for {timeout_s} s") from None
 
     def listen(self, heard: Listener) -> None:
         """Give every line from now on to `heard`."""
