@@ -203,6 +203,7 @@ def test_the_far_end_undoes_what_a_controller_leaves_that_is_killed_or_frozen(co
 def test_what_a_killed_agent_leaves_is_undone_from_its_notes_and_once(controller):
     lab = controller(MOUNTED)
     lab.done()
+    wait_until(lambda: len(sleepers(f"f{lab.agent}")) >= 3)
     os.kill(lab.agent, signal.SIGKILL)
     lab.process.kill()
     lab.process.wait()
