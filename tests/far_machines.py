@@ -48,12 +48,16 @@ hostname "$1"
 mount --make-rslave /
 while read -r device point rest; do case $device in /dev/loop*) umount -l -- "$point" || :;; esac; done < /proc/self/mounts
 mount -t proc proc /proc
+mount --rbind /sys/fs/cgroup "$2/cgroup"
+mount -t sysfs sysfs /sys
+mount --rbind "$2/cgroup" /sys/fs/cgroup
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/sshd
 mount --bind "$2/boot_id" /proc/sys/kernel/random/boot_id
 [ ! -e /etc/machine-id ] || mount --bind "$2/machine-id" /etc/machine-id
 mount --bind "$2/passwd" /etc/passwd
 mount --bind "$2/home" /root
+mount --bind "$4" "$(readlink -f /bin/sh)"
 exec "$3" -D -e -f "$2/sshd_config"
 """
 
@@ -87,10 +91,10 @@ class FarMachine:
         """Begin to boot. From a thread that lives on: its machines die with it (PR_SET_PDEATHSIG)."""
         (self.directory / "boot_id").write_text(f"{uuid.uuid4()}\n")
         self._wire()
-        begun = ("setpriv", "--pdeathsig", "KILL", "ip", "netns", "exec", self.namespace)
+        begun = ("setpriv", "--pdeathsig", "KILL", "nsenter", f"--net=/run/netns/{self.namespace}")
         clocks = ("--monotonic", str(self.offset_ns // 10**9), "--boottime", str(self.offset_ns // 10**9))
         spaces = ("unshare", "--uts", "--mount", "--pid", "--time", *clocks, "--fork", "--kill-child")
-        shell = ("sh", "-c", BOOT, "sh", self.name, str(self.directory), str(SSHD))
+        shell = ("sh", "-c", BOOT, "sh", self.name, str(self.directory), str(SSHD), self.fleet.shell)
         with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen((*begun, *spaces, *shell), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
@@ -125,8 +129,8 @@ class FarMachine:
 
     def run(self, *argv, **more):
         """Run a command in it, as if on its console."""
-        given = {"capture_output": True, "text": True, "check": True, **more}
-        return subprocess.run((*self._inside(), *map(str, argv)), **given)
+        given = {"capture_output": True, "text": True, **more}
+        return subprocess.run((*self._inside(), *map(str, argv)), check=given.pop("check", True), **given)
 
     def start(self, *argv, **more):
         """Start a command in it and go on."""
@@ -163,6 +167,7 @@ class FarMachine:
 
     def _write(self):
         self.home.mkdir(parents=True)
+        (self.directory / "cgroup").mkdir()
         key = self.directory / "host_key"
         _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
         self.host_key = " ".join((self.directory / "host_key.pub").read_text().split()[:2])
@@ -209,8 +214,9 @@ class FarMachine:
 class Fleet:
     """Machines with one client key; `fleet[0]` is the first."""
 
-    def __init__(self, directory, number, *, control=False, options=None):
+    def __init__(self, directory, number, *, control=False, options=None, shell=None):
         self.directory, self.number, self.control = directory, number, control
+        self.shell = shell or os.path.realpath("/bin/sh")
         self.options = options or {}
         self.bridges = [f"{PREFIX}{number}{side}" for side in ("a", "b")[: 2 if control else 1]]
         self.home = directory / "home"
@@ -254,12 +260,12 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def far_machines(count=1, *, control=False, options=None):
-    """Give a fleet of so many machines, with a second address each where `control`, and further options of sshd."""
+def far_machines(count=1, *, control=False, options=None, shell=None):
+    """Give a fleet of so many machines, with a second address each where `control`, further options of sshd, another /bin/sh."""
     skip_without_parts()
     with _number() as number:
-        directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{number}-", dir="/tmp"))
-        fleet = Fleet(directory, number, control=control, options=options)
+        directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{number}-", dir="/var/tmp"))
+        fleet = Fleet(directory, number, control=control, options=options, shell=shell)
         try:
             fleet.raise_(count)
             yield fleet
@@ -331,7 +337,7 @@ def _remove(number):
         _ip("netns", "del", path.name, check=False)
     for link in Path("/sys/class/net").glob(f"{PREFIX}{number}[abm]*"):
         _ip("link", "del", link.name, check=False)
-    for path in Path("/tmp").glob(f"{PREFIX}{number}-*"):
+    for path in Path("/var/tmp").glob(f"{PREFIX}{number}-*"):
         shutil.rmtree(path, ignore_errors=True)
 
 

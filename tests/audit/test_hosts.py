@@ -71,9 +71,13 @@ HOST_SERIES = (
 
 def whole(made: Made) -> TrialCase:
     """A case with what the observers of a host tell beside what the run itself needs."""
-    case = case_of(made, "T01")
+    return observed_host(case_of(made, "T01"), made.seconds)
+
+
+def observed_host(case: TrialCase, seconds: float) -> TrialCase:
+    """The case with the evidence that observers of a host give whatever the run does."""
     facts = [Fact(host="local", when=when, key=k, value=v, fact_class=FactClass.NOISE) for k, v in HOST_FACTS for when in When]
-    series = [gauge(layer, "", metric, values, made.seconds) for layer, metric, values in HOST_SERIES]
+    series = [gauge(layer, "", metric, values, seconds) for layer, metric, values in HOST_SERIES]
     seen = case.observations
     return replace(case, observations=replace(seen, facts=(*seen.facts, *facts), series=(*seen.series, *series)))
 
@@ -174,7 +178,7 @@ def test_of_several_load_hosts_the_worst_finding_counts_and_names_its_host():
         state = State.FAIL if one.host == "s" else State.PASS
         return found(rule, one, state, "said", severity=Severity.QUALIFIES)
 
-    rule = replace(RULES[0], id="T01", needs=(), applies=lambda _: None, check=check)
+    rule = replace(RULES[0], id="T01", needs=(), applies=lambda _: None, check=check, about=About.EACH_LOAD_HOST)
     finding = examine(rule, case)
     assert (finding.state, finding.host, finding.role) == (State.FAIL, "s", HostRole.LOAD)
     of_target = examine(replace(rule, about=About.TARGET_HOST), case)

@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 def subject(data=(), requests=()):
-    return Subject(server=ServerNode(pid_file="/x", data=tuple(map(str, data)), requests=requests))
+    return Subject(server=(ServerNode(pid_file="/x", data=tuple(map(str, data)), requests=requests),))
 
 
 def parsed(watched, *looks):
@@ -78,7 +78,7 @@ def test_files_below_directories_are_data_too(tmp_path):
     for number in range(MOST_FILES + 5):
         (tmp_path / f"a/b/{number:04d}").touch()
     (tmp_path / "single").touch()
-    found = data_files(Local(), ServerNode(pid_file="/x", data=(str(tmp_path / "single"), str(tmp_path / "a"), "/no/such")))
+    found = data_files(Local(), (ServerNode(pid_file="/x", data=(str(tmp_path / "single"), str(tmp_path / "a"), "/no/such")),))
     assert found[0] == str(tmp_path / "single")
     assert len(found) == MOST_FILES + 1, "one more says that there are too many"
 

@@ -10,12 +10,11 @@ import pytest
 
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
-from assay.machine.server import facts, kind, route, shares_network
 from assay.observers.server_network import OBSERVER
-from assay.records import Direction, Edge, Rung, Server, ServerNode, Snapshot, Span, Subject
+from assay.records import Direction, Edge, Rung, ServerNode, Snapshot, Span, Subject
 from observer_looks import look, readings, the_series
 
-SUBJECT = Subject(server=ServerNode(pid_file="/run/pid", address="127.0.0.1"))
+SUBJECT = Subject(server=(ServerNode(pid_file="/run/pid", address="127.0.0.1"),))
 MIB = 1 << 20
 TORN = "a\nb\nTcp: x"
 
@@ -65,7 +64,7 @@ def test_text_of_another_form_is_refused():
 
 
 def test_a_server_that_is_not_there_is_told():
-    assert OBSERVER.read(Local(), Subject(server=ServerNode(pid_file="/no/such/pid", address="::1"))) == {}
+    assert OBSERVER.read(Local(), Subject(server=(ServerNode(pid_file="/no/such/pid", address="::1"),))) == {}
     gone = Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})
     assert "no process" in OBSERVER.parse("h", "p", [gone], SUBJECT).missing["L4.read"]
     assert OBSERVER.parse("h", "p", [], Subject()).missing == {}
@@ -73,7 +72,7 @@ def test_a_server_that_is_not_there_is_told():
 
 def test_a_real_mebibyte_of_a_real_server(tmp_path):
     (tmp_path / "pid").write_text(str(os.getpid()))
-    subject = Subject(server=ServerNode(pid_file=str(tmp_path / "pid"), address="127.0.0.1"))
+    subject = Subject(server=(ServerNode(pid_file=str(tmp_path / "pid"), address="127.0.0.1"),))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         armed = look(OBSERVER, Local(), subject, Edge.ARMED, 0)
         code = "import socket, sys; print(len(socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(1 << 20, 256)))"
@@ -91,15 +90,17 @@ def test_a_real_mebibyte_of_a_real_server(tmp_path):
     assert the_series(found, "needless_segments", "server").value[-1] >= 0
 
 
-def test_the_way_to_a_server(tmp_path):
-    (tmp_path / "pid").write_text(str(os.getpid()))
-    here = ServerNode(pid_file=str(tmp_path / "pid"), address="127.0.0.1")
-    assert route(Local(), here) == "lo"
-    assert shares_network(Local(), os.getpid())
-    assert kind(Local(), "lo") == "loopback"
-    assert route(Local(), ServerNode(pid_file="/no/such")) is None
-    nowhere = ServerNode(pid_file=str(tmp_path / "pid"))
-    assert facts(Local(), Server(nodes=(nowhere,))) == ()
-    assert "server.address" in OBSERVER.parse("h", "p", [], Subject(server=nowhere)).missing["L4.read"]
-    told = dict(facts(Local(), Server(nodes=(here,))))
-    assert (told["server.route"], told["server.route_kind"]) == ("lo", "loopback")
+def test_a_server_without_an_address_has_no_network():
+    nowhere = ServerNode(pid_file="/run/pid")
+    assert "server.address" in OBSERVER.parse("h", "p", [], Subject(server=(nowhere,))).missing["L4.read"]
+
+
+def test_each_namespace_of_a_server_has_its_own_interfaces_and_segments():
+    def both(edge, at_s, received):
+        one = snapshot(edge, at_s, received)
+        return replace(one, raw={**one.raw, "more": [{**one.raw, "own": False}]})
+
+    found = OBSERVER.parse("h", "p", [both(Edge.ARMED, 0, 0), both(Edge.LAST, 1, MIB)], SUBJECT)
+    names = {one.subject for one in readings(found, rung=Rung.SERVER_NIC, direction=Direction.READ)}
+    assert len([name for name in names if name.endswith("@2")]) >= 1
+    assert {one.subject for one in found.series} == {"server", "server@2"}

@@ -13,7 +13,7 @@ from assay.observers.server_process import OBSERVER
 from assay.records import Direction, Edge, Rung, ServerNode, Snapshot, Span, Subject
 from observer_looks import look, readings, the_series
 
-SUBJECT = Subject(server=ServerNode(pid_file="/run/pid"))
+SUBJECT = Subject(server=(ServerNode(pid_file="/run/pid"),))
 NAMES = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
 
 
@@ -131,7 +131,7 @@ def test_a_real_server_and_its_child_are_counted(tmp_path):
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         pid = process.stdout.readline().strip()
         (tmp_path / "pid").write_text(f"{pid}\n")
-        subject = Subject(server=ServerNode(pid_file=str(tmp_path / "pid")))
+        subject = Subject(server=(ServerNode(pid_file=str(tmp_path / "pid")),))
         armed = look(OBSERVER, Local(), subject, Edge.ARMED, 0)
         process.stdin.write("\n")
         process.stdin.flush()
@@ -151,17 +151,17 @@ def test_processes_of_a_pid_file_their_children_and_nobody_else(tmp_path):
             (tmp_path / "pid").write_text(f"{process.pid}\n")
             found: tuple[int, ...] = ()
             while len(found) < 3:
-                found = pids(Local(), ServerNode(pid_file=str(tmp_path / "pid")))
+                found = pids(Local(), (ServerNode(pid_file=str(tmp_path / "pid")),))
             assert found[0] == process.pid
             assert len(found) == 3
         finally:
-            for pid in pids(Local(), ServerNode(pid_file=str(tmp_path / "pid")))[::-1]:
+            for pid in pids(Local(), (ServerNode(pid_file=str(tmp_path / "pid")),))[::-1]:
                 os.kill(pid, 9)
-    assert pids(Local(), ServerNode(pid_file=str(tmp_path / "none"))) == ()
+    assert pids(Local(), (ServerNode(pid_file=str(tmp_path / "none")),)) == ()
     (tmp_path / "pid").write_text("no number\n")
-    assert pids(Local(), ServerNode(pid_file=str(tmp_path / "pid"))) == ()
+    assert pids(Local(), (ServerNode(pid_file=str(tmp_path / "pid")),)) == ()
 
 
 def test_a_control_group_names_processes(tmp_path):
     (tmp_path / "cgroup.procs").write_text(f"{os.getpid()}\n999999999\n")
-    assert pids(Local(), ServerNode(cgroup=str(tmp_path)))[0] == os.getpid()
+    assert pids(Local(), (ServerNode(cgroup=str(tmp_path)),))[0] == os.getpid()

@@ -7,36 +7,46 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.records import Fact, FactClass, HostClock, Series, Severity, State, When
+from assay.records import Fact, FactClass, HostClock, Observations, PhaseHost, Series, Severity, State, When
 from assay.rules.clock import RULE
 from audit.case_builder import SECOND, Made, case_of
 
 
-def case(sources=("tsc", "tsc"), booted=(100.0, 100.0, 100.0), hosts=("local",), error_ns=0, **made):
+def case(sources=("tsc", "tsc"), booted=(100.0, 100.0, 100.0), hosts=("local",), error_ns=0, errors_ns=None, **made):
     """A run with these sources before and after, times of booting at each look, clients on these hosts."""
     found = case_of(Made(figure=made.pop("figure", "ops_per_s"), starts=(0.0,) * len(hosts), **made), "W08")
-    facts = tuple(
-        Fact(host="local", when=when, key="clock.source", value=value, fact_class=FactClass.PERFORMANCE)
-        for when, value in zip((When.BEFORE, When.AFTER), sources, strict=False)
+    names = tuple(dict.fromkeys(hosts))
+    clients = tuple(replace(one, host=host) for one, host in zip(found.phase.clients, hosts, strict=True))
+    errors = errors_ns or dict.fromkeys(names, error_ns)
+    clocks = {host: HostClock(host=host, offset_ns=0, error_ns=error, t0_mono_ns=0) for host, error in errors.items()}
+    parts = tuple(PhaseHost(host=host, clock=clocks.get(host)) for host in names)
+    return replace(
+        found,
+        phase=replace(found.phase, clients=clients, hosts=parts),
+        run=replace(found.run, hosts=()),
+        observations=Observations(
+            facts=tuple(fact(host, *one) for host in names for one in zip(When, sources, strict=False)),
+            series=tuple(boot_times(host, booted) for host in names if booted),
+        ).on(*names),
     )
-    series = Series(
+
+
+def fact(host, when, value):
+    return Fact(host=host, when=when, key="clock.source", value=value, fact_class=FactClass.PERFORMANCE)
+
+
+def boot_times(host, booted):
+    """Of a host that was booted at another time than those of other names."""
+    return Series(
         phase="p",
         source="clock",
         layer="clock",
-        host="local",
+        host=host,
         subject="",
         metric="boot_time_s",
         unit="s",
         at_ns=array("q", range(len(booted))),
-        value=array("d", booted),
-    )
-    clients = tuple(replace(one, host=host) for one, host in zip(found.phase.clients, hosts, strict=True))
-    clocks = tuple(HostClock(host=host, offset_ns=0, error_ns=error_ns, t0_mono_ns=0) for host in dict.fromkeys(hosts))
-    return replace(
-        found,
-        phase=replace(found.phase, clients=clients),
-        run=replace(found.run, hosts=clocks),
-        observations=replace(found.observations, facts=facts, series=(series,) if booted else ()),
+        value=array("d", (at + 1e6 * len(host) for at in booted)),
     )
 
 
@@ -84,6 +94,49 @@ def test_hosts_must_agree_on_the_time(error_ns, state, severity):
     found = RULE.check(case(hosts=("a", "b"), error_ns=error_ns))
     assert found.state is state
     assert severity is None or found.severity is severity
+
+
+def test_the_host_whose_clock_is_known_least_is_named():
+    found = RULE.check(case(hosts=("a", "bb", "ccc"), errors_ns={"a": 0, "bb": SECOND // 50, "ccc": SECOND // 1000}))
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert "Least known: bb." in found.statement
+    assert found.observed["error_share"] == pytest.approx(0.021)
+
+
+def test_one_per_cent_of_the_phase_is_too_much():
+    assert RULE.check(case(hosts=("a", "bb"), errors_ns={"a": 0, "bb": SECOND // 100})).state is State.FAIL
+    assert RULE.check(case(hosts=("a", "bb"), errors_ns={"a": 0, "bb": SECOND // 101})).state is State.PASS
+
+
+def test_clocks_that_differ_are_fine_where_the_difference_is_known():
+    one = case(hosts=("a", "bb"))
+    parts = tuple(
+        replace(part, clock=replace(part.clock, offset_ns=10**15 * number, t0_mono_ns=10**15 * number))
+        for number, part in enumerate(one.phase.hosts)
+    )
+    assert RULE.check(replace(one, phase=replace(one.phase, hosts=parts))).state is State.PASS
+
+
+def test_a_clock_that_was_never_compared_is_unverified():
+    found = RULE.check(case(hosts=("a", "bb"), errors_ns={"a": 0}))
+    assert (found.state, found.statement) == (State.UNVERIFIED, "Clocks never compared: bb.")
+
+
+def test_a_host_that_tells_nothing_of_its_clock_is_named():
+    one = case(hosts=("a", "bb"))
+    seen = replace(one.observations, facts=one.observations.facts[:2], series=one.observations.series[:1])
+    found = RULE.check(replace(one, observations=seen))
+    assert (found.state, found.statement) == (State.UNVERIFIED, "Clock source and boot time of bb unknown.")
+
+
+def test_each_host_has_a_clock_source_of_its_own():
+    one = case(hosts=("a", "bb"))
+    facts = tuple(replace(told, value="kvm-clock") if told.host == "bb" else told for told in one.observations.facts)
+    found = RULE.check(replace(one, observations=replace(one.observations, facts=facts)))
+    assert (found.state, "tsc and kvm-clock throughout" in found.statement) == (State.PASS, True)
+    facts = tuple(replace(told, value="hpet") if (told.host, told.when) == ("bb", "after") else told for told in facts)
+    found = RULE.check(replace(one, observations=replace(one.observations, facts=facts)))
+    assert (found.state, "changed on bb" in found.statement) == (State.FAIL, True)
 
 
 @given(st.integers(0, 10**12))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.measures import latency
-from assay.records import Claim, Durability, Severity, State
+from assay.records import Claim, Durability, HostClock, PhaseHost, Severity, State
 from assay.rules.start_skew import RULE
 from audit.case_builder import Made, case_of
 
@@ -122,3 +122,29 @@ def test_calls_that_did_something_else_are_not_idle():
     wrote = tuple(replace(one, operation="write") for one in writer.operations)
     phase = replace(case.phase, clients=(reader, replace(writer, operations=wrote)), operations=("read", "write"))
     assert RULE.check(replace(case, phase=phase)).state is State.PASS
+
+
+def on_hosts(starts, ends, hosts, errors_ns):
+    one = case_of(Made(starts=starts, ends=ends), "W04")
+    clients = tuple(replace(client, host=host) for client, host in zip(one.phase.clients, hosts, strict=True))
+    parts = tuple(
+        PhaseHost(host=host, clock=HostClock(host=host, offset_ns=7, error_ns=error, t0_mono_ns=0))
+        for host, error in errors_ns.items()
+    )
+    return RULE.check(replace(one, phase=replace(one.phase, clients=clients, hosts=parts)))
+
+
+def test_the_last_to_start_is_named_with_its_host():
+    found = on_hosts((0.0, 2.0, 0.1), (10.0, 12.0, 10.0), ("c.1", "c.2", "c.1"), {"c.1": 1000, "c.2": 1000})
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert "Last to start: client 1 on c.2." in found.statement
+
+
+def test_clocks_decide_only_what_they_can():
+    starts, ends, hosts = (0.0, 0.4), (10.0, 10.4), ("c.1", "c.2")
+    assert on_hosts(starts, ends, hosts, {"c.1": 0, "c.2": 1000}).state is State.FAIL, "9.6 of 10.4 s"
+    found = on_hosts(starts, ends, hosts, {"c.1": 0, "c.2": 200_000_000})
+    assert (found.state, "only (W08)" in found.statement) == (State.UNVERIFIED, True)
+    assert on_hosts((0.0, 0.2), (10.0, 10.2), hosts, {"c.1": 0, "c.2": 1000}).state is State.PASS
+    assert on_hosts((0.0, 0.2), (10.0, 10.2), hosts, {"c.1": 0, "c.2": 100_000_000}).state is State.UNVERIFIED
+    assert on_hosts((0.0, 0.2), (10.0, 10.2), ("c.1", "c.1"), {"c.1": 10**10}).state is State.PASS, "one clock"

@@ -3,34 +3,37 @@
 use std::io;
 use std::ptr::{NonNull, null_mut};
 
-/// Memory is taken in slices, for its pages are made while the map of the process is locked.
+/// Pages are made in slices, for the map of the process is locked as long as one is made.
 const SLICE_BYTES: usize = 64 << 20;
 const PAGE_BYTES: usize = 4096;
+const MEMORY: &str = "/proc/meminfo";
+const AVAILABLE: &str = "MemAvailable:";
 
 /// So many bytes of memory, every page touched; given back when dropped. No child process inherits them.
-pub struct MemoryHeld(Vec<Slice>);
-
-struct Slice {
+pub struct MemoryHeld {
     start: NonNull<libc::c_void>,
     length: usize,
 }
 
-// SAFETY: a slice is memory of the process that nothing but its drop refers to.
-unsafe impl Send for Slice {}
+// SAFETY: the memory belongs to the process, and nothing but the drop refers to it.
+unsafe impl Send for MemoryHeld {}
 
 impl MemoryHeld {
     /// Takes the memory in huge pages where there are any, which the kernel hands out again whole.
     ///
     /// # Errors
-    /// `ENOMEM` where there is not so much.
+    /// `ENOMEM` where less is available: the kernel would kill somebody to make room.
     pub fn take(length: usize) -> io::Result<Self> {
-        let mut held = Self(Vec::new());
-        let mut left = length;
-        while left > 0 {
-            let slice = Slice::map(left.min(SLICE_BYTES))?;
-            left -= slice.length;
-            slice.populate()?;
-            held.0.push(slice);
+        if available().is_some_and(|available| length > available) {
+            return Err(io::Error::from_raw_os_error(libc::ENOMEM));
+        }
+        let length = length.max(1);
+        let held = Self::map(length)?;
+        held.advise(0, length, libc::MADV_HUGEPAGE)
+            .or_else(unknown)?;
+        held.advise(0, length, libc::MADV_DONTFORK)?;
+        for offset in (0..length).step_by(SLICE_BYTES) {
+            held.populate(offset, SLICE_BYTES.min(length - offset))?;
         }
         Ok(held)
     }
@@ -38,11 +41,9 @@ impl MemoryHeld {
     /// How many bytes are held.
     #[must_use]
     pub fn length(&self) -> usize {
-        self.0.iter().map(|slice| slice.length).sum()
+        self.length
     }
-}
 
-impl Slice {
     fn map(length: usize) -> io::Result<Self> {
         let (access, kind) = (
             libc::PROT_READ | libc::PROT_WRITE,
@@ -56,40 +57,40 @@ impl Slice {
         }
     }
 
-    /// Makes every page; a kernel before 5.14 makes it when it is written.
-    fn populate(&self) -> io::Result<()> {
-        self.advise(libc::MADV_HUGEPAGE).or_else(unknown)?;
-        self.advise(libc::MADV_DONTFORK)?;
-        if let Err(error) = self.advise(libc::MADV_POPULATE_WRITE) {
+    /// Makes every page of a slice; a kernel before 5.14 makes it when it is written.
+    fn populate(&self, offset: usize, length: usize) -> io::Result<()> {
+        if let Err(error) = self.advise(offset, length, libc::MADV_POPULATE_WRITE) {
             unknown(error)?;
-            for offset in (0..self.length).step_by(PAGE_BYTES) {
+            for at in (offset..offset + length).step_by(PAGE_BYTES) {
                 // SAFETY: within the mapping, which is ours alone.
-                unsafe {
-                    self.start
-                        .as_ptr()
-                        .cast::<u8>()
-                        .add(offset)
-                        .write_volatile(1)
-                };
+                unsafe { self.start.as_ptr().cast::<u8>().add(at).write_volatile(1) };
             }
         }
         Ok(())
     }
 
-    fn advise(&self, advice: i32) -> io::Result<()> {
-        // SAFETY: the range is the mapping, which is ours alone.
-        match unsafe { libc::madvise(self.start.as_ptr(), self.length, advice) } {
+    fn advise(&self, offset: usize, length: usize, advice: i32) -> io::Result<()> {
+        // SAFETY: the range lies within the mapping, which is ours alone.
+        match unsafe { libc::madvise(self.start.as_ptr().byte_add(offset), length, advice) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     }
 }
 
-impl Drop for Slice {
+impl Drop for MemoryHeld {
     fn drop(&mut self) {
         // SAFETY: the range is the mapping, and nothing refers to it any more.
         unsafe { libc::munmap(self.start.as_ptr(), self.length) };
     }
+}
+
+/// What can be taken without anybody having to give way; nothing where the kernel does not tell.
+fn available() -> Option<usize> {
+    let text = std::fs::read_to_string(MEMORY).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(AVAILABLE))?;
+    let kibibytes: usize = line.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes << 10)
 }
 
 /// An advice that this kernel does not know is no failure.

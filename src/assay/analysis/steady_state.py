@@ -99,7 +99,7 @@ def courses(experiment: Experiment, run: Run, observations: Observations) -> dic
             figure = Figure(
                 run=run,
                 phase=phase,
-                observations=observations,
+                observations=observations.on(*phase.load_hosts),
                 measure=measure,
                 kind=kind[0],
                 unit=kind[1],

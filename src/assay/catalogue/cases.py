@@ -21,6 +21,7 @@ from assay.records import (
     Run,
     Verdict,
 )
+from assay.records.sides import joined
 
 Runs = tuple[tuple[Run, Observations], ...]
 """Runs with what was seen of them."""
@@ -32,6 +33,11 @@ class About(StrEnum):
     EACH_LOAD_HOST = "each load host"
     ALL_LOAD_HOSTS = "all load hosts together"
     TARGET_HOST = "the target's host"
+    EACH_HOST = "each host"
+    """Each by itself. Of the target's host a rule hears all clients."""
+    EACH_LOAD_HOST_WITH_TARGET = "each load host with the target"
+    ALL_HOSTS = "all hosts together"
+    """Of either side the evidence of that side alone: devices and the server of the target's host, the rest of the load hosts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +59,13 @@ class TrialCase:
     """The host whose evidence this is; None where it is that of several, or of all."""
     role: HostRole | None = None
     """What that host is in the run, or those hosts are."""
+    beyond: Observations | None = None
+    """All evidence of the target's hosts that are no load hosts, for a rule about both sides; None where there are none."""
+
+    @property
+    def holds_target(self) -> bool:
+        """Whether the target is on the host, or one of the hosts, whose evidence this is."""
+        return self.host is None or self.beyond is not None or self.run.target_host in (None, self.host)
 
     @property
     def direction(self) -> Direction | None:
@@ -60,24 +73,48 @@ class TrialCase:
         return self.phase.directions.get(self.measure.operation)
 
     def about(self, whom: About) -> tuple[TrialCase, ...]:
-        """The case as a rule sees it that is about these hosts: one case for each load host, or a single one.
+        """The case as a rule sees it that is about these hosts: one case for each host, or a single one.
 
         Of a load host a rule sees the clients on it alone, with what was done to it; about the target's host it hears all
         clients, and sees the evidence of that host.
         """
         load = self.phase.load_hosts or tuple(one.host for one in self.phase.hosts) or tuple(self.observations.hosts)
-        if whom is About.EACH_LOAD_HOST and load:
-            return tuple(self._on((host,), HostRole.LOAD) for host in load)
-        if whom is About.TARGET_HOST and self.run.target_host is not None:
-            target = self.run.target_host
-            return (replace(self, observations=self.observations.on(target), host=target, role=HostRole.TARGET),)
-        return (self._on(load, HostRole.LOAD),)
+        targets = self.run.target_hosts
+        if whom is About.TARGET_HOST and targets:
+            return (self._on_target(targets),)
+        if whom is About.ALL_HOSTS and targets:
+            return (self._joined(load, (*load, *targets)),)
+        if whom is About.EACH_LOAD_HOST_WITH_TARGET and load and targets:
+            return tuple(self._joined((host,), (host,)) for host in load)
+        if whom in (About.ALL_LOAD_HOSTS, About.ALL_HOSTS, About.TARGET_HOST) or not load:
+            return (self._on(load, HostRole.LOAD),)
+        of_load = tuple(self._on((host,), HostRole.LOAD) for host in load)
+        apart = tuple(host for host in targets if host not in load) if whom is About.EACH_HOST else ()
+        return (*of_load, *(self._on_target((host,)) for host in apart))
 
     def _on(self, hosts: tuple[str, ...], role: HostRole) -> TrialCase:
         run = self.run.on(*hosts)
         phase = self.phase if run is self.run else self.phase.on(*hosts)
         host = hosts[0] if len(hosts) == 1 else None
         return replace(self, run=run, phase=phase, observations=self.observations.on(*hosts), host=host, role=role)
+
+    def _on_target(self, targets: tuple[str, ...]) -> TrialCase:
+        host = targets[0] if len(targets) == 1 else None
+        return replace(self, observations=self.observations.on(*targets), host=host, role=HostRole.TARGET)
+
+    def _joined(self, load: tuple[str, ...], part: tuple[str, ...]) -> TrialCase:
+        """Load hosts with the target's hosts; of the phase what was done on the hosts that `part` names."""
+        run, targets = self.run.on(*part), self.run.target_hosts
+        apart = tuple(host for host in targets if host not in load)
+        return replace(
+            self,
+            run=run,
+            phase=self.phase if run is self.run else self.phase.on(*part),
+            observations=joined(self.observations, load, targets),
+            host=load[0] if len(load) == 1 else None,
+            role=HostRole.LOAD,
+            beyond=self.observations.on(*apart) if apart else None,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

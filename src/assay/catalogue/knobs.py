@@ -27,8 +27,8 @@ class KnobKind(StrEnum):
     """A count or a list of CPU numbers."""
 
 
-FREE = ".*"
-"""The end of a knob's name that stands for any name there: `variables.*`."""
+FREE = "*"
+"""Stands for any name in that place of a knob's name: `variables.*`, `server.nodes.*.data`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Knob:
 
 def resolved(knobs: Iterable[Knob], given: Mapping[str, Value]) -> dict[str, Value]:
     """Return the given knobs, with the defaults of all others."""
-    return {knob.name: knob.default for knob in knobs if not knob.name.endswith(FREE)} | dict(given)
+    return {knob.name: knob.default for knob in knobs if FREE not in knob.name} | dict(given)
 
 
 PLACEMENT = (

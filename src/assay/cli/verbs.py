@@ -24,6 +24,16 @@ class ReportFormat(StrEnum):
     MARKDOWN = "md"
 
 
+class HostAction(StrEnum):
+    """An action of the verb `hosts`."""
+
+    LIST = "list"
+    CHECK = "check"
+    INSTALL = "install"
+    CLEAN = "clean"
+    CERTIFICATES = "certificates"
+
+
 class ExportFormat(StrEnum):
     """The format of an export."""
 
@@ -395,6 +405,27 @@ def doctor(
     from assay.cli.doctor import doctor as verb
 
     finish(lambda: verb(json_to, fix))
+
+
+@app.command()
+def hosts(
+    file: FileArgument,
+    action: Annotated[
+        HostAction, typer.Argument(metavar="[list|check|install|clean|certificates]", help="Default: list.")
+    ] = HostAction.LIST,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="With certificates: their directory.")] = None,
+    json_to: JsonOption = None,
+) -> None:
+    """List, check and prepare the hosts of an experiment.
+
+    `list` connects to none.
+    `check` shows host key, engine, clock, privileges and missing evidence of each host, and places the engine as `run` does.
+    `install` places the engine.
+    `clean` undoes the leftovers of killed runs on the hosts.
+    `certificates` writes one for each worker of a Dask scheduler, valid for 7 days."""
+    from assay.cli.hosts import verb
+
+    finish(lambda: verb(file, action, json_to, out))
 
 
 @app.command()

@@ -8,7 +8,7 @@ operations apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from assay.frozen import dataclass
@@ -38,6 +38,8 @@ class Step:
         return ", ".join(subject.partition(":")[2] for subject in self.subjects)
 
 
+AtEdge = Callable[[Phase, Iterable[Series]], float | None]
+"""The sum of gauges at an edge of a phase."""
 AMOUNTS = (
     *("bytes", "operations", "raw_bytes", "raw_operations"),
     *("other_processes_bytes", "other_processes_operations", "uncertainty_bytes"),
@@ -263,10 +265,17 @@ def gauges(phase: Phase, observations: Observations, layer: str, metric: str, ki
             yield series
 
 
-def stands_for(phase: Phase, observations: Observations) -> float:
+def stands_for(phase: Phase, observations: Observations, host: str | None = None) -> float:
     """How many data files each one stands for that was looked at: of very many the observer page_cache looks at a sample."""
-    sample = re.match(r"(\d+) of (\d+)", observations.fact(f"page_cache.sample.{phase.name}") or "")
+    sample = re.match(r"(\d+) of (\d+)", observations.fact(f"page_cache.sample.{phase.name}", host=host) or "")
     return int(sample[2]) / int(sample[1]) if sample else 1.0
+
+
+def data_files(phase: Phase, observations: Observations, metric: str, when: AtEdge) -> float | None:
+    """A gauge of all data files at an edge (`at_arming`, `at_stop`), of each host those too that its sample stands for."""
+    every = [*gauges(phase, observations, "page_cache", metric, "path")]
+    sums = {host: when(phase, [one for one in every if one.host == host]) for host in dict.fromkeys(one.host for one in every)}
+    return total(None if found is None else found * stands_for(phase, observations, host) for host, found in sums.items())
 
 
 def at_arming(phase: Phase, series: Iterable[Series]) -> float | None:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from assay.evidence import ladder
+from assay.frozen import dataclass
 from assay.records import Direction, Observations, Phase, Run, Rung, Server, Span
 
 LAYER = "server"
 LINK_FACT = "target.server.limit_bytes_per_s"
-"""The least that a link or a shaper on the way to the server lets pass each way."""
+"""The least that a link or a shaper on the way to the server lets pass each way, as a load host sees it."""
+LINK_NAME = "target.server.limit"
+OWN_LINK_FACT, OWN_LINK_NAME = "target.server.own_limit_bytes_per_s", "target.server.own_limit"
+"""The same of the server's own side, which all clients of other hosts share."""
+ROUTE_FACT, KIND_FACT = "target.server.route", "target.server.route_kind"
+INSIDE_FACT = "target.server.inside."
+"""Before the name of a phase, and `.kind` after it: the same as clients in a network namespace of their own see it."""
 
 
 def server(run: Run) -> Server | None:
@@ -36,10 +43,43 @@ def fuller_way(phase: Phase, observations: Observations) -> float | None:
     return max(moved) / seconds if moved and seconds > 0 else None
 
 
-def link_share(phase: Phase, observations: Observations) -> float | None:
-    """How full the slowest known part of the way to the server was, in the fuller direction; None where no speed is known."""
-    rate, limit = fuller_way(phase, observations), observations.fact(LINK_FACT)
-    return rate / int(limit) if rate is not None and limit is not None and limit.isdigit() and int(limit) else None
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """A part of the way to the server, and how full it was in the fuller direction."""
+
+    name: str
+    rate: float
+    """Bytes/s that passed it, headers included."""
+    share: float
+
+
+def fullest_link(phase: Phase, observations: Observations, beyond: Observations | None) -> Link | None:
+    """The part of the way between clients and server that was fullest; None where no speed is known.
+
+    Of one load host all that passed the server's interfaces passed its links too. Of several each has what passed its own
+    interface. `beyond` is the evidence of the server's hosts where these are no load hosts: its side of the way counts then.
+    """
+    total, load = fuller_way(phase, observations), phase.load_hosts or (None,)
+    own = {host: total if len(load) == 1 else over_interface(phase, observations, host) for host in load}
+    links = [_link(observations, (LINK_FACT, LINK_NAME), host, rate) for host, rate in own.items()]
+    if beyond is not None:
+        links += [_link(beyond, (OWN_LINK_FACT, OWN_LINK_NAME), host, total) for host in beyond.hosts]
+    return max((link for link in links if link is not None), key=lambda link: link.share, default=None)
+
+
+def _link(seen: Observations, keys: tuple[str, str], host: str | None, rate: float | None) -> Link | None:
+    limit, name = (seen.fact(key, host=host) for key in keys)
+    if rate is None or limit is None or not limit.isdigit() or not int(limit):
+        return None
+    return Link(name=name or "the link", rate=rate, share=rate / int(limit))
+
+
+def over_interface(phase: Phase, observations: Observations, host: str | None) -> float | None:
+    """Bytes/s in the fuller direction on a load host's interface to the server; None where nobody counted them."""
+    subject, seconds = f"interface:{observations.fact(ROUTE_FACT, host=host)}", (phase.end_ns - phase.start_ns) / 1e9
+    both = (observations.rung(phase.name, Rung.CLIENT_NIC, way, subject=subject) for way in (Direction.READ, Direction.WRITE))
+    moved = [sum(one.bytes or 0 for one in found if one.host == host) for found in both]
+    return max(moved) / seconds if any(moved) and seconds > 0 else None
 
 
 def below_client(run: Run, phase: Phase, observations: Observations) -> ladder.Step | None:
@@ -67,11 +107,17 @@ def flushes(phase: Phase, observations: Observations) -> float | None:
 
 
 def rose(phase: Phase, observations: Observations, metric: str) -> float | None:
-    """By how much a counter or gauge of the server rose from arming to the last operation; None where it was not read."""
-    found = next(ladder.gauges(phase, observations, LAYER, metric), None)
-    if found is None or not found.value:
-        return None
-    return ladder.rise(found, phase.start_ns, phase.end_ns)
+    """By how much a counter or gauge of all parts of the server rose from arming to the last operation; None if not read."""
+    return ladder.total(each_rose(phase, observations, metric).values())
+
+
+def each_rose(phase: Phase, observations: Observations, metric: str) -> dict[str, float]:
+    """The same by host."""
+    found: dict[str, float] = {}
+    for one in ladder.gauges(phase, observations, LAYER, metric):
+        if one.value:
+            found[one.host] = found.get(one.host, 0.0) + ladder.rise(one, phase.start_ns, phase.end_ns)
+    return found
 
 
 def at_arming(phase: Phase, observations: Observations, metric: str) -> float | None:

@@ -30,10 +30,21 @@ def declared(knobs: tuple[Knob, ...]) -> dict[str, Knob]:
 
 def lookup(knobs: Mapping[str, Knob], name: str) -> Knob | None:
     """Return the knob of this name, a free one where its table allows any name."""
-    if name in knobs and not name.endswith(FREE):
+    if name in knobs and FREE not in name:
         return knobs[name]
-    free = (knob for known, knob in knobs.items() if known.endswith(FREE) and name.startswith(known[:-1]) and name != known)
-    return next(free, None)
+    return next((knob for known, knob in knobs.items() if FREE in known and stands_for(known, name)), None)
+
+
+def stands_for(free: str, name: str) -> bool:
+    """Return whether a name is one of a free knob: any text at its end (`variables.a.b`), one word elsewhere."""
+    if name == free:
+        return False
+    words = free.split(".")
+    last = ".+" if words[-1] == FREE else re.escape(words[-1])
+    return (
+        re.fullmatch(r"\.".join((*(r"[^.]+" if word == FREE else re.escape(word) for word in words[:-1]), last)), name)
+        is not None
+    )
 
 
 def settings(
@@ -118,7 +129,7 @@ def _no(knob: Knob, raw: object) -> Refusal:
 
 
 def _text(knob: Knob, raw: object) -> Value | Refusal:
-    if knob.name.endswith(FREE) and isinstance(raw, int | float) and not isinstance(raw, bool):
+    if FREE in knob.name and isinstance(raw, int | float) and not isinstance(raw, bool):
         return str(raw)
     return raw if isinstance(raw, str) else _no(knob, raw)
 

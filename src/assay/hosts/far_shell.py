@@ -84,6 +84,11 @@ class FarShell:
         self._reason = self._reason or reason
         self._hear(None, time.monotonic_ns())
 
+    def failure(self) -> LostHostError:
+        """Return why no answer can come any more."""
+        reason = self._reason or self._session.complaint() or "its shell ended"
+        return LostHostError(f"host {self._name} is lost: {reason}")
+
     def close(self) -> None:
         """End its input, on which it ends."""
         self._session.close()
@@ -104,10 +109,6 @@ class FarShell:
             self._session.send(script)
         except OSError as error:
             raise self.failure() from error
-
-    def failure(self) -> LostHostError:
-        reason = self._reason or self._session.complaint() or "its shell ended"
-        return LostHostError(f"host {self._name} is lost: {reason}")
 
     def _hear(self, line: str | None, at_ns: int) -> None:
         with self._state:

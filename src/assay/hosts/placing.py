@@ -66,8 +66,8 @@ class Placed:
     fresh: bool
 
 
-def start_agent(door: Door, engine: Path) -> SshChannel:
-    """Return the channel to the agent of a far host; its first line is the agent's hello.
+def start_agent(door: Door, engine: Path) -> tuple[SshChannel, Placed]:
+    """Return the channel to the agent of a far host, whose first line is the agent's hello, and where the engine is.
 
     Raises RefusedError where the host is none for this engine or another file has its name, MissingError where there is no
     place for it or no connection.
@@ -95,14 +95,14 @@ class _Placing:
         self._door, self._content = door, engine.read_bytes()
         self._digest = hashlib.sha256(self._content).hexdigest()
 
-    async def started(self) -> SshChannel:
+    async def started(self) -> tuple[SshChannel, Placed]:
         shell, found = await self.placed()
         shell.send(f"exec {shlex.quote(found.path)} agent")
         line = await self._line(shell)
         with contextlib.suppress(ValueError, AttributeError):
             if json.loads(line or "").get("type") == "hello":
                 shell.give_back(line or "")
-                return shell
+                return shell, found
         raise self._refused(f"its agent did not start ({line or shell.complaint() or 'no output'})")
 
     async def placed(self) -> tuple[SshChannel, Placed]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NoReturn
 
 from assay.catalogue import CacheStat, Completed, Extents
 from assay.errors import AssayError
+from assay.hosts.kernel_calls import KMSG, LOST_RECORDS
 from assay.hosts.shell_commands import Commands
 from assay.hosts.shell_files import Files, os_error
 
@@ -19,6 +20,17 @@ PAGES = "PAGES,SIZE"
 ALL_PAGES = f"{PAGES},DIRTY_PAGES,WRITEBACK_PAGES,EVICTED_PAGES,RECENTLY_EVICTED_PAGES"
 """Since util-linux 2.40, on Linux 6.5 and newer."""
 FLUSH_S = 3600.0
+AT_ONCE = 200
+"""Files of one command."""
+GONE = "No such file or directory"
+RECORDS = r"""
+[ -r /dev/kmsg ] || { echo "/dev/kmsg: Permission denied" >&2; exit 1; }
+dd if=/dev/kmsg bs=8192 iflag=nonblock 2>/dev/null | awk -F'[,;]' -v last="$1" '
+  /^[0-9]+,[0-9]+,/ { if (first == "") first = $2; n = $2; new = n + 0 > last + 0 }
+  new && last >= 0 { text = text $0 "\n" }
+  END { print first, n; printf "%s", text }'
+"""
+"""The numbers of the first and the last record that the kernel still has, then the records after a number."""
 
 
 class ShellCalls:
@@ -27,6 +39,7 @@ class ShellCalls:
     def __init__(self, commands: Commands, files: Files, page_bytes: int) -> None:
         self._commands, self._files, self._page_bytes = commands, files, page_bytes
         self._columns = ALL_PAGES
+        self._last_record = -1
 
     def cachestat(self, path: str) -> CacheStat:
         """Count the resident pages of a file by fincore(1); an older one tells no other pages. Raises OSError."""
@@ -37,6 +50,9 @@ class ShellCalls:
         numbers = [int(word) for word in done.stdout.split() if word.isdecimal()]
         if len(numbers) != len(self._columns.split(",")):
             raise _failed(path, done)
+        return self._stat(numbers)
+
+    def _stat(self, numbers: Sequence[int]) -> CacheStat:
         cached, size, *others = numbers
         dirty, writeback, evicted, recently = others or (None, None, None, None)
         return CacheStat(
@@ -48,6 +64,22 @@ class ShellCalls:
             page_bytes=self._page_bytes,
             file_bytes=size,
         )
+
+    def cachestats(self, paths: Sequence[str]) -> tuple[CacheStat, ...]:
+        """The same of those of these files that are there, so many at once as a command takes. Raises OSError."""
+        return tuple(found for start in range(0, len(paths), AT_ONCE) for found in self._resident(paths[start : start + AT_ONCE]))
+
+    def _resident(self, paths: Sequence[str]) -> Iterator[CacheStat]:
+        """A file each; of one that is gone fincore complains and tells the rest."""
+        done = self._tool("fincore", "-n", "-r", "-b", "-o", self._columns, "--", *paths)
+        if done.status != 0 and self._columns == ALL_PAGES and "column" in done.stderr:
+            self._columns = PAGES
+            done = self._tool("fincore", "-n", "-r", "-b", "-o", self._columns, "--", *paths)
+        complaints = [line for line in done.stderr.splitlines() if not line.endswith(GONE)]
+        if done.status != 0 and (complaints or not done.stderr):
+            raise os_error(paths[0], "\n".join(complaints) or f"fincore: exit status {done.status}")
+        for line in done.stdout.splitlines():
+            yield self._stat(list(map(int, line.split())))
 
     def fiemap(self, path: str) -> Extents:
         """Raise OSError: filefrag(8) tells no bytes by kind."""
@@ -79,8 +111,18 @@ class ShellCalls:
         return int(match[1]) * 10**9
 
     def kernel_log(self) -> str:
-        """Raise OSError."""
-        _no_tool("the kernel's log since the last look")
+        """Return what came into the kernel's log since the former call, by dd(1); nothing at the first. Raises OSError."""
+        last = self._last_record
+        done = self._tool("sh", "-c", RECORDS, "sh", str(last))
+        if done.status != 0:
+            raise _failed(KMSG, done)
+        end, _, text = done.stdout.partition("\n")
+        first, _, number = end.partition(" ")
+        self._last_record = int(number or -1)
+        if last < 0:
+            return ""
+        lost = first and int(first) > last + 1
+        return "\n".join(filter(None, (LOST_RECORDS if lost else "", text.rstrip("\n"))))
 
     def syncfs(self, path: str) -> int:
         """Flush the file system that holds path, by sync(1); how long that took at most (ns). Raises OSError."""

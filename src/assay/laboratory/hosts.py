@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,6 +16,7 @@ from assay.records import HostSpec
 
 if TYPE_CHECKING:
     from assay.hosts.far import FarHost
+    from assay.hosts.placing import Placed
     from assay.hosts.shell import ShellHost
     from assay.hosts.ssh import Door
 
@@ -24,6 +24,21 @@ AT_ONCE = 8
 """Hosts that are opened, asked or closed at the same time."""
 T = TypeVar("T")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """A host that was opened, or why it could not be."""
+
+    spec: HostSpec
+    host: Host | None = None
+    error: AssayError | None = None
+    host_key: str = ""
+    """Of a host by ssh: kind and fingerprint of the key that it proved."""
+    engine: Placed | None = None
+    """Of a host by ssh where the engine may be: its place, and whether it has come there just now."""
+    end: Callable[[], None] | None = None
+    """Closes the host."""
 
 
 @contextlib.contextmanager
@@ -34,21 +49,23 @@ def opened(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[Mapp
     names and addresses that are none, and one AssayError with the reasons of all hosts that cannot be opened.
     """
     with attempted(specs, undo, engine) as found:
-        errors = [one for one in found.values() if isinstance(one, AssayError)]
+        errors = [one.error for one in found if one.error is not None]
         if errors:
             raise errors[0] if len(errors) == 1 else AssayError("\n".join(dict.fromkeys(map(str, errors))))
-        yield {name: one for name, one in found.items() if not isinstance(one, AssayError)}
+        yield {one.spec.name: one.host for one in found if one.host is not None}
 
 
 @contextlib.contextmanager
-def attempted(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[Mapping[str, Host | AssayError]]:
+def attempted(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[tuple[Attempt, ...]]:
     """As `opened`; a host that cannot be opened has the reason in its place. Raises UsageError."""
     check_addresses(specs)
     with contextlib.ExitStack() as stack:
-        found: dict[str, Host | AssayError] = {spec.name: Local(spec.name) for spec in specs if spec.via == "local"}
-        found |= stack.enter_context(_by_ssh([spec for spec in specs if spec.via == "ssh"], engine))
+        found = {spec.name: Attempt(spec=spec, host=Local(spec.name)) for spec in specs if spec.via == "local"}
+        found |= {
+            one.spec.name: one for one in stack.enter_context(_by_ssh([spec for spec in specs if spec.via == "ssh"], engine))
+        }
         found |= _by_dask(stack, [spec for spec in specs if spec.via == "dask"], undo, engine)
-        yield {spec.name: found[spec.name] for spec in specs}
+        yield tuple(found[spec.name] for spec in specs)
 
 
 def check_addresses(specs: Sequence[HostSpec]) -> None:
@@ -80,7 +97,7 @@ def same_machines(hosts: Mapping[str, Host]) -> tuple[tuple[str, ...], ...]:
 def each(hosts: Mapping[str, Host], ask: Callable[[Host], T]) -> dict[str, T | AssayError]:
     """Ask several hosts, some at a time; a host that fails has its error in place of the answer."""
 
-    def asked(host: Host) -> T | AssayError:
+    def answer(host: Host) -> T | AssayError:
         try:
             return ask(host)
         except AssayError as error:
@@ -88,90 +105,87 @@ def each(hosts: Mapping[str, Host], ask: Callable[[Host], T]) -> dict[str, T | A
         except OSError as error:
             return LostHostError(f"host {host.name}: {error.strerror or error}")
 
-    return dict(zip(hosts, _at_once(asked, list(hosts.values())), strict=True))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Reached:
-    """A host behind ssh, and the door to it."""
-
-    host: FarHost | ShellHost
-    door: Door
-
-    def close(self) -> None:
-        self.host.close()
-        self.door.close()
+    return dict(zip(hosts, at_once(list(hosts.values()), answer), strict=True))
 
 
 @contextlib.contextmanager
-def _by_ssh(specs: Sequence[HostSpec], engine: Path) -> Iterator[Mapping[str, Host | AssayError]]:
-    reached: list[_Reached | AssayError] = []
+def _by_ssh(specs: Sequence[HostSpec], engine: Path) -> Iterator[list[Attempt]]:
+    found: list[Attempt] = []
     try:
-        reached += _connected(specs, engine)
-        hosts = (one if isinstance(one, AssayError) else one.host for one in reached)
-        yield dict(zip((spec.name for spec in specs), hosts, strict=True))
+        found += _connected(specs, engine)
+        yield found
     finally:
-        _at_once(_Reached.close, [one for one in reached if not isinstance(one, AssayError)])
+        _close(found)
 
 
-def _connected(specs: Sequence[HostSpec], engine: Path) -> list[_Reached | AssayError]:
-    """Every host or why it cannot be reached. An interrupt closes those that have been reached."""
-
-    def attempt(spec: HostSpec) -> _Reached | AssayError:
-        try:
-            return reach(spec, engine)
-        except AssayError as error:
-            return error
-        except OSError as error:
-            return LostHostError(f"host {spec.name}: {error.strerror or error}")
-
+def _connected(specs: Sequence[HostSpec], engine: Path) -> list[Attempt]:
+    """Every host, or why it cannot be reached. An interrupt closes those that have been reached."""
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="opens hosts") as pool:
-        reaching: list[Future[_Reached | AssayError]] = [pool.submit(attempt, spec) for spec in specs]
+        reaching = [pool.submit(_attempt, spec, engine) for spec in specs]
         try:
             return [future.result() for future in reaching]
         except BaseException:
             pool.shutdown(cancel_futures=True)
-            done = (future.result() for future in reaching if future.done() and not future.cancelled())
-            _at_once(_Reached.close, [one for one in done if not isinstance(one, AssayError)])
+            _close([future.result() for future in reaching if not future.cancelled()])
             raise
 
 
-def reach(spec: HostSpec, engine: Path) -> _Reached:
-    """Connect to one host by its control address, else by its address. Raises an AssayError or OSError."""
+def _attempt(spec: HostSpec, engine: Path) -> Attempt:
+    """Connect to a host by its control address, else by its address."""
     from assay.hosts.addresses import parsed
     from assay.hosts.ssh import Door
 
-    where = spec.control or spec.address
-    assert where is not None
-    door = Door(spec.name, parsed(where))
+    door = Door(spec.name, parsed(spec.control or spec.address or ""))
     try:
-        if spec.engine or spec.load:
-            from assay.hosts.far import FarHost
-            from assay.hosts.placing import start_agent
-
-            return _Reached(host=FarHost(spec.name, start_agent(door, engine), address=where), door=door)
-        from assay.hosts.shell import ShellHost
-
-        host = ShellHost(spec.name, lambda words: door.open(f"exec {shlex.join(words)}"), address=where)
-        return _Reached(host=host, door=door)
-    except BaseException:
+        return _reached(spec, door, engine)
+    except BaseException as error:
         door.close()
+        if isinstance(error, AssayError):
+            return Attempt(spec=spec, error=error)
+        if isinstance(error, OSError):
+            return Attempt(spec=spec, error=LostHostError(f"host {spec.name}: {error.strerror or error}"))
         raise
 
 
-def _by_dask(
-    stack: contextlib.ExitStack, specs: Sequence[HostSpec], undo: Undo, engine: Path
-) -> Mapping[str, Host | AssayError]:
+def _reached(spec: HostSpec, door: Door, engine: Path) -> Attempt:
+    where, placed = spec.control or spec.address or "", None
+    host: FarHost | ShellHost
+    if spec.engine or spec.load:
+        from assay.hosts.far import FarHost
+        from assay.hosts.placing import start_agent
+
+        channel, placed = start_agent(door, engine)
+        host = FarHost(spec.name, channel, address=where)
+    else:
+        from assay.hosts.shell import ShellHost
+
+        host = ShellHost(spec.name, door, address=where)
+
+    def end() -> None:
+        host.close()
+        door.close()
+
+    return Attempt(spec=spec, host=host, host_key=door.host_key, engine=placed, end=end)
+
+
+def _by_dask(stack: contextlib.ExitStack, specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Mapping[str, Attempt]:
     if not specs:
         return {}
     from assay.hosts import dask
 
     try:
-        return stack.enter_context(dask.opened(specs, engine, undo))
+        hosts = stack.enter_context(dask.opened(specs, engine, undo))
     except AssayError as error:
-        return dict.fromkeys((spec.name for spec in specs), error)
+        return {spec.name: Attempt(spec=spec, error=error) for spec in specs}
+    return {spec.name: Attempt(spec=spec, host=hosts[spec.name]) for spec in specs}
 
 
-def _at_once(do: Callable[[T], Result], items: Sequence[T]) -> list[Result]:
+def _close(found: Sequence[Attempt]) -> None:
+    """Close hosts, some at a time: one that is gone lets us wait."""
+    at_once([one.end for one in found if one.end is not None], lambda end: end())
+
+
+def at_once(items: Sequence[T], do: Callable[[T], Result]) -> list[Result]:
+    """Do the same with several things, some at a time. Raises the first error."""
     with ThreadPoolExecutor(max(1, min(AT_ONCE, len(items)))) as pool:
         return list(pool.map(do, items))

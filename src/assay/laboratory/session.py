@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay import catalogue
-from assay.catalogue import Host, Notes
+from assay.catalogue import Host, Notes, Observer, Undo
 from assay.errors import AssayError, MissingError, TrialError
+from assay.experiment import spread
 from assay.hosts.local import Local
 from assay.machine import ownership
 from assay.records import Experiment, Observations, Plan, Run
 from assay.terminal.output import say
 from assay.terminal.progress import Progress, ProgressMode
+from assay.trial.fleet import Station
 from assay.trial.runner import TrialRunner
 from assay.undo.entries import Cleaned
 from assay.undo.ledger import Ledger
@@ -49,21 +51,29 @@ def own_ledger() -> Iterator[Ledger]:
             say(f"assay: {remains}", sys.stderr)
 
 
+FAR_SCRATCH = Path("/var/tmp")  # noqa: S108 - a directory of ours is made in it, with a marker
+"""Where a far host keeps what is too large for memory and outlives a session."""
+FAR_ENGINE = "assay-engine"
+
+
 @contextmanager
 def trial_runner(experiment: Experiment, host: Local, directory: Path | None = None) -> Iterator[TrialRunner]:
     """Give what runs the trials; everything that was set up is removed at the end, also after an interrupt.
 
     Its scratch is a private, marked directory in the given one: images lie on the storage that the user chose for the notebook.
     The observers are those that the experiment names, or the usual ones; what a machine does not allow is recorded as missing.
+    Hosts that take part are reached first, and cleaned of what killed runs left there. Raises AssayError if one is not reached.
     """
-    with own_ledger() as ledger:
+    observers = tuple(catalogue.find("observers", name) for name in catalogue.watchers(experiment.observers))
+    with own_ledger() as ledger, _reached(experiment, ledger) as far:
         runner = TrialRunner(
             experiment=experiment,
             host=host,
             ledger=ledger,
-            scratch="" if directory is None else scratch(host, ledger, directory),
+            scratch="" if directory is None else scratch(host, ledger, directory.resolve()),
             engine=str(engine_path()),
-            observers=tuple(catalogue.find("observers", name) for name in catalogue.watchers(experiment.observers)),
+            observers=observers,
+            far=_stations(far, ledger, observers),
         )
         try:
             runner.install()
@@ -72,10 +82,38 @@ def trial_runner(experiment: Experiment, host: Local, directory: Path | None = N
             runner.remove()
 
 
-def scratch(host: Host, ledger: Ledger, directory: Path) -> str:
+@contextmanager
+def _reached(experiment: Experiment, ledger: Ledger) -> Iterator[Mapping[str, Host]]:
+    """The hosts that take part besides this machine; what was done on them is undone before they are left."""
+    taking_part = spread.taking_part(experiment)
+    specs = [spec for spec in experiment.hosts if spec.via != "local" and spec.name in taking_part]
+    if not specs:
+        yield {}
+        return
+    from assay.laboratory import hosts  # only where there are any
+
+    with hosts.opened(specs, ledger, engine_path()) as found:
+        clean_hosts(found)
+        try:
+            yield found
+        finally:
+            ledger.unwind()
+
+
+def _stations(far: Mapping[str, Host], ledger: Ledger, observers: tuple[Observer, ...]) -> dict[str, Station]:
+    """Every far host with what the lab needs there."""
+    found = {}
+    for name, host in far.items():
+        undo = ledger.on(host)
+        path = scratch(host, undo, FAR_SCRATCH)
+        found[name] = Station(host=host, undo=undo, scratch=path, engine=FAR_ENGINE, observers=observers)
+    return found
+
+
+def scratch(host: Host, undo: Undo, directory: Path) -> str:
     """Make the private, marked directory."""
-    path = str((directory / ownership.fresh_name()).resolve())
-    ownership.make_directory(host, ledger, path, secrets.token_hex(8))
+    path = str(directory / ownership.fresh_name())
+    ownership.make_directory(host, undo, path, secrets.token_hex(8))
     return path
 
 

@@ -7,10 +7,11 @@ import itertools
 import json
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.catalogue import Host
 from assay.errors import AssayError, TrialError
+from assay.frozen import dataclass
 from assay.records import Server, ServerNode
 
 MOST_FILES = 1024
@@ -18,21 +19,43 @@ MOST_FILES = 1024
 DEEPEST = 8
 """Directory levels below a data directory."""
 LOOPBACK = "lo"
+CONTROLLERS = frozenset(
+    {
+        *("blkio", "cgroup", "cpu", "cpuacct", "cpuset", "devices", "freezer", "hugetlb", "io", "irq", "memory", "misc"),
+        *("net_cls", "net_prio", "notify_on_release", "perf_event", "pids", "rdma", "tasks"),
+    }
+)
+"""With what the names of the files in a control group begin."""
 
 
-def pids(host: Host, server: ServerNode) -> tuple[int, ...]:
-    """Return the running processes of a server: from its pid file and control group, with all their children."""
-    named = [_pid_of(host, server.pid_file)] if server.pid_file else []
-    if server.cgroup:
-        named += [int(word) for word in _text(host, posixpath.join(server.cgroup, "cgroup.procs")).split() if word.isdigit()]
+def pids(host: Host, nodes: Iterable[ServerNode]) -> tuple[int, ...]:
+    """Return the running processes of a server's nodes: from pid files and control groups, with all their children.
+
+    Groups below a named group belong to it.
+    """
     found: dict[int, None] = {}
-    waiting = [pid for pid in named if pid]
+    waiting = [pid for node in nodes for pid in _named(host, node) if pid]
     while waiting:
         pid = waiting.pop(0)
         if pid not in found and host.exists(f"/proc/{pid}"):
             found[pid] = None
             waiting += _children(host, pid)
     return tuple(found)
+
+
+def _named(host: Host, node: ServerNode) -> Iterator[int]:
+    if node.pid_file:
+        yield _pid_of(host, node.pid_file)
+    if node.cgroup:
+        yield from _in_group(host, node.cgroup, DEEPEST)
+
+
+def _in_group(host: Host, group: str, depth: int) -> Iterator[int]:
+    """Yield the processes of a control group and of the groups below it."""
+    yield from (int(word) for word in _text(host, posixpath.join(group, "cgroup.procs")).split() if word.isdigit())
+    for name in host.list(group) if depth else ():
+        if name.partition(".")[0] not in CONTROLLERS:
+            yield from _in_group(host, posixpath.join(group, name), depth - 1)
 
 
 def _pid_of(host: Host, path: str) -> int:
@@ -62,10 +85,21 @@ def address(host: Host, text: str) -> str:
     return found
 
 
-def data_files(host: Host, server: ServerNode) -> tuple[str, ...]:
-    """Return the server's existing data files; one more than MOST_FILES if there are too many."""
-    every = (file for path in server.data for file in _files(host, path, DEEPEST))
-    return tuple(itertools.islice(every, MOST_FILES + 1))
+def data_files(host: Host, nodes: Iterable[ServerNode]) -> tuple[str, ...]:
+    """Return the existing data files of a server's nodes, each once; one more than MOST_FILES if there are too many."""
+    every = dict.fromkeys(path for node in nodes for path in node.data)
+    if host.far:
+        return _found(host, tuple(every))
+    return tuple(itertools.islice((file for path in every for file in _files(host, path, DEEPEST)), MOST_FILES + 1))
+
+
+def _found(host: Host, paths: Sequence[str]) -> tuple[str, ...]:
+    """The same by one command: each directory that is listed would be a trip."""
+    if not paths:
+        return ()
+    argv = ("find", *paths, "-maxdepth", str(DEEPEST), "-type", "f", "-print0")
+    found = host.run(argv, check=False).stdout.split("\0")
+    return tuple(filter(None, found[: MOST_FILES + 2]))[: MOST_FILES + 1]
 
 
 def _files(host: Host, path: str, depth: int) -> Iterator[str]:
@@ -79,46 +113,117 @@ def _files(host: Host, path: str, depth: int) -> Iterator[str]:
 
 def shares_network(host: Host, pid: int) -> bool:
     """Return True if a process is in the lab's own network namespace."""
-    own, other = (posixpath.basename(host.real_path(f"/proc/{who}/ns/net")) for who in ("self", pid))
-    return own == other
+    return network_of(host, "self") == network_of(host, pid)
 
 
-def route(host: Host, server: ServerNode) -> str | None:
-    """Return the interface through which clients reach the server; None without an address or a route."""
-    return _interface_to(host, server.address) if server.address else None
+def network_of(host: Host, pid: int | str) -> str:
+    """Return the identity of a process's network namespace; empty where it has ended or is not ours to look at."""
+    try:
+        return posixpath.basename(host.real_path(f"/proc/{pid}/ns/net"))
+    except OSError:
+        return ""
 
 
-def _interface_to(host: Host, address: str) -> str | None:
-    """Ask `ip route get`; a machine's own address is always `local … dev lo`."""
-    with contextlib.suppress(AssayError):
-        match = re.search(r"\bdev (\S+)", host.run(["ip", "route", "get", address], check=False).stdout)
-        return match[1] if match else None
+def elsewhere(host: Host, pids: Iterable[int]) -> int | None:
+    """Return one of these processes or their descendants whose network namespace is not the lab's; None without one."""
+    own = network_of(host, "self")
+    waiting, seen = [*pids], set[int]()
+    while waiting:
+        pid = waiting.pop(0)
+        if pid in seen:
+            continue
+        seen.add(pid)
+        if network_of(host, pid) not in ("", own, "net"):
+            return pid
+        waiting += _children(host, pid)
     return None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """The interface through which a host, or one of its network namespaces, reaches an address."""
+
+    interface: str
+    kind: str
+    """`loopback`, `physical` (with a device, also a virtual machine's) or `virtual` (veth, bridge, bond, tunnel)."""
+
+
+def way(host: Host, address: str, pid: int | None = None) -> Way | None:
+    """Return the way to an address from the lab's network namespace, or from a process's; None without a route.
+
+    The kernel is asked, rules of policy routing included. A machine's own address always leads to `lo`.
+    """
+    inside = _inside_of(pid)
+    match = re.search(r"\bdev (\S+)", _output(host, [*inside, "ip", "route", "get", address]))
+    if match is None:
+        return None
+    return Way(interface=match[1], kind=kind(host, match[1]) if pid is None else _kind_inside(host, inside, match[1]))
+
+
+def _inside_of(pid: int | None) -> list[str]:
+    return [] if pid is None else ["nsenter", "-t", str(pid), "-n"]
+
+
+def _output(host: Host, argv: list[str]) -> str:
+    with contextlib.suppress(AssayError, OSError):
+        return host.run(argv, check=False).stdout
+    return ""
+
+
 def kind(host: Host, interface: str) -> str:
-    """Return `loopback`, `physical` (with a device, also a virtual machine's) or `virtual` (veth, bridge, tunnel)."""
+    """Return the kind of an interface of the lab's network namespace."""
     if interface == LOOPBACK:
         return "loopback"
     return "physical" if host.exists(f"/sys/class/net/{interface}/device") else "virtual"
 
 
+def _kind_inside(host: Host, inside: list[str], interface: str) -> str:
+    """Return the same of another namespace, whose interfaces are not in our /sys: a device has a parent."""
+    if interface == LOOPBACK:
+        return "loopback"
+    shown = _entries(_output(host, [*inside, "ip", "-j", "-d", "link", "show", "dev", interface]))
+    return "physical" if any("parentdev" in one for one in shown) else "virtual"
+
+
 def facts(host: Host, server: Server | None) -> tuple[tuple[str, str], ...]:
-    """Return the clients' path to the server: the interface, its kind, and the lowest rate of its links and shapers."""
-    node = server.on(host.name) if server else None
-    interface = route(host, node) if node else None
-    if node is None or interface is None:
+    """Return the way from this host to a server: the interface, its kind, and the lowest rate of its links and shapers.
+
+    On a host with a part of the server also the lowest rate of the server's own side, for clients of other hosts.
+    """
+    address = next((node.address for node in server.nodes if node.address), None) if server else None
+    path = way(host, address) if address else None
+    if server is None or path is None or address is None:
         return ()
-    limits = [*_link(host, interface), *_shapers(host, ["tc"], interface)]
-    running = pids(host, node)
-    if running and not shares_network(host, running[0]):
-        inside = ["nsenter", "-t", str(running[0]), "-n", "tc"]
-        limits += [limit for name in _inside(host, running[0]) for limit in _shapers(host, inside, name)]
-    found = [("server.route", interface), ("server.route_kind", kind(host, interface))]
-    if limits:
-        slowest = min(limits)
-        found += [("server.limit_bytes_per_s", str(slowest[0])), ("server.limit", slowest[1])]
+    own = [limit for node in server.on(host.name) for limit in _of_namespace(host, node)]
+    limits = [*_link(host, path.interface), *_shapers(host, ["tc"], path.interface), *own]
+    found = [("server.route", path.interface), ("server.route_kind", path.kind), *_slowest("server.limit", limits)]
+    if server.on(host.name):
+        side = _holding(host, address)
+        own += [*_link(host, side), *_shapers(host, ["tc"], side)] if side else []
+        found += _slowest("server.own_limit", own)
     return tuple(found)
+
+
+def _slowest(key: str, limits: list[tuple[int, str]]) -> list[tuple[str, str]]:
+    if not limits:
+        return []
+    rate, name = min(limits)
+    return [(f"{key}_bytes_per_s", str(rate)), (key, name)]
+
+
+def _of_namespace(host: Host, node: ServerNode) -> Iterator[tuple[int, str]]:
+    """Yield the rates of the shapers inside a node's network namespace, where it has one of its own."""
+    running = pids(host, (node,))
+    if running and not shares_network(host, running[0]):
+        for name in _inside(host, running[0]):
+            yield from _shapers(host, [*_inside_of(running[0]), "tc"], name)
+
+
+def _holding(host: Host, address: str) -> str | None:
+    """Return the interface of the lab's namespace that has an address of its own; None without one, and for the loopback."""
+    shown = _entries(_output(host, ["ip", "-j", "address", "show", "to", address]))
+    names = [str(one["ifname"]) for one in shown if "ifname" in one]
+    return next((name for name in names if name != LOOPBACK), None)
 
 
 def _inside(host: Host, pid: int) -> tuple[str, ...]:
@@ -137,10 +242,7 @@ def _link(host: Host, interface: str) -> Iterator[tuple[int, str]]:
 def _shapers(host: Host, tc: list[str], interface: str) -> Iterator[tuple[int, str]]:
     """Yield the rates of the queueing disciplines and classes of an interface in bytes/s."""
     for what in ("qdisc", "class"):
-        output = ""
-        with contextlib.suppress(AssayError):
-            output = host.run([*tc, "-j", what, "show", "dev", interface], check=False).stdout
-        for entry in _entries(output):
+        for entry in _entries(_output(host, [*tc, "-j", what, "show", "dev", interface])):
             options = entry.get("options")
             rates = options if isinstance(options, dict) and options else entry
             rate = rates.get("ceil") or rates.get("rate")

@@ -1,9 +1,9 @@
-"""Reads CPU quotas, throttle rules, I/O and dirty pages of the load's control groups.
+"""Reads CPU quotas, throttle rules, I/O and dirty pages of the control groups of the load and of a named server.
 
-Sources below /sys/fs/cgroup, version 1 or 2, for the groups of the subject and of its processes, and all their parents: cpu.stat,
-memory.stat, bytes of I/O, and throttle rules of the devices in the stack (`io.max`, or on version 1 `blkio.throttle.*_device`,
-which applies to one group only, so the root group is read too). Version 1 counts a group's bytes only while it has a throttle
-rule, and charges background writeback to the root group.
+Sources below /sys/fs/cgroup, version 1 or 2, for the groups of the subject, of its processes and of the server's, and all their
+parents: cpu.stat, memory.stat, bytes of I/O, and throttle rules of the devices in the stack (`io.max`, or on version 1
+`blkio.throttle.*_device`, which applies to one group only, so the root group is read too). Version 1 counts a group's bytes only
+while it has a throttle rule, and charges background writeback to the root group.
 """
 
 from __future__ import annotations
@@ -54,10 +54,19 @@ def available(host: Host) -> str | None:
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the texts of each group's files, and the texts that map device numbers to names."""
-    memberships = texts(host.read, (f"/proc/{pid}/cgroup" for pid in subject.pids))
+    memberships = texts(host.read, (f"/proc/{pid}/cgroup" for pid in (*subject.pids, *servers(host, subject))))
     lines = [line for text in memberships.values() if isinstance(text, str) for line in text.splitlines()]
     paths = paths_2(lines, subject) if host.exists(VERSION_2) else paths_1(lines, subject)
     return texts(host.read, (DISKSTATS, *paths)) | {"disks": list(host.list("/sys/block"))}
+
+
+def servers(host: Host, subject: Subject) -> tuple[int, ...]:
+    """Return the processes of a named server: a quota on them limits the load as well."""
+    if not subject.server:
+        return ()
+    from assay.machine.server import pids  # few commands are clients
+
+    return pids(host, subject.server)
 
 
 def paths_2(lines: Sequence[str], subject: Subject) -> list[str]:

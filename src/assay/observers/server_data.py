@@ -27,28 +27,24 @@ LONGEST_S = 5.0
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return sums over the server's data files in bytes, and the number of requests answered."""
-    server = subject.server
-    if server is None:
-        return {}
-    return {"pages": pages(host, server), "requests": requests(host, server) if server.requests else None}
+    nodes = subject.server
+    return {"pages": pages(host, nodes), "requests": requests(host, nodes)} if nodes else {}
 
 
-def pages(host: Host, server: ServerNode) -> dict[str, object]:
+def pages(host: Host, nodes: Sequence[ServerNode]) -> dict[str, object]:
     """Return the bytes of all data files by kind; `error` if one cannot be read."""
     found = dict.fromkeys((*PAGES.values(), SIZE), 0)
     untold: set[str] = set()
-    if host.syscalls is None or not server.data:
+    if host.syscalls is None or not any(node.data for node in nodes):
         return {"error": "the target names no server data. Set server.data."}
-    files = data_files(host, server)
+    files = data_files(host, nodes)
     if len(files) > MOST_FILES:
         return {"error": f"more than {MOST_FILES} data files. Set server.data to the files that clients change."}
-    for path in files:
-        try:
-            answer = host.syscalls.cachestat(path)
-        except FileNotFoundError:
-            continue  # removed since it was listed
-        except OSError as error:
-            return {"error": f"{path}: {error.strerror or error}"}
+    try:
+        answers = host.syscalls.cachestats(files)
+    except OSError as error:
+        return {"error": f"{error.filename or 'server.data'}: {error.strerror or error}"}
+    for answer in answers:
         for name, metric in PAGES.items():
             if getattr(answer, name) is None:
                 untold.add(metric)
@@ -58,28 +54,31 @@ def pages(host: Host, server: ServerNode) -> dict[str, object]:
     return {metric: found[metric] for metric in found if metric not in untold}
 
 
-def requests(host: Host, server: ServerNode) -> object:
-    """Return the last number that the server's command prints; `{"error": reason}` without one."""
-    try:
-        output = host.run(server.requests, timeout_s=LONGEST_S).stdout
-    except AssayError as error:
-        return {"error": str(error)}
-    numbers = re.findall(r"\d+", output)
-    return (
-        int(numbers[-1]) if numbers else {"error": f"server.requests printed {output.strip()[:60]!r}, not a number of requests"}
-    )
+def requests(host: Host, nodes: Sequence[ServerNode]) -> object:
+    """Return the sum of the last numbers that the nodes' commands print; None without commands, `{"error": reason}` for none."""
+    total = None
+    for command in dict.fromkeys(node.requests for node in nodes if node.requests):
+        try:
+            output = host.run(command, timeout_s=LONGEST_S).stdout
+        except AssayError as error:
+            return {"error": str(error)}
+        numbers = re.findall(r"\d+", output)
+        if not numbers:
+            return {"error": f"server.requests printed {output.strip()[:60]!r}, not a number of requests"}
+        total = (total or 0) + int(numbers[-1])
+    return total
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
     """Return gauges in bytes over all data files, and requests since the first look."""
-    if subject.server is None:
+    if not subject.server:
         return Evidence()
     origin = Origin(host=host_name, phase=phase, source="server_data:cachestat(2)", layer="server")
     missing = {f"server.{metric}": reason for metric in (*PAGES.values(), SIZE) if (reason := refusal(snapshots, "pages"))}
     series: list[Series] = [] if missing else [*page_series(origin, snapshots)]
     missing |= {f"server.{metric}": UNTOLD for metric in _untold(snapshots)}
     reason = refusal(snapshots, "requests")
-    if not subject.server.requests:
+    if not any(node.requests for node in subject.server):
         missing[f"server.{REQUESTS}"] = "the target names no command that counts the server's requests. Set server.requests."
     elif reason:
         missing[f"server.{REQUESTS}"] = reason

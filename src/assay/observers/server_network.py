@@ -9,6 +9,7 @@ server behind a local socket or a mount has no network. A server in the lab's ow
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
 from assay.evidence.snapshots import (
@@ -23,8 +24,8 @@ from assay.evidence.snapshots import (
     why_not,
 )
 from assay.evidence.sources import SERVER
-from assay.machine.server import LOOPBACK, pids, shares_network
-from assay.records import Reading, Rung, Series, Snapshot, Subject
+from assay.machine.server import LOOPBACK, network_of, pids, shares_network
+from assay.records import Reading, Rung, Series, ServerNode, Snapshot, Subject
 
 TCP = {"sent_segments": "OutSegs", "retransmitted_segments": "RetransSegs", "accepted_connections": "PassiveOpens"}
 NEEDLESS = {"needless_segments": "TCPDSACKRecv"}
@@ -33,55 +34,77 @@ KEYS = ("L4.read", "L4.write")
 EVIDENCE = (*KEYS, *(f"server.{metric}" for metric in (*TCP, *NEEDLESS)))
 FILES = ("dev", "snmp")
 EXTENDED = "netstat"
+MORE = "more"
+"""Where the texts of further network namespaces are, of nodes that are in one of their own."""
 HEADS = {"snmp": "Tcp:", EXTENDED: "TcpExt:"}
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """Return the three texts of the server's namespace, and whether it is the lab's own; empty without a running server."""
-    server = subject.server
-    running = pids(host, server) if server is not None and server.address else ()
-    if not running:
-        return {}
-    found = texts(host.read, (f"/proc/{running[0]}/net/{name}" for name in (*FILES, EXTENDED)))
-    return {"own": shares_network(host, running[0]), **dict(zip((*FILES, EXTENDED), found.values(), strict=True))}
+    """Return the three texts of each namespace of the server, and whether it is the lab's own; empty without a running server."""
+    first, *more = [space(host, pid) for pid in spaces(host, subject.server)] or [{}]
+    return {**first, MORE: more} if more else first
+
+
+def spaces(host: Host, nodes: Sequence[ServerNode]) -> tuple[int, ...]:
+    """Return a process of each network namespace of the nodes that clients reach by an address."""
+    running = [pids(host, (node,)) for node in nodes if node.address]
+    return tuple({network_of(host, found[0]): found[0] for found in reversed(running) if found}.values())[::-1]
+
+
+def space(host: Host, pid: int) -> dict[str, object]:
+    """Return the texts of a process's network namespace."""
+    found = texts(host.read, (f"/proc/{pid}/net/{name}" for name in (*FILES, EXTENDED)))
+    return {"own": shares_network(host, pid), **dict(zip((*FILES, EXTENDED), found.values(), strict=True))}
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
     """Return rung L4 of each interface, TCP segments of the namespace. Raises EvidenceError on an unknown format."""
-    if subject.server is None:
+    if not subject.server:
         return Evidence()
-    if not subject.server.address:
+    if not any(node.address for node in subject.server):
         return Evidence(missing=dict.fromkeys(EVIDENCE, "the target names no server address. Set server.address."))
     seen = [snapshot for snapshot in snapshots if all(text_of(snapshot, name) for name in FILES)]
     if len(seen) < len(snapshots) or not seen:
         reason = f"no process of the server at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
         return Evidence(missing=dict.fromkeys(EVIDENCE, reason))
     origin = Origin(host=host_name, phase=phase, source="server_network:/proc/PID/net/dev", layer="server")
+    found, series = list[Reading](), list[Series]()
     unseen = why_not(seen, EXTENDED)
-    return Evidence(
-        readings=tuple(readings_of(origin, seen)),
-        series=(*series_of(origin, seen, "snmp", TCP), *(() if unseen else series_of(origin, seen, EXTENDED, NEEDLESS))),
-        missing={f"server.{metric}": unseen for metric in NEEDLESS} if unseen else {},
-    )
+    for number, part in enumerate(by_space(seen), start=1):
+        mark = "" if number == 1 else f"@{number}"
+        found += readings_of(origin, part, mark)
+        series += series_of(origin, part, ("snmp", mark), TCP)
+        series += () if unseen else series_of(origin, part, (EXTENDED, mark), NEEDLESS)
+    missing = {f"server.{metric}": unseen for metric in NEEDLESS} if unseen else {}
+    return Evidence(readings=tuple(found), series=tuple(series), missing=missing)
 
 
-def readings_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Reading]:
-    """Yield the traffic of each interface that clients use, in each direction and span."""
+def by_space(seen: Sequence[Snapshot]) -> Iterator[list[Snapshot]]:
+    """Yield the looks at each namespace; of those beside the first only where every look has them."""
+    yield [*seen]
+    others = [more if isinstance(more := one.raw.get(MORE), list | tuple) else () for one in seen]
+    for parts in zip(*others, strict=False):
+        yield [replace(one, raw=part) for one, part in zip(seen, parts, strict=True)]
+
+
+def readings_of(origin: Origin, seen: Sequence[Snapshot], mark: str = "") -> Iterator[Reading]:
+    """Yield the traffic of each interface that clients use, in each direction and span; `mark` names a further namespace."""
     looks = [(snapshot, interfaces(text_of(snapshot, "dev") or "", "net/dev")) for snapshot in seen]
     for name in sorted({name for _, found in looks for name in found}):
         rows = [
             (one, found[name]) for one, found in looks if name in found and (name == LOOPBACK) is (one.raw.get("own") is True)
         ]
-        yield from readings(origin, f"interface:{name}", rows, interface_ways(Rung.SERVER_NIC))
+        yield from readings(origin, f"interface:{name}{mark}", rows, interface_ways(Rung.SERVER_NIC))
 
 
-def series_of(origin: Origin, seen: Sequence[Snapshot], file: str, names: Mapping[str, str]) -> Iterator[Series]:
+def series_of(origin: Origin, seen: Sequence[Snapshot], part: tuple[str, str], names: Mapping[str, str]) -> Iterator[Series]:
     """Yield the TCP counters of one file since the first look: segments sent and retransmitted, accepted connections."""
+    file, mark = part
     points = [
         (snapshot.at_ns, paired_numbers(text_of(snapshot, file) or "", HEADS[file], names, f"net/{file}")) for snapshot in seen
     ]
     for metric in names:
-        yield counter(origin, "server", metric, "count", [(at, found[metric]) for at, found in points])
+        yield counter(origin, f"server{mark}", metric, "count", [(at, found[metric]) for at, found in points])
 
 
 OBSERVER = Observer(

@@ -1,6 +1,6 @@
 """Counts the system calls, storage I/O and CPU time of the server's processes.
 
-Sources, for every process of the target's server and its children: /proc/PID/io, /proc/PID/status and
+Sources, for every process of the target's server on this host and its children: /proc/PID/io, /proc/PID/status and
 /proc/PID/task/*/schedstat. `rchar` and `wchar` are rung L5; they include sockets only if used by read and write, and exclude
 io_uring. `read_bytes` is rung L6, the reads below the server's page cache; `write_bytes` counts dirtied pages, which proves no
 durability. A new process counts from 0. An ended process keeps its last counts; the kernel adds them to the process that waited
@@ -44,7 +44,7 @@ Account = tuple[int, Counters]
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the server's current processes, and the texts of each process and thread; empty without a server."""
-    if subject.server is None:
+    if not subject.server:
         return {}
     running = pids(host, subject.server)
     paths = [f"/proc/{pid}/{name}" for pid in running for name in ("io", "status")]
@@ -54,7 +54,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
     """Return rungs L5 and L6, and CPU time in ns. Raises EvidenceError on an unknown format."""
-    if subject.server is None:
+    if not subject.server:
         return Evidence()
     seen = [snapshot for snapshot in snapshots if snapshot.raw.get("pids")]
     refused = why_not(snapshots, seen)

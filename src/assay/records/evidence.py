@@ -213,8 +213,8 @@ class Observations:
         wanted = frozenset(hosts)
         if self.hosts <= wanted and (len(self.hosts) < 2 or self.together):
             return self
-        if wanted not in self._views:
-            self._views[wanted] = Observations(
+        if wanted not in self.views:
+            self.views[wanted] = Observations(
                 readings=tuple(one for one in self.readings if one.host in wanted),
                 series=tuple(one for one in self.series if one.host in wanted),
                 histograms=tuple(one for one in self.histograms if one.host in wanted),
@@ -223,7 +223,7 @@ class Observations:
                 gaps=tuple(one for one in self.gaps if one.host in wanted),
                 together=len(wanted) > 1,
             )
-        return self._views[wanted]
+        return self.views[wanted]
 
     def on_all(self) -> Observations:
         """The evidence of all hosts together."""
@@ -267,7 +267,8 @@ class Observations:
         return longest
 
     @functools.cached_property
-    def _views(self) -> dict[frozenset[str], Observations]:
+    def views(self) -> dict[frozenset[str], Observations]:
+        """Parts of it that were asked for, by what was asked."""
         return {}
 
     @functools.cached_property

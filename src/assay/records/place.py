@@ -9,6 +9,11 @@ from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
 from assay.records.experiment import Value
 
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
+"""File systems without a device, which store files in the page cache alone."""
+STACKED = ("overlay", "fuse")
+"""How the types of file systems begin that lie on another one."""
+
 
 class EndpointKind(StrEnum):
     """What a client is given to work on."""
@@ -43,7 +48,10 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerNode:
-    """A server's part on one host, as the experiment describes it; what it leaves out is None or empty."""
+    """One process tree of a server with its data on one host, as the experiment describes it.
+
+    What the experiment leaves out is None or empty.
+    """
 
     host: str = "local"
     pid_file: str | None = None
@@ -64,9 +72,14 @@ class Server:
 
     nodes: tuple[ServerNode, ...]
 
-    def on(self, host: str) -> ServerNode | None:
-        """The node on a host; None where there is none."""
-        return next((node for node in self.nodes if node.host == host), None)
+    def on(self, host: str) -> tuple[ServerNode, ...]:
+        """The nodes on a host."""
+        return tuple(node for node in self.nodes if node.host == host)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses that clients use, each once."""
+        return tuple(dict.fromkeys(node.address for node in self.nodes if node.address))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +102,16 @@ class Place:
     """The directory on the target's host that holds its data, whatever clients use; None: the address, of a directory."""
 
     @property
+    def is_in_memory(self) -> bool:
+        """Whether the file system stores its files in memory alone."""
+        return self.filesystem in IN_MEMORY
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the file system is neither in memory nor stacked on another one."""
+        return not self.is_in_memory and not (self.filesystem or "").startswith(STACKED)
+
+    @property
     def directory(self) -> str | None:
         """The directory that holds its data; None where none is known."""
         return self.storage or (self.address if self.kind is EndpointKind.DIRECTORY else None)
@@ -107,4 +130,7 @@ class Subject:
     interfaces: tuple[str, ...] = ()
     cgroups: tuple[str, ...] = ()
     endpoints: tuple[str, ...] = ()
-    server: ServerNode | None = None
+    server: tuple[ServerNode, ...] = ()
+    """The nodes of the target's server on this host."""
+    reaches: tuple[str, ...] = ()
+    """The addresses of the target's server that clients on this host use."""

@@ -321,6 +321,10 @@ class Phase:
         """The hosts of its clients, in the order of these."""
         return tuple(dict.fromkeys(client.host for client in self.clients if client.role is not Role.SERVER))
 
+    def on_host(self, host: str | None) -> PhaseHost | None:
+        """What was found on one host and done to it; None where it did not take part."""
+        return next((one for one in self.hosts if one.host == host), None)
+
     def on(self, *hosts: str) -> Phase:
         """The same phase with the clients of these hosts alone, and what was done to these hosts."""
         if {client.host for client in self.clients} | {one.host for one in self.hosts} <= set(hosts):
@@ -360,6 +364,12 @@ class Run:
     def target_host(self) -> str | None:
         """The host that the target is on; None where none was prepared."""
         return next((place.host for place in self.places), None)
+
+    @property
+    def target_hosts(self) -> tuple[str, ...]:
+        """The hosts of the target: that of its place, and those of further nodes of its server."""
+        nodes = (node for place in self.places if place.server for node in place.server.nodes)
+        return tuple(dict.fromkeys((*(place.host for place in self.places), *(node.host for node in nodes))))
 
     def on(self, *hosts: str) -> Run:
         """The same run with the phases of these hosts alone."""

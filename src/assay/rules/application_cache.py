@@ -25,7 +25,7 @@ A cache that holds all keys makes both runs alike. T02 measures the server's pag
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
 from assay.measures import Better
 from assay.records import Direction, Finding, Measure, Scope, Severity, State, Tier
@@ -97,6 +97,7 @@ RULE = Rule(
     part="tier",
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     reads=("L0.read",),
     wrong="A directory server answers 1,000 hot entries 50,000 times a second and is bought for a million entries. The figure "
     "described its entry cache.",

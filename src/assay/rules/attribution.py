@@ -106,7 +106,7 @@ RULE = Rule(
     part="evidence",
     applies=applies,
     check=check,
-    about=About.TARGET_HOST,
+    about=About.ALL_HOSTS,
     wrong="A block device counts the I/O of every process. A test that read 8 MB saw its disk read 33 MB. Taking the "
     "device counter for the test's own I/O confirms a wrong figure, or finds a cache that does not exist.",
     alternatives=(

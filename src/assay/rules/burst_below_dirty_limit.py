@@ -16,11 +16,13 @@ The rule does not see the device's own memory (W02 shows its end in long runs) o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
-from assay.records import Bound, Direction, Finding, Scope, Severity, Span, State
+from assay.records import Bound, Direction, Finding, Observations, Phase, Scope, Severity, Span, State
 from assay.rulekit.findings import flattered, found, knob
 
 SYSCTL = "sysctl.vm."
@@ -69,31 +71,45 @@ def check(case: TrialCase) -> Finding:
 def dirtied_at_once(case: TrialCase) -> float | None:
     """The most that can have been dirty at once: what was written, or all that the files hold where they were overwritten."""
     written = ladder.requested_bytes(case.phase, case.observations, Direction.WRITE)
-    sizes = ladder.gauges(case.phase, case.observations, "page_cache", "file_bytes", "path")
-    held = (ladder.at_stop(case.phase, sizes) or 0.0) * ladder.stands_for(case.phase, case.observations)
+    held = ladder.data_files(case.phase, case.observations, "file_bytes", ladder.at_stop)
     return min(written, held) if written and held else written
 
 
 def background_bytes(case: TrialCase) -> float | None:
-    """From how many dirty bytes on the kernel writes by itself: dirty_background_bytes, else the ratio of what is available."""
-    if set_bytes := number(case, "dirty_background_bytes"):
+    """From how many dirty bytes on kernels write by themselves, over all hosts whose memory can hold them; None if unknown."""
+    each = [background_of(case.phase, *one) for one in memories(case)]
+    known = [limit for limit in each if limit is not None]
+    return sum(known) if known and len(known) == len(each) else None
+
+
+def memories(case: TrialCase) -> Iterator[tuple[Observations, str | None]]:
+    """The evidence of each host whose memory takes writes, with its name: the load hosts, and the target's where it is apart."""
+    load = case.phase.load_hosts or (None,)
+    yield from ((case.observations, host) for host in load)
+    if case.beyond is not None:
+        yield from ((case.beyond, host) for host in sorted(case.beyond.hosts))
+
+
+def background_of(phase: Phase, seen: Observations, host: str | None) -> float | None:
+    """The same of one host: dirty_background_bytes, else the ratio of what is available."""
+    if set_bytes := number(seen, "dirty_background_bytes", host):
         return set_bytes
-    ratio = number(case, "dirty_background_ratio")
-    series = ladder.gauges(case.phase, case.observations, "memory", "available_bytes")
-    available = ladder.at_arming(case.phase, series)
+    ratio = number(seen, "dirty_background_ratio", host)
+    series = ladder.gauges(phase, seen, "memory", "available_bytes")
+    available = ladder.at_arming(phase, [one for one in series if host in (None, one.host)])
     return None if ratio is None or available is None else ratio / 100 * available
 
 
-def number(case: TrialCase, name: str) -> float | None:
+def number(seen: Observations, name: str, host: str | None) -> float | None:
     """A sysctl of the kernel's virtual memory; None if it was not read."""
-    text = case.observations.fact(SYSCTL + name)
+    text = seen.fact(SYSCTL + name, host=host)
     return float(text) if text is not None and text.isdigit() else None
 
 
 def expire_s(case: TrialCase) -> float | None:
-    """How old dirty data get before they are written whatever their number."""
-    age = number(case, "dirty_expire_centisecs")
-    return None if age is None else age / 100
+    """How old dirty data get before they are written whatever their number; the shortest of all hosts."""
+    ages = (number(seen, "dirty_expire_centisecs", host) for seen, host in memories(case))
+    return min((age / 100 for age in ages if age is not None), default=None)
 
 
 def seconds(case: TrialCase) -> float:
@@ -133,6 +149,7 @@ RULE = Rule(
     part="regime",
     applies=applies,
     check=check,
+    about=About.ALL_HOSTS,
     reads=(
         "L0.write",
         "fact:sysctl.vm.dirty*",

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import CacheState, Direction, Finding, Meaning, Regime, Rung, Scope, Severity, Span, State
 from assay.rulekit.findings import Figures, found
@@ -45,8 +45,10 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """Dirt, writing by other processes and cache state at the start of the clock."""
+    here = case.phase.on_host(case.host)
+    waited_s = (case.phase.quiesce_ns if here is None else here.quiesce_ns) / 1e9
     looks = (dirt(case), writing(case), caches(case))
-    observed: dict[str, float | str | None] = {"waited_s": case.phase.quiesce_ns / 1e9}
+    observed: dict[str, float | str | None] = {"waited_s": waited_s}
     for look in looks:
         observed |= look.observed
     wrong = [look.wrong for look in looks if look.wrong]
@@ -56,7 +58,7 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.FAIL, f"Before the clock: {'; '.join(wrong)}.", observed=observed, evidence=evidence)
     if unknown:
         return found(RULE, case, State.UNVERIFIED, f"Unknown before the clock: {'; '.join(unknown)}.", observed=observed)
-    text = f"No leftovers before the clock, after a wait of {case.phase.quiesce_ns / 1e9:.1f} s."
+    text = f"No leftovers before the clock, after a wait of {waited_s:.1f} s."
     return found(RULE, case, State.PASS, text, observed=observed, evidence=evidence)
 
 
@@ -75,7 +77,7 @@ def dirt(case: TrialCase) -> Left:
 
 def writing(case: TrialCase) -> Left:
     """The rate at which the lowest device was written in the idle baseline, against the phase's own rate."""
-    if not any(place.devices for place in case.run.places):
+    if not case.holds_target or not any(place.devices for place in case.run.places):
         return Left(observed={})
     before = [*case.observations.rung(case.phase.name, Rung.LOWEST_DEVICE, Direction.WRITE, Span.BEFORE)]
     seconds = max(((reading.to_ns - reading.from_ns) / 1e9 for reading in before), default=0.0)
@@ -93,14 +95,16 @@ def writing(case: TrialCase) -> Left:
 
 def caches(case: TrialCase) -> Left:
     """The state of the data files' pages against the regime that is claimed; metadata has a rule of its own (T12)."""
-    claimed = CLAIMED.get(case.claim.regime) if case.claim.regime else None
-    share = case.phase.cached_share_before
+    claimed, here = CLAIMED.get(case.claim.regime) if case.claim.regime else None, case.phase.on_host(case.host)
+    share, proved = case.phase.cached_share_before, case.phase.cache_proved
+    if here is not None:
+        share, proved = here.cached_share_before, here.cache_proved
     observed = {"cached_share": share}
     if claimed is None or case.direction is not Direction.READ:
         return Left(observed=observed)
     if share is None:
         return Left(observed=observed, unknown="resident share of the data files")
-    if case.phase.cache_proved is claimed:
+    if proved is claimed:
         return Left(observed=observed)
     part = measures.percent(share)
     return Left(observed=observed, wrong=f"{part} of the data files in memory ({claimed} caches claimed)")
@@ -130,6 +134,7 @@ RULE = Rule(
     needs=("memory.dirty_bytes",),
     applies=applies,
     check=check,
+    about=About.EACH_HOST,
     wrong="A trial that starts during the write-back of the previous one pays for work that is not its own. In a fixed order B "
     'then looks slower than A because it ran second. A "cold" read of files in memory is the same mistake in the other '
     "direction.",

@@ -28,7 +28,7 @@ The rule does not see caches below the client: a loop device's image (T03), a se
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served, traced
 from assay.records import Direction, Finding, Meaning, Regime, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
@@ -201,6 +201,7 @@ RULE = Rule(
     meaning=Meaning.PAGE_CACHE,
     applies=reads_only,
     check=check,
+    about=About.ALL_HOSTS,
     reads=("L0.read", "L4.write", "L2.read", "tracepoints.added_bytes", "L8.read", "L9.read", "page_cache.cached_bytes"),
     wrong="A file that was just written or read is still in memory. Reading it again measures memory, not the disk.",
     alternatives=(

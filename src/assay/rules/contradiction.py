@@ -188,7 +188,7 @@ RULE = Rule(
     part="evidence",
     short="contradictory evidence",
     check=check,
-    about=About.ALL_LOAD_HOSTS,
+    about=About.ALL_HOSTS,
     wrong="A tool reports 4 GB/s, and its own bytes over its own time are 400 MB/s. Or a command reports a rate at which the "
     "disk would have had to move ten times its bytes. One of the two figures is wrong, and the printed one is believed.",
     alternatives=(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import cost
 from assay.records import Finding, Path, Scope, Severity, State, When
@@ -28,6 +28,12 @@ RESTING = ("idle", "frozen", "none")
 NETWORK = ("rx_errors", "tx_errors")
 
 
+def applies(case: TrialCase) -> str | None:
+    """Hosts on the path: that of the target, and where a wire is claimed those of the load."""
+    on_path = case.holds_target or case.claim.path is Path.WIRE
+    return None if on_path else "a load host without the target, and no wire claimed"
+
+
 def check(case: TrialCase) -> Finding:
     """Errors that were counted, then what was not whole, then what could be faster."""
     errors, states, slow = [*counted_errors(case)], [*degraded(case)], [*slow_links(case)]
@@ -37,10 +43,11 @@ def check(case: TrialCase) -> Finding:
         statement = f"Path below its possible speed: {'; '.join(slow)}."
         return found(RULE, case, State.FAIL, statement, severity=Severity.NOTES, observed=dict.fromkeys(slow, 1.0))
     keys = sorted({fact.key for fact in case.observations.facts if fact.key.startswith(ERRORS)})
-    if not keys:
+    if not keys and case.holds_target:
         statement = "No error counters of devices or file system here. Check the kernel log of that time."
         return found(RULE, case, State.UNVERIFIED, statement)
-    statement = f"No I/O error (error counters on the path to the disk: {len(keys)})."
+    counters = f"error counters on the path to the disk: {len(keys)}" if case.holds_target else "network interfaces of this host"
+    statement = f"No I/O error ({counters})."
     return found(RULE, case, State.PASS, statement, observed={"counters": float(len(keys))}, evidence=tuple(keys))
 
 
@@ -64,7 +71,7 @@ def failed(case: TrialCase, errors: list[str], states: list[str]) -> Finding:
 
 def counted_errors(case: TrialCase) -> Iterator[str]:
     """Counters that rose between the looks before and after the trial; of interfaces under the clock."""
-    for fact in case.observations.facts:
+    for fact in case.observations.facts if case.holds_target else ():
         after = case.observations.fact(fact.key, When.AFTER, fact.host)
         if fact.when is not When.BEFORE or not fact.key.startswith(ERRORS) or after is None:
             continue
@@ -105,7 +112,8 @@ def slow_links(case: TrialCase) -> Iterator[str]:
 
 def states(case: TrialCase) -> Iterator[tuple[str, str]]:
     """Key (without `health.`) and value of each state, as it was before the trial and after it."""
-    facts = (fact for fact in case.observations.facts if fact.key.startswith(HEALTH) and not fact.key.startswith(ERRORS))
+    kind = HEALTH if case.holds_target else f"{HEALTH}network."
+    facts = (fact for fact in case.observations.facts if fact.key.startswith(kind) and not fact.key.startswith(ERRORS))
     yield from dict.fromkeys((fact.key.removeprefix(HEALTH), fact.value) for fact in facts)
 
 
@@ -127,7 +135,9 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="noise",
     short="I/O errors on the path",
+    applies=applies,
     check=check,
+    about=About.EACH_HOST,
     wrong="A disk reads a sector at the fifth attempt. An array computes the data of a missing member. A cable loses every "
     "hundredth packet. All of them answer correctly, and late. The figure describes the fault.",
     alternatives=(

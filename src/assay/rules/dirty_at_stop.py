@@ -15,13 +15,15 @@ The rule does not see memory below the lowest visible device.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
 from assay.records import Bound, Direction, Durability, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import kept_only
 from assay.rulekit.findings import Figures, found, in_words, rate_of
 from assay.units import Unit
+
+METRICS = ("dirty_bytes", "writeback_bytes")
 
 
 def claimed(case: TrialCase) -> bool:
@@ -50,19 +52,21 @@ def dirty_rise(case: TrialCase) -> float | None:
 
     A file that did not exist at arming had nothing dirty then. Where data files were sampled, each stands for some.
     """
-    data, images = risen(case, "path"), risen(case, "backing")
-    if data is None:
-        return images
-    return data * ladder.stands_for(case.phase, case.observations) + (images or 0.0)
+    return ladder.total((of_data(case), of_images(case)))
 
 
-def risen(case: TrialCase, kind: str) -> float | None:
-    """The same of the observed files of one kind."""
-    series = [
-        item
-        for metric in ("dirty_bytes", "writeback_bytes")
-        for item in ladder.gauges(case.phase, case.observations, "page_cache", metric, kind)
-    ]
+def of_data(case: TrialCase) -> float | None:
+    """The same of the data files, on every load host."""
+    before, after = (
+        ladder.total(ladder.data_files(case.phase, case.observations, metric, when) for metric in METRICS)
+        for when in (ladder.at_arming, ladder.at_stop)
+    )
+    return None if after is None else after - (before or 0.0)
+
+
+def of_images(case: TrialCase) -> float | None:
+    """The same of the image files below."""
+    series = [one for metric in METRICS for one in ladder.gauges(case.phase, case.observations, "page_cache", metric, "backing")]
     before, after = ladder.at_arming(case.phase, series), ladder.at_stop(case.phase, series)
     return None if after is None else after - (before or 0.0)
 
@@ -133,6 +137,7 @@ RULE = Rule(
     meaning=Meaning.DIRTY,
     applies=kept_only,
     check=check,
+    about=About.ALL_HOSTS,
     reads=("L0.write", "page_cache.dirty_bytes", "page_cache.writeback_bytes"),
     wrong='134 MB "written" in 0.108 s are 1244 MB/s, and every page of them was dirty.',
     alternatives=(

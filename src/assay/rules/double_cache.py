@@ -14,7 +14,7 @@ RAID, thin volumes and deduplication change the ratio by design.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Meaning, Place, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import data_only
@@ -166,6 +166,7 @@ RULE = Rule(
     meaning=Meaning.LOWER_CACHE,
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     reads=(
         "L8.read",
         "L9.read",

@@ -8,7 +8,7 @@ An unfinished run, or one that lost a client, is invalid. A measure without a va
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import sources
 from assay.records import Finding, Meaning, Outcome, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -73,6 +73,7 @@ RULE = Rule(
     short="evidence missing",
     meaning=Meaning.UNFINISHED,
     check=check,
+    about=About.EACH_LOAD_HOST_WITH_TARGET,
     wrong="A check without evidence says nothing, and its silence is read as approval. A figure whose I/O no observer covers "
     "is then as good as one with evidence down to the disk.",
     alternatives=("The observer was switched off in the experiment file: check `observers`.",),

@@ -27,11 +27,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import cost
 from assay.measures.figures import charges_drain
-from assay.records import ABSOLUTE, Direction, Finding, Rung, Scope, Severity, State
+from assay.records import ABSOLUTE, Direction, Finding, HostRole, Rung, Scope, Severity, State
 from assay.rulekit import noise
 from assay.rulekit.findings import found
 from assay.units import Unit
@@ -80,7 +80,7 @@ def check(case: TrialCase) -> Finding:
 
 def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
     """Why nothing can be passed, one reason after the other."""
-    if uses["cpu_share"] is None:
+    if uses["cpu_share"] is None and case.role is not HostRole.TARGET:
         yield "CPU time of other programs unknown: no counters of the host (observer cpu)."
     if uses["bytes_share"] is None and device_is_busy(case):
         reason = case.observations.why_missing("other_processes.read_bytes") or "no observer of other processes"
@@ -100,7 +100,9 @@ def unseen(case: TrialCase) -> float | None:
 
 
 def processors(case: TrialCase) -> Use | None:
-    """Least share of the host's CPU time of other programs, and what the load lost to it; None if unobserved."""
+    """Least share of a load host's CPU time of other programs, and what the load lost to it; None if unobserved."""
+    if case.role is HostRole.TARGET:
+        return None
     sure, whole = risen(case, "sure_cpu_ns"), risen(case, "total_ns", "cpu")
     idle = [risen(case, metric, "cpu") for metric in ("idle_ns", "iowait_ns")]
     if sure is None or not whole or None in idle:
@@ -122,11 +124,11 @@ def crowded(case: TrialCase) -> bool:
 
 
 def device(case: TrialCase) -> Use | None:
-    """Least share of the lowest device's work of other programs; None without a device or its count.
+    """Least share of the work of the target's lowest device of other programs; None without a device or its count.
 
     The load loses time to it only while it waits for the device; a drain that is charged is waiting altogether.
     """
-    passed = {way: ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in WAYS}
+    passed = at_device(case)
     steps = [step for step in passed.values() if step is not None]
     whole = sum(step.raw_bytes for step in steps)
     theirs = [(way, risen(case, f"{way}_bytes")) for way in WAYS]
@@ -146,15 +148,22 @@ def device(case: TrialCase) -> Use | None:
 
 
 def beyond(case: TrialCase, way: Direction, step: ladder.Step | None) -> float:
-    """Device bytes beyond the load's storage requests: the most that other programs can have moved."""
-    own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, way)
+    """Device bytes beyond the storage requests of the load, or of a server apart: the most that other programs can have moved."""
+    asking = Rung.SERVER_CACHE if case.role is HostRole.TARGET else Rung.CLIENT_CACHE
+    own = ladder.passed(case.phase, case.observations, asking, way)
     return max(0.0, (step.raw_bytes if step else 0.0) - (own.bytes if own else 0.0))
+
+
+def at_device(case: TrialCase) -> dict[Direction, ladder.Step | None]:
+    """What passed the target's lowest device each way; nothing on a load host that the target is not on."""
+    ways = WAYS if case.holds_target else ()
+    return {way: ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in ways}
 
 
 def device_is_busy(case: TrialCase) -> bool:
     """Whether the lowest device moved enough bytes to judge other programs' part."""
-    passed = (ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in WAYS)
-    return sum(step.raw_bytes for step in passed if step is not None) >= case.thresholds["least_bytes"]
+    steps = at_device(case).values()
+    return sum(step.raw_bytes for step in steps if step is not None) >= case.thresholds["least_bytes"]
 
 
 def served(case: TrialCase) -> bool:
@@ -200,6 +209,7 @@ RULE = Rule(
     part="noise",
     needs=("other_processes.cpu_ns",),
     check=check,
+    about=About.EACH_HOST,
     wrong="A backup, a build or a neighbour's benchmark takes CPU, memory bandwidth and disk time from the trial. It may do so "
     "in one arm of a comparison only.",
     alternatives=(

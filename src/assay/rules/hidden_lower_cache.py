@@ -189,7 +189,7 @@ RULE = Rule(
     reads=("L0.read", "L2.read", "L9.read"),
     applies=reads_only,
     check=check,
-    about=About.ALL_LOAD_HOSTS,
+    about=About.ALL_HOSTS,
     wrong="The lowest visible device may be a file in a hypervisor's memory, or an array with a terabyte of memory. O_DIRECT, "
     'the process counters and the device counters all indicate "device", and they are right. No counter on this machine sees '
     "the layer below.",

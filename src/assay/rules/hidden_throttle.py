@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.measures import percent
 from assay.records import Direction, Finding, Limiter, LimiterKind, Meaning, Rung, Scope, Series, Severity, State
 from assay.rulekit.findings import found, held_back
@@ -26,6 +26,8 @@ METRICS = {
     "limit_read_ops_per_s": (Direction.READ, "ops_per_s", "op/s"),
     "limit_write_ops_per_s": (Direction.WRITE, "ops_per_s", "op/s"),
 }
+OF_DEVICES = "cgroup.throttle_rules"
+"""Evidence that a host with devices of the target needs besides."""
 SAME_SHARE = 0.01
 """A declared limit and a rule that differ by no more are one."""
 
@@ -67,6 +69,7 @@ def check(case: TrialCase) -> Finding:
         relabel=f"held back by the {held[0].what}" if held else None,
         detail=held[0].detail if held else None,
         limiter=limiter(limits, held, limit),
+        lacking=needed(case),
         evidence=tuple(f"{one.source}: {one}" for one in limits),
     )
 
@@ -97,12 +100,14 @@ def words(one: Throttle) -> str:
 
 
 def needed(case: TrialCase) -> tuple[str, ...]:
-    """Which evidence this run needs: rules of devices only where there are devices."""
-    return RULE.needs if devices(case) else RULE.needs[:1]
+    """Which evidence this host needs: rules of devices only where the target's devices are."""
+    return (*RULE.needs, OF_DEVICES) if devices(case) else RULE.needs
 
 
 def devices(case: TrialCase) -> tuple[str, ...]:
-    """The devices below every target of the run."""
+    """The devices below every target of the run, on the target's host."""
+    if not case.holds_target:
+        return ()
     return tuple(dict.fromkeys(device for place in case.run.places for device in place.devices))
 
 
@@ -199,8 +204,9 @@ RULE = Rule(
     part="tier",
     short="throttled",
     meaning=Meaning.QUOTA,
-    needs=("cgroup.nr_throttled", "cgroup.throttle_rules"),
+    needs=("cgroup.nr_throttled",),
     check=check,
+    about=About.EACH_HOST,
     wrong="The system looks slow, or remarkably steady, because a quota limits it. The report does not mention the control "
     "group's CPU quota or block throttle. The figure describes the quota.",
     alternatives=(

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Finding, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import rests_on_storage
@@ -102,7 +102,7 @@ def messages(case: TrialCase) -> Iterator[Message]:
 
 def of_storage(case: TrialCase, text: str) -> Severity:
     """Effect of a storage error on this claim: on its own device, an unnamed device, or a different one."""
-    ours = {device for place in case.run.places for device in place.devices}
+    ours = {device for place in case.run.places for device in place.devices if case.host in (None, place.host)}
     named = set(DEVICE.findall(text))
     if not ours or (named and not any(same(name, device) for name in named for device in ours)):
         return Severity.NOTES
@@ -140,6 +140,7 @@ RULE = Rule(
     part="noise",
     needs=("kernel.messages",),
     check=check,
+    about=About.EACH_HOST,
     wrong="A disk was reset and answered after thirty seconds, a hot CPU was throttled, a file system met a broken block. The "
     "calling program sees only a longer time, or nothing. The kernel logs it, and no benchmark reads the log.",
     alternatives=(

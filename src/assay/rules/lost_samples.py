@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import traced
 from assay.records import Finding, Scope, Series, Severity, State
 from assay.rulekit.findings import found
@@ -88,6 +88,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="evidence",
     check=check,
+    about=About.EACH_HOST,
     wrong="An observer that was not scheduled during the clock leaves a hole in its series. A dip, a stall or a burst of steal "
     "in the hole is invisible, and a chart drawn across it looks calm.",
     alternatives=(

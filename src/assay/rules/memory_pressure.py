@@ -17,9 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Scope, Severity, State
+from assay.records import Direction, Finding, HostRole, Scope, Severity, State
 from assay.rulekit import noise
 from assay.rulekit.findings import found, knob
 
@@ -89,8 +89,9 @@ def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) ->
 
 
 def limited(case: TrialCase) -> bool:
-    """Whether the experiment gives a workload a limit of memory."""
-    return any(knob(case, "memory", spec.name) is not None for spec in case.experiment.workloads)
+    """Whether the experiment gives a workload a limit of memory, on a host that it runs on."""
+    of_load = case.role is not HostRole.TARGET
+    return of_load and any(knob(case, "memory", spec.name) is not None for spec in case.experiment.workloads)
 
 
 def waited(case: TrialCase) -> float | None:
@@ -121,6 +122,7 @@ RULE = Rule(
     part="noise",
     short="memory pressure",
     check=check,
+    about=About.EACH_HOST,
     wrong="A host that searches for free pages takes them from the page cache of the trial, and every allocation waits. The "
     "figure describes that search, and changes from day to day.",
     alternatives=(

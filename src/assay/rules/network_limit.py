@@ -2,6 +2,7 @@
 
 The rule divides the bytes on the server's interfaces (L4, with headers, in the busier direction) by the slowest part of the
 path. Link speed and shapers (`tc`) count on both sides.
+With several load hosts each of them has its own bytes and its own link, and all of them share the server's link.
 - From `used_share` on the network is the limit.
 - More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: packets are lost.
   Segments that the receiver reports as duplicates (DSACK) do not count.
@@ -27,20 +28,27 @@ def check(case: TrialCase) -> Finding:
     if rate is None:
         return found(RULE, case, State.UNVERIFIED, "Traffic of the server's interfaces unknown.")
     again = sent_again(case)
-    used, name = served.link_share(case.phase, case.observations), case.observations.fact("target.server.limit")
+    link = served.fullest_link(case.phase, case.observations, case.beyond)
+    used, name = (link.share, link.name) if link else (None, None)
     observed = {"bytes_per_s": rate, "used_share": used, "sent_again_share": again, "limit": name}
-    if used is not None and used >= case.thresholds["used_share"]:
-        full = f"{name} {measures.percent(used)} full ({measures.with_unit(rate, Unit.BYTES_PER_S)} with headers)"
+    if link is not None and link.share >= case.thresholds["used_share"]:
+        full = f"{name} {measures.percent(link.share)} full ({measures.with_unit(link.rate, Unit.BYTES_PER_S)} with headers)"
         return limited(case, f"{full}: the network was the limit.", f"limited by {name}", observed)
     if again is not None and again > case.thresholds["sent_again_share"]:
         limit = measures.percent(case.thresholds["sent_again_share"])
         lost = f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit})"
         return limited(case, f"{lost}: packet loss on the path to the server.", "limited by packet loss", observed)
-    if used is None and case.observations.fact("target.server.route_kind") not in ("loopback", "virtual"):
+    if used is None and not stays(case):
         statement = "Capacity of the path to the server unknown: no link speed and no shaper."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     path = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the path to the server"
     return found(RULE, case, State.PASS, f"{path}: the network was not the limit.", observed=observed)
+
+
+def stays(case: TrialCase) -> bool:
+    """Whether the way of no client leaves its machine."""
+    kinds = {case.observations.fact(served.KIND_FACT, host=host) for host in case.phase.load_hosts or (None,)}
+    return case.beyond is None and kinds <= {"loopback", "virtual"}
 
 
 def sent_again(case: TrialCase) -> float | None:
@@ -85,7 +93,7 @@ RULE = Rule(
     ),
     applies=servers_only,
     check=check,
-    about=About.ALL_LOAD_HOSTS,
+    about=About.ALL_HOSTS,
     wrong="A disk behind a full gigabit link is compared with another disk behind a full gigabit link, and they are found equal.",
     alternatives=(
         "The shaper is the subject (a slow line). Then the figure describes the line.",

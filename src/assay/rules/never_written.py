@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
@@ -73,9 +73,9 @@ def cancelled(case: TrialCase) -> float | None:
     """Bytes that the processes dirtied and removed before they were written, without those dirty before the clock."""
     phase = case.phase
     series = [*ladder.gauges(phase, case.observations, "process", "cancelled_write_bytes")]
-    each = {"path": ladder.stands_for(phase, case.observations), "backing": 1.0}
-    before = {kind: ladder.gauges(phase, case.observations, "page_cache", "dirty_bytes", kind) for kind in each}
-    dirty = sum(times * (ladder.at_arming(phase, before[kind]) or 0.0) for kind, times in each.items())
+    images = ladder.gauges(phase, case.observations, "page_cache", "dirty_bytes", "backing")
+    dirty = ladder.data_files(phase, case.observations, "dirty_bytes", ladder.at_arming) or 0.0
+    dirty += ladder.at_arming(phase, images) or 0.0
     return sum(ladder.rise(item, phase.start_ns, phase.end_ns) for item in series) - dirty if series else None
 
 
@@ -146,6 +146,7 @@ RULE = Rule(
     meaning=Meaning.NEVER_WRITTEN,
     applies=kept_only,
     check=check,
+    about=About.ALL_HOSTS,
     reads=("L0.write", "process.cancelled_write_bytes", "L2.write", "L9.write", "L8.write", "tracepoints.own_write_bytes"),
     wrong="A mail spool or a compiler's temporary files live for seconds. A small file under random writes for a minute is "
     "overwritten in memory a thousand times. The operations are counted, the device never sees most of them, and a flush at "

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.measures import cost
 from assay.records import Client, Finding, Scope, Severity, State
@@ -61,12 +61,12 @@ def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:
 
 def server_side(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Share of the clock that a named server's busiest thread ran or was ready, and use of the link to it."""
-    busiest = served.rose(case.phase, case.observations, "busiest_thread_ns")
+    busiest = max(served.each_rose(case.phase, case.observations, "busiest_thread_ns").values(), default=None)
     if busiest is not None:
         yield "the server's busiest thread", min(1.0, busiest / (case.phase.end_ns - case.phase.start_ns))
-    link = served.link_share(case.phase, case.observations)
+    link = served.fullest_link(case.phase, case.observations, case.beyond)
     if link is not None:
-        yield "the way to the server", min(1.0, link)
+        yield "the way to the server", min(1.0, link.share)
 
 
 def busy(case: TrialCase, client: Client) -> float | None:
@@ -74,7 +74,8 @@ def busy(case: TrialCase, client: Client) -> float | None:
     lasted = (client.last_ns - client.first_ns) * max(1, client.workers)
     if client.cost is None or lasted <= 0:
         return None
-    delay = next(case.observations.over_time(case.phase.name, "process", "run_delay_ns", f"pid:{client.pid}"), None)
+    every = case.observations.over_time(case.phase.name, "process", "run_delay_ns", f"pid:{client.pid}")
+    delay = next((one for one in every if one.host == client.host), None)
     ready = 0.0 if delay is None else ladder.rise(delay, case.phase.start_ns, case.phase.end_ns)
     return min(1.0, (cost.processor_ns(client.cost) + ready) / lasted)
 
@@ -99,6 +100,7 @@ RULE = Rule(
     part="load",
     applies=applies,
     check=check,
+    about=About.ALL_HOSTS,
     wrong='"Why not double?" has no answer. The figure may be that of a lock, of serial threads, of a sleep or of another '
     "machine. Two disks compared that way look alike whatever they can do.",
     alternatives=(

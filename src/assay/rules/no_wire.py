@@ -1,7 +1,8 @@
-"""Finds traffic that never crossed a wire: loopback, a veth pair, or a bridge of the same machine.
+"""Finds traffic that never crossed a wire: loopback, a veth pair, a bridge of the same machine, or two hosts that are one.
 
-The target names its server (`server.address`, `server.pid_file`). The kernel's route gives the interface; a wire has a device
-behind it (/sys/class/net/X/device).
+The target names its server (`server.address`, `server.pid_file`). The kernel's route on each load host gives the interface; a
+wire has a device behind it (/sys/class/net/X/device). A client in a network namespace of its own is asked there.
+Two hosts with equal boot ids are one machine. Between two machines a bond, a bridge or a tunnel leaves the machine too.
 - path = wire: invalid if the path stays on this machine, or if less than `wire_share` of the clients' bytes passed the
   interface.
 - path = loopback: pass on this machine, qualified if the path leaves it.
@@ -12,14 +13,27 @@ Without an address the rule is unverified. A machine's own address leads to `lo`
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
 from assay.rulekit.findings import Figures, found
 
+BOOT = "host.boot"
 SAME_HOST = "same host: client and server share CPUs and memory bandwidth"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """How the clients of one load host reach the server."""
+
+    interface: str
+    kind: str
+    inside: bool
+    """Whether the clients are in a network namespace of their own, whose counters nobody reads."""
 
 
 def applies(case: TrialCase) -> str | None:
@@ -31,36 +45,80 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """The interface that leads to the server, and the bytes on it, against the path that is claimed."""
-    interface, kind = (case.observations.fact(f"target.server.{name}") for name in ("route", "route_kind"))
-    if interface is None or kind is None:
+    way, same = way_of(case), is_one_machine(case)
+    if same:
+        return one_machine(case, way)
+    if way is None:
         statement = "Interface to the server unknown. Name it in the target (server.pid_file, server.address)."
         return found(RULE, case, State.UNVERIFIED, statement)
-    carried, data = passed(case, interface, crosses=kind == "physical"), payload(case)
+    if case.beyond is not None and same is None and way.kind == "virtual":
+        statement = f"Clients reach the server through {way.interface}; whether both hosts are one machine is unknown (boot ids)."
+        return found(RULE, case, State.UNVERIFIED, statement)
+    crosses = way.kind == "physical" or (case.beyond is not None and way.kind == "virtual")
+    carried, data = passed(case, way, crosses=crosses), payload(case)
     amount = "" if carried is None else f"; {in_bytes(carried)} passed it"
-    observed = {"interface": interface, "kind": kind, "passed_bytes": carried, "payload_bytes": data}
-    if kind != "physical":
-        way = f"Clients reach the server through {interface} ({kind}), so nothing left this machine{amount}"
-        return stayed(case, way, observed)
+    observed = {"interface": way.interface, "kind": way.kind, "passed_bytes": carried, "payload_bytes": data}
+    if not crosses:
+        text = f"Clients reach the server through {way.interface} ({way.kind}), so nothing left this machine{amount}"
+        return stayed(case, text, observed)
     if case.claim.path is Path.WIRE and carried is not None and data and carried < case.thresholds["wire_share"] * data:
         limit = measures.percent(case.thresholds["wire_share"])
-        statement = f"Wire claimed, but hardly any of the clients' bytes passed {interface} (limit {limit})."
-        return found(RULE, case, State.FAIL, statement, observed=observed, relabel=f"traffic outside {interface}")
+        statement = f"Wire claimed, but hardly any of the clients' bytes passed {way.interface} (limit {limit})."
+        return found(RULE, case, State.FAIL, statement, observed=observed, relabel=f"traffic outside {way.interface}")
+    return left(case, way, f"Clients reach the server through {way.interface}, {behind(way)}", amount, observed)
+
+
+def behind(way: Way) -> str:
+    """What is behind an interface that leads out of the machine."""
+    return "which has a device behind it" if way.kind == "physical" else "which leads to another machine"
+
+
+def left(case: TrialCase, way: Way, text: str, amount: str, observed: Figures) -> Finding:
+    """The bytes left the machine: a pass, unless the loopback is claimed."""
     if case.claim.path is Path.LOOPBACK:
-        text = f"Loopback claimed, but clients reach the server through {interface}, which has a device behind it."
-        return found(RULE, case, State.FAIL, text, severity=Severity.QUALIFIES, observed=observed, relabel=f"over {interface}")
-    statement = f"Clients reach the server through {interface}, which has a device behind it{amount}."
-    return found(RULE, case, State.PASS, statement, observed=observed)
+        text = f"Loopback claimed, but {text[:1].lower()}{text[1:]}."
+        return found(
+            RULE, case, State.FAIL, text, severity=Severity.QUALIFIES, observed=observed, relabel=f"over {way.interface}"
+        )
+    return found(RULE, case, State.PASS, f"{text}{amount}.", observed=observed)
 
 
-def passed(case: TrialCase, interface: str, *, crosses: bool) -> float | None:
+def way_of(case: TrialCase) -> Way | None:
+    """The interface and its kind as the clients' namespace, else the lab's on that host, tells them; None where unknown."""
+    for keys, inside in ((f"{served.INSIDE_FACT}{case.phase.name}", True), ("", False)):
+        names = (keys, f"{keys}.kind") if inside else (served.ROUTE_FACT, served.KIND_FACT)
+        interface, kind = (case.observations.fact(name, host=case.host) for name in names)
+        if interface is not None and kind is not None:
+            return Way(interface=interface, kind=kind, inside=inside)
+    return None
+
+
+def is_one_machine(case: TrialCase) -> bool | None:
+    """Whether a host of the target that is no load host is the machine of this load host; None where it is not known."""
+    own = case.observations.fact(BOOT, host=case.host)
+    theirs = {case.beyond.fact(BOOT, host=host) for host in case.beyond.hosts} if case.beyond is not None else set()
+    if own in theirs and own is not None:
+        return True
+    return None if own is None or None in theirs else False
+
+
+def one_machine(case: TrialCase, way: Way | None) -> Finding:
+    """Two hosts of the experiment with one boot id."""
+    observed = {"interface": way.interface if way else None, "kind": way.kind if way else None}
+    text = f"Load host {case.host} and the target's host are one machine (equal boot ids), so nothing left this machine"
+    return stayed(case, text, observed)
+
+
+def passed(case: TrialCase, way: Way, *, crosses: bool) -> float | None:
     """Bytes both ways on the client's interface (L3), or for one that never leaves the machine on the server's (L4)."""
-    rungs = (Rung.CLIENT_NIC, Rung.SERVER_NIC) if crosses else (Rung.SERVER_NIC,)
-    for rung in rungs:
+    both = (Rung.CLIENT_NIC, Rung.SERVER_NIC)
+    rungs = (both[:1] if case.beyond is not None else both) if crosses else both[1:]
+    for rung in rungs if not way.inside else ():
         each = [
             reading.bytes or 0
             for direction in (Direction.READ, Direction.WRITE)
             for reading in case.observations.rung(case.phase.name, rung, direction)
-            if not crosses or reading.subject == f"interface:{interface}"
+            if not crosses or reading.subject == f"interface:{way.interface}"
         ]
         if each:
             return float(sum(each))
@@ -93,9 +151,10 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="path",
-    reads=("fact:target.server.route", "fact:target.server.route_kind", "L3.read", "L4.read"),
+    reads=("fact:target.server.route", "fact:target.server.route_kind", "fact:host.boot", "L3.read", "L4.read"),
     applies=applies,
     check=check,
+    about=About.EACH_LOAD_HOST_WITH_TARGET,
     wrong="Client and server run on one machine, perhaps with the address of its network card: the kernel still uses `lo`. "
     "There is no card, cable, switch or packet of 1,500 bytes, and both ends share CPUs and memory bandwidth. Such a figure "
     "says little about a network.",

@@ -15,7 +15,7 @@ visible.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
@@ -107,6 +107,7 @@ RULE = Rule(
     meaning=Meaning.OWN_WRITES,
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     reads=("L0.read", "L2.read", "page_cache.cached_bytes"),
     wrong="Write a gigabyte, then read it: the read asks no disk, since the writer's pages are still in its page cache. It is "
     "the most common memory test of all, and the reason why IO500 reads from another node than the writer.",

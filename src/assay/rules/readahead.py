@@ -11,7 +11,7 @@ Read-ahead inside an array or a disk is not visible.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
 from assay.rulekit.applicability import reads_only
@@ -67,10 +67,10 @@ def read_bytes(case: TrialCase) -> float | None:
     own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
     if own is not None:
         return own.raw_bytes
-    cached = [*ladder.gauges(case.phase, case.observations, "page_cache", "cached_bytes", "path")]
-    before, after = ladder.at_arming(case.phase, cached), ladder.at_stop(case.phase, cached)
-    each = ladder.stands_for(case.phase, case.observations)
-    return None if before is None or after is None else max(0.0, after - before) * each
+    before, after = (
+        ladder.data_files(case.phase, case.observations, "cached_bytes", when) for when in (ladder.at_arming, ladder.at_stop)
+    )
+    return None if before is None or after is None else max(0.0, after - before)
 
 
 def read_ahead(case: TrialCase) -> str | None:
@@ -88,6 +88,7 @@ RULE = Rule(
     part="tier",
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     reads=("L0.read", "tracepoints.added_bytes", "L2.read", "page_cache.cached_bytes"),
     wrong="Random reads of 4 KiB through a mapping made a loop device read 62.8 bytes for each byte requested. The kernel "
     "reads around a fault. The device did large reads, and the figure is called one of small reads. Later reads find their "

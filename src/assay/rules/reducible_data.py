@@ -160,7 +160,7 @@ RULE = Rule(
     meaning=Meaning.REDUCED,
     applies=data_only,
     check=check,
-    about=About.TARGET_HOST,
+    about=About.ALL_HOSTS,
     reads=("L0.read", "L0.write", "L8.read", "L8.write", "L9.read", "L9.write", "extents.encoded_bytes"),
     wrong="`dd if=/dev/zero` onto a compressing file system is limited by the compressor. For example 33.6 MB of zeros went "
     "onto btrfs with compress=zstd as 1.42 MB of the device. The number is called the disk's.",

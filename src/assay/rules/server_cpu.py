@@ -9,9 +9,11 @@ It qualifies tier = device and bounds it; other claims get a note with the limit
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import served
+from assay.evidence import ladder, served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import found, held_back
@@ -19,18 +21,19 @@ from assay.rulekit.findings import found, held_back
 
 def check(case: TrialCase) -> Finding:
     """CPU time of the server over that of its CPUs, and of one thread."""
-    ran, busiest = (served.rose(case.phase, case.observations, name) for name in ("run_ns", "busiest_thread_ns"))
-    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
-    cpus = served.at_arming(case.phase, case.observations, "cpus")
-    if ran is None or busiest is None or seconds <= 0 or not cpus:
+    seconds, uses = (case.phase.end_ns - case.phase.start_ns) / 1e9, [*used(case)]
+    host, ran, busiest, cpus = max(uses, key=lambda one: max(one[1] / one[3], one[2]), default=("", 0.0, 0.0, 0.0))
+    if seconds <= 0 or not cpus:
         return found(RULE, case, State.UNVERIFIED, "CPU time of the server's processes unknown.")
     if seconds < case.thresholds["seconds"]:
         return found(RULE, case, State.UNVERIFIED, f"{seconds:.2g} s are too short for the server's CPU use. Run longer.")
     all_of_it, thread = ran / (seconds * cpus * 1e9), busiest / (seconds * 1e9)
     observed = {"cpu_share": all_of_it, "busiest_thread_share": thread, "cpus": cpus, "seconds": seconds}
     limits = case.thresholds
+    where = f" on {host}" if len(uses) > 1 else ""
     use = (
-        f"The server used {measures.percent(all_of_it)} of its {cpus:.0f} CPUs (limit {measures.percent(limits['cpu_share'])}),"
+        f"The server{where} used {measures.percent(all_of_it)} of its {cpus:.0f} CPUs"
+        f" (limit {measures.percent(limits['cpu_share'])}),"
         f" its busiest thread {measures.percent(thread)} of the time (limit {measures.percent(limits['thread_share'])})"
     )
     if all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
@@ -46,6 +49,15 @@ def check(case: TrialCase) -> Finding:
         bound=held_back(case) if device else None,
         relabel=f"limited by {'the CPUs' if by_all else 'one thread'} of the server",
     )
+
+
+def used(case: TrialCase) -> Iterator[tuple[str, float, float, float]]:
+    """Of each host of the server its name, the CPU time of all threads, that of the busiest (ns), and the CPUs to be used."""
+    ran, busiest = (served.each_rose(case.phase, case.observations, name) for name in ("run_ns", "busiest_thread_ns"))
+    for host in ran.keys() & busiest.keys():
+        cpus = [one for one in ladder.gauges(case.phase, case.observations, served.LAYER, "cpus") if one.host == host]
+        if usable := ladder.at_arming(case.phase, cpus):
+            yield host, ran[host], busiest[host], usable
 
 
 RULE = Rule(

@@ -7,6 +7,7 @@ The window has the share w of all operations.
 - Overlap below `overlap_share`: qualified and bounded; below `invalid_overlap_share`: invalid.
 - A client without any operation: invalid.
 - Jain's index of the clients' rates below `fairness`: a note.
+- Clients on several hosts, and clocks that are known too little to tell: unverified.
 
 External tools have no bound, unless `assay stat` saw several calls. Open loads are n/a: every client works from T to the end of
 its schedule.
@@ -45,11 +46,41 @@ def check(case: TrialCase) -> Finding:
     overlap = measures.overlap_share(spans)
     late = max(first for first, _ in spans) - min(first for first, _ in spans)
     early = max(last for _, last in spans) - min(last for _, last in spans)
+    errors = clock_errors(case, [client.host for client, _ in clients])
     observed = {"overlap_share": overlap, "start_skew_ns": float(late), "end_skew_ns": float(early)}
+    observed |= {"clock_error_ns": float(max(errors))} if any(errors) else {}
+    low, high = certain_overlap(spans, errors)
+    if low < case.thresholds["overlap_share"] <= high:
+        statement = (
+            f"The clients overlapped for {measures.percent(low)} to {measures.percent(high)} of the time: the clocks of their"
+            f" hosts are known to {measures.with_unit(max(errors), Unit.NANOSECONDS)} only (W08)."
+        )
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     if overlap < case.thresholds["overlap_share"]:
         return apart(case, overlap, observed)
     each = [total.count / max(1, total.last_ns - total.first_ns) for _, total in clients]
     return together(case, overlap, each, observed)
+
+
+def clock_errors(case: TrialCase, hosts: Sequence[str]) -> list[int]:
+    """By how much (ns) the times of each client can be wrong against those of clients on other hosts."""
+    if len(set(hosts)) < 2:
+        return [0] * len(hosts)
+    clocks = {one.host: one.error_ns for one in case.run.hosts}
+    clocks |= {one.host: one.clock.error_ns for one in case.phase.hosts if one.clock is not None}
+    return [clocks.get(host, 0) for host in hosts]
+
+
+def certain_overlap(spans: Sequence[tuple[int, int]], errors: Sequence[int]) -> tuple[float, float]:
+    """The least and the largest overlap of spans whose clocks can be wrong by so much."""
+
+    def overlap(sign: int) -> float:
+        each = [(first, last, sign * error) for (first, last), error in zip(spans, errors, strict=True)]
+        common = min(last - off for _, last, off in each) - max(first + off for first, _, off in each)
+        whole = max(last + off for _, last, off in each) - min(first - off for first, _, off in each)
+        return min(1.0, max(0.0, common / whole)) if whole > 0 else 1.0
+
+    return overlap(1), overlap(-1)
 
 
 def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: dict[str, float]) -> Finding:
@@ -90,6 +121,7 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
     bound = bracket(case)
     what = "percentile" if case.measure.figure in PERCENTILES else "rate"
     known = f" With all clients the {what} is {in_words(bound)}." if bound else ""
+    known += last_to_start(case)
     return found(
         RULE,
         case,
@@ -103,6 +135,15 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
         detail=f"fewer than {clients} for {measures.percent(1 - overlap)} of the time",
         evidence=("L0 engine: first and last operation of each client",),
     )
+
+
+def last_to_start(case: TrialCase) -> str:
+    """Which client of which host was the last to start, in a sentence with its leading space, where there are several hosts."""
+    clients = measures.client_operations(case.phase, case.measure.operation)
+    if len({client.host for client, _ in clients}) < 2:
+        return ""
+    client = max(clients, key=lambda one: one[1].first_ns)[0]
+    return f" Last to start: client {client.index} on {client.host}."
 
 
 def bracket(case: TrialCase) -> Bound | None:

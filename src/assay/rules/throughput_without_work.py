@@ -15,7 +15,7 @@ host may do the work (`ssh host dd`).
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import cost, in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
@@ -159,6 +159,7 @@ RULE = Rule(
     part="load",
     applies=applies,
     check=check,
+    about=About.ALL_HOSTS,
     reads=("L1.read", "L1.write", "L2.read", "L2.write", "L3.read", "L3.write", "L9.read", "L9.write"),
     wrong="A search whose filter matches nothing answers at once, and so does a query that ends with an error. `tar cf "
     "/dev/null` prints the rate of an archive without opening a file: GNU tar recognises that device and reads nothing. The "

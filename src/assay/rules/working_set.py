@@ -8,7 +8,7 @@ Less than `memory_multiple` qualifies. With the process's `read_bytes` the rule 
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
+from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
 from assay.rulekit.applicability import reads_only
@@ -50,15 +50,14 @@ def memory_bytes(case: TrialCase) -> float | None:
     A limit alone is no answer: on a host with less left than that, it is the host's memory that decides.
     """
     free = ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "memory", "available_bytes"))
-    limit = knob(case, "memory")
-    return min(free, float(limit)) if free is not None and isinstance(limit, int) else free
+    limit, hosts = knob(case, "memory"), max(1, len(case.phase.load_hosts))
+    return min(free, float(limit) * hosts) if free is not None and isinstance(limit, int) else free
 
 
 def distinct_bytes(case: TrialCase) -> float | None:
     """The sum of the data files' sizes, at most what was asked; None where neither is known."""
     requested = ladder.requested_bytes(case.phase, case.observations, Direction.READ)
-    sizes = ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "page_cache", "file_bytes", "path"))
-    every = sizes and sizes * ladder.stands_for(case.phase, case.observations)
+    every = ladder.data_files(case.phase, case.observations, "file_bytes", ladder.at_arming)
     known = [size for size in (requested, every) if size]
     return min(known) if known else None
 
@@ -72,6 +71,7 @@ RULE = Rule(
     short="fits in memory",
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     reads=("L0.read", "L2.read", "memory.available_bytes", "page_cache.file_bytes"),
     wrong="A data set that partly fits memory gives a mixture of two speeds that differ by a factor of ten or more.",
     alternatives=("Direct I/O end to end caches nothing, whatever the size. Then read_bytes prove it.",),

@@ -90,7 +90,7 @@ RULE = Rule(
     part="tier",
     applies=applies,
     check=check,
-    about=About.TARGET_HOST,
+    about=About.ALL_HOSTS,
     reads=("L0.write", "L9.write", "L8.write"),
     wrong="This is no mistake in a number: a file system with guarantees writes more than it is given. But 100 MB/s that cost "
     "the disk 200 MB/s read differently, and this ratio often decides a comparison of file systems. Measured: 33.6 MB onto "

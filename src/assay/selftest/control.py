@@ -19,7 +19,7 @@ from assay.laboratory.results import current
 from assay.machine import cgroups, server
 from assay.machine.stack import rotates, stack
 from assay.notebook.store import Store
-from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, ServerNode, Severity, State, Value
+from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, Severity, State, Value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +79,7 @@ def _rotating(host: Host) -> str | None:
 
 def _way_out(host: Host) -> str | None:
     """192.0.2.1 is an address for documentation (RFC 5737): the kernel is asked for the way to it, nothing is sent."""
-    interface = server.route(host, ServerNode(address="192.0.2.1"))
-    out = interface is not None and server.kind(host, interface) == "physical"
+    out = (path := server.way(host, "192.0.2.1")) is not None and path.kind == "physical"
     return None if out else "needs a route over a network interface with a device"
 
 

@@ -12,17 +12,14 @@ from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target
 from assay.errors import RefusedError, TrialError, refuse
-from assay.machine import files, server
+from assay.machine import files, server, server_nodes
 from assay.machine.external_commands import substitute, unknown_placeholders
 from assay.machine.stack import mount_of, stack
-from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
+from assay.records import Endpoint, EndpointKind, Place, Value
 
 STEPS = ("prepare", "attach", "detach", "drop_caches", "facts", "teardown")
 OF_CLIENTS = {"client": "", "server.address": ""}
 """Placeholders of `attach` and `detach`, which run on a client's host."""
-PROCESSES = ("server.pid_file", "server.cgroup")
-SERVER = (*PROCESSES, "server.data", "server.address", "server.requests")
-"""Knobs about the server behind the directory."""
 GROUP = "cgroup"
 
 
@@ -35,11 +32,10 @@ def check(_host: Host, setting: Setting) -> tuple[str, ...]:
     known = {**_values(setting), "path": "", **OF_CLIENTS}
     found = [
         f"found {{{name}}} in {step}; expected one of: {', '.join(sorted(known))}"
-        for step in (*STEPS, *SERVER, GROUP)
+        for step in (*STEPS, *server_nodes.names(setting.knobs), GROUP)
         for name in unknown_placeholders(_argv(setting.knobs, step), known)
     ]
-    if any(setting.knobs.get(name) for name in SERVER) and not any(setting.knobs.get(name) for name in PROCESSES):
-        found.append("found a server without processes; expected server.pid_file or server.cgroup, which identify it")
+    found += server_nodes.mistakes(setting.knobs)
     if not setting.knobs.get("path") and not _argv(setting.knobs, "prepare"):
         found.append(
             "found neither `path` nor `prepare`; expected the directory to measure, or a command that prints it as its last line"
@@ -75,26 +71,8 @@ def prepare(host: Host, setting: Setting) -> Place:
         devices=stack(host, path),
         filesystem=mount_of(host, path).filesystem,
         private={**private, "values": tuple((key, known[key]) for key in sorted(known))},
-        server=_server(host, setting.knobs, known),
+        server=server_nodes.declared(host, setting.knobs, lambda name: tuple(_filled(setting.knobs, name, known))),
     )
-
-
-def _server(host: Host, knobs: Mapping[str, Value], values: Mapping[str, str]) -> Server | None:
-    """Return the server named in the file, if any. Raises TrialError if its address cannot be read."""
-    if not any(knobs.get(name) for name in PROCESSES):
-        return None
-    pid_file, cgroup, address = (
-        "".join(_filled(knobs, name, values)) or None for name in ("server.pid_file", "server.cgroup", "server.address")
-    )
-    node = ServerNode(
-        host=host.name,
-        pid_file=pid_file,
-        cgroup=cgroup,
-        data=tuple(_filled(knobs, "server.data", values)),
-        address=server.address(host, address) if address else None,
-        requests=tuple(_filled(knobs, "server.requests", values)),
-    )
-    return Server(nodes=(node,))
 
 
 def attach(host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
@@ -195,17 +173,7 @@ TARGET = Target(
         _step_knob("facts", "command that prints `key = value` lines for the fingerprint"),
         _step_knob("teardown", "command that undoes `prepare`; also runs after an interruption"),
         Knob(name=GROUP, kind=KnobKind.TEXT, help="control group of the clients: its directory, or a link to it"),
-        Knob(name="server.pid_file", kind=KnobKind.TEXT, help="file with the PID of the server behind the directory"),
-        Knob(name="server.cgroup", kind=KnobKind.TEXT, help="control group of the server's processes, below /sys/fs/cgroup"),
-        Knob(
-            name="server.data", kind=KnobKind.TEXTS, default=(), help="the server's data files, or directories that contain them"
-        ),
-        Knob(
-            name="server.address",
-            kind=KnobKind.TEXT,
-            help="IP address at which clients reach the server, or a file that contains it",
-        ),
-        _step_knob("server.requests", "command that prints the number of requests that the server has answered"),
+        *server_nodes.KNOBS,
         Knob(name="variables.*", kind=KnobKind.TEXT, help="values for {variables.NAME}; each can be a factor"),
     ),
     endpoint=EndpointKind.DIRECTORY,

@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from assay.catalogue import Evidence, Pace
 from assay.errors import TrialError
@@ -29,7 +30,7 @@ from assay.sampler import Seen
 from assay.settings.load import scheduled_ns
 from assay.trial import clocks, initial_state
 from assay.trial.bench import Bench, Job, whole
-from assay.trial.clients import Stopper, progress_report
+from assay.trial.dialogue import Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of
 from assay.trial.fleet import Station, each
 from assay.trial.harvest import Answer, Harvest, harvest, judge, reported
@@ -118,8 +119,9 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
 
 def _courses(bench: Bench, t0_ns: int) -> dict[str, HostClock]:
     """Host -> its clock in this phase; of a host that is lost as it was known before."""
-    before = bench.dialogue.rendezvous.clocks
-    after = {**before, **clocks.compare(bench.hosts, lost=lambda name, reason: None)}
+    before, now_ns = bench.dialogue.rendezvous.clocks, time.monotonic_ns()
+    known = {name: clock.later(now_ns) for name, clock in before.items()}
+    after = {**known, **clocks.compare(bench.hosts, lost=lambda name, reason: None)}
     return {name: clocks.course(clock, after[name], t0_ns) for name, clock in before.items()}
 
 
@@ -196,13 +198,19 @@ def _limit_ns(job: Job) -> int:
 def _start(bench: Bench, job: Job) -> int:
     """Agree on T; a client's own `start_delay_ns`, or the knob `start_delay` times its index, makes it late."""
     rendezvous = bench.dialogue.rendezvous
-    rendezvous.clocks = clocks.compare(bench.hosts)
+    rendezvous.clocks = clocks.compare(bench.hosts, lost=partial(_lose, bench))
+    if bench.dialogue.catch_up() is not State.ARMED:
+        raise TrialError(f"phase {job.name} cannot be started: {'; '.join(dict.fromkeys(rendezvous.failures.values()))}")
     each = whole(job.spec.knobs, "start_delay") or 0
     own = [settings.get("start_delay_ns", each * index) for index, settings in enumerate(job.plan.settings)]
     delays = [delay if isinstance(delay, int) else 0 for delay in own]
     bench.dialogue.obey(rendezvous.start(time.monotonic_ns(), delays))
     assert rendezvous.start_ns is not None
     return rendezvous.start_ns
+
+
+def _lose(bench: Bench, host: str, reason: str) -> None:
+    bench.dialogue.obey(bench.dialogue.rendezvous.lose_host(host, reason, time.monotonic_ns()))
 
 
 def _round_ns(job: Job) -> int | None:

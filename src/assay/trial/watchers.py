@@ -55,7 +55,8 @@ def _subject(bench: Bench, job: Job, station: Station) -> Subject:
         devices=place.devices,
         cgroups=bench.cgroups.get(station.name, ()),
         endpoints=tuple(job.endpoints[client].address for client in clients),
-        server=bench.place.server.on(station.name) if bench.place.server else None,
+        server=bench.place.server.on(station.name) if bench.place.server else (),
+        reaches=bench.place.server.addresses if bench.place.server and clients else (),
     )
 
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,10 +44,10 @@ impl Children {
     pub fn start(&'static self, id: u64, spawn: Spawn) {
         let begun = self.enter(id).and_then(|spoken| {
             let thread = std::thread::Builder::new();
-            thread.spawn(move || self.live(id, &spoken, &spawn))
+            let started = thread.spawn(move || self.live(id, &spoken, &spawn));
+            started.inspect_err(|_| drop(self.all().remove(&id)))
         });
         if let Err(error) = begun {
-            self.all().remove(&id);
             output::answer(id, Err(error.into()));
         }
     }
@@ -83,8 +84,10 @@ impl Children {
             input: Input::open()?,
             state: Mutex::default(),
         });
-        self.all().insert(id, Arc::clone(&spoken));
-        Ok(spoken)
+        match self.all().entry(id) {
+            Entry::Occupied(_) => Err(io::Error::from_raw_os_error(libc::EEXIST)),
+            Entry::Vacant(free) => Ok(Arc::clone(free.insert(spoken))),
+        }
     }
 
     /// The whole life of a command.

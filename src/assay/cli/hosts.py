@@ -1,0 +1,161 @@
+"""List the hosts of an experiment file, check them, place the engine there, or undo what killed labs left there."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from assay.catalogue import Host
+from assay.cli import hosts_check
+from assay.errors import AssayError, UsageError
+from assay.experiment.read import read
+from assay.frozen import dataclass
+from assay.laboratory import hosts
+from assay.laboratory.session import engine_path, own_ledger
+from assay.plain import to_plain
+from assay.records import HostSpec
+from assay.terminal.output import Row, deliver, table
+from assay.undo.entries import Cleaned
+from assay.undo.ledger import Ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installed:
+    """Where the engine is on a host; `error` says why it is not."""
+
+    host: str
+    path: str = ""
+    fresh: bool = False
+    """Whether it was not there before."""
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leftovers:
+    """What became of leftovers on a host; `error` says why the host could not be cleaned."""
+
+    host: str
+    cleaned: tuple[Cleaned, ...] = ()
+    error: str = ""
+
+
+def verb(file: Path, action: StrEnum, json_to: str | None, out: Path | None = None) -> int:
+    """Do it with all hosts of the file. Return 0, or 1 if it failed for one of them. `out` is the directory of certificates."""
+    specs = read(file).hosts
+    if action.value == "certificates":
+        return certificates(specs, json_to, out)
+    actions: Mapping[str, Callable[[Sequence[HostSpec], str | None], int]] = {
+        "list": list_hosts,
+        "check": check,
+        "install": install,
+        "clean": clean,
+    }
+    return actions[action.value](specs, json_to)
+
+
+def certificates(specs: Sequence[HostSpec], json_to: str | None, out: Path | None) -> int:
+    """Write certificates for the workers of a scheduler, the scheduler and the controller."""
+    from assay.hosts.certificates import for_hosts
+
+    if out is None:
+        raise UsageError("found no --out; expected --out DIR, where the certificates are written")
+    made = for_hosts(specs, out)
+    until = dt.datetime.fromtimestamp(made.until_s).astimezone()
+
+    def text() -> str:
+        return (
+            f"{out}: certificates of {', '.join(made.files)}, valid until {until:%Y-%m-%d %H:%M}. Nobody can issue more of them."
+        )
+
+    _deliver(json_to, "certificates", to_plain(made), text)
+    return 0
+
+
+def list_hosts(specs: Sequence[HostSpec], json_to: str | None) -> int:
+    """Print the hosts of the file; nothing is connected."""
+
+    def text() -> str:
+        rows = [
+            Row(cells=(one.name, one.via, one.address or one.cluster or one.scheduler or "", one.control or "", _use(one)))
+            for one in specs
+        ]
+        return table(("host", "via", "address", "control", "use"), rows)
+
+    _deliver(json_to, "list", {"hosts": to_plain(specs)}, text)
+    return 0
+
+
+def _use(spec: HostSpec) -> str:
+    return "load" if spec.load else "engine" if spec.engine else "evidence" if spec.via != "local" else "this machine"
+
+
+def check(specs: Sequence[HostSpec], json_to: str | None) -> int:
+    """Open every host, and print what it is, how well its clock is known and which evidence will be missing."""
+    with own_ledger() as ledger, hosts.attempted(specs, ledger, engine_path()) as found:
+        checked = hosts_check.checked(found)
+        reached = {one.spec.name: one.host for one in found if one.host is not None}
+        same = hosts.same_machines(reached)
+    values = {"hosts": to_plain(checked), "one_machine": to_plain(same)}
+    _deliver(json_to, "check", values, lambda: hosts_check.text(checked, same))
+    return 1 if any(one.error for one in checked) else 0
+
+
+def install(specs: Sequence[HostSpec], json_to: str | None) -> int:
+    """Place the engine on every host that allows it."""
+    from assay.hosts.addresses import parsed
+    from assay.hosts.placing import place
+    from assay.hosts.ssh import Door
+
+    engine = engine_path()
+    hosts.check_addresses(specs)
+
+    def one(spec: HostSpec) -> Installed:
+        door = Door(spec.name, parsed(spec.control or spec.address or ""))
+        try:
+            placed = place(door, engine)
+        except (AssayError, OSError) as error:
+            return Installed(host=spec.name, error=str(error))
+        finally:
+            door.close()
+        return Installed(host=spec.name, path=placed.path, fresh=placed.fresh)
+
+    wanted = [spec for spec in specs if spec.via == "ssh" and (spec.engine or spec.load)]
+    placed = hosts.at_once(wanted, one)
+
+    def text() -> str:
+        lines = [f"{one.host}: {one.error or one.path}{' (new)' if one.fresh else ''}" for one in placed]
+        return "\n".join(lines) or "No host by ssh takes the engine. Set load = true or engine = true in [hosts]."
+
+    _deliver(json_to, "install", {"hosts": to_plain(placed)}, text)
+    return 1 if any(one.error for one in placed) else 0
+
+
+def clean(specs: Sequence[HostSpec], json_to: str | None) -> int:
+    """Undo on every host what killed labs left there and is still provably theirs."""
+    with own_ledger() as ledger, hosts.attempted(specs, ledger, engine_path()) as found:
+        outcome = [
+            Leftovers(host=one.spec.name, error=str(one.error)) if one.host is None else _cleaned(ledger, one.host)
+            for one in found
+        ]
+    _deliver(json_to, "clean", {"hosts": to_plain(outcome)}, lambda: "\n".join(map(_leftover_text, outcome)))
+    return 1 if any(one.error or any(cleaned.state == "left" for cleaned in one.cleaned) for one in outcome) else 0
+
+
+def _cleaned(ledger: Ledger, host: Host) -> Leftovers:
+    try:
+        return Leftovers(host=host.name, cleaned=ledger.clean(host))
+    except (AssayError, OSError) as error:
+        return Leftovers(host=host.name, error=str(error))
+
+
+def _leftover_text(found: Leftovers) -> str:
+    if found.error:
+        return f"{found.host}: {found.error}"
+    lines = [f"  {one.state:7}{one.entry}{': ' + one.reason if one.reason else ''}" for one in found.cleaned]
+    return "\n".join((f"{found.host}: {len(lines)} leftovers" if lines else f"{found.host}: no leftovers", *lines))
+
+
+def _deliver(json_to: str | None, action: str, values: Mapping[str, object], text: Callable[[], str]) -> None:
+    deliver(json_to, "hosts", lambda: {"action": action, **values}, text)

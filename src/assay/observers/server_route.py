@@ -1,0 +1,57 @@
+"""Asks which way clients in a network namespace of their own reach the server.
+
+Sources: /proc/PID/ns/net of the clients' processes and of all that they started. Where one differs from the lab's, `ip route get`
+and `ip link show` run in that namespace (nsenter) for the first `server.address`. The way from the lab's own namespace is a fact
+of the target, which needs no observer. A process that lives between two looks is not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
+from assay.evidence.served import INSIDE_FACT
+from assay.evidence.sources import SERVER
+from assay.machine.server import elsewhere, way
+from assay.records import Fact, FactClass, Snapshot, Subject, When
+
+ROUTE = "route"
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """Return the interface and its kind as a client in another namespace sees them; empty where none is in another."""
+    pid = elsewhere(host, subject.pids) if subject.reaches else None
+    path = None if pid is None else way(host, subject.reaches[0], pid)
+    return {} if path is None else {ROUTE: [path.interface, path.kind]}
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
+    """Return the first way that was seen, as two facts of the phase."""
+    seen = (found for one in snapshots if isinstance(found := one.raw.get(ROUTE), list | tuple))
+    first = next((tuple(map(str, found)) for found in seen if len(found) == len(("interface", "kind"))), ())
+    keys = (f"{INSIDE_FACT}{phase}", f"{INSIDE_FACT}{phase}.kind")
+    return Evidence(facts=tuple(fact(host_name, *pair) for pair in zip(keys, first, strict=False)))
+
+
+def fact(host: str, key: str, value: str) -> Fact:
+    """Return what holds of this trial alone: an interface of a namespace has another name in each."""
+    return Fact(host=host, when=When.BEFORE, key=key, value=value, fact_class=FactClass.IDENTITY)
+
+
+OBSERVER = Observer(
+    name="server_route",
+    gives=("fact:target.server.inside.*",),
+    sources=(
+        Source(
+            keys="fact:target.server.inside.*",
+            words="the way to the server from the network namespace of its clients",
+            way=SERVER,
+        ),
+    ),
+    watch=Watch.SERVER,
+    cost="2 µs CPU per look (one process in the lab's namespace)",
+    available=needs_file("/proc/self/ns/net", "network namespaces are invisible"),
+    read=read,
+    parse=parse,
+    every_s=1.0,
+)

@@ -1,0 +1,61 @@
+"""The two sides of a run, the load's and the target's, where they are on different machines: whose evidence is whose.
+
+Evidence of the storage, of the server and of what lies below them is the target's; everything else is the load's. So a device
+of a load host is never taken for the target's because it happens to have the same name.
+"""
+
+from __future__ import annotations
+
+from assay.records.evidence import Observations, Rung
+
+TARGET_RUNGS = frozenset(
+    {
+        Rung.SERVER_NIC,
+        Rung.SERVER_PROCESS,
+        Rung.SERVER_CACHE,
+        Rung.FILESYSTEM,
+        Rung.UPPER_DEVICE,
+        Rung.LOWEST_DEVICE,
+    }
+)
+TARGET_LAYERS = frozenset({"server", "block", "layout"})
+TARGET_SUBJECTS = ("device:", "backing:")
+TARGET_FACTS = ("device.", "filesystem.", "semantics.", "health.", "target.")
+ASKED_ON_LOAD = "target.server."
+"""Facts of the way to the server, which begins on a load host."""
+FACT = "fact:"
+JOINED = "\0"
+"""Before the name of the target's host in the key of a view: no host is called so."""
+
+
+def of_target(key: str, subject: str = "") -> bool:
+    """Whether an evidence key (`L9.read`, `server.requests`, `fact:device.0.name`) about a subject is the target's evidence."""
+    if key.startswith(FACT):
+        name = key.removeprefix(FACT)
+        return name.startswith(TARGET_FACTS) and not name.startswith(ASKED_ON_LOAD)
+    return key.partition(".")[0] in TARGET_RUNGS | TARGET_LAYERS or subject.startswith(TARGET_SUBJECTS)
+
+
+def joined(seen: Observations, load: tuple[str, ...], targets: tuple[str, ...]) -> Observations:
+    """The evidence of load hosts together with that of the target's hosts: of each only what belongs to its side."""
+    if load == targets and len(load) == 1:
+        return seen.on(*load)
+    key = frozenset((*load, *(JOINED + target for target in targets)))
+    if key not in seen.views:
+        seen.views[key] = _joined(seen, load, targets)
+    return seen.views[key]
+
+
+def _joined(seen: Observations, load: tuple[str, ...], targets: tuple[str, ...]) -> Observations:
+    def wanted(host: str, key: str, subject: str = "") -> bool:
+        return host in (targets if of_target(key, subject) else load)
+
+    return Observations(
+        readings=tuple(one for one in seen.readings if wanted(one.host, f"{one.rung}.{one.direction}", one.subject)),
+        series=tuple(one for one in seen.series if wanted(one.host, f"{one.layer}.{one.metric}", one.subject)),
+        histograms=tuple(one for one in seen.histograms if one.host in load),
+        facts=tuple(one for one in seen.facts if wanted(one.host, f"{FACT}{one.key}")),
+        missing=tuple(one for one in seen.missing if wanted(one.host, one.key)),
+        gaps=tuple(one for one in seen.gaps if one.host in load),
+        together=True,
+    )

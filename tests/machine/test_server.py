@@ -1,0 +1,113 @@
+"""The server behind a target: its processes in groups and trees, its files, and the way to it from where a client is."""
+
+import contextlib
+import os
+import subprocess
+import time
+
+import pytest
+
+from assay.hosts.local import Local
+from assay.machine import server
+from assay.records import Server, ServerNode
+
+HOST = Local()
+HERE = ServerNode(address="127.0.0.1")
+
+
+def test_the_way_to_a_server(tmp_path):
+    (tmp_path / "pid").write_text(str(os.getpid()))
+    here = ServerNode(pid_file=str(tmp_path / "pid"), address="127.0.0.1")
+    assert server.way(HOST, "127.0.0.1") == server.Way(interface="lo", kind="loopback")
+    assert server.shares_network(HOST, os.getpid())
+    assert server.kind(HOST, "lo") == "loopback"
+    assert server.facts(HOST, Server(nodes=(ServerNode(pid_file="/no/such"),))) == ()
+    assert server.facts(HOST, None) == ()
+    told = dict(server.facts(HOST, Server(nodes=(here,))))
+    assert (told["server.route"], told["server.route_kind"]) == ("lo", "loopback")
+
+
+def test_a_load_host_asks_the_way_to_a_server_that_is_elsewhere():
+    told = dict(server.facts(HOST, Server(nodes=(ServerNode(host="s", pid_file="/run/pid", address="127.0.0.1"),))))
+    assert (told["server.route"], told["server.route_kind"]) == ("lo", "loopback")
+    assert not [key for key in told if key.startswith("server.own")], "that side is not here"
+
+
+def test_no_way():
+    assert server.way(HOST, "no-address") is None
+    assert server.way(HOST, "127.0.0.1", pid=2**22 + 1) is None
+
+
+@pytest.fixture
+def groups(tmp_path):
+    """A tree that looks like control groups: a service with a group of its own below it."""
+    (tmp_path / "worker.service" / "deep").mkdir(parents=True)
+    for path, pids in (("", "11\n12\n"), ("worker.service", "13\n"), ("worker.service/deep", "14\n")):
+        (tmp_path / path / "cgroup.procs").write_text(pids)
+        (tmp_path / path / "memory.max").write_text("max\n")
+    return tmp_path
+
+
+class Numbered(Local):
+    """A host on which every process of a number exists, without children."""
+
+    def exists(self, path):
+        return path.removeprefix("/proc/").isdigit() or super().exists(path)
+
+
+def test_groups_below_a_servers_group_are_the_servers(groups):
+    node = ServerNode(cgroup=str(groups))
+    assert server.pids(Numbered("local"), (node,)) == (11, 12, 13, 14)
+
+
+def test_the_nodes_of_a_host_are_looked_at_together(tmp_path):
+    with contextlib.ExitStack() as running:
+        each = [running.enter_context(subprocess.Popen(["sleep", "60"])) for _ in range(2)]
+        for number, one in enumerate(each):
+            (tmp_path / str(number)).write_text(str(one.pid))
+            (tmp_path / f"data{number}").write_text("x")
+        nodes = tuple(ServerNode(pid_file=str(tmp_path / str(n)), data=(str(tmp_path / f"data{n}"),)) for n in range(2))
+        elsewhere = ServerNode(host="b", pid_file="/run/pid", address="10.0.0.2")
+        every = Server(nodes=(*nodes, elsewhere))
+        assert server.pids(HOST, every.on("local")) == tuple(one.pid for one in each)
+        assert server.data_files(HOST, every.on("local")) == (str(tmp_path / "data0"), str(tmp_path / "data1"))
+        assert (every.on("b"), every.on("c"), every.addresses) == ((elsewhere,), (), ("10.0.0.2",))
+        for one in each:
+            one.kill()
+
+
+@pytest.fixture
+def namespace():
+    """A client in a network namespace of its own, behind a veth pair; its process."""
+    name = f"assaytest{os.getpid()}"
+    near, far = f"at{os.getpid() % 10**6}a", f"at{os.getpid() % 10**6}b"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        subprocess.run(["ip", "link", "add", near, "type", "veth", "peer", "name", far, "netns", name], check=True)
+        for argv in (["address", "add", "198.51.100.2/30", "dev", far], ["link", "set", far, "up"], ["link", "set", "lo", "up"]):
+            subprocess.run(["ip", "-n", name, *argv], check=True)
+        for argv in (["address", "add", "198.51.100.1/30", "dev", near], ["link", "set", near, "up"]):
+            subprocess.run(["ip", *argv], check=True)
+        with subprocess.Popen(["sh", "-c", f"nsenter --net=/run/netns/{name} sleep 60 & wait"]) as client:
+            yield client.pid, near, far
+            for pid in [*server._children(HOST, client.pid), client.pid]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, 9)
+    finally:
+        subprocess.run(["ip", "link", "delete", near], check=False)
+        subprocess.run(["ip", "netns", "delete", name], check=False)
+
+
+@pytest.mark.root
+def test_the_way_is_asked_where_a_client_is(namespace):
+    client, near, far = namespace
+    deadline = time.monotonic() + 5
+    while (inside := server.elsewhere(HOST, (client,))) is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert inside is not None, "a process that a client started"
+    assert server.elsewhere(HOST, (os.getpid(),)) in (None, inside)
+    assert server.way(HOST, "198.51.100.1", inside) == server.Way(interface=far, kind="virtual")
+    assert server.way(HOST, "198.51.100.2", inside) == server.Way(interface="lo", kind="loopback"), "its own address"
+    assert server.way(HOST, "198.51.100.2") == server.Way(interface=near, kind="virtual")
+    assert server._holding(HOST, "198.51.100.1") == near
+    assert server._holding(HOST, "127.0.0.1") is None
