@@ -42,7 +42,9 @@ impl Driver {
     }
 
     fn arm(&mut self, config: Config, control: Arc<Control>) {
-        self.armed = None;
+        if let Some(phase) = self.armed.take() {
+            phase.abandon();
+        }
         self.parked = None;
         self.check_clock();
         let name = config.phase.clone();
@@ -51,7 +53,7 @@ impl Driver {
                 send(&Reply::Armed {
                     phase: &name,
                     mono_ns: phase.armed_ns,
-                    address: None,
+                    address: phase.address().as_deref(),
                 });
                 self.armed = Some(phase);
             }
