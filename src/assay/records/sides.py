@@ -19,7 +19,7 @@ TARGET_RUNGS = frozenset(
     }
 )
 TARGET_LAYERS = frozenset({"server", "block", "layout"})
-TARGET_SUBJECTS = ("device:", "backing:")
+TARGET_SUBJECTS = ("device:", "backing:", "server:")
 TARGET_FACTS = ("device.", "filesystem.", "semantics.", "health.", "target.")
 ASKED_ON_LOAD = "target.server."
 """Facts of the way to the server, which begins on a load host."""

@@ -43,6 +43,8 @@ KEPT_CHARACTERS = 64 << 10
 STDERR_SHOWN = 500
 """Characters of a failed command's standard error that the run's error text shows."""
 Record = TypeVar("Record", EngineCost, LoadTotal, QueueTotal)
+FAR_END = "far_end"
+"""The layer of what servers among the clients count."""
 METRICS = {"count": "count", "bytes": "bytes", "busy_ns": "ns"}
 
 
@@ -60,7 +62,12 @@ class Answer:
     @property
     def subject(self) -> str:
         """The client as evidence names it."""
-        return f"client:{self.client}"
+        return f"{'server' if self.is_server else 'client'}:{self.client}"
+
+    @property
+    def is_server(self) -> bool:
+        """Whether the client answered the load."""
+        return self.plan.role(self.client) is Role.SERVER
 
     def at(self, mono_ns: int) -> int:
         """A time of that client relative to T0."""
@@ -83,6 +90,9 @@ def harvest(answer: Answer, *, counts_io: bool = True) -> Harvest:
     (`counts_io` is false), they are left out too.
     """
     client = client_of(answer)
+    if answer.is_server:
+        # The ladder and the percentiles are the load's: at the far end the same bytes would count twice.
+        return Harvest(client=client, evidence=Evidence(series=tuple(curves(answer))), histograms=())
     return Harvest(
         client=client,
         evidence=Evidence(
@@ -100,7 +110,7 @@ def client_of(answer: Answer) -> Client:
         index=answer.client,
         host=answer.host,
         pid=result["pid"],
-        role=Role.LOAD,
+        role=answer.plan.role(answer.client),
         workers=result["workers"],
         armed_ns=answer.at(result["armed_ns"]),
         started_ns=answer.at(result["started_ns"]),
@@ -230,7 +240,7 @@ def over_time(answer: Answer, what: tuple[str, str], at_ns: array[int], values: 
     return Series(
         phase=answer.phase,
         source=SOURCE,
-        layer="application",
+        layer=FAR_END if answer.is_server else "application",
         host=answer.host,
         subject=answer.subject,
         metric=metric,
