@@ -15,8 +15,7 @@ from assay.trial.clocks import compare
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Station
 from assay.trial.rendezvous import Rendezvous, State
-from assay.trial.silence import Pace
-from assay.trial.silence import Patience
+from assay.trial.silence import Pace, Patience
 from assay.undo.ledger import Ledger
 from trial_stage import HOST, engine, fake, gone
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from assay.frozen import dataclass
-from assay.measures import cost, latency
+from assay.measures import cost, far_end, latency
 from assay.measures.text import with_unit
 from assay.measures.windows import Window, common_window, counted, steady_edges, totals, whole_window
 from assay.records import Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
@@ -71,6 +71,10 @@ FIGURES: Mapping[str, Kind] = {
     "bytes": Kind(unit=Unit.BYTES, better=Better.HIGHER),
     "errors": Kind(unit=Unit.COUNT, better=Better.LOWER),
     **{name: Kind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
+    **{
+        name: Kind(unit=unit, better=Better.HIGHER if name.startswith("delivered") else Better.LOWER)
+        for name, unit in far_end.FAR_UNITS.items()
+    },
 }
 OBSERVED: Mapping[str, Kind] = {"cpu_share": Kind(unit=Unit.SHARE, better=Better.LOWER)}
 """Figures that follow `@HOST.`; a file adds `observe.NAME`, whose unit the measure carries."""
@@ -267,6 +271,12 @@ def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Fig
     return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
 
 
+def of_far_end(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+    """What the servers of the load used or took in; None where there are none."""
+    found = far_end.far_figure(phase, measure.figure, measure.operation)
+    return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
+
+
 def on_host(phase: Phase, observations: Observations, figure: str) -> Figure | None:
     """`@HOST.cpu_share`, and `@HOST.observe.NAME` of what a command of the file counts."""
     from assay.measures import observed  # few runs have figures of hosts
@@ -291,4 +301,5 @@ COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] =
     "bytes": tally,
     "errors": tally,
     **dict.fromkeys(cost.UNITS, own_cost),
+    **dict.fromkeys(far_end.FAR_UNITS, of_far_end),
 }

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
+from assay.records.network import NetEnd
 from assay.records.place import Place
 from assay.records.plan import Trial
 
@@ -198,6 +199,8 @@ class Client:
     load: LoadTotal | None = None
     queue: QueueTotal | None = None
     errors: tuple[EngineError, ...] = ()
+    net: NetEnd | None = None
+    """Of an end of connections; None of the other engines."""
     printed: Printed | None = None
     """Of an external command; None for our own engines, and in runs of before it was kept."""
 

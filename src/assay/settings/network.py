@@ -35,7 +35,9 @@ PLACES = ("none", "same", "different")
 
 ENDS = (
     number("connections", "connections of each client", 1, (1, MOST_CONNECTIONS)),
-    number("workers", "threads for each direction of a client's connections; default: one a connection", None, (1, MOST_CONNECTIONS)),
+    number(
+        "workers", "threads for each direction of a client's connections; default: one a connection", None, (1, MOST_CONNECTIONS)
+    ),
     quantity("window", "socket buffers of both ends; default: sized by the kernel", Unit.BYTES, None, (1, MOST_BYTES)),
     number("ops", "operations of each connection"),
     quantity("duration", "stop after this time; 10 s without another end", Unit.NANOSECONDS),
@@ -54,7 +56,7 @@ TCP = (
 """The knobs of connections."""
 
 
-def nodelay(default: bool) -> Knob:
+def nodelay(*, default: bool) -> Knob:
     """Declare the knob for small segments, on or off by default."""
     help_text = "send small segments at once (TCP_NODELAY)"
     return Knob(name="nodelay", kind=KnobKind.SWITCH, help=help_text, default=default)

@@ -21,7 +21,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     written = str(setting.knobs["address"])
     name, port = parts(written)
     if name is None:
-        return (f"found address {written!r}; expected an IP address, or one with a port such as 192.0.2.10:5201 or [2001:db8::1]:5201",)
+        return (f"found address {written!r}; expected an IP address, or one with a port (192.0.2.10:5201, [2001:db8::1]:5201)",)
     if port is None and (own := addresses(host)) and name not in own:
         listed = ", ".join(own)
         return (f"address {name} is not an address of host {host.name}. Use one of: {listed}.",)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from assay.catalogue import Evidence, Workload
@@ -32,9 +32,11 @@ from assay.records import (
     Series,
     Value,
 )
+from assay.trial.ends import columns, net_end
 from assay.trial.protocol import Message
 
 SOURCE = "engine"
+SOCKET_SOURCE = "engine:TCP_INFO"
 PROCESS_SOURCE = "engine:/proc/self/io"
 DIRTIED_SOURCE = "engine:/proc/self/io (dirtied)"
 """write_bytes is charged when a page is made dirty, not when it is written (AUDIT.md, 0.3): no proof of durability."""
@@ -92,12 +94,12 @@ def harvest(answer: Answer, *, counts_io: bool = True) -> Harvest:
     client = client_of(answer)
     if answer.is_server:
         # The ladder and the percentiles are the load's: at the far end the same bytes would count twice.
-        return Harvest(client=client, evidence=Evidence(series=tuple(curves(answer))), histograms=())
+        return Harvest(client=client, evidence=Evidence(series=(*curves(answer), *sockets(answer))), histograms=())
     return Harvest(
         client=client,
         evidence=Evidence(
             readings=(*application_readings(answer, client), *(process_readings(answer) if counts_io else ())),
-            series=tuple(curves(answer)),
+            series=(*curves(answer), *sockets(answer)),
         ),
         histograms=tuple(histograms(answer)),
     )
@@ -125,6 +127,7 @@ def client_of(answer: Answer) -> Client:
         load=optional(LoadTotal, result.get("load")),
         queue=optional(QueueTotal, result.get("queue")),
         errors=tuple(error(one) for one in result.get("errors", ())),
+        net=net_end(result.get("net")),
         printed=printed(result.get("command")),
     )
 
@@ -222,6 +225,13 @@ def curves(answer: Answer) -> Iterator[Series]:
         for metric, unit in METRICS.items():
             yield over_time(answer, (f"{name}.{metric}", unit), at_ns, points[metric])
         yield from spread(answer, name, found.get("spread") or {"at_ns": ()})
+
+
+def sockets(answer: Answer) -> Iterator[Series]:
+    """What the kernel said of a client's connections at each look, all of them together."""
+    for layer, metric, unit, at_ns, values in columns(answer.result.get("net")):
+        own_ns = array("q", map(answer.at, at_ns))
+        yield replace(over_time(answer, (metric, unit), own_ns, values), source=SOCKET_SOURCE, layer=layer)
 
 
 def spread(answer: Answer, name: str, found: Mapping[str, Any]) -> Iterator[Series]:

@@ -102,13 +102,17 @@ def pins(load: Sequence[Host], server: Host, knobs: Mapping[str, Value]) -> Pins
     first = {host.name: cpus(host, 1) or () for host in load}
     if how == SAME:
         if names != {server.name}:
-            raise UsageError(f"found placement = {SAME} with ends on {', '.join(sorted(names | {server.name}))}; expected one host")
+            raise UsageError(
+                f"found placement = {SAME} with ends on {', '.join(sorted(names | {server.name}))}; expected one host"
+            )
         return Pins(load=first, server=first[server.name])
     if server.name not in names:
         return Pins(load=first, server=cpus(server, 1))
     allowed = _allowed(server)
     if len(allowed) < 2:
-        raise UsageError(f"found placement = {DIFFERENT}; expected {SAME} or none: {server.name} allows CPU {_ranges(allowed)} alone")
+        raise UsageError(
+            f"found placement = {DIFFERENT}; expected {SAME} or none: {server.name} allows CPU {_ranges(allowed)} alone"
+        )
     both = _spread(server, allowed, 2)
     return Pins(load={**first, server.name: both[:1]}, server=both[1:])
 
@@ -117,7 +121,11 @@ def mistakes(hosts: Mapping[str, Sequence[Host]], experiment: Experiment, server
     """What is wrong with the CPUs of any workload, at any level, on the hosts of its load and its servers; changes nothing."""
     found: list[str] = []
     for spec in experiment.workloads:
-        every = [(spec.knobs, knob, level) for knob in ("cpus", "server_cpus", "placement") for level in _levels(experiment, spec, knob)]
+        every = [
+            (spec.knobs, knob, level)
+            for knob in ("cpus", "server_cpus", "placement")
+            for level in _levels(experiment, spec, knob)
+        ]
         for knobs, knob, level in every:
             for host in servers or hosts[spec.name][:1]:
                 try:

@@ -272,7 +272,12 @@ class Rendezvous:
         """Nobody is left but servers: they end by themselves when they have read all, or a while later because they must."""
         servers = self._phase.waves.servers
         running = sum(self.clients[index].step is Step.RUNNING for index in servers)
-        if running and self.state is State.RUNNING and self._phase.servers_due_ns is None and running == self._at_step[Step.RUNNING]:
+        if (
+            running
+            and self.state is State.RUNNING
+            and self._phase.servers_due_ns is None
+            and running == self._at_step[Step.RUNNING]
+        ):
             self._phase.servers_due_ns = now_ns + self.pace.follow_ns
             self._phase.deadline_ns = self._phase.servers_due_ns + self.pace.stop_ns
 

@@ -37,7 +37,7 @@ class Pace:
     stop_ns: int = 10_000_000_000
     """From `stop` to the result."""
     follow_ns: int = 1_000_000_000
-    """From the last result of the load to `stop` for servers that have not ended by then: what is on the way still reaches them."""
+    """From the last result of the load to `stop` for servers that have not ended by then: what is on the way still arrives."""
     grace_ns: int = 10_000_000_000
     """From the hard end of a phase to its result."""
     lease_ns: int = 30_000_000_000

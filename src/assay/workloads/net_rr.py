@@ -18,7 +18,7 @@ KNOBS = (
     quantity("response", "bytes of its answer", Unit.BYTES, 1, (1, network.MOST_BYTES)),
     *network.ENDS,
     *network.TCP,
-    network.nodelay(True),
+    network.nodelay(default=True),
 )
 TALK = network.Talk(
     name=OPERATION, exchange=OPERATION, shared=("request", "response", "window", "nodelay", "congestion", "mptcp")
@@ -46,5 +46,5 @@ WORKLOAD = Workload(
     servers=lambda knobs: 1,
     only_reads=lambda knobs: True,
     seconds=lambda knobs, pace: network.seconds(resolved(KNOBS, knobs), pace),
-    nouns={OPERATION: "transactions", "answer": "answers"},
+    nouns={"transaction": "transactions", "answer": "answers"},
 )

@@ -17,7 +17,7 @@ KNOBS = (
     network.message(128 << 10, 1, network.MOST_BYTES),
     *network.ENDS,
     *network.TCP,
-    network.nodelay(False),
+    network.nodelay(default=False),
     switch("zerocopy", "send without a copy (MSG_ZEROCOPY)"),
 )
 TALK = network.Talk(
