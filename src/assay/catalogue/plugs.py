@@ -87,8 +87,8 @@ class Target:
     """Key and value pairs for the fingerprint."""
     teardown: Callable[[Host, Setting, Place], None]
     """Undo `prepare`."""
-    attach: Callable[[Host, Setting, Place, int], Endpoint] = lambda host, setting, place, client: Endpoint(
-        kind=place.kind, address=place.address
+    attach: Callable[[Host, Setting, Place, int], Endpoint] = lambda *given: Endpoint(
+        kind=given[2].kind, address=given[2].address
     )
     """The endpoint of one client (its index): by default the place, which all share.
 

@@ -5,9 +5,8 @@ Pure: a result is a message as docs/engine-protocol.md has it. Times are made re
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from assay.catalogue import Evidence, Workload
@@ -23,20 +22,15 @@ from assay.records import (
     LoadTotal,
     OperationTotal,
     Outcome,
-    PhasePlan,
     Printed,
     QueueTotal,
     Reading,
-    Role,
     Rung,
-    Series,
     Value,
 )
-from assay.trial.ends import columns, net_end
+from assay.trial.answers import SOURCE, Answer, curves, histograms, net_end, sockets
 from assay.trial.protocol import Message
 
-SOURCE = "engine"
-SOCKET_SOURCE = "engine:TCP_INFO"
 PROCESS_SOURCE = "engine:/proc/self/io"
 DIRTIED_SOURCE = "engine:/proc/self/io (dirtied)"
 """write_bytes is charged when a page is made dirty, not when it is written (AUDIT.md, 0.3): no proof of durability."""
@@ -45,35 +39,6 @@ KEPT_CHARACTERS = 64 << 10
 STDERR_SHOWN = 500
 """Characters of a failed command's standard error that the run's error text shows."""
 Record = TypeVar("Record", EngineCost, LoadTotal, QueueTotal)
-FAR_END = "far_end"
-"""The layer of what servers among the clients count."""
-METRICS = {"count": "count", "bytes": "bytes", "busy_ns": "ns"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """One client's result of one phase, and T0 in its host's clock."""
-
-    phase: str
-    plan: PhasePlan
-    client: int
-    host: str
-    t0_ns: int
-    result: Mapping[str, Any]
-
-    @property
-    def subject(self) -> str:
-        """The client as evidence names it."""
-        return f"{'server' if self.is_server else 'client'}:{self.client}"
-
-    @property
-    def is_server(self) -> bool:
-        """Whether the client answered the load."""
-        return self.plan.role(self.client) is Role.SERVER
-
-    def at(self, mono_ns: int) -> int:
-        """A time of that client relative to T0."""
-        return mono_ns - self.t0_ns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,63 +180,6 @@ def process_readings(answer: Answer) -> Iterator[Reading]:
             from_ns=answer.at(answer.result["armed_ns"]),
             to_ns=answer.at(answer.result["last_ns"]),
         )
-
-
-def curves(answer: Answer) -> Iterator[Series]:
-    """Count, bytes, summed latency and spread of the latencies of each operation over time, cumulative."""
-    for name, found in answer.result["operations"].items():
-        points = found["checkpoints"]
-        at_ns = array("q", map(answer.at, points["at_ns"]))
-        for metric, unit in METRICS.items():
-            yield over_time(answer, (f"{name}.{metric}", unit), at_ns, points[metric])
-        yield from spread(answer, name, found.get("spread") or {"at_ns": ()})
-
-
-def sockets(answer: Answer) -> Iterator[Series]:
-    """What the kernel said of a client's connections at each look, all of them together."""
-    for layer, metric, unit, at_ns, values in columns(answer.result.get("net")):
-        own_ns = array("q", map(answer.at, at_ns))
-        yield replace(over_time(answer, (metric, unit), own_ns, values), source=SOCKET_SOURCE, layer=layer)
-
-
-def spread(answer: Answer, name: str, found: Mapping[str, Any]) -> Iterator[Series]:
-    """Latencies that fell into each latency bucket over time, cumulative; none of a phase that was too short for two looks."""
-    if len(found["at_ns"]) < 2:
-        return
-    at_ns = array("q", map(answer.at, found["at_ns"]))
-    for place, upper_ns in enumerate(found["upper_ns"]):
-        counts = [row[place] for row in found["count"]]
-        yield over_time(answer, (f"{name}.bucket_{upper_ns}_ns", "count"), at_ns, counts)
-
-
-def over_time(answer: Answer, what: tuple[str, str], at_ns: array[int], values: Sequence[float]) -> Series:
-    """One client's values of something (metric, unit)."""
-    metric, unit = what
-    return Series(
-        phase=answer.phase,
-        source=SOURCE,
-        layer=FAR_END if answer.is_server else "application",
-        host=answer.host,
-        subject=answer.subject,
-        metric=metric,
-        unit=unit,
-        at_ns=at_ns,
-        value=array("d", values),
-    )
-
-
-def histograms(answer: Answer) -> Iterator[Histogram]:
-    """The latencies of each operation that was done."""
-    for name, found in answer.result["operations"].items():
-        if found["count"]:
-            yield Histogram(
-                phase=answer.phase,
-                host=answer.host,
-                subject=answer.subject,
-                operation=name,
-                upper_ns=array("q", found["histogram"]["upper_ns"]),
-                count=array("q", found["histogram"]["count"]),
-            )
 
 
 def _whole(counters: Message, name: str) -> int | None:

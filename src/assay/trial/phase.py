@@ -30,11 +30,12 @@ from assay.records import (
 from assay.sampler import Seen
 from assay.settings.load import scheduled_ns
 from assay.trial import clocks, initial_state
+from assay.trial.answers import Answer
 from assay.trial.bench import Bench, Job, whole
 from assay.trial.dialogue import Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of
 from assay.trial.fleet import Station, each
-from assay.trial.harvest import Answer, Harvest, harvest, judge, reported
+from assay.trial.harvest import Harvest, harvest, judge, reported
 from assay.trial.quiet import Patience, Quiet, wait_for_quiet
 from assay.trial.rendezvous import State
 from assay.trial.steady import CELLS, Watch

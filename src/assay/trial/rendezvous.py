@@ -17,7 +17,7 @@ from assay.records import Role
 from assay.trial.clocks import Clock
 from assay.trial.protocol import ClientState, Instruction, Kill, Message, Send, Step, error_text, take
 from assay.trial.silence import LOOK_NS, Pace, Silence
-from assay.trial.waves import Waves
+from assay.trial.waves import PhaseTimes, Waves
 
 
 class State(StrEnum):
@@ -37,18 +37,6 @@ WAITED_FOR = {State.GATHERING: Step.STARTED, State.ARMING: Step.ARMING, State.RU
 """A state lasts until no client is at this step."""
 IN_WORDS = {State.GATHERING: "hello", State.ARMING: "armed", State.RUNNING: "result"}
 FOLLOWING = {State.GATHERING: State.READY, State.ARMING: State.ARMED, State.RUNNING: State.ENDED}
-
-
-@dataclass(kw_only=True)
-class _Phase:
-    name: str = ""
-    deadline_ns: int = 0
-    limit_ns: int = 0
-    look_due_ns: int = 0
-    stopping: bool = False
-    waves: Waves = field(default_factory=Waves)
-    servers_due_ns: int | None = None
-    """When its servers have to stop; None before the last of its load has ended, and where they were asked to."""
 
 
 @dataclass(kw_only=True)
@@ -74,7 +62,7 @@ class Rendezvous:
     """Client -> what became of it, for those that said `error` or were lost."""
     late: dict[int, str] = field(default_factory=dict)
     """Client -> in words, for those that were told of this phase's start after it (on another machine), or started late."""
-    _phase: _Phase = field(default_factory=_Phase)
+    _phase: PhaseTimes = field(default_factory=PhaseTimes)
     _silence: Silence = field(default_factory=lambda: Silence(start_ns=0))
     _at_step: Counter[Step] = field(default_factory=Counter)
     """How many clients are at each step."""
@@ -128,7 +116,7 @@ class Rendezvous:
             raise ValueError(f"found {len(configs)} configurations; expected {self.count}, one a client")
         self.state, self.start_ns = State.ARMING, None
         waves = Waves(configs=configs, roles=roles)
-        self._phase = _Phase(name=phase, limit_ns=limit_ns, waves=waves)
+        self._phase = PhaseTimes(name=phase, limit_ns=limit_ns, waves=waves)
         self.results, self.late = {}, {}
         self._silence, self._news = Silence(start_ns=0), set()
         for index, one in enumerate(self.clients):
@@ -261,31 +249,17 @@ class Rendezvous:
         """Go to the next state where nobody is waited for any more; what follows for the load of servers, or for these."""
         waited_for = WAITED_FOR.get(self.state)
         if waited_for is not None and self._at_step[waited_for]:
-            self._await_servers(now_ns)
+            if self.state is State.RUNNING:
+                self._phase.await_servers(self.clients, self._at_step[Step.RUNNING], now_ns, self.pace)
             return ()
         if self.state is State.ARMING and self._at_step[Step.WAITING] and not self.failures:
             return self._arm(self._phase.waves.second(self.clients), now_ns)
         self.state = State.ENDED if self.failures else FOLLOWING.get(self.state, self.state)
         return ()
 
-    def _await_servers(self, now_ns: int) -> None:
-        """Nobody is left but servers: they end by themselves when they have read all, or a while later because they must."""
-        servers = self._phase.waves.servers
-        running = sum(self.clients[index].step is Step.RUNNING for index in servers)
-        if (
-            running
-            and self.state is State.RUNNING
-            and self._phase.servers_due_ns is None
-            and running == self._at_step[Step.RUNNING]
-        ):
-            self._phase.servers_due_ns = now_ns + self.pace.follow_ns
-            self._phase.deadline_ns = self._phase.servers_due_ns + self.pace.stop_ns
-
     def _stop_servers(self, now_ns: int) -> tuple[Instruction, ...]:
-        due_ns = self._phase.servers_due_ns
-        if self.state is not State.RUNNING or due_ns is None or now_ns < due_ns:
+        if self.state is not State.RUNNING or not self._phase.ends_servers(now_ns):
             return ()
-        self._phase.servers_due_ns = self._phase.deadline_ns
         return tuple(Send(client=index, message={"type": "stop"}) for index in self._at(Step.RUNNING))
 
     def _leases(self, now_ns: int) -> tuple[Instruction, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.records import Role
-from assay.trial.protocol import ClientState, Message
+from assay.trial.protocol import ClientState, Message, Step
+from assay.trial.silence import Pace
 
 ADDRESS = "{server.address}"
 """In the texts of a load's settings: replaced by the address that the arming of its server returned."""
@@ -46,6 +47,34 @@ class Waves:
             config = self.configs[client]
             found[client] = config if address is None else {name: filled(value, address) for name, value in config.items()}
         return found
+
+
+@dataclass(kw_only=True)
+class PhaseTimes:
+    """The phase that is armed or runs, and when what of it is over; on the controller's clock."""
+
+    name: str = ""
+    deadline_ns: int = 0
+    limit_ns: int = 0
+    look_due_ns: int = 0
+    stopping: bool = False
+    waves: Waves = field(default_factory=Waves)
+    servers_due_ns: int | None = None
+    """When its servers have to stop; None before the last of its load has ended."""
+
+    def await_servers(self, clients: Sequence[ClientState], running: int, now_ns: int, pace: Pace) -> None:
+        """Where nobody else runs: they end by themselves when they have read all, or a while later because they must."""
+        left = sum(clients[index].step is Step.RUNNING for index in self.waves.servers)
+        if left == running and self.servers_due_ns is None:
+            self.servers_due_ns = now_ns + pace.follow_ns
+            self.deadline_ns = self.servers_due_ns + pace.stop_ns
+
+    def ends_servers(self, now_ns: int) -> bool:
+        """Whether the servers have to stop now; once."""
+        if self.servers_due_ns is None or now_ns < self.servers_due_ns:
+            return False
+        self.servers_due_ns = self.deadline_ns + 1
+        return True
 
 
 def filled(value: object, address: str) -> object:
