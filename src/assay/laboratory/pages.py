@@ -69,8 +69,9 @@ def curves(runs: Sequence[Judged], load: Load) -> tuple[Curve, ...]:
         except AssayError:
             continue
         for phase in judged.run.phases:
+            own = observations.on(*phase.load_hosts)
             for operation in phase.operations if phase.measured else ():
-                points = measures.curve(phase, observations, operation)
+                points = measures.curve(phase, own, operation)
                 if len(points) > 1 and phase.directions.get(operation) is Direction.METADATA:
                     found.append(_curve((judged.id, phase, operation), points))
     return tuple(found)
