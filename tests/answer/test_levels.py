@@ -45,7 +45,7 @@ def test_everywhere_alike():
     found = results()
     page = markdown.render(found)
     sentences = [statement(found.experiment, one) for one in found.comparisons]
-    for text in (summary.summary(found), page, *sentences, show.text(found.experiment, found.runs[1], {})):
+    for text in (summary.summary(found), page, *sentences, show.text(found.experiment, found.runs[1], {}, Observations())):
         assert "000000000" not in text.replace(",", ""), text
         assert "1048576" not in text.replace(",", ""), text
     assert "spool.quiesce=2 s / 1 s" in summary.summary(found)

@@ -276,7 +276,7 @@ class Observations:
         for kind in KINDS:
             for one in getattr(self, kind):
                 found.setdefault(one.host, {}).setdefault(kind, []).append(one)
-        return {host: Observations(**{kind: tuple(items) for kind, items in each.items()}) for host, each in found.items()}
+        return {host: Observations(**_tuples(each)) for host, each in found.items()}
 
     @functools.cached_property
     def _readings(self) -> Mapping[tuple[str, Rung, Direction, Span], list[Reading]]:
@@ -295,6 +295,10 @@ class Observations:
         if len(self.hosts) > 1 and not self.together:
             raise LookupError(f"evidence of the hosts {', '.join(sorted(self.hosts))}: name one, or all of them")
         return items
+
+
+def _tuples(each: Mapping[str, list[Any]]) -> dict[str, Any]:
+    return {kind: tuple(items) for kind, items in each.items()}
 
 
 def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

@@ -23,7 +23,7 @@ TARGET_LAYERS = frozenset({"server", "block", "layout"})
 TARGET_SUBJECTS = ("device:", "backing:")
 TARGET_FACTS = ("device.", "filesystem.", "semantics.", "health.", "target.")
 LOAD_LAYERS = frozenset(
-    {Rung.APPLICATION, Rung.SYSCALL, Rung.CLIENT_CACHE, "application", "process", "page_cache", "extents", "cgroup"}
+    {Rung.APPLICATION, Rung.SYSCALL, Rung.CLIENT_CACHE, "application", "process", "page_cache", "extents", "layout", "cgroup"}
 )
 """Evidence of clients and of their files, which a host without clients does not have."""
 ASKED_ON_LOAD = "target.server."
