@@ -191,6 +191,8 @@ class Gap:
     thousandths: int
 
 
+NAMED = 3
+"""So many hosts are named in a reason."""
 KINDS = ("readings", "series", "histograms", "facts", "missing", "gaps")
 """The kinds of evidence; each item of each names its host."""
 
@@ -254,8 +256,18 @@ class Observations:
         return values.pop() if len(values) == 1 else None
 
     def why_missing(self, key: str) -> str | None:
-        """Why a piece of evidence could not be had; None where no reason is known."""
-        return next((one.reason for one in self.missing if one.key == key), None)
+        """Why a piece of evidence could not be had; None where no reason is known.
+
+        Of several hosts that are looked at together, those that lack it are named, or their number is.
+        """
+        why: dict[str, dict[str, None]] = {}
+        for one in self.missing:
+            if one.key == key:
+                why.setdefault(one.reason, {})[one.host] = None
+        if not self.together or len(self.hosts) < 2:
+            return next(iter(why), None)
+        texts = (f"on {', '.join(on) if len(on) <= NAMED else f'{len(on)} hosts'}: {reason}" for reason, on in why.items())
+        return "; ".join(texts) or None
 
     def longest_gaps(self) -> dict[str, int]:
         """Observer -> longest gap between two of its samples in units of its interval, times 1000."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from assay import measures
@@ -207,8 +207,9 @@ def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
     alike: dict[tuple[str, str, str], list[str]] = {}
     for (key, host, kind), found in sorted(values.items()):
         alike.setdefault((key, _value(found), kind), []).append(host)
+    everyone = {host for _, host, _ in values}
     changed = {(key, host, kind) for (key, host, kind), found in values.items() if len(found) > 1}
-    rows = [((key, of[0], kind) in changed, (key, _whose(of), value, kind)) for (key, value, kind), of in alike.items()]
+    rows = [((key, of[0], kind) in changed, (key, _whose(of, everyone), value, kind)) for (key, value, kind), of in alike.items()]
     return {
         "rows": tuple(row for _, row in sorted(rows, key=lambda pair: (not pair[0], _rank(pair[1][0])))),
         "compared": len(observed),
@@ -224,8 +225,10 @@ def _missing(observed: Sequence[tuple[Judged, Observations]]) -> tuple[tuple[str
     return tuple(sorted({one.key: one.reason for _, seen in observed for one in seen.missing}.items()))
 
 
-def _whose(names: Sequence[str]) -> str:
+def _whose(names: Sequence[str], everyone: Collection[str]) -> str:
     """The hosts of which a fact is so; how many, where they are many."""
+    if len(names) == len(everyone) > 1:
+        return f"all {len(names)} hosts"
     return ", ".join(names) if len(names) <= hosts.FEW else f"{len(names)} hosts"
 
 

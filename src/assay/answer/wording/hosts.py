@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay import measures
 from assay.answer import marks
-from assay.records import CacheState, HostClock, Missing, Observations, PhaseHost, Run, sides
+from assay.records import CacheState, HostClock, Judged, Missing, Observations, PhaseHost, Run, sides
 from assay.units import Unit
 
 HEAD = ("host", "role", "clients", "clock", "cache before", "drain", "quiet", "missing evidence")
@@ -16,6 +16,8 @@ FEW = 4
 """So many hosts are named one by one."""
 MOST_KINDS = 3
 """So many kinds of missing evidence are named in a table."""
+MOST_LINES = 4
+"""So many sets of hosts are named."""
 NONE = "-"
 
 
@@ -28,6 +30,12 @@ def named(run: Run) -> str:
         f"load from {marks.count(len(run.load_hosts), 'host')}: {listed(run.load_hosts)}" if run.load_hosts else "",
     )
     return "; ".join(part for part in parts if part)
+
+
+def of_runs(runs: Iterable[Judged]) -> tuple[str, ...]:
+    """Who took part, once for all runs of the same hosts; none for runs on one host."""
+    found = list(dict.fromkeys(text for judged in runs if (text := named(judged.run))))
+    return tuple(found[:MOST_LINES]) + ((f"{len(found) - MOST_LINES} more sets of hosts",) if len(found) > MOST_LINES else ())
 
 
 def listed(names: Sequence[str]) -> str:
