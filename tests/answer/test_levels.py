@@ -9,7 +9,7 @@ from assay.answer.wording.comparison import statement
 from assay.audit import judge
 from assay.cli import show, summary, tables
 from assay.measures import text as texts
-from assay.records import Factor, Judged, Results, TargetSpec, WorkloadSpec
+from assay.records import Factor, Judged, Observations, Results, TargetSpec, WorkloadSpec
 from assay.report import markdown
 from assay.report.charts import roles
 

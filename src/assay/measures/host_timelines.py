@@ -31,7 +31,7 @@ def strips(run: Run, phase: Phase, seen: Observations) -> tuple[Strip, ...]:
     what = "bytes" if any(strip.title == "throughput" for strip in first) else "count"
     unit = "bytes/s" if what == "bytes" else "1/s"
     made = (
-        ("by load host", unit, _each(own, lambda series: _done(phase, series, what)), "slowest", None),
+        ("each load host", unit, _each(own, lambda series: _done(phase, series, what)), "slowest", None),
         ("dirty data", "bytes", _each(own, lambda series: _gauge(phase, series, "memory", ("dirty_bytes",))), "most", None),
         ("network", "bytes/s", _each(own, lambda series: _wire(phase, series)), "busiest", None),
         (

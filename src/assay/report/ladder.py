@@ -17,6 +17,7 @@ from assay.records import (
     Observations,
     Phase,
     Reading,
+    Run,
     Rung,
     Severity,
     Span,
@@ -129,7 +130,7 @@ def _ladder(experiment: Experiment, judged: Judged, phase: Phase, direction: Dir
         return None
     hosts = _hosts(phase.load_hosts, "load host") if judged.run.is_spread else ""
     below = _below(seen, phase, direction, _rungs(judged, phase, direction))
-    below = [_on_hosts(judged, one, hosts) for one in below] if judged.run.is_spread else below
+    below = [_on_hosts(judged.run, phase, one) for one in below] if judged.run.is_spread else below
     shown = [_Rung(rung=Rung.APPLICATION, subject=hosts, amount=total, late=0), *below]
     operations = tuple(name for name, way in phase.directions.items() if way is direction)
     steps = _steps(shown, total, "count" if metadata else "bytes", direction)
@@ -154,12 +155,11 @@ def _hosts(names: Sequence[str], what: str) -> str:
     return names[0] if len(names) == 1 else marks.count(len(names), what)
 
 
-def _on_hosts(judged: Judged, one: _Rung, load: str) -> _Rung:
+def _on_hosts(run: Run, phase: Phase, one: _Rung) -> _Rung:
     """A rung with the hosts that it was counted on."""
     if one.rung in _DEVICES:
         return replace(one, subject=f"{one.subject} on {one.host}")
-    of_target = one.rung in sides.TARGET_RUNGS
-    return replace(one, subject=_hosts(judged.run.target_hosts or ("",), "server host") if of_target else load)
+    return replace(one, subject=_hosts(run.target_hosts if one.rung in sides.TARGET_RUNGS else phase.load_hosts, "host"))
 
 
 def _accuses(one: Finding) -> bool:
