@@ -43,7 +43,7 @@ def strips(run: Run, phase: Phase, seen: Observations) -> tuple[Strip, ...]:
         ),
     )
     by_host = (
-        Strip(title=title, unit=unit, lines=_lines(phase, found, far), steps=unit != "bytes", ceiling=ceiling, hosts=True)
+        Strip(title=title, unit=unit, lines=_lines(phase, found, far), steps=unit.endswith("/s"), ceiling=ceiling, hosts=True)
         for title, unit, found, far, ceiling in made
     )
     return (*first, *(strip for strip in by_host if len(strip.lines) > 1))
