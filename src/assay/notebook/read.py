@@ -190,6 +190,15 @@ def facts(folder: Path, run: str) -> tuple[Fact, ...]:
         raise DamagedError(f"{folder}: no facts of run {run}") from error
 
 
+def missing(folder: Path, run: str) -> tuple[Missing, ...]:
+    """Return what is missing of the evidence of a run, by host, without the rest. Raises DamagedError."""
+    found = files.read_json(layout.attempt_folder(folder, run) / layout.FACTS)
+    try:
+        return tuple(plain.from_plain(Missing, one) for one in stored.facts(found)["missing"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedError(f"{folder}: missing evidence of run {run} unknown") from error
+
+
 def load(folder: Path) -> Load:
     """Return a function from run id to evidence. Each thread reads all runs through one connection of its own.
 
