@@ -33,11 +33,11 @@ class About(StrEnum):
     EACH_LOAD_HOST = "each load host"
     ALL_LOAD_HOSTS = "all load hosts together"
     TARGET_HOST = "the target's host"
-    EACH_HOST = "each load host, and the target's host"
-    """Each by itself. Of the target's host a rule hears all clients."""
-    EACH_LOAD_HOST_WITH_TARGET = "each load host, together with the target's host"
-    ALL_HOSTS = "all load hosts and the target's host together"
-    """Of either side the evidence of that side alone: devices and the server of the target's host, the rest of the load hosts."""
+    EACH_HOST = "every host"
+    """Each load host and the target's host, each by itself. Of the target's host a rule hears all clients."""
+    EACH_LOAD_HOST_WITH_TARGET = "each load host with the target's"
+    ALL_HOSTS = "all hosts together"
+    """All load hosts and the target's host, of each the evidence of its side alone: devices and server of the target's host."""
 
 
 @dataclass(frozen=True, kw_only=True)
