@@ -141,7 +141,7 @@ LIES = {
     "server cache": Lie("T02", 'tier = "device"', READS, {"CACHE": "warm"}, {"CACHE": "cold"}),
     "early acknowledgement": Lie("D04", 'durability = "stable-media"', WRITES, {"SYNC": "no"}, {"SYNC": "yes"}),
     "no wire": Lie("L05", 'path = "wire"', READS, {"boot": "one"}, {"boot": "two"}),
-    "full link": Lie("L03", 'tier = "device"', READS, {"rate": "40mbit"}, {"rate": "2gbit"}, (Severity.QUALIFIES,)),
+    "full link": Lie("L03", 'tier = "device"', READS, {"rate": "40mbit"}, {}, (Severity.QUALIFIES,)),
     "late client": Lie("W04", 'load = "closed"', STARTS, {"DELAY": "2 s"}, {"DELAY": "0 s"}),
     "unequal clocks": Lie("W08", 'load = "closed"', STARTS, {"TIME": "2 ms"}, {"TIME": "3 s"}, tuple(Severity)[:2]),
 }
