@@ -33,11 +33,11 @@ class About(StrEnum):
     EACH_LOAD_HOST = "each load host"
     ALL_LOAD_HOSTS = "all load hosts together"
     TARGET_HOST = "the target's host"
-    EACH_HOST = "every host"
-    """Each load host and the target's host, each by itself. Of the target's host a rule hears all clients."""
-    EACH_LOAD_HOST_WITH_TARGET = "each load host with the target's"
+    EACH_HOST = "each host"
+    """Each load host and the target's host by itself. Of the target's host a rule hears all clients."""
+    EACH_LOAD_HOST_WITH_TARGET = "each load host with the target"
     ALL_HOSTS = "all hosts together"
-    """All load hosts and the target's host, of each the evidence of its side alone: devices and server of the target's host."""
+    """Of either side the evidence of that side alone: devices and the server of the target's host, the rest of the load hosts."""
 
 
 @dataclass(frozen=True, kw_only=True)
