@@ -196,6 +196,18 @@ def test_no_file_is_named_for_what_it_is_not():
     assert not [str(path) for path in SOURCE.rglob("*") if banned.search(path.name)]
 
 
+def test_no_class_or_function_is_named_by_a_participle_that_says_nothing():
+    """Nouns of the field, and verbs, let a reader guess what is behind a name."""
+    banned = {"told", "said", "asked", "met", "meant", "moved", "teed", "touched", "due"}
+    defined = (ast.ClassDef, ast.FunctionDef)
+    assert not [
+        f"{path}:{node.lineno} {node.name}"
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, defined) and node.name.strip("_").lower() in banned
+    ]
+
+
 def test_the_audit_of_a_command_needs_no_heavy_library():
     code = (
         "import sys, assay.audit.judge, assay.measures, assay.catalogue as c, assay.hosts.local\n"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay.answer.answer import answer
-from assay.answer.wording.summary import following, opening, remarks
+from assay.answer.wording.summary import following, opening, remarks, reservations
 from assay.cli import summary
 from assay.records import (
     Conclusion,
@@ -292,3 +292,21 @@ def test_a_file_system_in_memory_or_on_another_one_is_named(filesystem, devices,
     runs = (replace(one, run=replace(one.run, places=(place,))), *results.runs[1:])
     found = list(remarks(answer(replace(results, runs=runs))))
     assert ([remark] if remark else []) == [each for each in found if each.startswith("ext4: ")]
+
+
+def test_a_note_that_renames_a_comparison_is_said_once():
+    results = fixture.results()
+    name, verdict = next(iter(results.comparison_verdicts.items()))
+    note = replace(
+        verdict.findings[0],
+        rule="S09",
+        state=State.FAIL,
+        severity=Severity.NOTES,
+        statement="No difference shown here.",
+        relabel="undecided",
+    )
+    noted = replace(verdict, findings=(*verdict.findings, note))
+    found = answer(replace(results, comparison_verdicts={**results.comparison_verdicts, name: noted}))
+    assert note.statement in [one.statement for one in found.doubts]
+    assert note.statement in list(remarks(found))
+    assert note.statement not in list(reservations(found))

@@ -5,6 +5,7 @@ import pytest
 
 import cli_notebook
 import notebook_records as made
+from assay.analysis.across import settings
 from assay.cli.compare import across
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate
@@ -120,6 +121,15 @@ def test_nothing_in_common_and_one_notebook_twice_are_refused(tmp_path):
         across(first, lab(tmp_path / "b", levels=("btrfs",)), json_to=None, gate=Gate.OFF)
 
 
+def test_two_unrelated_experiments_are_refused_in_a_few_words(tmp_path):
+    first, second = lab(tmp_path / "a", measures=made.experiment(measures=(made.RATE,)).measures), tmp_path / "b"
+    lab(second, measures=made.experiment(measures=(made.LATENCY,)).measures, requirements=(), matters_share=0.1)
+    with pytest.raises(UsageError) as refused:
+        across(first, str(second), json_to=None, gate=Gate.OFF)
+    assert f"measure {made.RATE}: only in {first}" in str(refused.value)
+    assert "matters_share" not in str(refused.value)
+
+
 def test_what_is_required_and_not_measured_fails_the_gate(tmp_path, capsys):
     """A job whose file lost the measure, or a level of it, must not pass for that."""
     both = made.experiment(measures=(made.RATE, made.LATENCY)).measures
@@ -147,3 +157,8 @@ def test_arms_that_stood_apart_are_not_called_drifting_and_trials_are_told_apart
     assert "not interleaved (S04)" in said
     assert "drifts" not in said
     assert f"Trials of {second} are renumbered: its trial 1 is 11 here" in said
+
+
+def test_settings_that_differ_are_in_words():
+    one = {"limit": None, "operations": ["create", "stat"], "observers": [], "count": 5}
+    assert dict(settings(one)) == {"operations": "create, stat", "observers": "none", "count": "5"}

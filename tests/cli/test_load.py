@@ -226,6 +226,20 @@ def test_direct_on_tmpfs_is_what_the_kernel_says(bench):
         HOST.run(["umount", str(inside)])
 
 
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+def test_a_file_system_in_memory_is_named(bench):
+    inside = bench.home / "memory"
+    inside.mkdir()
+    HOST.run(["mount", "-t", "tmpfs", "none", str(inside)])
+    try:
+        done = bench.run("load", "bulk_io", "path=memory/N", "operation=read", "size=1MiB", *HURRY)
+        assert "files      tmpfs, no block device below" in done.stdout.splitlines(), done.stdout
+        assert "files      " not in bench.run("load", "bulk_io", "path=N", "operation=read", "size=1MiB", *HURRY).stdout
+    finally:
+        HOST.run(["umount", str(inside)])
+
+
 # -------------------------------------------------------------------------------------------------- whose it is
 
 

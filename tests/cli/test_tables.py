@@ -47,6 +47,7 @@ def test_columns_are_aligned_and_notes_go_where_there_is_room():
 def test_levels_in_words():
     assert tables.levels_text(made.experiment(), {"target": "ext4", "hosts": ("a", "b")}) == "target=ext4 hosts=a+b"
     assert tables.levels_text(made.experiment(), {}) == ""
+    assert tables.levels_text(made.experiment(), {"spool.direct": True}) == "spool.direct=true", "as in the file"
 
 
 def results():

@@ -2,9 +2,8 @@
 
 import asyncio
 import contextlib
-import json
 import os
-import queue
+import platform
 import re
 import shutil
 import signal
@@ -12,8 +11,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -21,9 +18,8 @@ from assay.errors import LostHostError, MissingError, RefusedError, TrialError
 from assay.hosts import certificates, cluster, dask, dask_settings, pinned
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
+from dask_stage import ENGINE, WAIT_S, listening, parent, runs, until, use
 
-ENGINE = Path(dask.__file__).parent.parent / "bin" / "assay-engine"
-WAIT_S = 20.0
 TLS_ALERT = b"\x15"
 CONTROLLER = """
 import sys, time
@@ -63,63 +59,6 @@ def unreachable_workers(monkeypatch):
         return None
 
     monkeypatch.setattr(pinned.Worker, "connect", none)
-
-
-def until(condition, message, wait_s=WAIT_S):
-    deadline = time.monotonic() + wait_s
-    while not condition():
-        assert time.monotonic() < deadline, message
-        time.sleep(0.01)
-
-
-def runs(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-def children(pid):
-    listed = (path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children"))
-    return [int(child) for group in listed for child in group]
-
-
-def parent(pid):
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def listening(pids):
-    """The addresses at which processes listen for TCP."""
-    inodes = set()
-    for pid in pids:
-        for path in Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                inodes |= set(re.findall(r"socket:\[(\d+)\]", str(path.readlink())))
-    rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
-    found = [row[1].split(":") for row in rows if row[3] == "0A" and row[9] in inodes]
-    return [(socket.inet_ntoa(bytes.fromhex(address)[::-1]), int(port, 16)) for address, port in found]
-
-
-def speak(host):
-    """Start a command on a host that repeats lines; return what sends one and waits for its echo."""
-    process, heard = host.spawn(["sh", "-c", 'while IFS= read -r line; do echo "$line"; done']), queue.SimpleQueue()
-    process.listen(lambda line, at_ns: heard.put(line))
-
-    def echo(line):
-        process.send(line)
-        return heard.get(timeout=WAIT_S)
-
-    return echo
-
-
-def use(host):
-    """What every way to a host must be good for."""
-    echo = speak(host)
-    assert [echo(line) for line in ("one", "ü", "x" * 200_000)] == ["one", "ü", "x" * 200_000]
-    asked_ns, theirs_ns, answered_ns = host.probe()
-    assert asked_ns <= theirs_ns <= answered_ns, "it is this machine, so its clock is ours"
-    assert host.read("/proc/sys/kernel/random/boot_id").strip() == host.machine().boot
-    assert host.run(["sh", "-c", "echo $((6 * 7))"]).stdout == "42\n"
 
 
 def test_lines_go_both_ways_and_all_ends_with_the_context(ledger):
@@ -269,11 +208,8 @@ def test_a_scheduler_that_runs_already_lends_its_workers_and_lives_on(tmp_path, 
 def test_fewer_workers_than_asked_are_refused_with_their_number(ledger, running):
     short = {**running, "options": {**running["options"], "wait": 5}}
     specs = [HostSpec(**short, name=f"n.{number}") for number in (1, 2)]
-    with (
-        pytest.raises(RefusedError, match=r"hosts n: found 1 Dask workers after 5 s; expected 2"),
-        dask.opened(specs, ENGINE, ledger),
-    ):
-        pass
+    with pytest.raises(RefusedError, match=r"hosts n: found 1 Dask workers after 5 s; expected 2"):
+        dask.opened(specs, ENGINE, ledger).__enter__()
 
 
 def test_load_ends_with_a_controller_whose_scheduler_lives_on(tmp_path, running):
@@ -328,6 +264,44 @@ def test_an_engine_that_is_none_is_named(tmp_path, ledger):
         pass
 
 
+def test_workers_of_a_scheduler_are_taken_from_different_machines_first():
+    names = {f"w-{number}": f"tls://10.0.0.{number // 2}:{number}" for number in range(2, 12)}
+    machines = [re.sub(r".*\.(\d+):.*", r"\1", address) for address in cluster.in_turn(names)]
+    assert machines == ["1", "2", "3", "4", "5"] * 2
+
+
+@pytest.mark.parametrize(
+    ("python", "distributed", "message"),
+    [
+        ("3.12.1.final.0", "2026.8.0", "found Python 3.12 .* expected 3.11"),
+        ("3.11.9.final.0", "2025.1.0", "found distributed 2025"),
+    ],
+)
+def test_a_worker_of_another_version_is_refused(python, distributed, message):
+    def versions(python, distributed):
+        return {"host": {"python": python}, "packages": {"distributed": distributed}}
+
+    here = versions("3.11.7.final.0", "2026.8.0")
+    cluster.check_versions("n", versions("3.11.2.final.0", "2026.8.0"), here)
+    with pytest.raises(RefusedError, match=f"host n: {message}"):
+        cluster.check_versions("n", versions(python, distributed), here)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"architecture": "aarch64"}, "host n is Linux on aarch64; the load engine here is for Linux on"),
+        ({"path": ""}, "no private directory for the engine"),
+        ({"digest": "1"}, "has the SHA-256 1; expected 2"),
+    ],
+)
+def test_a_machine_for_which_the_engine_is_not_made_is_refused(changed, message):
+    found = {"system": platform.system(), "architecture": platform.machine(), "path": "/e", "digest": ""}
+    pinned._check(found, "2", "n")
+    with pytest.raises(RefusedError, match=message):
+        pinned._check({**found, **changed}, "2", "n")
+
+
 def test_a_worker_has_no_module_of_assay(ledger):
     def modules():
         return [name for name in sys.modules if name.partition(".")[0] == "assay"]
@@ -359,53 +333,9 @@ except MissingError as error:
 
 
 def test_the_door_imports_neither_distributed_nor_cryptography():
-    script = "import sys, assay.hosts.dask, assay.hosts.certificates; print({'distributed', 'dask', 'cryptography'} & set(sys.modules))"
+    heavy = "{'distributed', 'dask', 'cryptography', 'asyncssh'}"
+    script = f"import sys, assay.hosts.dask, assay.hosts.certificates; print({heavy} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "set()\n"
-
-
-def batch_system(directory):
-    """Commands of Slurm's names that start a job at once, in a session of its own, and end one."""
-    directory.mkdir()
-    texts = {
-        "sbatch": f'job=$(mktemp {directory}/job.XXXXXX); cp "$1" "$job"; setsid sh "$job" >"$job.log" 2>&1 </dev/null &\n'
-        'echo "Submitted batch job $!"',
-        "scancel": 'kill -TERM -- "-$1"',
-    }
-    for name, text in texts.items():
-        (directory / name).write_text(f"#!/bin/sh\n{text}\n")
-        (directory / name).chmod(0o755)
-    return directory
-
-
-def jobs(tmp_path, **more):
-    options = {"interface": "lo", "shared_directory": str(tmp_path), "wait": 60, **more}
-    return [HostSpec(name=f"n.{n}", group="n", via="dask", cluster="slurm", engine=True, options=options) for n in (1, 2)]
-
-
-def test_jobs_of_a_batch_system_get_their_certificates_in_a_private_directory(tmp_path, monkeypatch, ledger):
-    pytest.importorskip("dask_jobqueue")
-    slurm = batch_system(tmp_path / "slurm")
-    monkeypatch.setenv("PATH", f"{slurm}:{os.environ['PATH']}")
-    with dask.opened(jobs(tmp_path, queue="batch"), ENGINE, ledger) as hosts:
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        use(hosts["n.2"])
-        (place,) = tmp_path.glob(".assay-*")
-        assert place.stat().st_mode & 0o777 == 0o700
-        assert {path.stat().st_mode & 0o777 for path in place.glob("*.pem")} == {0o600}
-        (file,) = (tmp_path / "ledger").glob("*.jsonl")
-        assert str(place) in file.read_text()
-        workers = [parent(host.hello["pid"]) for host in hosts.values()]
-        addresses = {address for address, _ in listening(workers)}
-        assert addresses == {"127.0.0.1"}
-    assert not place.exists()
-    until(lambda: not any(map(runs, workers)), "a job outlived the context")
-
-
-def test_an_option_that_a_job_would_not_take_literally_is_refused(tmp_path, ledger):
-    pytest.importorskip("dask_jobqueue")
-    for queue_name in ("batch\nrm x", "$(id)", "a'b", "`id`"):
-        with pytest.raises(RefusedError, match="found queue = "):
-            dask.opened(jobs(tmp_path, queue=queue_name), ENGINE, ledger).__enter__()
 
 
 def test_a_missing_library_of_a_cluster_is_named(ledger):
@@ -414,53 +344,3 @@ def test_a_missing_library_of_a_cluster_is_named(ledger):
     spec = HostSpec(name="n", via="dask", cluster="gateway")
     with pytest.raises(MissingError, match="pip install dask-gateway"), dask.opened([spec], ENGINE, ledger):
         pass
-
-
-@pytest.mark.root
-class TestBySsh:
-    """Workers on far machines: namespaces with an sshd and a clock of their own."""
-
-    @pytest.fixture
-    def fleet(self, far, monkeypatch):
-        fleet = far(2)
-        monkeypatch.setenv("XDG_CACHE_HOME", str(fleet.home / "cache"))
-        for machine in fleet:  # their /root is not ours, and Python may live there
-            lend = 'mkdir -p /run/under "$0" && mount --bind / /run/under && mount --bind "/run/under$0" "$0"'
-            machine.run("sh", "-c", lend, sys.base_prefix)
-        return fleet
-
-    def specs(self, fleet, **options):
-        given = {"python": sys.executable, **options}
-        return [machine.spec(f"n.{machine.number}", group="n", cluster="ssh", engine=True, options=given) for machine in fleet]
-
-    def test_each_has_its_own_clock_and_machine_and_no_secret_is_left_there(self, fleet, ledger):
-        with dask.opened(self.specs(fleet), ENGINE, ledger) as hosts:
-            for machine, host in zip(fleet, hosts.values(), strict=True):
-                asked_ns, theirs_ns, answered_ns = host.probe()
-                assert asked_ns <= theirs_ns - machine.offset_ns <= answered_ns
-            assert len({host.machine() for host in hosts.values()}) == 2
-            commands = "\n".join(fleet[0].processes().values())
-            assert "-c import json, sys" in commands
-            assert "BEGIN" not in commands
-            assert "tls://" not in commands
-        for machine in fleet:
-            until(lambda one=machine: not one.connections(), "a connection was left")
-            assert not [path for path in machine.home.rglob("*") if path.is_file() and b"PRIVATE KEY" in path.read_bytes()]
-
-    def test_a_killed_connection_ends_worker_and_load_and_names_the_host(self, fleet, ledger):
-        with dask.opened(self.specs(fleet), ENGINE, ledger) as hosts:
-            host = hosts["n.0"]
-            host.spawn(["sleep", "4242"])
-            os.kill(fleet[0].connections()[0], signal.SIGKILL)
-            until(lambda: host.lost() is not None, "the loss was not seen")
-            until(lambda: "4242" not in str(fleet[0].processes()), "load outlived the connection")
-            use_of_other = hosts["n.1"].read("/proc/uptime")
-            assert use_of_other
-
-    def test_an_unknown_host_key_and_a_python_that_is_none_are_refused(self, fleet, ledger):
-        with pytest.raises(TrialError, match=r"host n\.\d: the Dask worker did not start .*not found"):
-            dask.opened(self.specs(fleet, python="/no $(touch /tmp/executed) python"), ENGINE, ledger).__enter__()
-        fleet.know(fleet[0])
-        with pytest.raises(RefusedError, match=r"host n\.1 .*host key unknown"):
-            dask.opened(self.specs(fleet), ENGINE, ledger).__enter__()
-        assert json.loads(fleet[1].run("sh", "-c", "test ! -e /tmp/executed && echo true").stdout)

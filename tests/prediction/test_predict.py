@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from assay.errors import InputErrors
-from assay.prediction import wording
+from assay.prediction import values, wording
 from assay.prediction.demand import Sample
 from assay.prediction.file import Laboratory, parse
+from assay.prediction.platform import matches_words
 from assay.prediction.predict import predict, servers
 from assay.records import Estimate, Method
+from assay.toml_document import Document
 from assay.units import Refusal
 
 OLD, NEW = {"read": 20e-6, "write": 60e-6}, {"read": 100e-6, "write": 540e-6}
@@ -457,3 +459,8 @@ def test_one_mistake_brings_no_others_with_it(text, lines):
 def test_what_was_fitted_tests_no_fit():
     text = FILE.format(production=RATES, new='fit = { workload = "mix" }\nholdout = { mix.read_share = "67 %" }')
     assert any("S13" in expected for _, _, expected in mistakes(text, new=samples(NEW)))
+
+
+def test_a_level_of_a_switch_is_selected_as_it_is_typed():
+    found = values.selection(Document(file="p.toml", values={}, places={}), ("where",), {"w": {"direct": True}})
+    assert matches_words({"w.direct": "true"}, found)

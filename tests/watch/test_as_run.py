@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.records import Direction, EndpointKind, Place, Touched
+from assay.records import Direction, EndpointKind, OpenedFile, Place
 from assay.watch.as_run import may_cross_network, used_places
 from assay.watch.process_tree import is_connected
 
@@ -20,7 +20,7 @@ ROOT, MOUNT = place("/", "vda"), place("/mnt/x", "loop0", "vda")
 
 def command(*paths, places=(ROOT, MOUNT), argv=("dd",), missing=None, connected=False):
     files = [
-        Touched(path=path, written=False, size_bytes=1, dirty_bytes=0, cached_before_bytes=0, cached_after_bytes=0)
+        OpenedFile(path=path, written=False, size_bytes=1, dirty_bytes=0, cached_before_bytes=0, cached_after_bytes=0)
         for path in paths
     ]
     return SimpleNamespace(files=files, places=places, argv=argv, files_missing=missing, is_connected=connected)

@@ -226,8 +226,9 @@ def settings(value: object, path: str = "") -> Iterator[tuple[str, str]]:
         inner = ((str(name), item) for name, item in value.items() if path or name not in MEANT)
     elif isinstance(value, list) and value and all(isinstance(item, dict) and "name" in item for item in value):
         inner = ((str(item["name"]), item) for item in value)
-    else:
-        yield path, str(value)
+    elif value is not None:
+        plainly = value if isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value) else [value]
+        yield path, ", ".join(map(str, plainly)) or "none"
     for name, item in inner:
         yield from settings(item, f"{path}.{name}" if path else name)
 

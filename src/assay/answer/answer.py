@@ -11,7 +11,6 @@ from assay.answer.doubts import Cause, Doubt, Losses, Required, cause, counts, d
 from assay.answer.headlines import Headline, Line, headlines, lines
 from assay.audit import verdicts
 from assay.frozen import dataclass
-from assay.machine.image import IN_MEMORY
 from assay.records import (
     UNREACHED,
     Cell,
@@ -34,8 +33,6 @@ from assay.records import (
 MOST_LINES = 3
 """Conditions of one measure that are listed; the table has the rest."""
 MOST_CAUSES = 2
-STACKED = ("overlay", "fuse")
-"""How the types of file systems begin that lie on another one."""
 
 
 class LeadKind(StrEnum):
@@ -227,9 +224,9 @@ class Storage:
 
 def storages(results: Results) -> tuple[Storage, ...]:
     """The file systems of the targets that are no file system on a device."""
-    places = (place for judged in results.runs for place in judged.run.places if place.filesystem)
+    places = (place for judged in results.runs for place in judged.run.places if not place.is_on_disk)
     found = (Storage(target=one.target, filesystem=one.filesystem or "", devices=one.devices) for one in places)
-    return tuple(one for one in dict.fromkeys(found) if one.filesystem in IN_MEMORY or one.filesystem.startswith(STACKED))
+    return tuple(dict.fromkeys(found))
 
 
 def remarks(results: Results) -> tuple[Finding, ...]:

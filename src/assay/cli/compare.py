@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
+from assay.analysis.across import Joined, Names, UnlikeKind, join, of_candidate, unanswered
 from assay.answer.plainly import answers
 from assay.answer.wording import scaling
 from assay.answer.wording.comparison import unlike
@@ -166,7 +166,7 @@ def compared(joined: Joined, folders: tuple[Path, Path], names: Names) -> Result
 
     results = answered(joined.results, load)
     if not results.comparisons:
-        found = "; ".join(different(joined, names)) or "no valid runs"
+        found = "; ".join(unshared(joined, names)) or "no valid runs"
         raise UsageError(f"found nothing in common ({found}); expected a measure at the same levels in both notebooks")
     return replace(results, requirements=of_candidate(results.requirements, names))
 
@@ -176,6 +176,13 @@ def renumbered(joined: Joined, names: Names) -> str:
     pairs = ((layout.split_run_id(run), layout.split_run_id(own)) for run, (side, own) in joined.origin.items() if side)
     (here, _), (own, _) = min(pairs, default=((0, 0), (0, 0)))
     return f"Trials of {names[1]} are renumbered: its trial {own} is {here} here" if here else ""
+
+
+def unshared(joined: Joined, names: Names) -> list[str]:
+    """Name the measures, claims and levels that only one has; settings may differ in a comparison."""
+    apart = [one for one in joined.unlike if one.kind is not UnlikeKind.SETTING]
+    named = [unlike(joined.results.experiment, one, names) for one in apart[:MOST_NAMED]]
+    return [*named, *([f"and {len(apart) - MOST_NAMED} more"] if len(apart) > MOST_NAMED else [])]
 
 
 def different(joined: Joined, names: Names) -> list[str]:

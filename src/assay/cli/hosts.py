@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
 from assay.catalogue import Host
 from assay.cli import hosts_check
-from assay.errors import AssayError
+from assay.errors import AssayError, UsageError
 from assay.experiment.read import read
 from assay.frozen import dataclass
 from assay.laboratory import hosts
@@ -40,9 +41,11 @@ class Leftovers:
     error: str = ""
 
 
-def verb(file: Path, action: StrEnum, json_to: str | None) -> int:
-    """Do it with all hosts of the file. Return 0, or 1 if it failed for one of them."""
+def verb(file: Path, action: StrEnum, json_to: str | None, out: Path | None = None) -> int:
+    """Do it with all hosts of the file. Return 0, or 1 if it failed for one of them. `out` is the directory of certificates."""
     specs = read(file).hosts
+    if action.value == "certificates":
+        return certificates(specs, json_to, out)
     actions: Mapping[str, Callable[[Sequence[HostSpec], str | None], int]] = {
         "list": list_hosts,
         "check": check,
@@ -50,6 +53,24 @@ def verb(file: Path, action: StrEnum, json_to: str | None) -> int:
         "clean": clean,
     }
     return actions[action.value](specs, json_to)
+
+
+def certificates(specs: Sequence[HostSpec], json_to: str | None, out: Path | None) -> int:
+    """Write certificates for the workers of a scheduler, the scheduler and the controller."""
+    from assay.hosts.certificates import for_hosts
+
+    if out is None:
+        raise UsageError("found no --out; expected --out DIR, where the certificates are written")
+    made = for_hosts(specs, out)
+    until = dt.datetime.fromtimestamp(made.until_s).astimezone()
+
+    def text() -> str:
+        return (
+            f"{out}: certificates of {', '.join(made.files)}, valid until {until:%Y-%m-%d %H:%M}. Nobody can issue more of them."
+        )
+
+    _deliver(json_to, "certificates", to_plain(made), text)
+    return 0
 
 
 def list_hosts(specs: Sequence[HostSpec], json_to: str | None) -> int:

@@ -123,7 +123,8 @@ def text(result: LoadResult) -> str:
     figures = table(HEADER, rows, range(1, len(HEADER)), width=WIDTH)
     order = list(VerdictState)
     worst_first = sorted(result.verdicts, key=lambda verdict: order.index(verdict.state))
-    return "\n".join([figures, *about_load(result.whole), *about_cost(result.whole), *reversed(audited(worst_first))])
+    about = (*about_load(result.whole), *about_cost(result.whole), *about_places(result.run))
+    return "\n".join([figures, *about, *reversed(audited(worst_first))])
 
 
 def cells(found: Sum) -> Iterator[str]:
@@ -165,6 +166,13 @@ def about_cost(whole: Whole) -> Iterator[str]:
             f"           {tables.figure_text(cpu_s, Unit.NONE)} s of CPU per million operations, "
             f"{voluntary or 0:,.0f} voluntary and {involuntary or 0:,.0f} involuntary switches, {faults or 0:,.0f} page faults"
         )
+
+
+def about_places(run: Run) -> Iterator[str]:
+    """Where the files were, if not on a file system that is simply on a device."""
+    for place in run.places:
+        if not place.is_on_disk:
+            yield f"files      {labels.storage(place.filesystem or '', place.devices)}"
 
 
 def audited(verdicts: Sequence[Verdict]) -> list[str]:

@@ -25,12 +25,13 @@ class ReportFormat(StrEnum):
 
 
 class HostAction(StrEnum):
-    """What to do with the hosts of an experiment."""
+    """An action of the verb `hosts`."""
 
     LIST = "list"
     CHECK = "check"
     INSTALL = "install"
     CLEAN = "clean"
+    CERTIFICATES = "certificates"
 
 
 class ExportFormat(StrEnum):
@@ -409,16 +410,22 @@ def doctor(
 @app.command()
 def hosts(
     file: FileArgument,
-    action: Annotated[HostAction, typer.Argument(metavar="[list|check|install|clean]", help="Default: list.")] = HostAction.LIST,
+    action: Annotated[
+        HostAction, typer.Argument(metavar="[list|check|install|clean|certificates]", help="Default: list.")
+    ] = HostAction.LIST,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="With certificates: their directory.")] = None,
     json_to: JsonOption = None,
 ) -> None:
     """List, check and prepare the hosts of an experiment.
 
-    list: no connection. check: host key, engine, clock, privileges, missing evidence of each host; places the engine as run does.
-    install: place the engine. clean: undo the leftovers of killed runs on the hosts."""
+    `list` connects to none.
+    `check` shows host key, engine, clock, privileges and missing evidence of each host, and places the engine as `run` does.
+    `install` places the engine.
+    `clean` undoes the leftovers of killed runs on the hosts.
+    `certificates` writes one for each worker of a Dask scheduler, valid for 7 days."""
     from assay.cli.hosts import verb
 
-    finish(lambda: verb(file, action, json_to))
+    finish(lambda: verb(file, action, json_to, out))
 
 
 @app.command()

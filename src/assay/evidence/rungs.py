@@ -76,19 +76,19 @@ def _device(phase: Phase, observations: Observations, subject: str) -> Device:
         for rung in DEVICES:
             yield from observations.rung(phase.name, rung, direction, span, subject)
 
-    def moved(direction: Direction, span: Span = Span.CLOCK) -> int:
+    def byte_count(direction: Direction, span: Span = Span.CLOCK) -> int:
         return max((one.bytes or 0 for one in counted(direction, span)), default=0)
 
-    def done(span: Span) -> int:
+    def operation_count(span: Span) -> int:
         return max((one.operations or 0 for one in counted(Direction.FLUSH, span)), default=0)
 
     return Device(
         name=subject.partition(":")[2],
-        read_bytes=moved(Direction.READ),
-        write_bytes=moved(Direction.WRITE),
-        flushes=done(Span.CLOCK),
-        drain_write_bytes=moved(Direction.WRITE, Span.DRAIN),
-        drain_flushes=done(Span.DRAIN),
+        read_bytes=byte_count(Direction.READ),
+        write_bytes=byte_count(Direction.WRITE),
+        flushes=operation_count(Span.CLOCK),
+        drain_write_bytes=byte_count(Direction.WRITE, Span.DRAIN),
+        drain_flushes=operation_count(Span.DRAIN),
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import MissingError, RefusedError
 from assay.frozen import dataclass
+from assay.records import HostSpec
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -95,6 +96,32 @@ def written(certificates: Certificates, directory: str | os.PathLike[str]) -> Ma
         _write(files[name][0], one.certificate)
         _write(files[name][1], one.key)
     return files
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Certificates in a directory: until when they are valid (seconds since 1970), and (certificate, key) by name."""
+
+    directory: str
+    authority: str
+    until_s: int
+    files: Mapping[str, tuple[str, str]]
+
+
+def for_hosts(specs: Sequence[HostSpec], directory: Path, *, days: int = DAYS) -> Written:
+    """Issue and write certificates for the hosts that a running scheduler lends, for that scheduler and for the controller.
+
+    Raises RefusedError where there are no such hosts, or as `issued` and `written`.
+    """
+    names = [spec.name for spec in specs if spec.via == "dask" and spec.scheduler is not None]
+    if not names:
+        raise RefusedError(
+            'found no host with scheduler = "tls://..."; expected one. All other clusters get certificates when they start.'
+        )
+    issued_now = issued([CONTROLLER, SCHEDULER, *names], days=days)
+    files = {name: (str(certificate), str(key)) for name, (certificate, key) in written(issued_now, directory).items()}
+    authority = str(directory / AUTHORITY_FILE)
+    return Written(directory=str(directory), authority=authority, until_s=issued_now.until_s, files=files)
 
 
 def _check(name: str) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import dask
 from distributed import Client, Security
+from distributed.comm.addressing import get_address_host
 from distributed.utils import silence_logging_cmgr
 
 from assay.catalogue import Undo
@@ -79,6 +81,9 @@ async def opened(specs: Sequence[HostSpec], undo: Undo) -> AsyncIterator[Workers
                 address, security = cluster.scheduler_address, cluster.security
             client = await stack.enter_async_context(_client(address, security))
             addresses = await _arrived(client, specs, _wait_s(first, kind))
+            found = await client.get_versions()  # type: ignore[misc]  # it is asynchronous
+            for name, address in addresses.items():
+                check_versions(name, found["workers"].get(address, {}), found["client"])
             yield Workers(client=client, security=security, addresses=addresses, direct=kind != "gateway")
 
 
@@ -101,15 +106,15 @@ async def _client(address: str, security: Security) -> AsyncIterator[Client]:
 
 
 async def _arrived(client: Client, specs: Sequence[HostSpec], wait_s: float) -> Mapping[str, str]:
-    """Return the worker's address of each host: the worker of that name, else the workers in the order of their names."""
+    """Return the worker's address of each host: that of the worker of its name, else one after another of `in_turn`."""
     deadline = asyncio.get_running_loop().time() + wait_s
     while True:
         identity = await client.scheduler.identity(n_workers=-1)  # type: ignore[union-attr]  # it is connected
         names = {str(worker["name"]): address for address, worker in identity["workers"].items()}
         if len(names) >= len(specs):
             wanted = [spec.name for spec in specs]
-            chosen = wanted if set(wanted) <= names.keys() else sorted(names)
-            return dict(zip(wanted, (names[name] for name in chosen), strict=False))
+            chosen = [names[name] for name in wanted] if set(wanted) <= names.keys() else in_turn(names)
+            return dict(zip(wanted, chosen, strict=False))
         if asyncio.get_running_loop().time() > deadline:
             raise RefusedError(
                 f"hosts {specs[0].group or specs[0].name}: found {len(names)} Dask workers after {wait_s:.0f} s; "
@@ -117,6 +122,35 @@ async def _arrived(client: Client, specs: Sequence[HostSpec], wait_s: float) -> 
                 "Ask for fewer hosts, or for more time by the option wait (seconds)."
             )
         await asyncio.sleep(POLL_S)
+
+
+def in_turn(names: Mapping[str, str]) -> list[str]:
+    """Return the addresses of workers (by name) in an order: one of each machine, then the second of each, and so on."""
+    turns: Counter[str] = Counter()
+    ordered: list[tuple[int, int, str]] = []
+    for name in sorted(names, key=lambda name: (len(name), name)):
+        machine = get_address_host(names[name])
+        turns[machine] += 1
+        ordered.append((turns[machine], len(ordered), names[name]))
+    return [address for _, _, address in sorted(ordered)]
+
+
+def check_versions(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+    """Raise RefusedError where a worker has another minor version of Python, or of distributed, as `get_versions` gives them."""
+    for what, of in (("Python", _python), ("distributed", _distributed)):
+        if of(there) != of(here):
+            raise RefusedError(
+                f"host {name}: found {what} {of(there)} on its Dask worker; expected {of(here)} as here. "
+                "Install the same version there."
+            )
+
+
+def _python(versions: Mapping[str, Any]) -> str:
+    return ".".join(str(versions.get("host", {}).get("python", "?")).split(".")[:2])
+
+
+def _distributed(versions: Mapping[str, Any]) -> str:
+    return str(versions.get("packages", {}).get("distributed", "?"))
 
 
 def _cluster(kind: str, specs: Sequence[HostSpec], undo: Undo) -> Started:

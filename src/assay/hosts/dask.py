@@ -53,7 +53,7 @@ async def _channels(
 
     groups: dict[str, list[HostSpec]] = {}
     for spec in specs:
-        groups.setdefault(spec.group or spec.name, []).append(spec)
+        groups.setdefault(spec.scheduler or spec.group or spec.name, []).append(spec)
     loop = asyncio.get_running_loop()
     channels: dict[str, Channel] = {}
     for group in groups.values():

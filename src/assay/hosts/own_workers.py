@@ -22,7 +22,7 @@ from distributed.deploy.spec import ProcessInterface
 
 from assay.catalogue import Listener
 from assay.errors import AssayError, RefusedError, TrialError
-from assay.hosts import certificates, on_worker
+from assay.hosts import certificates, worker_program
 from assay.hosts.addresses import Address, parsed
 from assay.hosts.channel import Channel, LocalChannel
 from assay.hosts.dask_settings import CONFIGURATION, DEATH_TIMEOUT_S, SilentScheduler, fields, in_memory
@@ -109,7 +109,7 @@ async def started(kind: str, specs: Sequence[HostSpec], starters: Mapping[str, S
     for spec in specs:
         own = {"name": spec.name, "death_timeout": DEATH_TIMEOUT_S}
         given = {
-            "program": Path(on_worker.__file__).read_text(encoding="utf-8"),
+            "program": Path(worker_program.__file__).read_text(encoding="utf-8"),
             "config": dict(CONFIGURATION),
             "options": own,
             "security": fields(issued, spec.name),

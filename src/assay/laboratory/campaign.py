@@ -70,11 +70,11 @@ def conduct(campaign: Campaign) -> None:
         grows=campaign.store.experiment.budget_ns is not None or isinstance(campaign.store.experiment.repeats, Precision),
     )
     with trial_runner(campaign.store.experiment, Local(), campaign.store.folder.parent) as runner:
-        for trial in due(campaign):
+        for trial in pending(campaign):
             execute(campaign, runner, trial, patience)
 
 
-def due(campaign: Campaign) -> Iterator[Trial]:
+def pending(campaign: Campaign) -> Iterator[Trial]:
     """The trials still to run, in the order of the schedule; a block that was begun is completed, whatever was said since."""
     over: set[int] = set()
     for (sitting, block), members in groupby(campaign.store.plan.trials, key=lambda trial: (trial.sitting, trial.block)):

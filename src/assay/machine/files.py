@@ -13,6 +13,7 @@ from assay.errors import EvidenceError, RefusedError
 from assay.machine import image, ownership
 from assay.machine.ownership import Ownership
 from assay.machine.stack import device_stack, lower_mounts, mount_of, stack
+from assay.records import IN_MEMORY
 from assay.units import Unit
 
 NOTHING, FILE, DIRECTORY, DEVICE = "nothing", "regular file", "directory", "block special file"
@@ -81,7 +82,7 @@ def drop_files(host: Host, path: str, filesystem: str | None) -> None:
     """
     if host.syscalls is None:
         raise RefusedError(f"host {host.name}: dropping cached files needs Assay there. Install Assay or use cache = unchanged.")
-    if filesystem in image.IN_MEMORY:
+    if filesystem in IN_MEMORY:
         raise RefusedError(f"{path}: {filesystem} keeps files in the page cache only, so cache = cold is impossible.")
     host.syscalls.syncfs(path)
     listed = host.run(["find", path, "-xdev", "-type", "f", "-size", "+0", "-print0"]).stdout
@@ -92,7 +93,7 @@ def drop_files(host: Host, path: str, filesystem: str | None) -> None:
 
 def in_memory(host: Host, path: str) -> str | None:
     """Return the type of the file system if a path, or what its file system is stacked on, is in memory alone."""
-    return next((one.filesystem for one in lower_mounts(host, mount_of(host, path)) if one.filesystem in image.IN_MEMORY), None)
+    return next((one.filesystem for one in lower_mounts(host, mount_of(host, path)) if one.filesystem in IN_MEMORY), None)
 
 
 def mistakes(host: Host, path: str, needed: int) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from assay.catalogue import Host, Undo
 from assay.errors import BusyError, EvidenceError, RefusedError, TrialError
 from assay.machine import namespaces
 from assay.machine.stack import backing_file, mount_of
+from assay.records import IN_MEMORY
 
 MIB = 1 << 20
 BLOCK = 4096
@@ -25,8 +26,6 @@ SPARE = 1.1
 """Free space must exceed the image, or the need of the workloads, by this factor: full file systems slow down and fail."""
 LEAST_READ_AHEAD_KB = 128
 """Read-ahead of a new device (VM_READAHEAD_PAGES, include/linux/mm.h)."""
-IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
-"""File systems without a device and without FIEMAP: neither proof is possible there."""
 
 Kind = Literal["written", "sparse"]
 

@@ -126,7 +126,9 @@ def levels(experiment: Experiment, values: Mapping[str, Value]) -> str:
 
 
 def word(experiment: Experiment, path: str, value: Value) -> str:
-    """Give one level as it is typed: `True`, `1000`, `2 s`, `a+b`."""
+    """Give one level as it is typed: `true`, `1000`, `2 s`, `a+b`."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, tuple):
         return "+".join(word(experiment, path, item) for item in value)
     return quantity(experiment, path, value) or str(value)

@@ -106,7 +106,10 @@ def selection(document: Document, path: Path, value: object) -> Selection:
         document.wrong(path, shown(value), SELECTION)
         return {}
     flat = dict(_flattened((), value))
-    return {name: tuple(str(one) for one in (level if isinstance(level, list) else [level])) for name, level in flat.items()}
+    listed = {name: level if isinstance(level, list) else [level] for name, level in flat.items()}
+    return {
+        name: tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in found) for name, found in listed.items()
+    }
 
 
 def _flattened(before: tuple[str, ...], value: Mapping[str, object]) -> list[tuple[str, object]]:

@@ -79,7 +79,7 @@ from assay.records.judgement import (
     worst,
 )
 from assay.records.observe import ObserveKind, ObserveSpec
-from assay.records.place import Endpoint, EndpointKind, Limit, Place, Server, ServerNode, Subject
+from assay.records.place import IN_MEMORY, Endpoint, EndpointKind, Limit, Place, Server, ServerNode, Subject
 from assay.records.plan import UNREACHED, Plan, PlanNote, Trial
 from assay.records.results import ChangePoint, Course, CourseKind, CourseState, Judged, Results, Rounds, UnknownReason
 from assay.records.run import (
@@ -118,4 +118,4 @@ from assay.records.scaling import (
     Shape,
     Use,
 )
-from assay.records.watched import Stream, Touched, TreeAccount, Watched
+from assay.records.watched import OpenedFile, Stream, TreeAccount, Watched

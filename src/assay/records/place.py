@@ -9,6 +9,11 @@ from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
 from assay.records.experiment import Value
 
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
+"""File systems without a device, which store files in the page cache alone."""
+STACKED = ("overlay", "fuse")
+"""How the types of file systems begin that lie on another one."""
+
 
 class EndpointKind(StrEnum):
     """What a client is given to work on."""
@@ -95,6 +100,16 @@ class Place:
     server: Server | None = None
     storage: str | None = None
     """The directory on the target's host that holds its data, whatever clients use; None: the address, of a directory."""
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the file system stores its files in memory alone."""
+        return self.filesystem in IN_MEMORY
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the file system is neither in memory nor stacked on another one."""
+        return not self.is_in_memory and not (self.filesystem or "").startswith(STACKED)
 
     @property
     def directory(self) -> str | None:

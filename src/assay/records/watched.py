@@ -41,7 +41,7 @@ class TreeAccount:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Touched:
+class OpenedFile:
     """A regular file or block device that the command opened, with what it holds after the command's end.
 
     Libraries and settings of the system, which any program reads for itself, are left out.
@@ -98,7 +98,7 @@ class Watched:
     """The text of the file into which the tool wrote its result."""
     account: TreeAccount | None
     account_missing: str | None
-    files: tuple[Touched, ...]
+    files: tuple[OpenedFile, ...]
     files_missing: str | None
     """Why it is not known which files were touched, or not of all."""
     drain_ns: int | None

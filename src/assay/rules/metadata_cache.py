@@ -53,7 +53,7 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, text)
     if not lookups(case)[case.measure.operation]:
         return found(RULE, case, State.UNVERIFIED, "Directory blocks have no counter, so the tier of a list is unknown.")
-    seen, objects = inodes_seen(case), touched(case)
+    seen, objects = inodes_seen(case), inodes_used(case)
     if seen is None or not objects:
         missing = "Inodes in memory not counted (/proc/sys/fs/inode-nr)."
         return found(RULE, case, State.UNVERIFIED, missing if objects else "Number of objects unknown.")
@@ -89,7 +89,7 @@ def excuse(case: TrialCase, seen: Inodes, enough: float) -> str | None:
     return f"{seen.dropped:,.0f} inodes were evicted, enough to hide the rest" if gone else None
 
 
-def touched(case: TrialCase) -> int:
+def inodes_used(case: TrialCase) -> int:
     """Inodes used: one per operation; for readdir_plus all of the directory by its knobs (else 0)."""
     names = lookups(case)[case.measure.operation]
     done = sum(total.count for name in names for _, total in measures.client_operations(case.phase, name))

@@ -107,7 +107,7 @@ def random_ops_per_s(rpm: float, seek_ms: float) -> float:
 def _of_rate(text: str, count: int, name: str) -> Speed | Refusal:
     rate = attempt(name, Unit.BYTES_PER_S)
     if isinstance(rate, Refusal) or rate == 0:
-        return Refusal(found=repr(text), expected=f"{EXAMPLE}{_meant(name)}")
+        return Refusal(found=repr(text), expected=f"{EXAMPLE}{_proposal(name)}")
     return Speed(
         text=text.strip(),
         count=count,
@@ -121,7 +121,7 @@ def _of_rate(text: str, count: int, name: str) -> Speed | Refusal:
     )
 
 
-def _meant(name: str) -> str:
+def _proposal(name: str) -> str:
     """Return what somebody may have meant who wrote this, with what to write instead."""
     framed = re.fullmatch(r"(.*?)[\s,]+MTU.*", name, re.IGNORECASE)
     link = links.find(framed[1]) if framed else None

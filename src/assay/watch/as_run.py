@@ -244,11 +244,15 @@ def used_places(watched: Watched) -> tuple[Place, ...]:
 
     All where that is not known, and where a server stands at one of them.
     """
-    paths = [one.path for one in watched.files]
-    best = (max(watched.places, key=lambda place: holds(place, path), default=None) for path in paths)
-    used = [place for place, path in zip(best, paths, strict=True) if place is not None and holds(place, path)]
+    used = [place for one in watched.files if (place := place_of(watched, one.path)) is not None]
     doubtful = watched.files_missing is not None or any(place.server is not None for place in watched.places)
     return watched.places if doubtful or not used else tuple(place for place in watched.places if place in used)
+
+
+def place_of(watched: Watched, path: str) -> Place | None:
+    """Return the place that holds a file; None where none is known to."""
+    best = max(watched.places, key=lambda place: holds(place, path), default=None)
+    return best if best is not None and holds(best, path) else None
 
 
 def holds(place: Place, path: str) -> int:

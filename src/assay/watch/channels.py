@@ -17,7 +17,7 @@ LEAST_BYTES = 1 << 20
 
 
 @dataclass
-class Moved:
+class CallBytes:
     """What one process moved by calls, and the files that it may have read."""
 
     read_bytes: int = 0
@@ -31,7 +31,7 @@ class Moved:
 class Channels:
     """The processes of a tree that moved much, and the files that the living ones opened."""
 
-    moved: dict[int, Moved] = field(default_factory=dict)
+    moved: dict[int, CallBytes] = field(default_factory=dict)
     threads_known: bool = True
     """Whether the kernel tells which process a task was a thread of."""
     _opened: dict[int, dict[bytes, bool]] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Channels:
         to_no_file = max(0, used["wchar"] - used["write_bytes"])
         self.threads_known &= process is not None
         if process is not None and max(used["rchar"], to_no_file) >= LEAST_BYTES:
-            moved = self.moved.setdefault(process, Moved())
+            moved = self.moved.setdefault(process, CallBytes())
             moved.read_bytes += used["rchar"]
             moved.to_no_file_bytes += to_no_file
 

@@ -19,13 +19,13 @@ from assay.records import (
     Edge,
     Gap,
     Observations,
+    OpenedFile,
     Place,
     Reading,
     Rung,
     Series,
     Server,
     Subject,
-    Touched,
     TreeAccount,
     Watched,
     missing_on,
@@ -176,7 +176,7 @@ LATE_AT_ONCE = 16
 class Aftermath:
     """What was found and done between the end of the last process and the look after the drain."""
 
-    files: tuple[Touched, ...]
+    files: tuple[OpenedFile, ...]
     drain: Drain | None
     drained_bytes: int | None
     late: tuple[Sampler, ...]
@@ -201,7 +201,7 @@ def settle(
     return Aftermath(files=found, drain=drain, drained_bytes=_drained(host, found) if drain else None, late=late)
 
 
-def unknown(was: Sequence[files.Before], found: Sequence[Touched]) -> Iterator[tuple[str, ...]]:
+def unknown(was: Sequence[files.Before], found: Sequence[OpenedFile]) -> Iterator[tuple[str, ...]]:
     """Yield the paths of which nobody knew before the exec, in groups that one observer can look at."""
     known = {one.path for one in was if one.identity is not None}
     paths = iter([one.path for one in found if one.path not in known and files.regular(one.path)][:LATE_FILES])
@@ -214,9 +214,9 @@ def _look(samplers: Sequence[Sampler], edge: Edge) -> None:
         sampler.edge(edge)
 
 
-def _drained(host: Host, found: Sequence[Touched]) -> int | None:
+def _drained(host: Host, found: Sequence[OpenedFile]) -> int | None:
     """Return bytes that were dirty at the end and are not any more; None where that is not known of every written file."""
-    pairs = [(one.dirty_bytes, files.dirty(host, one.path)) for one in found if one.written]
+    pairs = [(one.dirty_bytes, files.dirty(files.pages(host, one.path))) for one in found if one.written]
     known = [(before, now) for before, now in pairs if before is not None and now is not None]
     return sum(max(0, before - now) for before, now in known) if len(known) == len(pairs) else None
 

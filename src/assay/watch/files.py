@@ -16,7 +16,7 @@ from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass
 from assay.machine.stack import backing_file, device_stack, mount_of, stack
-from assay.records import EndpointKind, Place, Series, Server, Touched, TreeAccount, Watched
+from assay.records import EndpointKind, OpenedFile, Place, Series, Server, TreeAccount, Watched
 from assay.watch.reports import PHASE
 
 LONGEST_PATH = 4096
@@ -130,18 +130,14 @@ def pages(host: Host, path: str) -> CacheStat | None:
         return None
 
 
-def dirty(host: Host, path: str) -> int | None:
+def dirty(found: CacheStat | None) -> int | None:
     """Return bytes of a file dirty or under write-back; None where that cannot be known."""
-    return _unwritten_bytes(pages(host, path))
-
-
-def _unwritten_bytes(found: CacheStat | None) -> int | None:
     if found is None or found.dirty is None or found.writeback is None:
         return None
     return (found.dirty + found.writeback) * found.page_bytes
 
 
-def after(host: Host, was: Sequence[Before], files: Mapping[str, bool]) -> tuple[Touched, ...]:
+def after(host: Host, was: Sequence[Before], files: Mapping[str, bool]) -> tuple[OpenedFile, ...]:
     """Return what every touched file holds right now, written ones first, then large ones."""
     known = {one.path: one for one in was}
     order = sorted(files, key=lambda path: not files[path])
@@ -173,20 +169,20 @@ def _system(path: str) -> object:
         return path
 
 
-def unknown_bytes(account: TreeAccount, files: Iterable[Touched]) -> int:
+def unknown_bytes(account: TreeAccount, files: Iterable[OpenedFile]) -> int:
     """Return bytes that the tree dirtied and neither removed nor can have in the files that it is known to have written."""
     known = sum(one.size_bytes for one in files if one.written) + account.cancelled_write_bytes
     rest = account.write_bytes - known
     return rest if rest > max(UNKNOWN_SHARE * account.write_bytes, UNKNOWN_BYTES) else 0
 
 
-def _file_record(host: Host, path: str, was: Before | None, *, written: bool) -> Touched:
+def _file_record(host: Host, path: str, was: Before | None, *, written: bool) -> OpenedFile:
     found, now = pages(host, path), identity(path)
-    return Touched(
+    return OpenedFile(
         path=path,
         written=written,
         size_bytes=now[3] if now else 0,
-        dirty_bytes=_unwritten_bytes(found),
+        dirty_bytes=dirty(found),
         cached_before_bytes=None if was is None else was.cached_bytes if was.identity else 0,
         cached_after_bytes=None if found is None else found.cached * found.page_bytes,
     )
@@ -244,7 +240,7 @@ def late_extents(host: Host, watched: Watched) -> tuple[Series, ...]:
     return tuple(series for one in wanted[:MOST_EXTENTS] for series in extents_of(host, watched, one))
 
 
-def extents_of(host: Host, watched: Watched, file: Touched) -> Iterator[Series]:
+def extents_of(host: Host, watched: Watched, file: OpenedFile) -> Iterator[Series]:
     """Yield one file; nothing where the file system does not tell."""
     if host.syscalls is None:
         return

@@ -325,6 +325,7 @@ def test_pairs_are_compared_and_documented(bench):
     assert (found["measure"], found["conclusion"]) == ("elapsed_ns", "different and matters")
     assert found["ratio"] > 2
     assert "  vs " in done.stderr
+    assert {"(sleep 1)", "(sleep 0.3)"} == set(re.findall(r"run \d of 3: .*(\(sleep .*\))", done.stderr))
 
 
 # -------------------------------------------------------------------------------------------- what it costs

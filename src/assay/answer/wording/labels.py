@@ -18,6 +18,12 @@ def short(one: Cause) -> str:
     return f"{one.short} ({one.rule})"
 
 
+def storage(filesystem: str, devices: Sequence[str]) -> str:
+    """`overlay on vda`, `tmpfs, no block device below`: a file system that is not simply on a device."""
+    kind = "FUSE" if filesystem.startswith("fuse") else filesystem
+    return f"{kind} on {', '.join(devices)}" if devices else f"{kind}, no block device below"
+
+
 def label(verdict: Verdict) -> str:
     """The whole label, with what a run's own figures add to it."""
     return PART.join(parts(verdict))

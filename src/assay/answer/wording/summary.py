@@ -252,14 +252,14 @@ def losses(one: Losses) -> Iterator[str]:
 def remarks(answer: Answer) -> Iterator[str]:
     """Say what is to be known of the file systems, and of what was compared."""
     for one in answer.storages:
-        kind = "FUSE" if one.filesystem.startswith("fuse") else one.filesystem
-        yield f"{one.target}: {kind}" + (f" on {', '.join(one.devices)}" if one.devices else ", no block device below")
+        yield f"{one.target}: {labels.storage(one.filesystem, one.devices)}"
     yield from (one.statement for one in answer.remarks)
 
 
 def reservations(answer: Answer) -> Iterator[str]:
-    """Say what is to be known of the schedule, the file systems and the comparisons."""
-    yield from remarks(answer)
+    """Say what is to be known of the schedule, the file systems and the comparisons, beside the doubts."""
+    doubted = {one.statement for one in answer.doubts}
+    yield from (text for text in remarks(answer) if text not in doubted)
     if answer.apart:
         count = marks.count(answer.apart, "comparison")
         yield f"{count} not interleaved: a change between the sittings would look like a difference"

@@ -9,6 +9,7 @@ from assay.cli.stat.execution import Execution
 from assay.evidence import rungs
 from assay.records import Direction, Verdict
 from assay.units import Unit
+from assay.watch.as_run import place_of
 
 LEAST_BYTES = 4 << 20
 """Less is on no ladder: any program reads its libraries."""
@@ -22,10 +23,10 @@ LEAST_PRECISION = 0.001
 
 def described(execution: Execution) -> str:
     """Return what moved, and where it came from or went: no claim, no verdict."""
-    return "; ".join(moved(execution)) or "; ".join(figure(execution, one) for one in execution.verdicts) or NOTHING
+    return "; ".join(transfers(execution)) or "; ".join(figure(execution, one) for one in execution.verdicts) or NOTHING
 
 
-def moved(execution: Execution) -> Iterator[str]:
+def transfers(execution: Execution) -> Iterator[str]:
     """Yield what was read, and from where; what was written, and where it was at the end."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
     for direction, verb in ((Direction.READ, "read"), (Direction.WRITE, "wrote")):
@@ -33,16 +34,23 @@ def moved(execution: Execution) -> Iterator[str]:
         amount = (found.application if direction in phase.directions.values() else None) or found.storage or 0
         if amount < LEAST_BYTES:
             continue
-        device, text = main_device(execution, direction), f"{verb} {bytes_text(amount)}"
-        yield f"{text}{written_to(execution, device) if direction is Direction.WRITE else read_from(found.hit_share, device)}"
+        known, text = rungs.devices(phase, seen), f"{verb} {bytes_text(amount)}"
+        if direction is Direction.READ:
+            device = max(known, key=lambda one: one.read_bytes).name if known else "storage"
+            yield f"{text}{read_from(found.hit_share, device)}"
+        else:
+            yield f"{text}{written_to(execution, destination(execution, known))}"
 
 
-def main_device(execution: Execution, direction: Direction) -> str:
-    """Return the device that moved most in a direction, upper ones first."""
-    (phase,), seen = execution.external.run.phases, execution.external.observations
-    known = rungs.devices(phase, seen)
-    size = "read_bytes" if direction is Direction.READ else "write_bytes"
-    return max(known, key=lambda one: getattr(one, size)).name if known else "storage"
+def destination(execution: Execution, known: tuple[rungs.Device, ...]) -> str:
+    """Return the device below the written files that took most, upper ones first; their file system where there is none."""
+    watched = execution.watched
+    found = (place_of(watched, one.path) for one in watched.files if one.written)
+    places = list(dict.fromkeys((one.filesystem or "storage", one.devices) for one in found if one is not None))
+    below = [one for one in known if not places or any(one.name in devices for _, devices in places)]
+    if not below:
+        return " and ".join(dict.fromkeys(filesystem for filesystem, _ in places)) or "storage"
+    return max(below, key=lambda one: one.write_bytes).name
 
 
 def read_from(hits: float | None, device: str) -> str:

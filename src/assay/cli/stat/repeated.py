@@ -56,7 +56,9 @@ def repeated(request: Request) -> int:
         for execution, mine in pair(request, number):
             made.append(execution)
             (runs if mine else rivals).append(execution)
-            say(one_line(execution, number + 1, request.repeat), sys.stderr)
+            argv = execution.watched.argv
+            name = argv[0] if request.other is None else " ".join(argv)
+            say(f"{one_line(execution, number + 1, request.repeat)} ({name})", sys.stderr)
     shown_run = worst_of(runs)
     lines = [*headline(runs), *shown.body(shown_run)]
     lines += [line for which in (runs, rivals) for line in interval_lines(which)][0 if rivals else in_headline(runs) :]
@@ -117,7 +119,7 @@ def one_line(execution: Execution, number: int, whole: int) -> str:
     """One run in a line."""
     figures = [described.figure(execution, verdict) for verdict in execution.verdicts] or ["no figure"]
     state = "" if execution.state is None else f" {execution.state}"
-    return f"assay: run {number} of {whole}: {'; '.join(figures)}{state} ({execution.watched.argv[0]})"
+    return f"assay: run {number} of {whole}: {'; '.join(figures)}{state}"
 
 
 def figures_of(runs: Sequence[Execution]) -> dict[str, list[float]]:

@@ -22,7 +22,7 @@ from assay.evidence import rungs
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
-from assay.watch.as_run import ended
+from assay.watch.as_run import ended, used_places
 from assay.watch.invocations import in_turn
 from assay.watch.reports import SIDES, tools
 
@@ -49,8 +49,16 @@ def body(execution: Execution) -> Iterator[str]:
         yield from direction_lines(execution, direction)
     yield from end_lines(execution)
     yield from (line("not seen", reason) for reason in execution.unobserved)
-    yield from (line("trap", text) for parser, argv in tools(execution.watched.argv) if (text := parser.trap(argv)) is not None)
+    yield from (line("trap", text) for text in traps(execution))
     yield from rule_lines(execution)
+
+
+def traps(execution: Execution) -> Iterator[str]:
+    """What the tool's own words or the place of the files make of the figures."""
+    yield from (text for parser, argv in tools(execution.watched.argv) if (text := parser.trap(argv)) is not None)
+    for place in used_places(execution.watched):
+        if place.is_in_memory:
+            yield f"{place.address} is {place.filesystem}: its files are in memory only. Use a directory on a disk."
 
 
 def line(name: str, text: str) -> str:

@@ -261,7 +261,7 @@ def _described(experiment: Experiment, group: Group) -> str:
     )
 
 
-def _said(dot: Dot, scale: Scale) -> str:
+def _run_text(dot: Dot, scale: Scale) -> str:
     """A run in the table; its verdict where it is not sound."""
     verdict = "" if dot.state is VerdictState.SOUND else f" {dot.state.value}"
     return f"{dot.run}: {in_scale(dot.value, scale)}{verdict}"
@@ -274,7 +274,7 @@ def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: R
     rows = []
     for cell, here in shown:
         one = cell.estimate
-        runs = ", ".join(_said(dot, scale) for dot in here if dot.excluded is None)
+        runs = ", ".join(_run_text(dot, scale) for dot in here if dot.excluded is None)
         rows.append(
             (
                 *(marks.level(parts.experiment, path, cell.levels.get(path)) for path in factors),

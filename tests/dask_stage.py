@@ -1,0 +1,70 @@
+"""What tests of hosts through Dask share: processes, who listens where, and what every way to a host must be good for."""
+
+import contextlib
+import queue
+import re
+import socket
+import time
+from pathlib import Path
+
+from assay.hosts import dask
+
+ENGINE = Path(dask.__file__).parent.parent / "bin" / "assay-engine"
+WAIT_S = 20.0
+
+
+def until(condition, message, wait_s=WAIT_S):
+    deadline = time.monotonic() + wait_s
+    while not condition():
+        assert time.monotonic() < deadline, message
+        time.sleep(0.01)
+
+
+def runs(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def children(pid):
+    listed = (path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children"))
+    return [int(child) for group in listed for child in group]
+
+
+def parent(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def listening(pids):
+    """The addresses at which processes listen for TCP."""
+    inodes = set()
+    for pid in pids:
+        for path in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                inodes |= set(re.findall(r"socket:\[(\d+)\]", str(path.readlink())))
+    rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    found = [row[1].split(":") for row in rows if row[3] == "0A" and row[9] in inodes]
+    return [(socket.inet_ntoa(bytes.fromhex(address)[::-1]), int(port, 16)) for address, port in found]
+
+
+def speak(host):
+    """Start a command on a host that repeats lines; return what sends one and waits for its echo."""
+    process, heard = host.spawn(["sh", "-c", 'while IFS= read -r line; do echo "$line"; done']), queue.SimpleQueue()
+    process.listen(lambda line, at_ns: heard.put(line))
+
+    def echo(line):
+        process.send(line)
+        return heard.get(timeout=WAIT_S)
+
+    return echo
+
+
+def use(host):
+    """What every way to a host must be good for."""
+    echo = speak(host)
+    assert [echo(line) for line in ("one", "ü", "x" * 200_000)] == ["one", "ü", "x" * 200_000]
+    asked_ns, theirs_ns, answered_ns = host.probe()
+    assert asked_ns <= theirs_ns <= answered_ns, "it is this machine, so its clock is ours"
+    assert host.read("/proc/sys/kernel/random/boot_id").strip() == host.machine().boot
+    assert host.run(["sh", "-c", "echo $((6 * 7))"]).stdout == "42\n"
