@@ -84,11 +84,8 @@ impl Worker for Many {
             }
         }
         if self.kind == Kind::Receive {
-            let at_their_time = work
-                .flows
-                .iter()
-                .filter(|flow| !flow.connection.has_ended());
-            at_their_time.for_each(|flow| drain(&flow.connection, &mut work.into));
+            let cut = work.flows.iter().filter(|flow| flow.is_cut);
+            cut.for_each(|flow| drain(&flow.connection, &mut work.into));
         }
     }
 }
@@ -175,12 +172,12 @@ impl Many {
                         continue;
                     }
                     if goes_on {
-                        work.ready.push_back(number);
-                        continue;
+                        continue; // the next request comes after this response, with an event of its own
                     }
                     if self.kind == Kind::Answer {
                         end_sending(&connection);
                     }
+                    flow.is_cut = true;
                 }
                 Outcome::Closed(in_order) => {
                     close(&self.hall, &connection, recorder, self.slot, in_order)
@@ -194,6 +191,9 @@ impl Many {
 
     /// Waits until a connection is ready, or the next operation is due; false where waiting is impossible.
     fn wait(&self, work: &mut Work, recorder: &mut Recorder) -> bool {
+        if work.open == 0 && !self.is_waiting(work) {
+            return true;
+        }
         let has_work = !work.ready.is_empty() || !work.goes_on && !work.idle.is_empty();
         let due_ns = if work.idle.is_empty() {
             u64::MAX
