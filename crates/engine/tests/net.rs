@@ -356,6 +356,10 @@ fn a_server_that_is_armed_anew_has_its_port_again() {
     let (mut server, address) = server(&json!({"exchange": "datagram"}));
     let again = json!({"role": "server", "token": "t", "exchange": "datagram", "address": address});
     for _ in 0..3 {
+        let config =
+            json!({"type": "config", "engine": "net", "phase": "p", "cpus": [], "settings": again});
+        server.say(&config);
+        assert_eq!(server.hear()["type"], "error", "no CPU at all");
         let armed = server.arm(&again);
         assert_eq!(
             (&armed["type"], &armed["address"]),
