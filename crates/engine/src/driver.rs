@@ -69,7 +69,12 @@ impl Driver {
     ) -> Result<Phase, Fault> {
         let armed = engines::find(&config.engine)?(&config)?;
         let calibrated = Timebase::between(clock, birth, Anchor::take_after(clock, birth));
-        Phase::arm(config, armed, control, (clock, calibrated))
+        let beside = armed.beside.clone();
+        Phase::arm(config, armed, control, (clock, calibrated)).inspect_err(|_| {
+            if let Some(beside) = beside {
+                beside.finish();
+            }
+        })
     }
 
     /// Takes over the kernel's present judgement of the cycle counter; what was once not believed stays so.

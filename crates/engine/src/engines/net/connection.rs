@@ -98,11 +98,6 @@ impl Connection {
         self.ended.fetch_max(how as u8, Ordering::Relaxed);
     }
 
-    /// Whether it has ended in any way.
-    pub fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed) > 0
-    }
-
     /// Leaves the count of sends without a copy.
     pub fn note_zerocopy(&self, zerocopy: ZerocopyResult) {
         self.notes().zerocopy = Some(zerocopy);

@@ -3,6 +3,7 @@
 //! A stream beside them says at the end how many were sent: what is missing then was lost.
 
 use super::connection::{Connection, Ended};
+use super::flow::Kind;
 use super::hall::Hall;
 use super::kernel;
 use super::sequence::Sequence;
@@ -29,19 +30,28 @@ const SILENCE: Duration = Duration::from_millis(50);
 /// How long after its time a receiver waits for the count.
 const DRAIN: Duration = Duration::from_secs(1);
 
-pub struct Sender {
-    pub hall: Arc<Hall>,
-    pub place: usize,
-    pub slot: usize,
-    pub seed: u64,
-    pub buffer: Option<Aligned>,
+/// The worker of one direction of one connection.
+pub fn worker(hall: Arc<Hall>, kind: Kind, at: (usize, usize), seed: u64) -> Box<dyn Worker> {
+    if kind == Kind::Send {
+        Box::new(Sender::new(hall, at, seed))
+    } else {
+        Box::new(Receiver::new(hall, at))
+    }
 }
 
-pub struct Receiver {
-    pub hall: Arc<Hall>,
-    pub place: usize,
-    pub slot: usize,
-    pub buffer: Option<Aligned>,
+struct Sender {
+    hall: Arc<Hall>,
+    place: usize,
+    slot: usize,
+    seed: u64,
+    buffer: Option<Aligned>,
+}
+
+struct Receiver {
+    hall: Arc<Hall>,
+    place: usize,
+    slot: usize,
+    buffer: Option<Aligned>,
 }
 
 impl Worker for Sender {
@@ -77,6 +87,17 @@ impl Worker for Sender {
 }
 
 impl Sender {
+    /// Of the connection at this place, counted in this slot.
+    fn new(hall: Arc<Hall>, (place, slot): (usize, usize), seed: u64) -> Self {
+        Self {
+            hall,
+            place,
+            slot,
+            seed,
+            buffer: None,
+        }
+    }
+
     /// Sends until the end; gives the number of datagrams.
     fn send(&self, recorder: &mut Recorder, connection: &Connection, train: &mut [u8]) -> u64 {
         let message = self.hall.settings.message() as usize;
@@ -143,6 +164,16 @@ impl Worker for Receiver {
 }
 
 impl Receiver {
+    /// Of the connection at this place, counted in this slot.
+    fn new(hall: Arc<Hall>, (place, slot): (usize, usize)) -> Self {
+        Self {
+            hall,
+            place,
+            slot,
+            buffer: None,
+        }
+    }
+
     /// Receives until the end; gives the number of datagrams that the other end sent, where it said so.
     fn receive(
         &self,

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use super::hall::Hall;
 use super::hello::{self, Hello, LENGTH};
-use super::server::span;
+use super::kernel::span;
 use super::settings::{Exchange, Settings};
 use super::socket;
 use crate::engines::Beside;

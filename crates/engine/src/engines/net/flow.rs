@@ -40,6 +40,8 @@ pub struct Flow {
     /// Operations that may still begin here.
     pub left: u64,
     pub is_over: bool,
+    /// It was over by the time of the phase, not by the other end.
+    pub is_cut: bool,
     sent: usize,
     got: usize,
     from: u64,
@@ -71,6 +73,7 @@ impl Flow {
             connection,
             left: ops.unwrap_or(u64::MAX),
             is_over: false,
+            is_cut: false,
             sent: 0,
             got: 0,
             from: 0,

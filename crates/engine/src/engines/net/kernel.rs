@@ -1,6 +1,7 @@
 //! What the kernel says of a socket: options, `TCP_INFO`, `MPTCP_INFO`, memory.
 
 use crate::net_result::Known;
+use rustix::event::Timespec;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::{Errno, Result};
 
@@ -179,6 +180,14 @@ pub fn set_number(socket: impl AsFd, level: i32, name: i32, value: i32) -> Resul
 pub fn last_error() -> Errno {
     let code = std::io::Error::last_os_error().raw_os_error();
     Errno::from_raw_os_error(code.unwrap_or(libc::EIO))
+}
+
+/// So many nanoseconds for a system call.
+pub fn span(ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, Kind, Outcome};
 use super::hall::Hall;
-use super::server::span;
+use super::kernel::span;
 use super::stream::drain;
 use super::work::{close, end_sending, lose, take};
 use crate::aligned::Aligned;
@@ -77,18 +77,15 @@ impl Worker for Many {
         }
         work.until_ns = monotonic_ns().saturating_add(self.hall.settings.patience_ns);
         while self.welcome(&mut work) {
-            self.begin_due(&mut work, recorder);
+            Self::begin_due(&mut work, recorder);
             self.serve(&mut work, recorder);
             if !self.wait(&mut work, recorder) {
                 return;
             }
         }
         if self.kind == Kind::Receive {
-            let at_their_time = work
-                .flows
-                .iter()
-                .filter(|flow| !flow.connection.has_ended());
-            at_their_time.for_each(|flow| drain(&flow.connection, &mut work.into));
+            let cut = work.flows.iter().filter(|flow| flow.is_cut);
+            cut.for_each(|flow| drain(&flow.connection, &mut work.into));
         }
     }
 }
@@ -120,7 +117,7 @@ impl Many {
     }
 
     /// Begins operations on idle connections as far as they are due; at the end, ends those connections.
-    fn begin_due(&self, work: &mut Work, recorder: &mut Recorder) {
+    fn begin_due(work: &mut Work, recorder: &mut Recorder) {
         while let Some(number) = work.idle.pop() {
             let flow = &mut work.flows[number];
             if !work.goes_on || flow.left == 0 {
@@ -175,15 +172,15 @@ impl Many {
                         continue;
                     }
                     if goes_on {
-                        work.ready.push_back(number);
-                        continue;
+                        continue; // the next request comes after this response, with an event of its own
                     }
                     if self.kind == Kind::Answer {
                         end_sending(&connection);
                     }
+                    flow.is_cut = true;
                 }
                 Outcome::Closed(in_order) => {
-                    close(&self.hall, &connection, recorder, self.slot, in_order)
+                    close(&self.hall, &connection, recorder, self.slot, in_order);
                 }
                 Outcome::Failed(errno) => lose(&self.hall, &connection, recorder, self.slot, errno),
             }
@@ -192,8 +189,8 @@ impl Many {
         }
     }
 
-    /// Waits until a connection is ready, or the next operation is due; false where waiting is impossible.
-    fn wait(&self, work: &mut Work, recorder: &mut Recorder) -> bool {
+    /// How long to wait for events: not at all while there is work, else until the next operation is due.
+    fn rest_ns(&self, work: &Work, recorder: &mut Recorder) -> u64 {
         let has_work = !work.ready.is_empty() || !work.goes_on && !work.idle.is_empty();
         let due_ns = if work.idle.is_empty() {
             u64::MAX
@@ -206,11 +203,19 @@ impl Many {
         } else {
             u64::MAX
         };
-        let rest_ns = if has_work {
+        if has_work {
             0
         } else {
             due_ns.min(newcomers_ns)
-        };
+        }
+    }
+
+    /// Waits until a connection is ready, or the next operation is due; false where waiting is impossible.
+    fn wait(&self, work: &mut Work, recorder: &mut Recorder) -> bool {
+        if work.open == 0 && !self.is_waiting(work) {
+            return true;
+        }
+        let rest_ns = self.rest_ns(work, recorder);
         let now_or_never = span(0);
         let timeout = if rest_ns == u64::MAX {
             None

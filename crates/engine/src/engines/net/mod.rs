@@ -98,52 +98,16 @@ fn workers(hall: &Arc<Hall>, seed: u64) -> Vec<Box<dyn Worker>> {
 }
 
 /// The worker of one direction of one connection.
-fn alone(
-    hall: &Arc<Hall>,
-    kind: Kind,
-    (place, slot): (usize, usize),
-    seed: u64,
-) -> Box<dyn Worker> {
+fn alone(hall: &Arc<Hall>, kind: Kind, at: (usize, usize), seed: u64) -> Box<dyn Worker> {
     let hall = Arc::clone(hall);
-    let datagrams = hall.settings.exchange == Exchange::Datagram;
+    let (place, slot) = at;
     match kind {
-        Kind::Ask => Box::new(transaction::Asker {
-            hall,
-            place,
-            seed,
-            buffers: None,
-        }),
-        Kind::Answer => Box::new(transaction::Answerer {
-            hall,
-            place,
-            seed,
-            buffers: None,
-        }),
-        Kind::Send if datagrams => Box::new(datagram::Sender {
-            hall,
-            place,
-            slot,
-            seed,
-            buffer: None,
-        }),
-        Kind::Receive if datagrams => Box::new(datagram::Receiver {
-            hall,
-            place,
-            slot,
-            buffer: None,
-        }),
-        Kind::Send => Box::new(stream::Sender {
-            hall,
-            place,
-            slot,
-            seed,
-            buffer: None,
-        }),
-        Kind::Receive => Box::new(stream::Receiver {
-            hall,
-            place,
-            slot,
-            buffer: None,
-        }),
+        Kind::Ask => Box::new(transaction::Asker::new(hall, place, seed)),
+        Kind::Answer => Box::new(transaction::Answerer::new(hall, place, seed)),
+        Kind::Send | Kind::Receive if hall.settings.exchange == Exchange::Datagram => {
+            datagram::worker(hall, kind, (place, slot), seed)
+        }
+        Kind::Send => Box::new(stream::Sender::new(hall, (place, slot), seed)),
+        Kind::Receive => Box::new(stream::Receiver::new(hall, (place, slot))),
     }
 }

@@ -93,7 +93,9 @@ mod tests {
 
     fn of(numbers: &[u64]) -> Sequence {
         let mut sequence = Sequence::new();
-        numbers.iter().for_each(|number| sequence.note(*number));
+        for number in numbers {
+            sequence.note(*number);
+        }
         sequence
     }
 

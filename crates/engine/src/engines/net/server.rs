@@ -3,13 +3,14 @@
 use super::connection::Connection;
 use super::hall::Hall;
 use super::hello::{self, LENGTH, Refusal};
+use super::kernel::span;
 use super::settings::{Exchange, Settings};
 use super::socket;
 use crate::engines::Beside;
 use crate::net_result::NetResult;
 use crate::protocol::Fault;
 use assay_clock::monotonic_ns;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{
@@ -293,13 +294,5 @@ impl Newcomer {
             Err(Errno::AGAIN | Errno::INTR) => Heard::Incomplete,
             Err(_) => Heard::Gone,
         }
-    }
-}
-
-/// So many nanoseconds for a system call.
-pub fn span(ns: u64) -> Timespec {
-    Timespec {
-        tv_sec: (ns / 1_000_000_000) as i64,
-        tv_nsec: (ns % 1_000_000_000) as i64,
     }
 }

@@ -26,7 +26,7 @@ pub fn tcp(settings: &Settings) -> Result<OwnedFd, Fault> {
     let socket = make(settings.address, SocketType::STREAM, protocol).map_err(|errno| {
         let mut fault = Fault::call("socket", &settings.address.to_string(), errno);
         if settings.mptcp {
-            fault.message = no_mptcp(errno).to_owned();
+            no_mptcp(errno).clone_into(&mut fault.message);
         }
         fault
     })?;

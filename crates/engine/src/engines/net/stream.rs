@@ -25,18 +25,18 @@ pub fn buffer(bytes: u64, seed: u64) -> Result<Aligned, Fault> {
 }
 
 pub struct Sender {
-    pub hall: Arc<Hall>,
-    pub place: usize,
-    pub slot: usize,
-    pub seed: u64,
-    pub buffer: Option<Aligned>,
+    hall: Arc<Hall>,
+    place: usize,
+    slot: usize,
+    seed: u64,
+    buffer: Option<Aligned>,
 }
 
 pub struct Receiver {
-    pub hall: Arc<Hall>,
-    pub place: usize,
-    pub slot: usize,
-    pub buffer: Option<Aligned>,
+    hall: Arc<Hall>,
+    place: usize,
+    slot: usize,
+    buffer: Option<Aligned>,
 }
 
 impl Worker for Sender {
@@ -62,6 +62,17 @@ impl Worker for Sender {
 }
 
 impl Sender {
+    /// Of the connection at this place, counted in this slot.
+    pub fn new(hall: Arc<Hall>, (place, slot): (usize, usize), seed: u64) -> Self {
+        Self {
+            hall,
+            place,
+            slot,
+            seed,
+            buffer: None,
+        }
+    }
+
     fn send(&self, recorder: &mut Recorder, connection: &Connection, message: &[u8]) {
         for _ in 0..self.hall.settings.ops.unwrap_or(u64::MAX) {
             let Some(from) = begin(recorder) else { return };
@@ -87,6 +98,18 @@ impl Sender {
             }
         }
         connection.note_zerocopy(zerocopy.finish());
+    }
+}
+
+impl Receiver {
+    /// Of the connection at this place, counted in this slot.
+    pub fn new(hall: Arc<Hall>, (place, slot): (usize, usize)) -> Self {
+        Self {
+            hall,
+            place,
+            slot,
+            buffer: None,
+        }
     }
 }
 

@@ -14,27 +14,39 @@ use std::sync::Arc;
 
 /// The load's end: sends a request and waits for the whole response.
 pub struct Asker {
-    pub hall: Arc<Hall>,
-    pub place: usize,
-    pub seed: u64,
-    pub buffers: Option<(Aligned, Aligned)>,
+    hall: Arc<Hall>,
+    place: usize,
+    seed: u64,
+    buffers: Option<(Aligned, Aligned)>,
 }
 
 /// The server's end.
 pub struct Answerer {
-    pub hall: Arc<Hall>,
-    pub place: usize,
-    pub seed: u64,
-    pub buffers: Option<(Aligned, Aligned)>,
+    hall: Arc<Hall>,
+    place: usize,
+    seed: u64,
+    buffers: Option<(Aligned, Aligned)>,
 }
 
 /// Buffers for a request and a response.
-pub fn buffers(hall: &Hall, seed: u64) -> Result<(Aligned, Aligned), Fault> {
+fn buffers(hall: &Hall, seed: u64) -> Result<(Aligned, Aligned), Fault> {
     let settings = &hall.settings;
     Ok((
         buffer(settings.request, seed)?,
         buffer(settings.response, !seed)?,
     ))
+}
+
+impl Asker {
+    /// Of the connection at this place.
+    pub fn new(hall: Arc<Hall>, place: usize, seed: u64) -> Self {
+        Self {
+            hall,
+            place,
+            seed,
+            buffers: None,
+        }
+    }
 }
 
 impl Worker for Asker {
@@ -69,6 +81,18 @@ impl Worker for Asker {
             }
         }
         end_sending(&connection);
+    }
+}
+
+impl Answerer {
+    /// Of the connection at this place.
+    pub fn new(hall: Arc<Hall>, place: usize, seed: u64) -> Self {
+        Self {
+            hall,
+            place,
+            seed,
+            buffers: None,
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Sends whose pages the kernel takes as they are, with its confirmations read from the error queue.
 
-use super::kernel::last_error;
-use super::server::span;
+use super::kernel::{last_error, span};
 use crate::net_result::ZerocopyResult;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsRawFd, OwnedFd};
