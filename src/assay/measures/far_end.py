@@ -20,6 +20,7 @@ FAR_UNITS: Mapping[str, Unit] = {
 }
 """Every figure of the other end with its unit."""
 GB = 1e9
+ARRIVED = ("delivered_bytes_per_s", "delivered_share")
 ARRIVES_AS = {"send": "receive"}
 """Operation of the load -> the operation of its server that takes the same bytes."""
 

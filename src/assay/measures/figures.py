@@ -72,7 +72,7 @@ FIGURES: Mapping[str, Kind] = {
     "errors": Kind(unit=Unit.COUNT, better=Better.LOWER),
     **{name: Kind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
     **{
-        name: Kind(unit=unit, better=Better.HIGHER if name.startswith("delivered") else Better.LOWER)
+        name: Kind(unit=unit, better=Better.HIGHER if name in far_end.ARRIVED else Better.LOWER)
         for name, unit in far_end.FAR_UNITS.items()
     },
 }
@@ -266,14 +266,9 @@ def tally(phase: Phase, _observations: Observations, measure: Measure) -> Figure
 
 
 def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
-    """What the load itself used, over all operations of the phase; None where a client does not tell."""
-    found = cost.cost(phase, measure.figure)
-    return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
-
-
-def of_far_end(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
-    """What the servers of the load used or took in; None where there are none."""
-    found = far_end.far_figure(phase, measure.figure, measure.operation)
+    """What the load itself or its servers used, over all operations of the phase; None where a client does not tell."""
+    far = measure.figure in far_end.FAR_UNITS
+    found = far_end.far_figure(phase, measure.figure, measure.operation) if far else cost.cost(phase, measure.figure)
     return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
 
 
@@ -300,6 +295,5 @@ COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] =
     "count": tally,
     "bytes": tally,
     "errors": tally,
-    **dict.fromkeys(cost.UNITS, own_cost),
-    **dict.fromkeys(far_end.FAR_UNITS, of_far_end),
+    **dict.fromkeys((*cost.UNITS, *far_end.FAR_UNITS), own_cost),
 }
