@@ -124,11 +124,17 @@ def ended_by(values: Values) -> dict[str, int | None]:
 
 def bound(address: str) -> str:
     """Return where a server listens: at the target's address, at a free port if it names none."""
+    host, port = split(address)
+    return f"{f'[{host}]' if ':' in host else host}:{port or 0}"
+
+
+def split(address: str) -> tuple[str, str]:
+    """Return the host of an address without brackets, and its port; no port where it names none."""
     if address.startswith("["):
-        return address if "]:" in address else f"{address}:0"
-    if address.count(":") > 1:
-        return f"[{address}]:0"
-    return address if ":" in address else f"{address}:0"
+        host, _, rest = address[1:].partition("]")
+        return host, rest.removeprefix(":")
+    host, _, port = address.partition(":") if address.count(":") == 1 else (address, "", "")
+    return host, port
 
 
 def mistakes(values: Values) -> tuple[str, ...]:

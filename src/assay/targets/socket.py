@@ -11,7 +11,9 @@ import ipaddress
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import refuse
-from assay.records import EndpointKind, Place
+from assay.machine import server
+from assay.records import EndpointKind, Place, Server, ServerNode
+from assay.settings.network import split
 
 LOOPBACK = "127.0.0.1"
 
@@ -30,12 +32,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
 
 def parts(written: str) -> tuple[str | None, int | None]:
     """Return address and port, None for a port that is not there; no address where the text has none."""
-    name, port = written, ""
-    if written.startswith("["):
-        name, _, rest = written[1:].partition("]")
-        port = rest.removeprefix(":")
-    elif written.count(":") == 1:
-        name, _, port = written.partition(":")
+    name, port = split(written)
     try:
         found = str(ipaddress.ip_address(name))
         number = int(port) if port else None
@@ -54,12 +51,14 @@ def addresses(host: Host) -> tuple[str, ...]:
 def prepare(host: Host, setting: Setting) -> Place:
     """Describe the address. Raises UsageError with all mistakes of `check`."""
     refuse(check(host, setting))
-    return Place(target=setting.name, host=host.name, kind=EndpointKind.SOCKET, address=str(setting.knobs["address"]))
+    address = str(setting.knobs["address"])
+    node = ServerNode(host=host.name, address=parts(address)[0])
+    return Place(target=setting.name, host=host.name, kind=EndpointKind.SOCKET, address=address, server=Server(nodes=(node,)))
 
 
-def facts(_host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Return the address."""
-    return (("address", place.address),)
+def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
+    """Return the address, and the way to it from its own host."""
+    return (("address", place.address), *server.facts(host, place.server))
 
 
 TARGET = Target(
