@@ -341,13 +341,12 @@ class Phase:
         return next((one for one in self.hosts if one.host == host), None)
 
     def on(self, *hosts: str) -> Phase:
-        """The same phase with the clients of these hosts alone, and what was done to these hosts."""
-        if {client.host for client in (*self.clients, *self.servers)} | {one.host for one in self.hosts} <= set(hosts):
+        """The same phase with the clients of these hosts alone, and what was done to these; servers stay."""
+        if {client.host for client in self.clients} | {one.host for one in self.hosts} <= set(hosts):
             return self
         return replace(
             self,
             clients=tuple(one for one in self.clients if one.host in hosts),
-            servers=tuple(one for one in self.servers if one.host in hosts),
             hosts=tuple(one for one in self.hosts if one.host in hosts),
         )
 
