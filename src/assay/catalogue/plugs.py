@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from assay.catalogue.cases import About
-from assay.catalogue.host import Host, Process
+from assay.catalogue.host import LINUX, Host, Process
 from assay.catalogue.knobs import Knob
 from assay.catalogue.pace import Pace
 from assay.frozen import dataclass, field
@@ -229,6 +229,8 @@ class Observer:
     """When `assay stat` runs it without being asked."""
     alone: bool = False
     """Whether a look takes long, as it runs a command: on a far host it shares no look with others."""
+    systems: tuple[str, ...] = (LINUX,)
+    """The systems whose counters it reads, as uname(1) names them; empty where it looks at every host."""
     on_request: bool = False
     """Whether it looks only where an experiment names it (`observers = ["*", "tracepoints"]`)."""
 
