@@ -103,7 +103,8 @@ def pairs_of(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield from cards(texts.get("interfaces", ""))
     for line in lines(texts, "kstat"):
         name, _, value = line.partition("\t")
-        yield from ((key, value.strip()),) if (key := KSTATS.get(name.rpartition(":")[2])) else ()
+        known = KSTATS.get(name.rpartition(":")[2])
+        yield from ((known, value.strip()),) if known else ()
     for line in lines(texts, "tcp"):
         name, _, value = line.partition(":")
         yield f"ipadm.tcp.{name}", value
