@@ -19,6 +19,7 @@ BENCHMARKS = (
     "stat_cost",
     "observer_cost",
     "engine_cost",
+    "agent_cost",
     "against_fio",
     "against_others",
     "open_loop",

@@ -264,7 +264,7 @@ def far_machines(count=1, *, control=False, options=None, shell=None):
     """Give a fleet of so many machines, with a second address each where `control`, further options of sshd, another /bin/sh."""
     skip_without_parts()
     with _number() as number:
-        directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{number}-", dir="/tmp"))
+        directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{number}-", dir="/var/tmp"))
         fleet = Fleet(directory, number, control=control, options=options, shell=shell)
         try:
             fleet.raise_(count)
@@ -337,7 +337,7 @@ def _remove(number):
         _ip("netns", "del", path.name, check=False)
     for link in Path("/sys/class/net").glob(f"{PREFIX}{number}[abm]*"):
         _ip("link", "del", link.name, check=False)
-    for path in Path("/tmp").glob(f"{PREFIX}{number}-*"):
+    for path in Path("/var/tmp").glob(f"{PREFIX}{number}-*"):
         shutil.rmtree(path, ignore_errors=True)
 
 

@@ -6,12 +6,12 @@ does not shift the next. Nothing is interpreted before the phase is over. An obs
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
 import itertools
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from operator import itemgetter
 
 from assay.catalogue import LINUX, Beside, Evidence, Host, Observer, ObserverScope, Process, Undo, system_of
@@ -59,10 +59,10 @@ def roll_call(host: Host, observers: Iterable[Observer]) -> tuple[tuple[Observer
 
 
 def looking(observers: tuple[Observer, ...], every_ns: int | None) -> tuple[Observer, ...]:
-    """The observers, those that look again and again at another interval where one is asked for."""
+    """The observers, those that look again and again at another interval where one is asked for; commands keep their own."""
     if every_ns is None:
         return observers
-    return tuple(one if one.every_s is None else dataclasses.replace(one, every_s=every_ns / 1e9) for one in observers)
+    return tuple(one if one.every_s is None or one.alone else replace(one, every_s=every_ns / 1e9) for one in observers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class Sampler:
 
         `pids` are processes of the load that are not named by the subject.
         """
-        subject = dataclasses.replace(self._subject, pids=(*self._subject.pids, *pids))
+        subject = replace(self._subject, pids=(*self._subject.pids, *pids))
         for observer in self._observers:
             if observer.beside is None or undo is None:
                 continue
@@ -308,7 +308,7 @@ def following(due_ns: int, every_ns: int, now_ns: int) -> int:
 
 def rebased(snapshots: Iterable[Snapshot], t0_ns: int) -> tuple[Snapshot, ...]:
     """The snapshots in order of time, relative to T0."""
-    found = (dataclasses.replace(snapshot, at_ns=snapshot.at_ns - t0_ns) for snapshot in snapshots)
+    found = (replace(snapshot, at_ns=snapshot.at_ns - t0_ns) for snapshot in snapshots)
     return tuple(sorted(found, key=lambda snapshot: snapshot.at_ns))
 
 

@@ -23,6 +23,7 @@ LOOKING = (
     "explain",
     "catalogue",
     "doctor",
+    "hosts",
     "survey",
     "check",
 )

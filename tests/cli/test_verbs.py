@@ -40,6 +40,7 @@ LOOKING = {
     "explain": "T01",
     "catalogue": "",
     "doctor": "--no-fix",
+    "hosts": f"{ROOT}/experiments/filesystems.toml",
 }
 """Verbs that end at once, with words for each."""
 

@@ -4,48 +4,23 @@ import errno
 import json
 import os
 import signal
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
-from agents import ENGINE, PATIENCE_S, agent_channel, ended, far_host, until
-from assay.catalogue import Machine
-from assay.errors import AssayError, LostHostError, MissingError, RefusedError, TrialError
+from agents import ENGINE, PATIENCE_S, ended, far_host, until
+from assay.catalogue import Machine, Notes
+from assay.errors import MissingError, TrialError
+from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
-
-PROC = ("stat", "meminfo", "vmstat", "diskstats", "loadavg", "uptime", "version", "net/dev", "net/snmp", "softirqs", "swaps")
-FOURTEEN = (*(f"/proc/{name}" for name in PROC), "/proc/self/io", "/proc/self/stat", "/proc/pressure/nowhere")
 
 
 @pytest.fixture
 def host(tmp_path):
     with far_host(env={"XDG_RUNTIME_DIR": str(tmp_path)}) as made:
         yield made
-
-
-class Counted:
-    """A channel that counts the lines that go out through it."""
-
-    def __init__(self, channel):
-        self.channel, self.lines = channel, []
-
-    def send(self, line):
-        self.lines.append(json.loads(line))
-        self.channel.send(line)
-
-    def __getattr__(self, name):
-        return getattr(self.channel, name)
-
-
-@pytest.fixture
-def counted():
-    channel = Counted(agent_channel())
-    with FarHost("filer", channel) as made:
-        yield made, channel
 
 
 def test_what_a_far_host_tells_is_what_this_machine_tells(host, tmp_path):
@@ -85,11 +60,38 @@ def test_bytes_that_are_no_text_are_replaced(host, tmp_path):
     assert [process.receive(PATIENCE_S) for _ in range(3)] == ["\ufffdone", "two", None]
 
 
+def test_a_name_that_is_no_text_is_refused_and_harms_nothing(host):
+    for call in (lambda: host.read("/x\udc80"), lambda: host.run(["echo", "\udc80"])):
+        with pytest.raises(OSError, match="filer"):
+            call()
+    assert host.run(["printf", "%s", "\u2028 ä \x85"]).stdout == "\u2028 ä \x85"
+
+
+def test_a_far_host_keeps_notes(host):
+    assert isinstance(host, Notes)
+    assert not isinstance(Local(), Notes)
+    assert host.far
+    assert host.look("x").host.far
+
+
 def test_the_clock_of_a_far_host_lies_between_asking_and_answer(host):
     probes = [host.probe() for _ in range(50)]
     assert all(asked <= theirs <= answered for asked, theirs, answered in probes)
     before = time.monotonic_ns()
     assert before <= host.monotonic_ns() <= time.monotonic_ns()
+
+
+@pytest.mark.root
+def test_a_clock_that_is_another_one_is_known_within_the_bound():
+    """A time namespace has a clock of its own, and the offset is known exactly."""
+    offset_s = 5000
+    words = ["unshare", "--time", "--monotonic", str(offset_s), "--fork", "--kill-child", str(ENGINE), "agent"]
+    with FarHost("filer", LocalChannel(words)) as host:
+        for asked, theirs, answered in (host.probe() for _ in range(50)):
+            assert asked <= theirs - offset_s * 10**9 <= answered
+        began, took = host.look("x").end()
+        assert time.monotonic_ns() - 10**9 * PATIENCE_S < began - offset_s * 10**9 <= time.monotonic_ns()
+        assert took >= 0
 
 
 def test_run_returns_what_the_command_printed_in_the_c_locale(host):
@@ -124,7 +126,7 @@ def test_system_tools_are_found_although_path_lacks_their_directory():
 
 def test_a_command_that_takes_too_long_is_ended_with_its_group(host, tmp_path):
     pids = tmp_path / "pids"
-    with pytest.raises(TrialError, match="filer: sh .*stopped after"):
+    with pytest.raises(TrialError, match=r"filer: sh .*stopped after"):
         host.run(["sh", "-c", f"sleep 600 & echo $! > {pids}; wait"], timeout_s=0.5)
     assert until(lambda: ended(int(pids.read_text())))
     with pytest.raises(TrialError, match="stopped after"):
@@ -188,7 +190,7 @@ def test_a_process_that_has_ended_says_why_it_takes_no_line(host):
     process = host.spawn(["sh", "-c", "echo broken >&2; exit 7"])
     assert process.receive(PATIENCE_S) is None
     assert process.wait(PATIENCE_S) == 7
-    with pytest.raises(TrialError, match="filer: sh has ended .status 7.: broken"):
+    with pytest.raises(TrialError, match=r"filer: sh has ended \(status 7\): broken"):
         process.send("more")
     process.kill()
 
@@ -259,14 +261,13 @@ def test_sixteen_engines_over_one_channel(host):
     for engine in engines:
         engine.listen(lambda line, _at, pid=engine.pid: heard[pid].append(line))
     for engine in engines:
-        engine.send(
-            json.dumps({"type": "config", "engine": "null", "phase": "p", "settings": {"operation": "null", "ops": 1000}})
-        )
+        settings = {"operation": "null", "ops": 1000}
+        engine.send(json.dumps({"type": "config", "engine": "null", "phase": "p", "settings": settings}))
         engine.send(json.dumps({"type": "go", "at_ns": 0}))
     assert until(lambda: all(any('"result"' in line for line in lines) for lines in heard.values()))
     for engine in engines:
         kinds = [json.loads(line)["type"] for line in heard[engine.pid]]
-        assert [kind for kind in kinds if kind != "progress"] == ["hello", "armed", "result"]
+        assert [kind for kind in kinds if kind not in ("progress", "told")] == ["hello", "armed", "result"]
         assert json.loads(heard[engine.pid][0])["pid"] == engine.pid
         engine.kill()
     assert all(ended(engine.pid) for engine in engines)
@@ -288,337 +289,3 @@ def test_many_threads_ask_at_once_and_each_gets_its_own_answer(host, tmp_path):
     with ThreadPoolExecutor(24) as pool:
         answers = list(pool.map(ask, range(120)))
     assert answers == [(str(n), str(n), f"{n} {n}", 0) for n in range(120)]
-
-
-# Looks
-
-
-def read_all(reader):
-    return [reader.read(path) for path in FOURTEEN[:-1]] + [reader.exists(FOURTEEN[-1]), reader.list("/sys/block")]
-
-
-def test_a_look_asks_in_one_exchange_what_the_former_one_asked(counted):
-    host, channel = counted
-    for expected in (["look", *["read"] * 13, "exists", "list", "clock"], ["look"], ["look"]):
-        channel.lines.clear()
-        before = host.monotonic_ns()
-        look = host.look("fourteen")
-        found = read_all(look.host)
-        began, took = look.end()
-        assert before <= began <= began + took <= host.monotonic_ns()
-        assert [line["do"] for line in channel.lines if line["do"] not in ("lease",)][1:-1] == expected
-    assert found[0].startswith("cpu ")
-    assert found[-2:] == [False, Local().list("/sys/block")]
-
-
-def test_a_look_that_asks_more_asks_that_by_itself_and_forgets_what_is_not_wanted(counted):
-    host, channel = counted
-
-    def look(*paths):
-        channel.lines.clear()
-        now = host.look("x")
-        texts = [now.host.read(path) for path in paths]
-        now.end()
-        return texts, [line.get("path", line.get("read")) for line in channel.lines if line["do"] in ("look", "read")]
-
-    assert look("/proc/uptime")[1] == [[], "/proc/uptime"]
-    assert look("/proc/uptime", "/proc/loadavg")[1] == [["/proc/uptime"], "/proc/loadavg"]
-    assert look("/proc/loadavg")[1] == [["/proc/uptime", "/proc/loadavg"]]
-    assert look("/proc/loadavg", "/proc/loadavg")[1] == [["/proc/loadavg"]]
-    assert host.look("another").end()[1] >= 0
-
-
-def test_a_look_raises_for_a_file_that_went_and_sees_one_that_came_back(counted, tmp_path):
-    host, _ = counted
-    file = tmp_path / "file"
-
-    def look():
-        now = host.look("x")
-        try:
-            return now.host.read(str(file))
-        except FileNotFoundError as error:
-            return error.filename
-        finally:
-            now.end()
-
-    gone = f"filer:{file}"
-    assert look() == gone
-    assert look() == gone
-    file.write_text("here")
-    assert look() == "here"
-    file.unlink()
-    assert look() == gone
-
-
-def test_system_calls_of_a_look_go_with_it(counted, tmp_path):
-    host, channel = counted
-
-    def look():
-        channel.lines.clear()
-        now = host.look("x")
-        calls = now.host.syscalls
-        space = calls.space(str(tmp_path))
-        with pytest.raises(FileNotFoundError):
-            calls.cachestat("/nowhere")
-        calls.booted_ns()
-        now.end()
-        return space, [line["do"] for line in channel.lines if line["do"] != "lease"]
-
-    space, asked = look()
-    assert asked == ["look", "space", "cachestat", "booted_ns", "clock"]
-    again, asked = look()
-    assert asked == ["look"]
-    assert all(0 <= share <= 1 for share in (*space, *again))
-
-
-def test_what_a_look_changes_it_reads_anew(counted, tmp_path):
-    host, _ = counted
-    file = tmp_path / "file"
-    file.write_text("before")
-    for _ in range(2):
-        look = host.look("x")
-        look.host.read(str(file))
-        look.host.write(str(file), "after")
-        assert look.host.read(str(file)) == "after"
-        look.end()
-        file.write_text("before")
-
-
-def test_the_host_of_a_look_is_the_host(host):
-    assert host.look("x").host == host
-    assert hash(host.look("x").host) == hash(host)
-    assert {host: 1}[host.look("x").host] == 1
-
-
-# System calls
-
-
-def both(host, name, *arguments):
-    return [outcome(getattr(calls, name), *arguments) for calls in (host.syscalls, Local().syscalls)]
-
-
-def outcome(call, *arguments):
-    try:
-        return call(*arguments)
-    except OSError as error:
-        return error.errno
-
-
-def test_system_calls_tell_what_they_tell_on_this_machine(host, room):
-    file = room / "file"
-    with file.open("wb") as made:
-        made.write(b"x" * 300_000)
-        made.seek(1 << 20)
-        made.write(b"y" * 5000)
-        os.fsync(made.fileno())
-    for name in ("cachestat", "fiemap", "placed"):
-        theirs, ours = both(host, name, str(file))
-        assert theirs == ours, name
-    assert outcome(host.syscalls.placed, str(file)) == outcome(Local().syscalls.placed, str(file))
-    for name in ("cachestat", "fiemap", "placed", "drop_file", "syncfs", "space", "filesystem_semantics"):
-        theirs, ours = both(host, name, "/nowhere")
-        assert theirs == ours == errno.ENOENT, name
-    theirs, ours = both(host, "filesystem_semantics", str(room))
-    assert theirs == ours
-    assert os.listdir(room) == ["file"]
-    theirs, ours = both(host, "space", "/proc")
-    assert theirs == ours == (1.0, 1.0)
-    assert host.syscalls.syncfs(str(room)) > 0
-    assert abs(host.syscalls.booted_ns() - Local().syscalls.booted_ns()) < 10**9
-    pieces = host.syscalls.spin()
-    assert len(pieces) == 25
-    assert min(pieces) > 10_000
-
-
-def test_dropping_a_file_takes_its_pages(host, room):
-    file = room / "file"
-    file.write_bytes(b"x" * 300_000)
-    seen = outcome(host.syscalls.cachestat, str(file))
-    if isinstance(seen, int):
-        pytest.skip(f"cachestat: {os.strerror(seen)}")
-    assert seen.cached > 0
-    host.syscalls.drop_file(str(file))
-    assert host.syscalls.cachestat(str(file)).cached == 0
-
-
-def test_memory_is_held_by_the_agent_and_given_back(host):
-    def resident():
-        lines = host.read(f"/proc/{host.hello['pid']}/status").splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) << 10
-
-    before = resident()
-    with host.syscalls.memory_held(100 << 20):
-        assert resident() - before > 90 << 20
-    assert resident() - before < 20 << 20
-    with pytest.raises(OSError, match="filer") as seen, host.syscalls.memory_held(1 << 60):
-        pass
-    assert seen.value.errno == errno.ENOMEM
-    assert host.lost() is None
-
-
-@pytest.mark.root
-def test_the_kernel_log_is_told_from_look_to_look(host):
-    if not os.access("/dev/kmsg", os.W_OK):
-        pytest.skip("/dev/kmsg cannot be written here")
-    host.syscalls.kernel_log()
-    token = f"assay test {os.getpid()} {time.monotonic_ns()}"
-    host.write("/dev/kmsg", f"<6>{token}\n")
-    assert token in host.syscalls.kernel_log()
-    assert token not in host.syscalls.kernel_log()
-
-
-@pytest.mark.root
-def test_a_mount_of_another_namespace_is_unmounted(host, tmp_path):
-    point = tmp_path / "point"
-    point.mkdir()
-    process = host.spawn(["unshare", "--mount", "sh", "-c", f"mount -t tmpfs assay-test {point} && echo mounted && read x"])
-    try:
-        assert process.receive(PATIENCE_S) == "mounted"
-        assert str(point) in host.read(f"/proc/{process.pid}/mountinfo")
-        host.syscalls.unmount_in(f"/proc/{process.pid}/ns/mnt", str(point))
-        assert str(point) not in host.read(f"/proc/{process.pid}/mountinfo")
-        with pytest.raises(OSError, match=str(point)):
-            host.syscalls.unmount_in(f"/proc/{process.pid}/ns/mnt", str(point))
-    finally:
-        process.kill()
-
-
-# The end of a host
-
-
-def raises_lost(host, reason):
-    for call in (lambda: host.read("/proc/uptime"), lambda: host.run(["true"]), host.probe, lambda: host.spawn(["cat"])):
-        with pytest.raises(LostHostError, match=f"host filer is lost: .*{reason}") as seen:
-            call()
-        assert isinstance(seen.value, AssayError)
-        assert isinstance(seen.value, OSError)
-    with pytest.raises(LostHostError):
-        host.look("x").end()
-
-
-def test_a_killed_agent_is_lost_at_once_and_its_processes_with_it(host):
-    engine, sleeper = host.spawn(["assay-engine"]), host.spawn(["sleep", "600"])
-    assert json.loads(engine.receive(PATIENCE_S))["type"] == "hello"
-    heard = []
-    sleeper.listen(lambda line, _at_ns: heard.append(line))
-    failed = []
-    waiting = threading.Thread(target=lambda: failed.append(outcome_of(lambda: host.run(["sleep", "600"]))))
-    waiting.start()
-    os.kill(host.hello["pid"], signal.SIGKILL)
-    waiting.join(PATIENCE_S)
-    assert isinstance(failed[0], LostHostError)
-    raises_lost(host, "its connection ended")
-    assert until(lambda: ended(engine.pid) and ended(sleeper.pid))
-    assert engine.receive(PATIENCE_S) is None
-    assert heard == [None]
-    with pytest.raises(LostHostError, match="host filer is lost"):
-        engine.wait(PATIENCE_S)
-    with pytest.raises(LostHostError, match="host filer is lost"):
-        engine.send("more")
-    engine.kill()
-    engine.end_input()
-
-
-def outcome_of(call):
-    try:
-        return call()
-    except (AssayError, OSError) as error:
-        return error
-
-
-@pytest.fixture
-def little_patience(monkeypatch):
-    """A frozen agent does not end by itself."""
-    monkeypatch.setattr("assay.hosts.channel.FAREWELL_S", 0.5)
-
-
-def test_an_agent_that_is_frozen_is_lost_after_its_lease(little_patience):
-    with far_host(lease_s=1.5) as host:
-        os.kill(host.hello["pid"], signal.SIGSTOP)
-        began = time.monotonic()
-        assert until(lambda: host.lost() is not None)
-        assert time.monotonic() - began > 1
-        raises_lost(host, "nothing came from it for 1.5 s")
-
-
-def test_a_frozen_agent_that_is_asked_much_is_lost_all_the_same(tmp_path, little_patience):
-    with far_host(lease_s=1.5) as host, ThreadPoolExecutor(4) as pool:
-        os.kill(host.hello["pid"], signal.SIGSTOP)
-        asked = [pool.submit(host.write, str(tmp_path / "x"), "x" * 200_000) for _ in range(4)]
-        assert all(isinstance(one.exception(PATIENCE_S), LostHostError) for one in asked)
-
-
-def test_the_lease_is_renewed_as_long_as_we_live():
-    with far_host(lease_s=1.0) as host:
-        time.sleep(2.5)
-        assert host.run(["true"]).status == 0
-
-
-def test_a_closed_host_ends_its_agent_and_says_so(tmp_path):
-    with far_host() as host:
-        process = host.spawn(["sleep", "600"])
-        host.close()
-        host.close()
-        assert ended(host.hello["pid"])
-        assert ended(process.pid)
-        raises_lost(host, "its connection was closed")
-
-
-def test_something_that_is_no_agent_is_told_with_its_words():
-    from assay.hosts.channel import LocalChannel
-
-    with pytest.raises(LostHostError, match="host x is lost: its connection ended: no space here"):
-        FarHost("x", LocalChannel(["sh", "-c", "echo no space here >&2; exit 1"]))
-    with pytest.raises(LostHostError, match="did not answer for 0.3 s"):
-        FarHost("x", LocalChannel(["cat"]), hello_s=0.3)
-
-
-def test_what_a_login_shell_says_before_the_agent_is_left_out():
-    from assay.hosts.channel import LocalChannel
-
-    channel = LocalChannel(["sh", "-c", f"echo Welcome; echo; echo '42'; exec {ENGINE} agent"])
-    with FarHost("filer", channel) as host:
-        assert host.run(["true"]).status == 0
-
-
-class Damaging:
-    """A channel that damages the lines of one direction from some moment on."""
-
-    def __init__(self, channel):
-        self.channel, self.outwards, self.inwards = channel, "", ""
-
-    def send(self, line):
-        self.channel.send(self.outwards or line)
-
-    def listen(self, heard):
-        self.channel.listen(lambda line, at_ns: heard(self.inwards if self.inwards and line else line, at_ns))
-
-    def __getattr__(self, name):
-        return getattr(self.channel, name)
-
-
-@pytest.mark.parametrize("text", ["\x00rubbish", '{"id":', "[1]", '{"process":1}', '{"id":[]}', '{"type":"x"}'])
-def test_a_damaged_line_from_the_far_end_loses_the_host(text):
-    channel = Damaging(agent_channel())
-    with FarHost("filer", channel) as host:
-        process = host.spawn(["cat"])
-        assert process._number == 2
-        channel.inwards = text.replace('"process":1', '"process":2')
-        raises_lost(host, "expected a message|damaged|KeyError")
-
-
-def test_a_damaged_line_to_the_far_end_loses_the_host():
-    channel = Damaging(agent_channel())
-    with FarHost("filer", channel) as host:
-        channel.outwards = '{"do":"clo'
-        raises_lost(host, "it found a damaged line")
-
-
-def test_a_request_that_the_agent_does_not_know_is_refused(host):
-    with pytest.raises(RefusedError, match="filer: unknown variant .format_disk."):
-        host._exchange.ask("format_disk")
-    with pytest.raises(RefusedError, match="filer: unknown field .more."):
-        host._exchange.ask("read", path="/proc/uptime", more=1)
-    with pytest.raises(RefusedError, match="filer: missing field .path."):
-        host._exchange.ask("read")
-    assert host.run(["true"]).status == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agents import ENGINE, PATIENCE_S, agent_channel, ended, far_host, until
+from agents import ENGINE, agent_channel, ended, far_host, until
 from assay.errors import RefusedError
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
@@ -188,7 +188,6 @@ def test_a_mount_is_undone_when_the_lease_ends(home, mounted):
         host = FarHost("filer", channel)
         host.note(1, "mount", {}, way_back(mounted))
         host.run(["mount", "-t", "tmpfs", "assay-test", str(mounted)])
-        host._over = None
         host._exchange._renew = lambda: None  # as if we were frozen
         host._exchange.ask("lease", for_ns=300_000_000)
         assert until(lambda: not is_mounted(mounted))

@@ -31,10 +31,12 @@ class Told:
     moved: tuple | str | None = (0, 0)
     """None: gone by then; empty: only told to root."""
     group: str | None = None
+    job: int | None = None
+    """Its process group; None: one of its own."""
 
     def stat(self):
         return (
-            f"{self.pid} ({self.name}) S {self.parent} 1 1 0 -1 {self.flags} 0 0 0 0 "
+            f"{self.pid} ({self.name}) S {self.parent} {self.job or self.pid} 1 0 -1 {self.flags} 0 0 0 0 "
             f"{self.own} 0 {self.children} 0 20 0 1 0 {self.started} 0 0"
         )
 
@@ -126,6 +128,14 @@ def test_a_declared_server_and_what_it_forks_are_the_targets_own():
     assert last(parsed(before, after), "read_bytes") == 95
     evidence = parsed(before, after, server="500 501")
     assert (last(evidence, "read_bytes"), seconds(evidence)) == (5, 0)
+
+
+@pytest.mark.parametrize(("job", "is_other"), [(500, False), (None, True)])
+def test_a_worker_that_ended_and_that_nobody_waited_for_is_the_servers(job, is_other):
+    """It is in no control group any more; its process group is that of the server."""
+    before, after = [Told(500, 1, "smbd")], [Told(500, 1, "smbd"), Told(501, 1, "smbd", own=20, moved=(0, 12), job=job)]
+    evidence = parsed(before, after, server="500")
+    assert (last(evidence, "write_bytes") > 0, seconds(evidence) > 0) == (is_other, is_other)
 
 
 def test_the_processes_of_a_declared_server_are_read(tmp_path):

@@ -42,8 +42,9 @@ def refuses(host, place):
 class Reluctant:
     """System calls of a machine where dropping does nothing."""
 
-    def cachestat(self, path):
-        return CacheStat(cached=900, dirty=0, writeback=0, evicted=0, recently_evicted=0, page_bytes=4096, file_bytes=1000 * 4096)
+    def cachestats(self, paths):
+        few = CacheStat(cached=900, dirty=0, writeback=0, evicted=0, recently_evicted=0, page_bytes=4096, file_bytes=1000 * 4096)
+        return (few,) * len(paths)
 
     def drop_file(self, path):
         raise PermissionError(path)
@@ -122,8 +123,8 @@ class Guest(Local):
     def read(self, path):
         return self.texts.get(path) or super().read(path)
 
-    def cachestat(self, path):
-        return self.calls.cachestat(path)
+    def cachestats(self, paths):
+        return self.calls.cachestats(paths)
 
     @contextlib.contextmanager
     def memory_held(self, length):

@@ -9,8 +9,10 @@ import pytest
 
 from assay.errors import MissingError
 from assay.trial import clients
-from assay.trial.clients import Crew, Dialogue
+from assay.trial import dialogue as dialogues
+from assay.trial.clients import Crew
 from assay.trial.clocks import compare
+from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Station
 from assay.trial.rendezvous import Pace, Rendezvous, State
 from assay.trial.silence import Patience
@@ -179,7 +181,7 @@ def test_a_stopped_engine_is_named_and_given_up_after_the_other_has_ended(crew):
 
 
 def test_clients_that_wait_keep_their_lease_while_the_caller_is_busy(crew, monkeypatch):
-    monkeypatch.setattr(clients, "KEEP_S", 0.05)
+    monkeypatch.setattr(dialogues, "KEEP_S", 0.05)
     dialogue = gathered(crew, 2, Pace(idle_lease_ns=2 * 10**9))
     dialogue.obey(dialogue.rendezvous.tick(HOST.monotonic_ns()))
     with dialogue.kept():

@@ -4,7 +4,7 @@ import time
 
 from assay.hosts.local import Local
 from assay.records import EndpointKind, Event, Place
-from assay.trial.events import Due, Events, commands_of, values_of
+from assay.trial.events import Events, TimedCommand, commands_of, values_of
 
 PLACE = Place(target="disk", host="local", kind=EndpointKind.DIRECTORY, address="/d", private={"loop": "loop3"})
 
@@ -12,7 +12,7 @@ PLACE = Place(target="disk", host="local", kind=EndpointKind.DIRECTORY, address=
 def test_an_event_may_name_the_target_the_workloads_variables_and_its_clients():
     values = values_of(PLACE, {"variables.stop": 1, "size": 4096}, (11, 12))
     event = Event(phase="read", at_ns=5, argv=("{directory} {loop} {disk.loop} {variables.stop}", "{client.pid} {client.1.pid}"))
-    assert commands_of([event], "read", values) == [Due(at_ns=5, argv=("/d loop3 loop3 1", "11 12"))]
+    assert commands_of([event], "read", values) == [TimedCommand(at_ns=5, argv=("/d loop3 loop3 1", "11 12"))]
     assert commands_of([event], "write", values) == []
     assert "size" not in values
 
@@ -27,9 +27,9 @@ def test_every_event_that_never_ran_is_told_each_once():
         {"local": host},
         "read",
         [
-            Due(at_ns=3_600_000_000_000, argv=("true", "later")),
-            Due(at_ns=0, argv=("true", "now")),
-            Due(at_ns=7_200_000_000_000, argv=("true", "last")),
+            TimedCommand(at_ns=3_600_000_000_000, argv=("true", "later")),
+            TimedCommand(at_ns=0, argv=("true", "now")),
+            TimedCommand(at_ns=7_200_000_000_000, argv=("true", "last")),
         ],
     )
     events.start(host.monotonic_ns())
@@ -42,6 +42,6 @@ def test_every_event_that_never_ran_is_told_each_once():
 
 
 def test_events_of_a_phase_that_never_started_did_not_happen():
-    events = Events({"local": Local()}, "read", [Due(at_ns=0, argv=("true",))])
+    events = Events({"local": Local()}, "read", [TimedCommand(at_ns=0, argv=("true",))])
     events.finish()
     assert events.failures == ["phase read ended before its event 'true' at 0 s"]

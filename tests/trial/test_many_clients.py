@@ -5,7 +5,8 @@ import time
 import pytest
 
 from assay.hosts.commands import LISTEN_S
-from assay.trial.clients import Crew, Dialogue
+from assay.trial.clients import Crew
+from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Station
 from assay.trial.rendezvous import Rendezvous, State
 from assay.undo.ledger import Ledger

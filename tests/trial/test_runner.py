@@ -30,7 +30,7 @@ from assay.records import (
     TargetSpec,
     WorkloadSpec,
 )
-from assay.trial.runner import TrialRunner, cold_in_memory, needed_bytes, used_targets
+from assay.trial.runner import TrialRunner, cold_in_memory, needed_bytes
 from trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, gone, trial
 
 SIZE = 8 * MIB
@@ -397,7 +397,7 @@ def test_wrong_knobs_are_all_told_before_anything_is_set_up(tmp_path):
 def test_targets_that_no_trial_asks_for_are_left_alone(tmp_path):
     two = tuple(TargetSpec(name=name, kind="directory", knobs={"path": str(tmp_path)}) for name in ("a", "b"))
     plain = type(experiment(tmp_path))(**{**vars(experiment(tmp_path)), "targets": two})
-    assert [spec.name for spec in used_targets(plain)] == ["a"]
+    assert [spec.name for spec in plain.used_targets()] == ["a"]
 
 
 def test_space_is_needed_for_the_most_clients(tmp_path):

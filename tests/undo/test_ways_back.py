@@ -18,6 +18,7 @@ from assay.hosts.local import Local
 from assay.machine import ownership
 from assay.undo.kinds import FAMILY, KINDS, process_state
 from assay.undo.ways_back import WAYS, escaped, way_back
+from assay_process import wait_until
 
 HOST = Local()
 HOSTILE = [
@@ -35,18 +36,15 @@ HOSTILE = [
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount and attach")
 
 
-def shells():
-    """Shell -> how it is called; busybox with its own tools alone."""
-    found = {name: [path] for name in ("dash", "bash") if (path := shutil.which(name))}
-    box = shutil.which("busybox")
-    return {**found, **({"busybox": [box, "sh"]} if box else {})}
+SHELLS = {name: path for name in ("dash", "bash", "busybox") if (path := shutil.which(name))}
+"""Those that are here; busybox with its own tools alone."""
 
 
 @pytest.fixture(scope="session")
 def applets(tmp_path_factory):
     """A directory with the tools of busybox."""
     place = tmp_path_factory.mktemp("applets")
-    subprocess.run([*shells()["busybox"][:1], "--install", "-s", str(place)], check=True)
+    subprocess.run([SHELLS["busybox"], "--install", "-s", str(place)], check=True)
     (place / "setpriv").unlink(missing_ok=True)  # ours of this machine knows more
     return place
 
@@ -54,10 +52,11 @@ def applets(tmp_path_factory):
 @pytest.fixture(params=["dash", "bash", "busybox"])
 def walked(request, tmp_path):
     """Walk a way back with this shell: its last word, or why it could not be walked. It must never execute a name."""
-    if request.param not in shells():
+    if request.param not in SHELLS:
         pytest.skip(f"{request.param} is not here")
-    environment = {**os.environ, "IFS": "/"}
+    environment, called = {**os.environ, "IFS": "/"}, [SHELLS[request.param]]
     if request.param == "busybox":
+        called.append("sh")
         environment["PATH"] = str(request.getfixturevalue("applets"))
     place = tmp_path / "cwd"
     place.mkdir()
@@ -65,7 +64,7 @@ def walked(request, tmp_path):
     def walk(kind, details, by="-c"):
         script = way_back(kind, details)
         given = {"input": script} if by == "input" else {"stdin": subprocess.DEVNULL}
-        command = [*shells()[request.param], *([] if by == "input" else ["-c", script])]
+        command = [*called, *([] if by == "input" else ["-c", script])]
         done = subprocess.run(
             command, capture_output=True, text=True, cwd=place, env=environment, check=False, timeout=60, **given
         )
@@ -273,8 +272,7 @@ def test_a_process_ends_with_its_group_while_it_is_the_same(walked):
     assert walked("process", {"pid": str(leader.pid), "start_ticks": ticks}) == "undone"
     assert leader.wait(10) == -signal.SIGKILL
     leader.stdout.close()
-    found = process_state(HOST, str(child))
-    assert found is None or found[2] in "ZX"
+    wait_until(lambda: (found := process_state(HOST, str(child))) is None or found[2] in "ZX")
     assert walked("process", {"pid": str(leader.pid), "start_ticks": ticks}) == "gone"
 
 

@@ -6,7 +6,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use assay_host::{cachestat, drop_file, fiemap, syncfs};
+use assay_host::{
+    MemoryHeld, booted_ns, cachestat, drop_file, fiemap, placed, semantics, space, syncfs,
+    timed_pieces,
+};
 
 const MIB: u64 = 1 << 20;
 const ENOSYS: i32 = 38;
@@ -125,4 +128,47 @@ fn a_flush_takes_time() {
 fn a_missing_file_says_so() {
     let error = cachestat(Path::new("/no/such/file")).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(2));
+}
+
+#[test]
+fn a_file_lies_between_its_lowest_and_its_highest_byte() {
+    let scratch = Scratch::new("placed");
+    let file = File::create(&scratch.0).unwrap();
+    file.write_all_at(&vec![7; MIB as usize], 0).unwrap();
+    file.sync_all().unwrap();
+    match placed(&scratch.0) {
+        Err(error) if lacks(&error) => {}
+        found => {
+            let (low, high) = found.unwrap().unwrap();
+            assert!(high - low >= MIB);
+        }
+    }
+}
+
+#[test]
+fn a_directory_is_left_as_it_was_found() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("semantics");
+    fs::create_dir_all(&directory).unwrap();
+    let found = semantics(&directory).unwrap();
+    assert_eq!(found.len(), 8);
+    assert_eq!(found[0], ("names", "upper and lower case differ"));
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+    let (free, inodes) = space(&directory).unwrap();
+    assert!((0.0..=1.0).contains(&free) && (0.0..=1.0).contains(&inodes));
+}
+
+#[test]
+fn memory_is_taken_as_far_as_there_is_any() {
+    assert_eq!(
+        MemoryHeld::take(MIB as usize).unwrap().length(),
+        MIB as usize
+    );
+    assert!(MemoryHeld::take(usize::MAX / 2).is_err());
+}
+
+#[test]
+fn the_machine_was_booted_and_its_cpu_works() {
+    assert!(booted_ns() > 0);
+    let pieces = timed_pieces();
+    assert!(pieces.len() == 25 && pieces.iter().all(|&piece| piece > 0));
 }

@@ -87,6 +87,10 @@ class Syscalls(Protocol):
     """System calls; where nothing is installed, what plain tools can do for them, and OSError for the rest."""
 
     def cachestat(self, path: str) -> CacheStat: ...
+    def cachestats(self, paths: Sequence[str]) -> tuple[CacheStat, ...]:
+        """The same of those of these files that are there, in few exchanges. Raises OSError."""
+        ...
+
     def fiemap(self, path: str) -> Extents: ...
     def placed(self, path: str) -> tuple[int, int] | None:
         """The lowest and the highest byte of its device that a file's extents lie between; None where none has a place yet."""

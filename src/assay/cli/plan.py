@@ -100,7 +100,7 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
 def obstacles(experiment: Experiment, host: Host, lab: Path) -> tuple[str, ...]:
     """Ask the targets of this host what stands against them; images lie where the notebook is, or will be made."""
     place = next(folder for folder in (lab.absolute(), *lab.absolute().parents) if folder.is_dir())
-    own = tuple(target for target in spread.used_targets(experiment) if target.host == LOCAL)
+    own = tuple(target for target in experiment.used_targets() if target.host == LOCAL)
     here = replace(experiment, targets=own)
     runner = TrialRunner(experiment=here, host=host, ledger=Ledger(), scratch=str(place), engine="", observers=())
     return runner.obstacles()

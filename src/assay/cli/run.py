@@ -33,7 +33,6 @@ from assay.notebook.store import Store
 from assay.records import Change, Experiment, Outcome, Plan, Precision, Results
 from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import Progress, ProgressMode
-from assay.trial.runner import used_targets
 
 NOT_ALL_MEASURED = 1
 """Exit status where a trial did not finish."""
@@ -130,7 +129,7 @@ def conduct_rest(request: Request, store: Store) -> None:
 
 def hide_mounts(experiment: Experiment) -> None:
     """Enter a mount namespace of our own where targets mount something that nobody else needs: others would copy the mount."""
-    wanted = {catalogue.find("targets", spec.kind).mounts for spec in used_targets(experiment)}
+    wanted = {catalogue.find("targets", spec.kind).mounts for spec in experiment.used_targets()}
     if Mounts.LAB in wanted and Mounts.HOST not in wanted:
         enter_own()
 

@@ -25,7 +25,7 @@ class ReportFormat(StrEnum):
 
 
 class HostAction(StrEnum):
-    """What to do with the hosts of an experiment."""
+    """An action of the verb `hosts`."""
 
     LIST = "list"
     CHECK = "check"
@@ -413,14 +413,16 @@ def hosts(
     action: Annotated[
         HostAction, typer.Argument(metavar="[list|check|install|clean|certificates]", help="Default: list.")
     ] = HostAction.LIST,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Of certificates: where they are written.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="With certificates: their directory.")] = None,
     json_to: JsonOption = None,
 ) -> None:
     """List, check and prepare the hosts of an experiment.
 
-    list: no connection. check: host key, engine, clock, privileges, missing evidence of each host; places the engine as run does.
-    install: place the engine. clean: undo the leftovers of killed runs on the hosts.
-    certificates: write one for each worker of a Dask scheduler, valid for 7 days."""
+    `list` connects to none.
+    `check` shows host key, engine, clock, privileges and missing evidence of each host, and places the engine as `run` does.
+    `install` places the engine.
+    `clean` undoes the leftovers of killed runs on the hosts.
+    `certificates` writes one for each worker of a Dask scheduler, valid for 7 days."""
     from assay.cli.hosts import verb
 
     finish(lambda: verb(file, action, json_to, out))

@@ -155,7 +155,7 @@ def guesses_s(experiment: Experiment, trials: Collection[Trial]) -> dict[object,
 
 def around_s(experiment: Experiment) -> float:
     """Guess how long it takes to connect and to install all targets before the trials, and to conclude and report after them."""
-    images = (catalogue.find("targets", one.kind).seconds(one.knobs)[0] for one in spread.used_targets(experiment))
+    images = (catalogue.find("targets", one.kind).seconds(one.knobs)[0] for one in experiment.used_targets())
     far = [name for name in spread.taking_part(experiment) if name != LOCAL_HOST]
     return AROUND_S + CONNECT_S * len(far) + sum(images)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from assay.experiment.named_hosts import LOCAL
-from assay.records import Experiment, HostSpec, PlanNote, TargetSpec, Trial, WorkloadSpec
+from assay.records import Experiment, HostSpec, PlanNote, Trial, WorkloadSpec
 from assay.units import counted
 
 SHOWN = 6
@@ -15,20 +15,12 @@ SHOWN = 6
 def taking_part(experiment: Experiment) -> tuple[str, ...]:
     """Return the hosts on which something is done or seen: of targets, loads, events, commands and figures."""
     wanted = {host for workload in experiment.workloads for host in experiment.load_hosts(workload)}
-    wanted |= {target.host for target in used_targets(experiment)}
+    wanted |= {target.host for target in experiment.used_targets()}
     wanted |= {event.on for workload in experiment.workloads for event in workload.events}
     wanted |= {host for spec in experiment.observe for host in spec.hosts}
     figures = [measure.figure for measure in experiment.measures if measure.figure.startswith("@")]
     wanted |= {host.name for host in experiment.hosts if any(figure.startswith(f"@{host.name}.") for figure in figures)}
     return tuple(host.name for host in experiment.hosts if host.name in wanted)
-
-
-def used_targets(experiment: Experiment) -> Iterator[TargetSpec]:
-    """Yield the targets that the factor `target` names, else the first: no other is ever prepared."""
-    chosen = next((factor.levels for factor in experiment.factors if factor.path == "target"), None)
-    for index, target in enumerate(experiment.targets):
-        if index == 0 if chosen is None else target.name in chosen:
-            yield target
 
 
 def too_few_clients(experiment: Experiment, trials: Iterable[Trial]) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ import re
 from assay.errors import UsageError
 from assay.frozen import dataclass
 
-HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%-]*")
-"""Letters, digits, `.`, `_`, `-` and the `%` of a scope: nothing that a shell or ssh's configuration could take for its own."""
+HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""Letters, digits, `.`, `_` and `-`: nothing that a shell or ssh's configuration could take for its own."""
 BARE_IPV6 = re.compile(r"[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[A-Za-z0-9_.-]+)?")
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@\\+-]*")
 PORTS = range(1, 65536)
@@ -44,8 +44,8 @@ def parsed(text: str) -> Address:
 def _host_and_port(text: str) -> tuple[str, str]:
     """`[::1]:22`, `::1`, `filer:22` or `filer`; a port that is announced and missing makes no host."""
     if text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        return (host, rest[1:]) if not rest or (rest[0] == ":" and rest[1:]) else ("", "")
+        host, closed, rest = text[1:].partition("]")
+        return (host, rest[1:]) if closed and (not rest or (rest[0] == ":" and rest[1:])) else ("", "")
     if BARE_IPV6.fullmatch(text):
         return text, ""
     host, colon, port = text.partition(":")

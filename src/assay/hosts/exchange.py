@@ -7,6 +7,7 @@ ends, when it sends what is no message, or when nothing came from it for a lease
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -216,7 +217,12 @@ class Exchange:
         self._send(self._line(self.number(), "lease", {"for_ns": self._lease_ns}))
 
     def _line(self, number: int, do: str, fields: Mapping[str, object]) -> str:
-        return json.dumps({"id": number, "do": do, **fields}, separators=(",", ":"))
+        line = json.dumps({"id": number, "do": do, **fields}, ensure_ascii=False, separators=(",", ":"))
+        try:
+            line.encode()
+        except UnicodeEncodeError:  # half a character, such as a name of a file that is no text
+            raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ), f"{self.name}:{fields.get('path', '')!r}") from None
+        return line
 
     def _send(self, line: str) -> None:
         try:

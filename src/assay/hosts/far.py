@@ -175,7 +175,7 @@ class FarLook:
 
     def end(self) -> tuple[int, int]:
         """Return when the look began (CLOCK_MONOTONIC of that host, ns) and how long it took. Raises LostHostError."""
-        self._remember(self._asking.asked)
+        self._remember(self._asking.questions)
         return self._asking.end()
 
 

@@ -32,7 +32,7 @@ class OneExchange:
             self._answers = self._at_once(former)
 
     @property
-    def asked(self) -> Asked:
+    def questions(self) -> Asked:
         """What the observer wanted to know."""
         return tuple(self._asked)
 

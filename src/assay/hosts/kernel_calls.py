@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import CacheStat, Extents
 
@@ -87,6 +87,14 @@ class KernelCalls:
         from assay import _core
 
         return CacheStat(**_core.cachestat(path))
+
+    def cachestats(self, paths: Sequence[str]) -> tuple[CacheStat, ...]:
+        """The same of those of these files that are there. Raises OSError."""
+        found = []
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):
+                found.append(self.cachestat(path))
+        return tuple(found)
 
     def fiemap(self, path: str) -> Extents:
         """Return bytes of the file by kind of extent. Raises OSError."""

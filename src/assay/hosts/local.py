@@ -147,7 +147,6 @@ NAMES_OF_A_MACHINE = ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/sys
 
 def machine_of(host: Host) -> Machine:
     """Return which machine a host is: a digest of the first name that it tells, and its boot id."""
-    import hashlib  # `assay stat` has no use for it and starts fast
 
     name = next(filter(None, (_content(host, path) for path in NAMES_OF_A_MACHINE)), "")
     return Machine(serial=serial_of(name), boot=_content(host, BOOT_ID))

@@ -14,7 +14,7 @@ from assay.hosts.commands import failure
 from assay.hosts.far_shell import ANSWER_S, quoted
 from assay.hosts.local import machine_of, serial_of
 from assay.hosts.shell_calls import ShellCalls
-from assay.hosts.shell_commands import Commands, Opener, Shells
+from assay.hosts.shell_commands import Commands, Door, Shells
 from assay.hosts.shell_engine import ShellEngine
 from assay.hosts.shell_files import FUNCTIONS as FILES
 from assay.hosts.shell_files import Files, SeenFiles, Wishes
@@ -43,14 +43,14 @@ class ShellHost:
 
     far = True
 
-    def __init__(self, name: str, opener: Opener, *, address: str = "") -> None:
-        """Start the first shell. Raises what the opener raises, OSError where there is no /bin/sh.
+    def __init__(self, name: str, door: Door, *, address: str = "") -> None:
+        """Start the first shell. Raises what the door raises, OSError where there is no /bin/sh.
 
-        `address` says in words for the user where it is reached.
+        `address` says in words for the user where it is reached. The door is closed with the host.
         """
         self.name, self.address = name, address
-        self._shells = Shells(name, opener)
-        self._first = self._shells.shell()
+        self._door, self._shells = door, Shells(name, door)
+        self._first = self._shells.first = self._shells.shell()
         self._first.ask(f"A_TOKEN={self._shells.token}\n{NOTES}{FILES}")
         user, self.system, self.release, self.architecture, page = self._first.ask(SYSTEM).text.split("\n")[:5]
         self._user = user
@@ -82,7 +82,7 @@ class ShellHost:
         """End the shells; the first one kills what they started and undoes what is noted. May be called twice."""
         self._notes.close()
         self._first.close()
-        self._commands.close()
+        self._door.close()
 
     def run(
         self,
@@ -189,7 +189,7 @@ class ShellHost:
     def _lose(self) -> None:
         """Give the host up: whoever waits for one of its shells hears so."""
         self._first.give_up(f"no answer for {ANSWER_S:g} s")
-        self._commands.close()
+        self._door.close()
 
 
 class ShellLook:
@@ -202,5 +202,5 @@ class ShellLook:
 
     def end(self) -> tuple[int, int]:
         """Return when the look began (CLOCK_MONOTONIC of that host, ns) and how long it took. Raises OSError."""
-        self._host.remember(self._name, self._files.asked())
+        self._host.remember(self._name, self._files.wishes())
         return self._files.span_ns()

@@ -11,8 +11,8 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from assay.catalogue import Completed, Listener
 from assay.errors import MissingError, TrialError
@@ -27,21 +27,34 @@ START_S = 60.0
 PREPARE = "LC_ALL=C; PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH; unset ENV"
 """As Local: the C locale, and the directories that an ordinary user's PATH often lacks."""
 
-Opener = Callable[[Sequence[str]], Session]
-"""Starts a command of plain words on the host."""
+
+class Door(Protocol):
+    """Starts commands on a host, by the login shell of the far user."""
+
+    def open(self, command: str) -> Session:
+        """Start a command. Raises OSError, and an AssayError with words for the user."""
+        ...
+
+    def close(self) -> None:
+        """End everything at once; whoever opens something hears so."""
+        ...
 
 
 class Shells:
     """The shells of one host, all with one token among their words: by it they are known as ours."""
 
-    def __init__(self, name: str, opener: Opener) -> None:
+    def __init__(self, name: str, door: Door) -> None:
         self.name, self.token = name, secrets.token_hex(8)
-        self._opener = opener
+        self._door = door
+        self.first: FarShell | None = None
+        """The shell that holds the way back: when it is lost, the host is."""
 
     def session(self, env: Mapping[str, str] | None = None) -> Session:
-        """Start a shell, with these variables from its first moment. Raises what the opener raises."""
+        """Start a shell, with these variables from its first moment. Raises what the door raises."""
+        if self.first is not None and self.first.lost:
+            raise self.first.failure()
         assigned = [f"{name}={text}" for name, text in (env or {}).items()]
-        return self._opener((*(("env", *assigned) if assigned else ()), "/bin/sh", "-s", self.token))
+        return self._door.open(f"exec {quoted(*(('env', *assigned) if assigned else ()), '/bin/sh', '-s', self.token)}")
 
     def shell(self, env: Mapping[str, str] | None = None) -> FarShell:
         """As `session`, for scripts. Whatever the login shell printed is behind it."""
@@ -56,7 +69,6 @@ class Commands:
     def __init__(self, shells: Shells, notes: ShellNotes) -> None:
         self._shells, self._notes = shells, notes
         self._idle: list[tuple[FarShell, int]] = []
-        self._all: list[FarShell] = []
         self._mutex = threading.Lock()
 
     def run(
@@ -109,8 +121,6 @@ class Commands:
         shell = self._shells.shell(env)
         pid = int(shell.ask("printf %s $$").text)
         self._notes.keep_group(pid)
-        with self._mutex:
-            self._all.append(shell)
         return shell, pid
 
     def discard(self, shell: FarShell, pid: int) -> None:
@@ -122,13 +132,6 @@ class Commands:
     def kill_inside(self, pid: int) -> None:
         """End what runs in the group of a shell, but not the shell itself. Raises OSError."""
         self._notes.kill_inside(pid)
-
-    def close(self) -> None:
-        """End all shells at once."""
-        with self._mutex:
-            shells, self._all, self._idle = self._all, [], []
-        with ThreadPoolExecutor(max(1, len(shells))) as pool:  # each may have to wait for a host that is gone
-            list(pool.map(FarShell.close, shells))
 
     def _take(self) -> tuple[FarShell, int]:
         with self._mutex:

@@ -84,7 +84,7 @@ class ShellEngine:
         try:
             return self._out.get(timeout=timeout_s)[0]
         except queue.Empty:
-            raise TimeoutError(f"the client on host {self._name} said nothing for {timeout_s} s") from None
+            raise TimeoutError(f"the client on host {self._name} sent nothing for {timeout_s} s") from None
 
     def listen(self, heard: Listener) -> None:
         """Give every line from now on to `heard`."""
@@ -272,7 +272,8 @@ class ShellEngine:
 
     def _say(self, message: Message) -> None:
         with self._turn:
-            self._heard(json.dumps(message, separators=(",", ":")), time.monotonic_ns())
+            if not self._ended.is_set():
+                self._heard(json.dumps(message, separators=(",", ":")), time.monotonic_ns())
 
 
 class _Run:

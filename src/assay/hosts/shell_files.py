@@ -74,7 +74,7 @@ class Files:
 
     def read(self, path: str) -> str:
         """Return the text of a file. Raises OSError."""
-        return told(text_or_error(path, self._shell.ask(f"cat -- {quoted(path)} 2>&1").text))
+        return text_or_raise(text_or_error(path, self._shell.ask(f"cat -- {quoted(path)} 2>&1").text))
 
     def write(self, path: str, text: str) -> None:
         """Write a file as a whole. Raises OSError."""
@@ -162,7 +162,7 @@ def text_or_error(path: str, text: str) -> str | OSError:
     return text
 
 
-def told(found: str | OSError) -> str:
+def text_or_raise(found: str | OSError) -> str:
     """Return a text. Raises an error instead."""
     if isinstance(found, OSError):
         raise found
@@ -196,7 +196,7 @@ class SeenFiles:
         """Return the text of a file. Raises OSError."""
         if path != BOOT_ID:
             self._read[path] = None
-        return told(self._found.texts[path]) if path in self._found.texts else self._more().read(path)
+        return text_or_raise(self._found.texts[path]) if path in self._found.texts else self._more().read(path)
 
     def list(self, path: str) -> tuple[str, ...]:
         """Return the names in a directory, sorted; empty where there is none."""
@@ -212,7 +212,7 @@ class SeenFiles:
         """Write a file; whatever was read before may be another now."""
         self._files.write(path, text)
 
-    def asked(self) -> Wishes:
+    def wishes(self) -> Wishes:
         """What the next look of this name should find."""
         return Wishes(read=tuple(self._read), list=tuple(self._listed), exists=tuple(self._tried))
 

@@ -1,7 +1,8 @@
 """What must be undone on a host without the engine: held by its shell, and written down there where a directory is writable.
 
 The shell runs the ways back when its input ends, and kills what the lab started there. A sleeper beside it does both where the
-lease runs out: the sleeper is a copy of the shell, so each change of what is to be undone starts a new one. The file of notes is
+lease runs out: the sleeper is a copy of the shell, so each change of what is to be undone starts a new one. Its start is over
+only when it has closed its output, which it does when it can be ended: a signal before that would be lost. The file of notes is
 that of the engine's agent (docs/engine-protocol.md), locked as long as the shell lives.
 """
 
@@ -77,18 +78,21 @@ assay_end() {
   done
   [ -z "$A_F" ] || [ -n "$A_T$A_N" ] || rm -f "$A_F"
 }
-assay_unwatch() { [ -z "$A_W" ] || { kill -s TERM "$A_W"; wait "$A_W"; } 2>/dev/null; A_W=; }
+assay_unwatch() { [ -z "$A_W" ] || kill -s TERM "$A_W" 2>/dev/null; A_W=; }
 assay_watch() {
   assay_unwatch
-  (
-    trap 'kill $s 2>/dev/null; exit 0' TERM
-    trap - EXIT
-    sleep "$1" & s=$!
-    wait "$s"
-    trap '' HUP INT TERM PIPE
-    A_W=; kill -s KILL $$; assay_end
-  ) </dev/null >/dev/null 2>&1 &
-  A_W=$!
+  A_W=$(
+    (
+      trap 'kill $s 2>/dev/null; exit 0' TERM
+      trap - EXIT
+      exec >/dev/null 2>&1 </dev/null
+      sleep "$1" & s=$!
+      wait "$s"
+      trap '' HUP INT TERM PIPE
+      kill -s KILL $$; assay_end
+    ) &
+    echo $!
+  )
 }
 assay_left() {
   command -v flock >/dev/null && d=$(assay_directory) || return 0

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from assay.errors import MissingError, RefusedError
+from assay.errors import LostHostError, MissingError, RefusedError
 from assay.hosts.addresses import Address
 from assay.hosts.ssh_channel import SshChannel
 
@@ -25,6 +25,7 @@ AT_ONCE = 8
 """Connections that are being made at the same time; where all go through one gateway, its sshd refuses more than ten."""
 CONNECT_S = 20.0
 LOGIN_S = 30.0
+CLOSE_S = 1.0
 OPEN_S = 180.0
 """How long a channel may take, the wait for other connections included."""
 LONG_S = 24 * 3600.0
@@ -74,6 +75,7 @@ class Door:
         self.name, self.address = name, address
         self._connections: list[asyncssh.SSHClientConnection] = []
         self._opening: asyncio.Lock | None = None
+        self._closed = False
 
     def open(self, command: str) -> SshChannel:
         """Start a command by the far user's login shell.
@@ -89,10 +91,12 @@ class Door:
         if self._opening is None:
             self._opening = asyncio.Lock()
         async with self._opening:
-            for connection in self._connections:
+            for connection in tuple(self._connections):
                 channel = await self._channel(connection, command)
                 if channel is not None:
                     return channel
+            if self._closed:
+                raise LostHostError(f"host {self.name} is lost: its connections were closed")
             connection = await self._connected()
             self._connections.append(connection)
             channel = await self._channel(connection, command)
@@ -109,18 +113,20 @@ class Door:
         return next((f"{key.get_algorithm()} {key.get_fingerprint('sha256')}" for key in keys if key is not None), "")
 
     def close(self) -> None:
-        """Close every connection, and with it all that was opened over it."""
+        """Close every connection, and with it all that was opened over it; the door stays closed."""
         with contextlib.suppress(TimeoutError):
             LOOP.wait(self.closed(), CONNECT_S)
 
     async def closed(self) -> None:
         """As `close`, in the loop."""
+        self._closed = True
         connections, self._connections = self._connections, []
         for connection in connections:
             connection.close()
         for connection in connections:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(connection.wait_closed(), 2.0)
+                await asyncio.wait_for(connection.wait_closed(), CLOSE_S)
+            connection.abort()
 
     async def _channel(self, connection: asyncssh.SSHClientConnection, command: str) -> SshChannel | None:
         """A channel over this connection; None where it takes no more, or has ended."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -98,7 +97,7 @@ def same_machines(hosts: Mapping[str, Host]) -> tuple[tuple[str, ...], ...]:
 def each(hosts: Mapping[str, Host], ask: Callable[[Host], T]) -> dict[str, T | AssayError]:
     """Ask several hosts, some at a time; a host that fails has its error in place of the answer."""
 
-    def asked(host: Host) -> T | AssayError:
+    def answer(host: Host) -> T | AssayError:
         try:
             return ask(host)
         except AssayError as error:
@@ -106,7 +105,7 @@ def each(hosts: Mapping[str, Host], ask: Callable[[Host], T]) -> dict[str, T | A
         except OSError as error:
             return LostHostError(f"host {host.name}: {error.strerror or error}")
 
-    return dict(zip(hosts, at_once(list(hosts.values()), asked), strict=True))
+    return dict(zip(hosts, at_once(list(hosts.values()), answer), strict=True))
 
 
 @contextlib.contextmanager
@@ -160,7 +159,7 @@ def _reached(spec: HostSpec, door: Door, engine: Path) -> Attempt:
     else:
         from assay.hosts.shell import ShellHost
 
-        host = ShellHost(spec.name, lambda words: door.open(f"exec {shlex.join(words)}"), address=where)
+        host = ShellHost(spec.name, door, address=where)
 
     def end() -> None:
         host.close()

@@ -7,6 +7,7 @@ yet its CPU slows down when a neighbour uses the other hardware thread of the co
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope, Source
@@ -36,7 +37,10 @@ def read(host: Host, _subject: Subject) -> Mapping[str, object]:
     cpus = [name for name in host.list(CPU) if name[:3] == "cpu" and name[3:].isdigit()]
     paths = [f"{CPU}/{cpu}/{file}" for cpu in cpus for file in FILES.values() if host.exists(f"{CPU}/{cpu}/{file}")]
     found = texts(host.read, paths)
-    return found if host.syscalls is None else {**found, PIECES: list(host.syscalls.spin())}
+    if host.syscalls is not None:
+        with contextlib.suppress(OSError):  # a host without the engine: the files alone tell of its CPUs
+            found[PIECES] = list(host.syscalls.spin())
+    return found
 
 
 def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:

@@ -37,6 +37,8 @@ class Process:
 
     command: str
     parent: int
+    job: int
+    """Its process group, which children inherit."""
     started: int
     """In ticks since the machine began."""
     cpu_ns: int
@@ -91,6 +93,7 @@ def process(pid: int, snapshot: Snapshot, paths: tuple[str, str, str]) -> Proces
     return Process(
         command=command,
         parent=number(fields[1], path),
+        job=number(fields[2], path),
         started=number(fields[19], path),
         cpu_ns=sum(number(word, path) for word in fields[11 : 13 if heir else 15]) * TICK_NS,
         read_bytes=counters.get("read_bytes"),
@@ -181,12 +184,18 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
 
 
 def own_processes(look: Look, snapshot: Snapshot) -> set[int]:
-    """Return the lab, its descendants, processes that its target's commands left running, and the declared server."""
+    """Return the lab, its descendants, processes that its target's commands left running, and the declared server.
+
+    An orphan in the process group of a server's process is the server's too: a worker that has ended is in no control group
+    any more, and keeps its account until its new parent looks.
+    """
     lab, group = int((text_of(snapshot, SELF) or "").partition(" ")[0]), text_of(snapshot, "/proc/self/cgroup")
     parents = {pid for pid, one in look.items() if adopts(pid, one.command)}
     left = {pid for pid, one in look.items() if one.parent in parents and group is not None and one.group == group}
     named = {int(word) for word in (text_of(snapshot, SERVER) or "").split()}
-    return {pid for pid in look if not {lab, *left, *named}.isdisjoint(ancestry(pid, look))}
+    jobs = {look[pid].job for pid in named & look.keys()}
+    workers = {pid for pid, one in look.items() if one.parent in parents and one.job in jobs}
+    return {pid for pid in look if not {lab, *left, *named, *workers}.isdisjoint(ancestry(pid, look))}
 
 
 def rise(pid: int, now: Process, before: Look, gone: Sequence[Process]) -> dict[str, int]:

@@ -40,13 +40,11 @@ def pages(host: Host, nodes: Sequence[ServerNode]) -> dict[str, object]:
     files = data_files(host, nodes)
     if len(files) > MOST_FILES:
         return {"error": f"more than {MOST_FILES} data files. Set server.data to the files that clients change."}
-    for path in files:
-        try:
-            answer = host.syscalls.cachestat(path)
-        except FileNotFoundError:
-            continue  # removed since it was listed
-        except OSError as error:
-            return {"error": f"{path}: {error.strerror or error}"}
+    try:
+        answers = host.syscalls.cachestats(files)
+    except OSError as error:
+        return {"error": f"{error.filename or 'server.data'}: {error.strerror or error}"}
+    for answer in answers:
         for name, metric in PAGES.items():
             if getattr(answer, name) is None:
                 untold.add(metric)

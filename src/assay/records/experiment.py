@@ -254,6 +254,11 @@ class Experiment:
     digest: str = ""
     """SHA-256 of the canonical form (experiment/digest.py)."""
 
+    def used_targets(self) -> tuple[TargetSpec, ...]:
+        """The targets that the factor `target` names, else the first: no other is ever prepared."""
+        wanted = next((factor.levels for factor in self.factors if factor.path == "target"), None)
+        return self.targets[:1] if wanted is None else tuple(spec for spec in self.targets if spec.name in wanted)
+
     def load_hosts(self, workload: WorkloadSpec, levels: Mapping[str, Value] = EMPTY) -> tuple[str, ...]:
         """Names of the hosts that a workload's load comes from at these levels; client i is on host i mod their number."""
         return load_hosts(self.hosts, workload.hosts.get("load", ()), levels.get("hosts"))

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from assay import catalogue, sampler
-from assay.catalogue import Order, Setting, Target, Workload
+from assay.catalogue import Order, Setting
 from assay.errors import TrialError, UsageError, refuse
-from assay.machine import ownership, server
+from assay.machine import server
 from assay.records import (
-    Endpoint,
-    EndpointKind,
     Experiment,
     Fact,
     FactClass,
     Outcome,
-    Place,
     Subject,
     TargetSpec,
     Trial,
-    Value,
     When,
-    WorkloadSpec,
 )
 from assay.trial import clocks, initial_state, placement, trial_facts
 from assay.trial.bench import Bench, Job, Tell, whole
-from assay.trial.clients import Crew, Dialogue
+from assay.trial.clients import Crew
+from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Fleet, Station, each, seen_from
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log, in_words
 from assay.trial.phase import perform
 from assay.trial.rendezvous import Rendezvous, State
+from assay.trial.site import Load, Site, attach, place_on, setting_on, target_of, workloads_of
 
 OnProgress = Callable[[Mapping[str, object]], None]
 
@@ -51,46 +48,6 @@ class Attempt:
     tell: Tell
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Load:
-    """A workload of this trial with its knobs, how many clients it has, and where they are."""
-
-    workload: Workload
-    spec: WorkloadSpec
-    clients: int
-    stations: tuple[Station, ...]
-    cpus: Mapping[str, tuple[int, ...]]
-    """Host -> the CPUs of its clients; a host that is not there leaves them all."""
-
-    def on(self, client: int) -> Station:
-        """The station of a client."""
-        return self.stations[client % len(self.stations)]
-
-
-@dataclass(kw_only=True)
-class _Site:
-    """The prepared target, and what has to be undone of it."""
-
-    target: Target
-    station: Station
-    setting: Setting
-    place: Place
-    attached: dict[tuple[int, str], Endpoint] = field(default_factory=dict)
-    """Client and host -> what that client is given there."""
-    cgroups: dict[str, placement.Cgroup] = field(default_factory=dict)
-    """Host -> the groups of the clients there."""
-
-    def fleet(self, load: _Load, stations: Mapping[str, Station]) -> Fleet:
-        """Who is where for a workload."""
-        nodes = self.place.server.nodes if self.place.server else ()
-        beside = tuple(stations[node.host] for node in nodes if node.host in stations)
-        return Fleet(target=self.station, load=load.stations, beside=beside)
-
-    def endpoints(self, load: _Load) -> tuple[Endpoint, ...]:
-        """What the clients of a workload are given."""
-        return tuple(self.attached[client, load.on(client).name] for client in range(load.clients))
-
-
 def live(attempt: Attempt) -> None:
     """Everything from the check to the teardown. What it learns is in the log, also where it raises."""
     loads = loads_of(attempt)
@@ -99,7 +56,7 @@ def live(attempt: Attempt) -> None:
         with attempt.interrupts.shielded():
             site = _prepare(attempt, loads)
         attempt.log.places.append(site.place)
-        _attach(site, loads)
+        attach(site, loads)
         _group(attempt, site, loads)
         _facts(attempt, site, loads, When.BEFORE)
         for load in loads:
@@ -112,37 +69,7 @@ def live(attempt: Attempt) -> None:
                 _tear_down(attempt, site)
 
 
-def _attach(site: _Site, loads: Iterable[_Load]) -> None:
-    """Give every client of every workload what it uses, on its own host, once."""
-    for load in loads:
-        for client in range(load.clients):
-            station = load.on(client)
-            if (client, station.name) not in site.attached:
-                found = site.target.attach(station.host, _setting_on(site, station), site.place, client)
-                site.attached[client, station.name] = found
-                _see(site, station, found)
-
-
-def _setting_on(site: _Site, station: Station) -> Setting:
-    """What the target is given on a client's host: scratch and ledger of that host."""
-    return replace(site.setting, scratch=station.scratch, undo=station.undo)
-
-
-def _see(site: _Site, station: Station, endpoint: Endpoint) -> None:
-    """Raise TrialError where a client's host does not see the target's own directory or file."""
-    if station is site.station or endpoint.kind not in (EndpointKind.DIRECTORY, EndpointKind.FILE):
-        return
-    marker = site.place.private.get("marker")
-    marked = endpoint.kind is EndpointKind.DIRECTORY and endpoint.address == site.place.address and isinstance(marker, str)
-    if station.host.exists(endpoint.address) and (not marked or ownership.is_ours(station.host, endpoint.address, str(marker))):
-        return
-    raise TrialError(
-        f"host {station.name} does not see {endpoint.address} of target {site.setting.name} on host {site.station.name}. "
-        "Mount it there under the same path, or use kind = commands with `attach`."
-    )
-
-
-def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterable[_Load]) -> Setting:
+def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterable[Load]) -> Setting:
     """What the target of the trial is given."""
     return Setting(
         name=spec.name,
@@ -154,9 +81,9 @@ def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterab
     )
 
 
-def loads_of(attempt: Attempt) -> tuple[_Load, ...]:
+def loads_of(attempt: Attempt) -> tuple[Load, ...]:
     """The workloads of the trial. Raises UsageError with all that is wrong with their knobs."""
-    loads: list[_Load] = []
+    loads: list[Load] = []
     mistakes: list[str] = []
     for spec in workloads_of(attempt.experiment, attempt.trial.levels):
         workload = catalogue.find("workloads", spec.kind)
@@ -172,41 +99,12 @@ def loads_of(attempt: Attempt) -> tuple[_Load, ...]:
             )
         wanted = {one.name: placement.cpus(one.host, full.knobs.get("cpus")) for one in stations}
         cpus = {name: numbers for name, numbers in wanted.items() if numbers is not None}
-        loads.append(_Load(workload=workload, spec=full, clients=clients, stations=stations, cpus=cpus))
+        loads.append(Load(workload=workload, spec=full, clients=clients, stations=stations, cpus=cpus))
     refuse(mistakes)
     return tuple(loads)
 
 
-def target_of(experiment: Experiment, levels: Mapping[str, Value]) -> TargetSpec:
-    """The target of a trial with its knobs. Raises UsageError where it is not in the file."""
-    wanted = levels.get("target", experiment.targets[0].name if experiment.targets else None)
-    for spec in experiment.targets:
-        if spec.name == wanted:
-            return replace(spec, knobs=_changed(spec.name, spec.knobs, levels))
-    names = ", ".join(spec.name for spec in experiment.targets) or "none"
-    raise UsageError(f"found target {wanted!r}; expected one of the file's: {names}")
-
-
-def workloads_of(experiment: Experiment, levels: Mapping[str, Value]) -> tuple[WorkloadSpec, ...]:
-    """The workloads of a trial in file order: all, or the one that is its level. Raises UsageError for a strange one."""
-    wanted = levels.get("workload")
-    chosen = tuple(
-        replace(spec, knobs=_changed(spec.name, spec.knobs, levels))
-        for spec in experiment.workloads
-        if wanted in (None, spec.name)
-    )
-    if not chosen:
-        names = ", ".join(spec.name for spec in experiment.workloads) or "none"
-        raise UsageError(f"found workload {wanted!r}; expected one of the file's: {names}")
-    return chosen
-
-
-def _changed(name: str, knobs: Mapping[str, Value], levels: Mapping[str, Value]) -> dict[str, Value]:
-    prefix = f"{name}."
-    return {**knobs, **{path.removeprefix(prefix): level for path, level in levels.items() if path.startswith(prefix)}}
-
-
-def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
+def _prepare(attempt: Attempt, loads: tuple[Load, ...]) -> Site:
     spec = target_of(attempt.experiment, attempt.trial.levels)
     target, station = catalogue.find("targets", spec.kind), attempt.stations[spec.host]
     setting = _setting(attempt, station, spec, loads)
@@ -223,10 +121,10 @@ def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
         if target.read_only and not load.workload.only_reads(load.spec.knobs)
     ]
     refuse(mistakes)
-    return _Site(target=target, station=station, setting=setting, place=target.prepare(station.host, setting))
+    return Site(target=target, station=station, setting=setting, place=target.prepare(station.host, setting))
 
 
-def _group(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> None:
+def _group(attempt: Attempt, site: Site, loads: tuple[Load, ...]) -> None:
     """The groups of all client processes of the trial, on each host: they share one memory limit.
 
     Raises UsageError, RefusedError; what was made by then is in the site.
@@ -248,12 +146,12 @@ NAMES = ("target.made",)
 """What a target says of itself that makes no difference by itself: which making of it this is (S10)."""
 
 
-def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) -> None:
+def _facts(attempt: Attempt, site: Site, loads: tuple[Load, ...], when: When) -> None:
     """What the target, and the observers of trial scope of every host, say."""
     stations = {one.name: one for load in loads for one in site.fleet(load, attempt.stations).stations}
 
     def seen(station: Station) -> tuple[tuple[Fact, ...], dict[str, str]]:
-        place = _place_on(site, station)
+        place = place_on(site, station)
         subject = Subject(backing_files=place.backing_files, directory=place.directory or place.address, devices=place.devices)
         return sampler.facts(station.host, station.observers, subject, when)
 
@@ -288,13 +186,7 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
         attempt.log.facts += _programs(attempt, site, loads)
 
 
-def _place_on(site: _Site, station: Station) -> Place:
-    """The place as a host sees it."""
-    given = [endpoint for (_, name), endpoint in site.attached.items() if name == station.name]
-    return seen_from(site.place, station, given)
-
-
-def _programs(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> Iterator[Fact]:
+def _programs(attempt: Attempt, site: Site, loads: tuple[Load, ...]) -> Iterator[Fact]:
     """Which file each external command is, and what is in the files that knobs name, before they can have changed."""
     for load in loads:
         matters = trial_facts.fact_class(load.spec, attempt.trial.levels)
@@ -306,7 +198,7 @@ def _programs(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> Iterat
             yield Fact(host=load.stations[0].name, when=When.BEFORE, key=key, value=value, fact_class=matters)
 
 
-def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
+def _run(attempt: Attempt, site: Site, load: Load) -> None:
     """One workload with clients of its own, phase after phase until one does not end as it should."""
     fleet, endpoints = site.fleet(load, attempt.stations), site.endpoints(load)
     order = Order(workload=load.spec.name, knobs=load.spec.knobs, endpoints=endpoints, seed=attempt.trial.seed)
@@ -331,7 +223,7 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             crew.close()
 
 
-def _perform_all(attempt: Attempt, bench: Bench, load: _Load, order: Order) -> None:
+def _perform_all(attempt: Attempt, bench: Bench, load: Load, order: Order) -> None:
     log, seed, first = attempt.log, attempt.trial.seed, load.stations[0]
     seen = seen_from(bench.place, first, order.endpoints)
     for planned in load.workload.phases(order):
@@ -345,7 +237,7 @@ def _perform_all(attempt: Attempt, bench: Bench, load: _Load, order: Order) -> N
             return
 
 
-def _gather(attempt: Attempt, crew: Crew, load: _Load, fleet: Fleet) -> Dialogue:
+def _gather(attempt: Attempt, crew: Crew, load: Load, fleet: Fleet) -> Dialogue:
     """Wait for every client's hello. Raises TrialError where one does not come, or is no release build."""
     engine = load.stations[0].engine
     known = clocks.compare({one.name: one.host for one in fleet.stations})
@@ -365,7 +257,7 @@ def _gather(attempt: Attempt, crew: Crew, load: _Load, fleet: Fleet) -> Dialogue
     return dialogue
 
 
-def _tear_down(attempt: Attempt, site: _Site) -> None:
+def _tear_down(attempt: Attempt, site: Site) -> None:
     """Undo what was prepared; what cannot be undone is told in the run and does not keep the rest from being undone."""
     attempt.tell({"event": "removing"})
     steps: list[Callable[[], None]] = []
@@ -373,7 +265,7 @@ def _tear_down(attempt: Attempt, site: _Site) -> None:
         steps.append(partial(placement.leave, attempt.stations[name].undo, group))
     for (_, name), endpoint in reversed(site.attached.items()):
         station = attempt.stations[name]
-        steps.append(partial(site.target.detach, station.host, _setting_on(site, station), endpoint))
+        steps.append(partial(site.target.detach, station.host, setting_on(site, station), endpoint))
     steps.append(partial(site.target.teardown, site.station.host, site.setting, site.place))
     for step in steps:
         try:

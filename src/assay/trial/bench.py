@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from assay.catalogue import Host, Target, Workload
 from assay.records import Endpoint, PhasePlan, Place, Value, WorkloadSpec
-from assay.trial.clients import Dialogue
+from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Fleet, Station, part_of, seen_from
 
 Tell = Callable[[Mapping[str, object]], None]

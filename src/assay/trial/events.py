@@ -20,7 +20,7 @@ LONGEST_S = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
-class Due:
+class TimedCommand:
     """A command that is due so many ns after T on a host."""
 
     at_ns: int
@@ -34,7 +34,7 @@ class Events:
 
     hosts: Mapping[str, Host]
     phase: str
-    commands: Sequence[Due]
+    commands: Sequence[TimedCommand]
     facts: list[Fact] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     _begun: int = 0
@@ -82,10 +82,10 @@ class Events:
         return f"exit status {done.status}"
 
 
-def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str]) -> list[Due]:
+def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str]) -> list[TimedCommand]:
     """The events of one phase with their placeholders filled in. Raises UsageError for a placeholder nobody knows."""
     return [
-        Due(at_ns=event.at_ns, argv=tuple(substitute(word, values) for word in event.argv), on=event.on)
+        TimedCommand(at_ns=event.at_ns, argv=tuple(substitute(word, values) for word in event.argv), on=event.on)
         for event in events
         if event.phase == phase
     ]

@@ -38,6 +38,8 @@ UNREADABLE = "\ufffd"
 COLD_SHARE = 0.01
 """At most this share of the pages resident counts as cold: one page in a hundred (AUDIT.md, 0.5: counter noise)."""
 WARM_SHARE = 0.99
+MOST_ASKED = 256
+"""Of so many data files it is asked whether they are there: each question is a trip where the host is far."""
 GROUP_MEMORY = ("cgroup.memory.max", "cgroup.memory.limit_in_bytes")
 
 
@@ -141,7 +143,7 @@ def proof(host: Host, place: Place, plan: PhasePlan, refusal: str | None = None)
     """Which state the data files are in; a cold file above an image that is not cold is not cold."""
     share = resident_share(host, plan.data_files)
     below = resident_share(host, place.backing_files) if place.backing_files else 0.0
-    there = {host.exists(path) for path in plan.data_files}
+    there = {host.exists(path) for path in plan.data_files[:MOST_ASKED]}
     served = server_share(host, place)
     if served is not None and below is not None:
         below = max(below, served)
@@ -163,13 +165,13 @@ def resident_share(host: Host, paths: Sequence[str]) -> float | None:
     return min(1.0, sum(one.cached for one in found) / total) if total else 0.0
 
 
-def _cached(host: Host, paths: Sequence[str]) -> list[CacheStat] | None:
+def _cached(host: Host, paths: Sequence[str]) -> Sequence[CacheStat] | None:
     """What the page cache holds of those files that are there. None: unknown."""
     calls = host.syscalls
     if calls is None:
         return None
     try:
-        return [calls.cachestat(path) for path in paths if host.exists(path)]
+        return calls.cachestats(paths)
     except OSError:
         return None
 

@@ -30,7 +30,7 @@ from assay.sampler import Seen
 from assay.settings.load import scheduled_ns
 from assay.trial import clocks, initial_state
 from assay.trial.bench import Bench, Job, whole
-from assay.trial.clients import Stopper, progress_report
+from assay.trial.dialogue import Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of
 from assay.trial.fleet import Station, each
 from assay.trial.harvest import Answer, Harvest, harvest, judge, reported

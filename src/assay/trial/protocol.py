@@ -92,7 +92,7 @@ def _armed(client: ClientState, phase: str, message: Message) -> bool:
     return True
 
 
-def _told(client: ClientState, phase: str, message: Message) -> bool:
+def _start_known(client: ClientState, phase: str, message: Message) -> bool:
     told_ns = message.get("mono_ns")
     if client.step is not Step.RUNNING or message.get("phase") != phase or not isinstance(told_ns, int):
         return False
@@ -122,7 +122,7 @@ def _error(client: ClientState, _phase: str, _message: Message) -> bool:
 NOTES: Mapping[str, Callable[[ClientState, str, Message], bool]] = {
     "hello": _hello,
     "armed": _armed,
-    "told": _told,
+    "told": _start_known,
     "progress": _progress,
     "result": _result,
     "error": _error,

@@ -199,7 +199,7 @@ class Rendezvous:
         if one.step is before:
             self._note(client, message)
             return ()
-        self._moved(client, before)
+        self._count_step(client, before)
         if one.step is Step.DONE:
             self.results[client] = message
             self._check_time(client, message.get("started_ns"), self.pace.late_ns, "started")
@@ -241,7 +241,7 @@ class Rendezvous:
 
     def _lose(self, client: int, words: str) -> None:
         before, self.clients[client].step = self.clients[client].step, Step.LOST
-        self._moved(client, before)
+        self._count_step(client, before)
         self.failures.setdefault(client, words)
 
     def tick(self, now_ns: int) -> tuple[Instruction, ...]:
@@ -290,7 +290,7 @@ class Rendezvous:
     def _at(self, *steps: Step) -> list[int]:
         return [index for index, one in enumerate(self.clients) if one.step in steps]
 
-    def _moved(self, client: int, before: Step) -> None:
+    def _count_step(self, client: int, before: Step) -> None:
         self._at_step[before] -= 1
         self._at_step[self.clients[client].step] += 1
         self._silence.named.pop(client, None)

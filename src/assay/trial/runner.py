@@ -41,7 +41,7 @@ class TrialRunner:
     def install(self) -> None:
         """Set up every target that a trial may ask for. Raises UsageError with all that is wrong, before anything is set up."""
         refuse(self.obstacles())
-        for spec in used_targets(self.experiment):
+        for spec in self.experiment.used_targets():
             self._installed.append(spec)  # first, so that what was begun and failed is removed too
             catalogue.find("targets", spec.kind).install(self._station(spec.host).host, self._setting(spec))
 
@@ -63,7 +63,7 @@ class TrialRunner:
         """What of the hosts that are here stands against the targets and limits of the experiment; changes nothing."""
         found = [
             f"target {spec.name}: {mistake}"
-            for spec in used_targets(self.experiment)
+            for spec in self.experiment.used_targets()
             if spec.host == self.host.name or spec.host in self.far
             for mistake in catalogue.find("targets", spec.kind).check(self._station(spec.host).host, self._setting(spec))
         ]
@@ -128,7 +128,7 @@ class TrialRunner:
     def _taking_part(self) -> frozenset[str]:
         """The hosts that load, a target or a server's node is on."""
         load = {name for spec in self.experiment.workloads for name in self.experiment.load_hosts(spec, {})}
-        return frozenset(load | {spec.host for spec in used_targets(self.experiment)})
+        return frozenset(load | {spec.host for spec in self.experiment.used_targets()})
 
     def remove(self) -> None:
         """Undo what `install` set up, the latest first. Raises TrialError with all that could not be removed."""
@@ -156,14 +156,6 @@ class TrialRunner:
         )
 
 
-def used_targets(experiment: Experiment) -> tuple[TargetSpec, ...]:
-    """The targets that the factor `target` names, else the first: no other is ever prepared."""
-    wanted = next((factor.levels for factor in experiment.factors if factor.path == "target"), None)
-    if wanted is None:
-        return experiment.targets[:1]
-    return tuple(spec for spec in experiment.targets if spec.name in wanted)
-
-
 def needed_bytes(experiment: Experiment) -> int:
     """Space that the workloads need as the file has them, with as many clients as any trial has."""
     counts = next((factor.levels for factor in experiment.factors if factor.path == "clients"), ())
@@ -186,7 +178,7 @@ def cold_in_memory(hosts: Mapping[str, Host], experiment: Experiment) -> tuple[s
         return ()
     paths = [
         (target.name, str(path), hosts[target.host])
-        for target in used_targets(experiment)
+        for target in experiment.used_targets()
         if target.host in hosts
         for path in levels.get(f"{target.name}.path", (target.knobs.get("path"),))
         if path and catalogue.find("targets", target.kind).mounts is not Mounts.HOST  # its path may have placeholders

@@ -2,6 +2,8 @@
 
 Each is put between HEAD and FOOT, after the names that it uses, by `ways_back`. They do what `kinds` does here, with the same
 proofs. Beside POSIX they take `find -mindepth -maxdepth`, `stat -c` and, where it is known, `sleep 0.1`: GNU, busybox.
+`settled` waits for a killed command of that name that is still in the system call in which it was killed: a mount may yet appear
+(proc_pid_stat(5): PF_EXITING is 4 in the flags, the 7th field after the name; SIGKILL pending is 256 in the 29th).
 """
 
 HEAD = r"""(
@@ -14,6 +16,15 @@ left() { printf '%s\n' "$1" >&2; exit 1; }
 again() {
   if sleep 0.1 2>/dev/null; then tries=$((tries + 1)); else sleep 1; tries=$((tries + 10)); fi
   [ "$tries" -lt 50 ]
+}
+settled() {
+  set +f
+  while cat /proc/[0-9]*/stat 2>/dev/null | awk -v who="$1" '
+    { stat = $0; sub(/^.*\) /, "", stat); split(stat, field, " ") }
+    index($0, " (" who) && field[1] !~ /[ZX]/ && (int(field[7] / 4) % 2 || int(field[29] / 256) % 2) { found = 1 }
+    END { exit !found }
+  '; do again || break; done
+  set -f
 }
 """
 FOOT = ") </dev/null\n"
@@ -103,7 +114,7 @@ $table
 END
   [ "$is" = yes ]
 }
-there || gone
+there || { settled mount; there; } || gone
 while :; do
   [ "$top" = yes ] || left "$path is covered by another mount. Unmount that first."
   why=$(umount -- "$path" 2>&1)
@@ -119,7 +130,7 @@ attached() {
   held=$(cat "/sys/block/$name/loop/backing_file" 2>/dev/null) || return 1
   [ "${held%" (deleted)"}" = "$image" ]
 }
-attached || gone
+attached || { settled losetup; attached; } || gone
 [ -z "$ahead" ] || { echo "$ahead" > "/sys/block/$name/queue/read_ahead_kb"; } 2>/dev/null
 why=$(losetup -d "$device" 2>&1)
 while attached; do

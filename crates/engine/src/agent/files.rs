@@ -2,7 +2,7 @@
 
 use super::answer::Failure;
 use super::calls;
-use super::request::{Look, Request};
+use super::request::{Fields, Look, Request};
 use assay_clock::monotonic_ns;
 use rustix::fs::{Mode, OFlags};
 use serde_json::{Value, json};
@@ -63,8 +63,11 @@ fn text(path: &str, buffer: &mut [u8]) -> Value {
     }
 }
 
-fn call(request: &Request) -> Value {
-    let found = answer(request).unwrap_or_else(|| calls::answer(request));
+fn call(fields: &Fields) -> Value {
+    let found = match Request::of(fields.clone()) {
+        Ok(request) => answer(&request).unwrap_or_else(|| calls::answer(&request)),
+        Err(error) => Err(Failure::of_text(error.to_string())),
+    };
     found.unwrap_or_else(|failure| json!({"error": failure}))
 }
 

@@ -28,8 +28,8 @@ use held::Held;
 use life::Life;
 use lines::{Lines, Next};
 use notes::Notes;
-use request::Request;
-use serde_json::{Map, Value, json};
+use request::{Fields, Request};
+use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 use workers::Workers;
@@ -82,14 +82,14 @@ fn read_requests() {
 }
 
 fn hear(line: &[u8]) {
-    let mut fields: Map<String, Value> = match serde_json::from_slice(line) {
+    let mut fields: Fields = match serde_json::from_slice(line) {
         Ok(fields) => fields,
         Err(error) => return output::damaged(&error.to_string()),
     };
     let Some(id) = fields.remove("id").as_ref().and_then(Value::as_u64) else {
         return output::damaged("found no id; expected a whole number");
     };
-    match serde_json::from_value(Value::Object(fields)) {
+    match Request::of(fields) {
         Ok(request) => obey(id, request),
         Err(error) => output::answer(id, Err(Failure::of_text(error.to_string()))),
     }
@@ -98,7 +98,7 @@ fn hear(line: &[u8]) {
 fn obey(id: u64, request: Request) {
     match request {
         Request::Clock {} => {
-            output::answer(id, Ok(json!({"mono_ns": assay_clock::monotonic_ns()})))
+            output::answer(id, Ok(json!({"mono_ns": assay_clock::monotonic_ns()})));
         }
         Request::Lease { for_ns } => {
             AGENT.life.prolong(for_ns);

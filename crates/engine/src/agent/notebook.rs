@@ -159,8 +159,7 @@ pub fn directory() -> io::Result<PathBuf> {
 
 /// Makes a directory where it is not there; refuses one in which somebody else could write.
 fn private(directory: &Path, user: u32) -> io::Result<()> {
-    let made = DirBuilder::new().mode(0o700).create(directory);
-    if let Err(error) = made
+    if let Err(error) = DirBuilder::new().mode(0o700).create(directory)
         && error.kind() != io::ErrorKind::AlreadyExists
     {
         return Err(error);
@@ -195,4 +194,59 @@ fn parse(content: &[u8]) -> (Owner, Vec<Note>) {
         }
     }
     (owner, notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn struck_notes_and_a_torn_last_line_are_left_out() {
+        let content = br#"{"machine":"m","boot":"b","pid":1,"start_ticks":2}
+{"n":1,"kind":"mount","details":{},"back":"true"}
+{"n":2,"kind":"loop","details":{},"back":"true"}
+rubbish
+{"struck":1}
+{"n":3,"kind":"lo"#;
+        let (owner, notes) = parse(content);
+        assert_eq!((owner.boot.as_str(), owner.start_ticks), ("b", 2));
+        assert_eq!(notes.iter().map(|note| note.n).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn a_file_of_a_living_owner_is_not_opened_and_one_of_a_dead_owner_is() {
+        let directory = std::env::temp_dir().join(format!("assay-notes-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let mut own = Notebook::make(&directory).unwrap();
+        let note = Note {
+            n: 1,
+            kind: "mount".to_owned(),
+            details: std::collections::BTreeMap::new(),
+            back: "true".to_owned(),
+        };
+        own.add(note.clone()).unwrap();
+        assert!(own.add(note).is_err());
+        let path = own.path.clone();
+        assert!(Notebook::of_the_dead(&path).unwrap().is_none());
+        drop(own);
+        // A child that another test forks holds the lock as well, until its exec.
+        let mut dead = std::iter::repeat_with(|| Notebook::of_the_dead(&path).unwrap())
+            .take(5000)
+            .find(|found| {
+                found.is_some() || {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                    false
+                }
+            })
+            .flatten()
+            .unwrap();
+        assert_eq!(dead.owner.pid, std::process::id());
+        assert_eq!(
+            (dead.strike(1).unwrap(), dead.strike(1).unwrap()),
+            (true, false)
+        );
+        dead.remove_if_empty();
+        assert!(!path.exists());
+        fs::remove_dir(&directory).unwrap();
+    }
 }

@@ -20,7 +20,7 @@ impl Notes {
         let mut own = self.own();
         let kept = match &mut *own {
             Some(kept) => kept,
-            none => none.insert(Notebook::make(&notebook::directory()?)?),
+            empty => empty.insert(Notebook::make(&notebook::directory()?)?),
         };
         kept.add(note)?;
         Ok(json!({"file": name(&kept.path)}))

@@ -1,11 +1,12 @@
 //! What an agent can be asked: `docs/engine-protocol.md` as types.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// A line of standard input, without its id.
+/// A line of standard input, without its id. The field `do` names the variant.
 #[derive(Debug, Deserialize)]
-#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     Clock {},
     Lease { for_ns: u64 },
@@ -38,6 +39,19 @@ pub enum Request {
     Left {},
 }
 
+/// A JSON object.
+pub type Fields = Map<String, Value>;
+
+impl Request {
+    /// A request by its fields; refused where one is unknown or missing.
+    pub fn of(mut fields: Fields) -> Result<Self, serde_json::Error> {
+        let Some(Value::String(name)) = fields.remove("do") else {
+            return Err(serde::de::Error::missing_field("do"));
+        };
+        serde_json::from_value(Value::Object(Map::from_iter([(name, fields.into())])))
+    }
+}
+
 /// Many small files and calls in one exchange.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -45,7 +59,8 @@ pub struct Look {
     pub read: Vec<String>,
     pub list: Vec<String>,
     pub exists: Vec<String>,
-    pub calls: Vec<Request>,
+    /// Requests without ids, read one by one: one that is no request spoils no other.
+    pub calls: Vec<Fields>,
 }
 
 /// A command that is run to its end.

@@ -1,0 +1,118 @@
+"""Where a trial takes place: its workloads with their hosts, the prepared target, what each client is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from assay.catalogue import Setting, Target, Workload
+from assay.errors import TrialError, UsageError
+from assay.machine import ownership
+from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
+from assay.trial import placement
+from assay.trial.fleet import Fleet, Station, seen_from
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """A workload of this trial with its knobs, how many clients it has, and where they are."""
+
+    workload: Workload
+    spec: WorkloadSpec
+    clients: int
+    stations: tuple[Station, ...]
+    cpus: Mapping[str, tuple[int, ...]]
+    """Host -> the CPUs of its clients; a host that is not there leaves them all."""
+
+    def on(self, client: int) -> Station:
+        """The station of a client."""
+        return self.stations[client % len(self.stations)]
+
+
+@dataclass(kw_only=True)
+class Site:
+    """The prepared target, and what has to be undone of it."""
+
+    target: Target
+    station: Station
+    setting: Setting
+    place: Place
+    attached: dict[tuple[int, str], Endpoint] = field(default_factory=dict)
+    """Client and host -> what that client is given there."""
+    cgroups: dict[str, placement.Cgroup] = field(default_factory=dict)
+    """Host -> the groups of the clients there."""
+
+    def fleet(self, load: Load, stations: Mapping[str, Station]) -> Fleet:
+        """Who is where for a workload."""
+        nodes = self.place.server.nodes if self.place.server else ()
+        beside = tuple(stations[node.host] for node in nodes if node.host in stations)
+        return Fleet(target=self.station, load=load.stations, beside=beside)
+
+    def endpoints(self, load: Load) -> tuple[Endpoint, ...]:
+        """What the clients of a workload are given."""
+        return tuple(self.attached[client, load.on(client).name] for client in range(load.clients))
+
+
+def attach(site: Site, loads: Iterable[Load]) -> None:
+    """Give every client of every workload what it uses, on its own host, once."""
+    for load in loads:
+        for client in range(load.clients):
+            station = load.on(client)
+            if (client, station.name) not in site.attached:
+                found = site.target.attach(station.host, setting_on(site, station), site.place, client)
+                site.attached[client, station.name] = found
+                _see(site, station, found)
+
+
+def setting_on(site: Site, station: Station) -> Setting:
+    """What the target is given on a client's host: scratch and ledger of that host."""
+    return replace(site.setting, scratch=station.scratch, undo=station.undo)
+
+
+def _see(site: Site, station: Station, endpoint: Endpoint) -> None:
+    """Raise TrialError where a client's host does not see the target's own directory or file."""
+    if station is site.station or endpoint.kind not in (EndpointKind.DIRECTORY, EndpointKind.FILE):
+        return
+    marker = site.place.private.get("marker")
+    marked = endpoint.kind is EndpointKind.DIRECTORY and endpoint.address == site.place.address and isinstance(marker, str)
+    if station.host.exists(endpoint.address) and (not marked or ownership.is_ours(station.host, endpoint.address, str(marker))):
+        return
+    raise TrialError(
+        f"host {station.name} does not see {endpoint.address} of target {site.setting.name} on host {site.station.name}. "
+        "Mount it there under the same path, or use kind = commands with `attach`."
+    )
+
+
+def place_on(site: Site, station: Station) -> Place:
+    """The place as a host sees it."""
+    given = [endpoint for (_, name), endpoint in site.attached.items() if name == station.name]
+    return seen_from(site.place, station, given)
+
+
+def target_of(experiment: Experiment, levels: Mapping[str, Value]) -> TargetSpec:
+    """The target of a trial with its knobs. Raises UsageError where it is not in the file."""
+    wanted = levels.get("target", experiment.targets[0].name if experiment.targets else None)
+    for spec in experiment.targets:
+        if spec.name == wanted:
+            return replace(spec, knobs=_changed(spec.name, spec.knobs, levels))
+    names = ", ".join(spec.name for spec in experiment.targets) or "none"
+    raise UsageError(f"found target {wanted!r}; expected one of the file's: {names}")
+
+
+def workloads_of(experiment: Experiment, levels: Mapping[str, Value]) -> tuple[WorkloadSpec, ...]:
+    """The workloads of a trial in file order: all, or the one that is its level. Raises UsageError for a strange one."""
+    wanted = levels.get("workload")
+    chosen = tuple(
+        replace(spec, knobs=_changed(spec.name, spec.knobs, levels))
+        for spec in experiment.workloads
+        if wanted in (None, spec.name)
+    )
+    if not chosen:
+        names = ", ".join(spec.name for spec in experiment.workloads) or "none"
+        raise UsageError(f"found workload {wanted!r}; expected one of the file's: {names}")
+    return chosen
+
+
+def _changed(name: str, knobs: Mapping[str, Value], levels: Mapping[str, Value]) -> dict[str, Value]:
+    prefix = f"{name}."
+    return {**knobs, **{path.removeprefix(prefix): level for path, level in levels.items() if path.startswith(prefix)}}

@@ -1,0 +1,172 @@
+"""`assay hosts FILE`: what it says of hosts that are there, that are not, and that are one machine."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from assay_process import Bench, wait_until
+
+FILE = """
+title = "Hosts"
+[hosts]
+{hosts}
+[targets.n]
+kind = "directory"
+path = "/tmp"
+[workloads.w]
+kind = "null"
+"""
+
+
+OWN_LEDGER = """
+for at in /run/assay /var/lib/assay; do
+  mkdir -p "$at" "$0/ledger$at"
+  chmod 700 "$at" "$0/ledger$at"
+  mount --bind "$0/ledger$at" "$at"
+done
+exec "$@"
+"""
+"""Entries for far machines that are gone would stay in the ledger of this one."""
+
+
+@pytest.fixture
+def bench(tmp_path):
+    through = ("unshare", "--mount", "--propagation", "private", "sh", "-c", OWN_LEDGER, str(tmp_path))
+    return Bench(tmp_path, through=() if os.geteuid() else through)
+
+
+def written(bench, *lines):
+    (bench.home / "x.toml").write_text(FILE.format(hosts="\n".join(lines)))
+    return "x.toml"
+
+
+def answer(bench, *words, status=0):
+    done = bench.run("hosts", *words, "--json")
+    assert done.returncode == status, done.stderr + done.stdout
+    found = json.loads(done.stdout)
+    assert found["schema"] == "assay.hosts/1"
+    return found
+
+
+def test_the_list_connects_to_nothing(bench):
+    file = written(bench, 's = { via = "ssh", address = "nobody.invalid" }', 'c = { addresses = ["ws[1-2]"], load = true }')
+    found = answer(bench, file)
+    assert [(one["name"], one["via"]) for one in found["hosts"]] == [
+        ("local", "local"),
+        ("s", "ssh"),
+        ("c.1", "ssh"),
+        ("c.2", "ssh"),
+    ]
+    text = bench.run("hosts", file, "list").stdout
+    assert "nobody.invalid" in text
+    assert text.splitlines()[-1].split() == ["c.2", "ssh", "ws2", "load"]
+
+
+def test_without_asyncssh_it_says_what_to_install(bench):
+    file = written(bench, 's = { via = "ssh", address = "filer" }')
+    script = f"import sys; sys.modules['asyncssh'] = None; sys.argv[1:] = ['hosts', {file!r}, 'check']; "
+    done = subprocess.run(
+        [sys.executable, "-c", script + "from assay.cli.main import main; main()"],
+        cwd=bench.home,
+        env=bench.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "pip install 'assay-lab[fleet]'" in done.stdout
+
+
+@pytest.mark.root
+def test_check_says_what_each_host_is(far, bench):
+    fleet = far(3, control=True)
+    fleet.know(fleet[0], fleet[1])
+    bench.home.joinpath(".ssh").symlink_to(fleet.home / ".ssh")
+    lines = [f's = {{ address = "{fleet[0].address}", control = "{fleet[0].control}" }}']
+    lines += [f'c = {{ addresses = ["{fleet[1].address}"], load = true }}', f'u = {{ address = "{fleet[2].address}" }}']
+    lines += [f'twin = {{ address = "{fleet[1].address}" }}']
+    file = written(bench, *lines)
+    found = answer(bench, file, "check", status=1)
+    hosts = {one["name"]: one for one in found["hosts"]}
+    assert {name: bool(one["error"]) for name, one in hosts.items()} == {
+        "local": False,
+        "s": False,
+        "c.1": False,
+        "u": True,
+        "twin": False,
+    }
+    assert found["one_machine"] == [["c.1", "twin"]]
+    assert "host key unknown" in hosts["u"]["error"]
+    for name, machine in (("s", fleet[0]), ("c.1", fleet[1])):
+        one = hosts[name]
+        assert one["host_key"].startswith("ssh-ed25519 SHA256:")
+        assert one["boot"] == (machine.directory / "boot_id").read_text().strip()
+        assert one["kernel"].startswith("Linux ")
+        assert one["root"] is True
+        clock = one["clock"]
+        assert abs(clock["offset_ns"] - machine.offset_ns) <= clock["bound_ns"]
+        assert clock["bound_ns"] <= clock["round_trip_ns"] <= 2 * clock["bound_ns"] + 1
+    assert (hosts["s"]["engine"], hosts["c.1"]["fresh"]) == ("", True)
+    assert "assay-engine-" in hosts["c.1"]["engine"]
+    text = bench.run("hosts", file, "check").stdout
+    assert "c.1 and twin are one machine" in text
+    assert "4 of 5 hosts can be used." in text
+
+
+@pytest.mark.root
+def test_install_places_the_engine_once_and_only_where_it_may(far, bench):
+    fleet = far(2)
+    bench.home.joinpath(".ssh").symlink_to(fleet.home / ".ssh")
+    file = written(bench, f's = {{ address = "{fleet[0].address}" }}', f'c = {{ address = "{fleet[1].address}", load = true }}')
+    assert [(one["host"], one["fresh"]) for one in answer(bench, file, "install")["hosts"]] == [("c", True)]
+    assert [(one["host"], one["fresh"]) for one in answer(bench, file, "install")["hosts"]] == [("c", False)]
+    assert not (fleet[0].home / ".cache").exists()
+
+
+KILLED = """
+    import os, signal, sys
+    from assay.laboratory.hosts import opened
+    from assay.laboratory.session import engine_path
+    from assay.records import HostSpec
+    from assay.undo.ledger import Ledger
+    ledger = Ledger()
+    specs = [HostSpec(name=name, via="ssh", address=address, load=name == "c") for name, address in zip("sc", sys.argv[1:])]
+    with opened(specs, ledger, engine_path()) as hosts:
+        for name, host in hosts.items():
+            host.run(["mkdir", "/root/.assay-left"])
+            ledger.on(host).add("directory", path="/root/.assay-left", marker="m")
+            host.write("/root/.assay-left/.assay-marker", "m")
+            host.run(["mkdir", "/root/.assay-left/mounted"])
+            host.run(["mount", "-t", "tmpfs", "tmpfs", "/root/.assay-left/mounted"])
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.root
+def test_clean_undoes_what_a_killed_lab_could_not(far, bench):
+    fleet = far(2)
+    bench.home.joinpath(".ssh").symlink_to(fleet.home / ".ssh")
+    addresses = [machine.address for machine in fleet]
+    file = written(bench, f's = {{ address = "{addresses[0]}" }}', f'c = {{ address = "{addresses[1]}", load = true }}')
+    script = textwrap.dedent(KILLED)
+    command = [*bench.through, sys.executable, "-c", script, *addresses]
+    done = subprocess.run(command, env=bench.environment(), check=False)
+    assert done.returncode == -signal.SIGKILL
+    wait_until(
+        lambda: all(command.startswith(("sshd", "unshare")) for machine in fleet for command in machine.processes().values())
+    )
+    for machine in fleet:  # a mount that the lab knows nothing of keeps the directory busy
+        assert (machine.home / ".assay-left").exists()
+        machine.run("umount", "/root/.assay-left/mounted")
+    found = answer(bench, file, "clean")
+    states = {one["host"]: [cleaned["state"] for cleaned in one["cleaned"]] for one in found["hosts"]}
+    assert "undone" in states["s"]
+    assert "undone" in states["c"]
+    assert not any((machine.home / ".assay-left").exists() for machine in fleet)
+    assert all(not one["cleaned"] for one in answer(bench, file, "clean")["hosts"])
+    assert os.listdir(fleet[0].home) == []  # noqa: PTH208

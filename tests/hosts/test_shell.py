@@ -1,0 +1,286 @@
+"""A host behind shells, over real sshds: files, commands, names that are code elsewhere, looks, clocks, the way back."""
+
+import os
+import queue
+import shlex
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.errors import LostHostError, MissingError, TrialError
+from assay.hosts import far_shell, shell_notes
+from assay.hosts.addresses import parsed
+from assay.hosts.shell import ShellHost
+from assay.hosts.ssh import Door
+from assay_process import wait_until
+
+pytestmark = pytest.mark.root
+EVIL = 'it\'s $(touch pwned) `touch pwned`\n"x" -n \\ *'
+SHELLS = ("/bin/dash", "/bin/bash", "/bin/busybox")
+
+
+def host_on(machine, name="s"):
+    return ShellHost(name, Door(name, parsed(machine.address)), address=machine.address)
+
+
+@pytest.fixture(params=SHELLS)
+def machine(far, request):
+    if not Path(request.param).exists():
+        pytest.skip(f"no {request.param}")
+    return far(1, shell=os.path.realpath(request.param))[0]
+
+
+@pytest.fixture
+def host(machine):
+    with host_on(machine) as host:
+        yield host
+
+
+def test_files_as_a_local_host_gives_them(machine, host):
+    (machine.home / "no end").write_text("one\n\ntwo")
+    (machine.home / "empty").write_text("")
+    assert host.read("/root/no end") == "one\n\ntwo"
+    assert host.read("/root/empty") == ""
+    assert host.list("/root") == ("empty", "no end")
+    assert host.list("/nowhere") == ()
+    assert (host.exists("/root/empty"), host.exists("/nowhere")) == (True, False)
+    assert host.real_path("/proc/self/../version") == "/proc/version"
+    host.write("/root/empty", "line\nhalf")
+    assert (machine.home / "empty").read_text() == "line\nhalf"
+    for path, error in (("/nowhere", FileNotFoundError), ("/root", IsADirectoryError), ("/root/empty/x", NotADirectoryError)):
+        with pytest.raises(error):
+            host.read(path)
+    with pytest.raises(FileNotFoundError):
+        host.write("/nowhere/x", "")
+
+
+def test_names_are_taken_literally_and_never_executed(machine, host):
+    path = f"/root/{EVIL}"
+    host.write(path, EVIL)
+    assert host.read(path) == EVIL
+    assert EVIL in host.list("/root")
+    assert host.exists(path)
+    assert host.real_path(path) == path
+    assert host.run(["printf", "%s", EVIL]).stdout == EVIL
+    assert host.run(["cat"], input_text=EVIL).stdout == EVIL
+    assert host.run(["sh", "-c", 'printf "%s|%s" "$A" "$PWD"'], env={"A": EVIL}, cwd="/root").stdout == f"{EVIL}|/root"
+    process = host.spawn(["printf", "%s", EVIL])
+    assert "\n".join(iter(lambda: process.receive(10), None)) == EVIL
+    process.wait(10)
+    host.note(1, EVIL, {EVIL: EVIL}, f"printf %s {shlex.quote(EVIL)} > /root/undone")
+    host.close()
+    assert (machine.home / "undone").read_text() == EVIL
+    assert {one.name for one in machine.home.iterdir()} == {EVIL, "undone"}
+    with pytest.raises(ValueError, match="null byte"):
+        host.read("/a\0b")
+
+
+def test_commands(host):
+    done = host.run(["sh", "-c", "echo out; echo problem >&2; cat; exit 3"], input_text="in", check=False)
+    assert (done.status, done.stdout, done.stderr) == (3, "out\nin", "problem")
+    assert host.run(["sh", "-c", "kill -9 $$"], check=False).status == -9
+    with pytest.raises(TrialError, match="s: false: exit status 1"):
+        host.run(["false"])
+    with pytest.raises(MissingError, match="nonesuch: command not found on host s"):
+        host.run(["nonesuch"])
+    with pytest.raises(TrialError, match="time limit"):
+        host.run(["sleep", "60"], timeout_s=0.3)
+    assert host.run(["echo", "again"]).stdout == "again\n"
+
+
+def test_a_command_that_takes_too_long_is_ended(machine, host):
+    with pytest.raises(TrialError, match="time limit"):
+        host.run(["sh", "-c", "sleep 61; true"], timeout_s=0.3)
+    wait_until(lambda: not any("sleep 61" in command for command in machine.processes().values()))
+
+
+def test_processes_are_spoken_to_line_by_line(host):
+    process = host.spawn(["cat"])
+    for line in ("one", "", "two"):
+        process.send(line)
+    assert [process.receive(10) for _ in range(3)] == ["one", "", "two"]
+    with pytest.raises(TimeoutError):
+        process.receive(0.1)
+    assert host.read(f"/proc/{process.pid}/comm") == "cat\n"
+    assert process.wait(10) == 0
+    assert process.receive(1) is None
+    with pytest.raises(MissingError, match="nonesuch"):
+        host.spawn(["nonesuch"])
+    heard = queue.Queue()
+    process = host.spawn(["sh", "-c", "echo a; printf b; echo why >&2; exit 5"])
+    process.listen(lambda line, at_ns: heard.put(line))
+    assert [heard.get(timeout=10) for _ in range(3)] == ["a", "b", None]
+    assert process.wait(10) == 5
+    assert "why" in process.complaint()
+
+
+def test_a_killed_process_takes_its_children_with_it(machine, host):
+    process = host.spawn(["sh", "-c", "sleep 62 & sleep 63"])
+    wait_until(lambda: sum("sleep 6" in command for command in machine.processes().values()) >= 2)
+    process.kill()
+    wait_until(lambda: not any("sleep 6" in command for command in machine.processes().values()))
+
+
+def test_the_second_look_is_one_exchange_and_finds_what_is_there_now(machine, host, monkeypatch):
+    def looked():
+        look = host.look("files")
+        found = [look.host.read("/root/a"), look.host.list("/root"), look.host.exists("/root/b"), look.host.read("/proc/version")]
+        with pytest.raises(FileNotFoundError):
+            look.host.read("/nowhere")
+        return found, look.end()
+
+    (machine.home / "a").write_text("first")
+    looked()
+    (machine.home / "a").write_text("second\n")
+    (machine.home / "b").write_text("")
+    asked = []
+    real = host._first.ask
+    monkeypatch.setattr(host._first, "ask", lambda *words: asked.append(words) or real(*words))
+    before_ns = time.monotonic_ns() + machine.offset_ns
+    found, (from_ns, took_ns) = looked()
+    after_ns = time.monotonic_ns() + machine.offset_ns
+    assert found == ["second\n", ("a", "b"), True, host.read("/proc/version")]
+    assert len(asked) == 2  # the last line asked, too
+    slack_ns = host._files.clock.bound_ns()
+    assert before_ns - slack_ns <= from_ns <= from_ns + took_ns <= after_ns + slack_ns
+
+
+def test_the_true_offset_lies_within_the_bound(machine, host):
+    for _ in range(10):
+        asked_ns, theirs_ns, answered_ns = host.probe()
+        offset_ns = theirs_ns - (asked_ns + answered_ns) // 2
+        assert abs(offset_ns - machine.offset_ns) <= (answered_ns - asked_ns) // 2 + 1
+    assert abs(host.monotonic_ns() - time.monotonic_ns() - machine.offset_ns) < 20_000_000
+
+
+def test_plain_tools_in_place_of_system_calls(machine, host):
+    path = machine.home / "data"
+    path.write_bytes(os.urandom(1 << 20))
+    host.run(["cat", "/root/data"])
+    found = host.syscalls.cachestat("/root/data")
+    assert (found.cached * found.page_bytes, found.file_bytes) == (1 << 20, 1 << 20)
+    assert host.syscalls.syncfs("/root") > 0
+    host.syscalls.drop_file("/root/data")
+    assert host.syscalls.cachestat("/root/data").cached < 256
+    free, free_files = host.syscalls.space("/root")
+    assert 0 < free <= 1
+    assert 0 < free_files <= 1
+    with pytest.raises(FileNotFoundError):
+        host.syscalls.cachestat("/nowhere")
+    with pytest.raises(OSError, match="needs the engine"):
+        host.syscalls.spin()
+
+
+def test_two_hosts_on_one_machine_are_one_machine(machine, host):
+    with host_on(machine, "other") as other:
+        assert host.machine() == other.machine()
+    assert host.machine().boot == (machine.directory / "boot_id").read_text().strip()
+
+
+def test_the_way_back_runs_in_its_order_and_what_was_struck_does_not(machine, host):
+    for n, kind in enumerate(("mount", "throttle", "loop", "mount"), 1):
+        host.note(n, kind, {}, f"echo {n} >> /root/undone")
+    host.strike(4)
+    host.close()
+    assert (machine.home / "undone").read_text().split() == ["2", "3", "1"]
+    assert machine.run("ls", "/run/assay").stdout == ""
+
+
+def test_what_cannot_be_undone_is_left_for_the_next(machine, host):
+    host.note(1, "mount", {"path": "/x"}, "exit 1")
+    host.close()
+    with host_on(machine) as later:
+        (left,) = later.left()
+        assert (left.n, left.kind, left.details, left.machine) == (1, "mount", {"path": "/x"}, later.machine())
+        later.strike(1, left.file)
+        assert later.left() == ()
+    assert machine.run("ls", "/run/assay").stdout == ""
+
+
+def test_notes_of_the_living_are_nobody_elses(machine, host):
+    host.note(1, "mount", {}, "true")
+    with host_on(machine) as other:
+        assert other.left() == ()
+
+
+CONTROLLER = """
+    import sys
+    from assay.hosts.addresses import parsed
+    from assay.hosts.shell import ShellHost
+    from assay.hosts.ssh import Door
+    host = ShellHost("s", Door("s", parsed(sys.argv[1])))
+    host.note(1, "mount", {}, "echo undone > /root/undone")
+    host.spawn(["sh", "-c", "sleep 64; true"])
+    print("ready", flush=True)
+    host.run(["sh", "-c", "sleep 65; true"])
+"""
+
+
+def controller(machine):
+    script = textwrap.dedent(CONTROLLER)
+    process = subprocess.Popen([sys.executable, "-c", script, machine.address], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    wait_until(lambda: sleepers(machine) >= 2)
+    return process
+
+
+def sleepers(machine):
+    return sum(command in ("sleep 64", "sleep 65") for command in machine.processes().values())
+
+
+def undone(machine):
+    return (machine.home / "undone").exists() and not sleepers(machine)
+
+
+def test_a_killed_controller_leaves_no_load_and_nothing_to_undo(machine):
+    process = controller(machine)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    wait_until(lambda: undone(machine), within_s=5)
+
+
+@pytest.mark.slow
+def test_a_frozen_controller_is_given_up_within_the_lease(machine):
+    process = controller(machine)
+    process.send_signal(signal.SIGSTOP)
+    try:
+        wait_until(lambda: undone(machine), within_s=shell_notes.LEASE_S + 5)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_a_killed_connection_undoes_and_is_named(machine, host):
+    host.note(1, "mount", {}, "echo undone > /root/undone")
+    process = host.spawn(["sleep", "64"])
+    (pid,) = machine.connections()
+    killed = time.monotonic()
+    os.kill(pid, signal.SIGKILL)
+    assert process.receive(10) is None
+    assert time.monotonic() - killed < 2
+    with pytest.raises(LostHostError, match="host s is lost"):
+        host.read("/proc/version")
+    wait_until(lambda: undone(machine), within_s=5)
+
+
+def test_a_host_that_is_cut_off_is_lost_after_the_lease(machine, monkeypatch):
+    monkeypatch.setattr(shell_notes, "LEASE_S", 2)
+    monkeypatch.setattr(shell_notes, "RENEW_S", 0.5)
+    monkeypatch.setattr(shell_notes, "ANSWER_S", 2.0)
+    monkeypatch.setattr(far_shell, "ANSWER_S", 2.0)
+    host = host_on(machine)
+    host.note(1, "mount", {}, "echo undone > /root/undone")
+    host.spawn(["sleep", "64"])
+    machine.cut()
+    wait_until(lambda: host.lost() is not None, within_s=2 + 5)
+    with pytest.raises(LostHostError, match="host s is lost: no answer for 2 s"):
+        host.run(["true"])
+    wait_until(lambda: undone(machine), within_s=10)
+    host.close()

@@ -1,0 +1,184 @@
+"""A client without the engine: it speaks the engine's protocol, and a shell of a far machine runs its command."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.errors import MissingError
+from assay.hosts.addresses import parsed
+from assay.hosts.shell import ENGINE, ShellHost
+from assay.hosts.ssh import Door
+from assay.records import Direction, PhasePlan
+from assay.trial.harvest import Answer, harvest
+from assay_process import wait_until
+
+pytestmark = pytest.mark.root
+SOON_S = 20.0
+MARGIN_NS = 200_000_000
+
+
+@pytest.fixture(params=["/bin/dash", "/bin/busybox"])
+def machine(far, request):
+    if not Path(request.param).exists():
+        pytest.skip(f"no {request.param}")
+    return far(1, shell=os.path.realpath(request.param))[0]
+
+
+@pytest.fixture
+def host(machine):
+    with ShellHost("s", Door("s", parsed(machine.address))) as host:
+        yield host
+
+
+class Client:
+    def __init__(self, host, **more):
+        self.process = host.spawn([ENGINE], **more)
+
+    def ask(self, **message):
+        self.process.send(json.dumps(message))
+
+    def hear(self, *kinds):
+        while True:
+            message = json.loads(self.process.receive(SOON_S))
+            if message["type"] in kinds:
+                return message
+
+    def arm(self, *argv, phase="run", engine="command", directory="/root", **more):
+        settings = {"argv": argv, "env": {"A": "it's"}, "directory": directory, "operation": "command"}
+        config = {"type": "config", "engine": engine, "phase": phase, "client": 0, "clients": 1, "seed": 7, "cpus": None}
+        self.ask(**config, interval_ns=50_000_000, settings=settings, **more)
+        return self.hear("armed", "error")
+
+
+@pytest.fixture
+def client(host):
+    client = Client(host)
+    hello = client.hear("hello")
+    assert (hello["engines"], hello["build"], hello["pid"]) == (["command"], "release", client.process.pid)
+    return client
+
+
+def start_ns(host):
+    return host.monotonic_ns() + MARGIN_NS
+
+
+def test_a_command_starts_at_its_time_and_its_result_is_harvested(machine, host, client):
+    assert client.arm("sh", "-c", 'echo "$A $PWD"; echo why >&2; sleep 0.2; exit 3')["phase"] == "run"
+    at_ns = start_ns(host)
+    client.ask(type="go", at_ns=at_ns)
+    result = client.hear("result")
+    assert 0 <= result["started_ns"] - at_ns + host._files.clock.bound_ns() < 100_000_000
+    assert 0.2e9 < result["last_ns"] - result["first_ns"] < 2e9
+    assert result["command"] == {"status": 3, "signal": None, "stdout": "it's /root\n", "stderr": "why", "truncated": False}
+    plan = PhasePlan(name="run", operations=("read",), directions={"read": Direction.READ}, settings=({},))
+    found = harvest(Answer(phase="w.run", plan=plan, client=0, host="s", t0_ns=at_ns, result=result))
+    (total,) = found.client.operations
+    assert (total.operation, total.count, total.errors) == ("command", 1, 0)
+    assert found.client.printed.stdout == "it's /root\n"
+    assert not [one for one in found.evidence.readings if one.source.startswith("engine:/proc")]
+
+
+def test_its_cpu_time_is_that_of_the_command(client, host):
+    for _ in range(2):
+        client.arm("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
+        client.ask(type="go", at_ns=start_ns(host))
+        result = client.hear("result")
+        wall_ns = result["last_ns"] - result["first_ns"]
+        assert 0.02e9 <= result["cost"]["cpu_user_ns"] + result["cost"]["cpu_system_ns"] <= wall_ns + 20_000_000
+
+
+def test_it_tells_progress_and_one_phase_follows_another(client, host):
+    for phase in ("one", "two"):
+        client.arm("sleep", "0.3", phase=phase)
+        client.ask(type="go", at_ns=start_ns(host))
+        assert client.hear("progress")["phase"] == phase
+        result = client.hear("result")
+        assert (result["phase"], result["stopped_by"], result["command"]["status"]) == (phase, "work", 0)
+
+
+def test_stop_ends_the_command_and_its_children(machine, client, host):
+    client.arm("sh", "-c", "sleep 66; true")
+    client.ask(type="go", at_ns=start_ns(host))
+    wait_until(lambda: "sleep 66" in machine.processes().values())
+    client.ask(type="stop")
+    result = client.hear("result")
+    assert (result["stopped_by"], result["command"]["signal"]) == ("stop", 9)
+    wait_until(lambda: "sleep 66" not in machine.processes().values())
+
+
+def test_stop_before_the_start_ends_it_at_once(client, host):
+    client.arm("sleep", "66")
+    client.ask(type="go", at_ns=start_ns(host))
+    client.ask(type="stop")
+    assert client.hear("result")["stopped_by"] == "stop"
+
+
+def test_the_hard_end(client, host):
+    client.arm("sleep", "66", limit_ns=100_000_000)
+    client.ask(type="go", at_ns=start_ns(host))
+    assert client.hear("result")["stopped_by"] == "limit"
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "path"),
+    [
+        ({"argv": ["nonesuch"]}, "command", "nonesuch"),
+        ({"argv": ["true"], "directory": "/nowhere"}, "directory", "/nowhere"),
+        ({"argv": ["true"], "engine": "bulk"}, "settings", None),
+        ({"argv": []}, "settings", None),
+    ],
+)
+def test_what_cannot_be_armed_is_said(client, words, what, path):
+    refused = client.arm(*words["argv"], **{name: word for name, word in words.items() if name != "argv"})
+    assert (refused["type"], refused["what"], refused["path"]) == ("error", what, path)
+    assert client.arm("true")["type"] == "armed"
+
+
+def test_what_it_does_not_understand_is_said(client):
+    client.process.send("no json")
+    assert client.hear("error")["what"] == "request"
+    client.ask(type="go", at_ns=1)
+    assert client.hear("error")["what"] == "go"
+
+
+def test_its_clock_is_true_within_half_of_the_exchange(machine, client):
+    for _ in range(5):
+        asked_ns = time.monotonic_ns()
+        client.ask(type="clock")
+        theirs_ns = client.hear("clock")["mono_ns"]
+        answered_ns = time.monotonic_ns()
+        error_ns = (answered_ns - asked_ns + 1) // 2
+        assert abs(theirs_ns - (asked_ns + answered_ns) // 2 - machine.offset_ns) <= error_ns
+
+
+def test_names_are_taken_literally(machine, client, host):
+    evil = "$(touch pwned) it's `touch pwned`\n\""
+    (machine.home / evil.replace("\n", " ")).mkdir()
+    client.arm("printf", "%s", evil, directory="/root/" + evil.replace("\n", " "))
+    client.ask(type="go", at_ns=start_ns(host))
+    assert client.hear("result")["command"]["stdout"] == evil
+    assert not list(machine.home.rglob("pwned"))
+
+
+def test_the_end_of_its_input_ends_it_and_its_command(machine, host):
+    client = Client(host, env={"ASSAY_FAMILY": "abc"})
+    assert "ASSAY_FAMILY=abc" in host.read(f"/proc/{client.process.pid}/environ").split("\0")
+    client.arm("sleep", "67")
+    client.ask(type="go", at_ns=start_ns(host))
+    wait_until(lambda: "sleep 67" in machine.processes().values())
+    assert client.process.wait(SOON_S) == 0
+    wait_until(lambda: "sleep 67" not in machine.processes().values())
+
+
+def test_a_host_that_is_lost_ends_it(machine, client):
+    os.kill(machine.connections()[0], 9)
+    assert client.hear("error")["what"] == "host"
+    assert client.process.receive(SOON_S) is None
+
+
+def test_no_other_engine_is_there(host):
+    with pytest.raises(MissingError):
+        host.spawn(["/no/assay-engine"])
