@@ -239,6 +239,8 @@ class Notes(Protocol):
 
 
 LINUX = "Linux"
+SNMP = "SNMP"
+"""The system of a host that only answers SNMP: nothing runs there, and its times are those of this machine."""
 
 
 def system_of(host: Host) -> str:

@@ -11,13 +11,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from assay.catalogue import Completed, Host, Machine, Process, Syscalls
+from assay.catalogue import SNMP, Completed, Host, Machine, Process, Syscalls
 from assay.errors import LostHostError, RefusedError
 from assay.hosts.snmp_agent import Agent, address_of
 from assay.hosts.snmp_message import rows
 from assay.hosts.snmp_security import Credentials
 
-SYSTEM = "SNMP"
 DESCRIPTION, ENGINE, NAME = "1.3.6.1.2.1.1.1.0", "1.3.6.1.6.3.10.2.1.1.0", "1.3.6.1.2.1.1.5.0"
 PHYSICAL = "1.3.6.1.2.1.17.1.1.0"
 """dot1dBaseBridgeAddress: the address of the switch itself."""
@@ -31,7 +30,7 @@ class SnmpHost:
     """A device behind SNMP as a host: it has ports and counters, no files and no commands but `get` and `walk`."""
 
     far = True
-    system = SYSTEM
+    system = SNMP
     syscalls: Syscalls | None = None
 
     def __init__(self, name: str, address: str, who: Credentials, ports: Sequence[str] = ()) -> None:
@@ -83,7 +82,7 @@ class SnmpHost:
         elif argv[0] == "walk":
             text = "".join(rows(list(self._agent.walk(root))) for root in argv[1:])
         elif argv[0] == "uname":
-            text = f"{self.description or SYSTEM}\n"
+            text = f"{self.description or SNMP}\n"
         else:
             self._refuse(f"runs no command ({argv[0]})")
         wall_ns = time.monotonic_ns() - began_ns

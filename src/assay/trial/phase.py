@@ -76,8 +76,8 @@ class _Course:
     steady: SteadyState | None
 
     def t0_of(self, host: str) -> int:
-        """T0 by that host's clock."""
-        return self.clocks[host].t0_mono_ns
+        """T0 by that host's clock; by ours where it has none."""
+        return self.clocks[host].t0_mono_ns if host in self.clocks else self.t0_ns
 
 
 def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
