@@ -37,11 +37,16 @@ class SnmpAgent:
         self._process = None
 
     def start(self):
+        self.stop()  # what a killed test left
         _ip("netns", "add", self.namespace)
         _ip("link", "add", self.link, "type", "veth", "peer", "name", PORT, "netns", self.namespace)
         _ip("addr", "add", f"10.93.{self._number}.1/24", "dev", self.link)
         _ip("link", "set", self.link, "up")
-        for words in (("addr", "add", f"{self.address}/24", "dev", PORT), ("link", "set", PORT, "up"), ("link", "set", "lo", "up")):
+        for words in (
+            ("addr", "add", f"{self.address}/24", "dev", PORT),
+            ("link", "set", PORT, "up"),
+            ("link", "set", "lo", "up"),
+        ):
             _ip("-n", self.namespace, *words)
         self.restart()
 

@@ -96,8 +96,8 @@ def _cpus(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
 
 def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
     """The part of the phase in which each device had a request in flight, from the upper device to the lowest."""
-    for device in dict.fromkeys(device for place in judged.run.places for device in place.devices):
-        for series in seen.over_time(phase.name, "block", "io_ticks", f"device:{device}"):
+    for host, device in dict.fromkeys((place.host, device) for place in judged.run.places for device in place.devices):
+        for series in seen.on(host).over_time(phase.name, "block", "io_ticks", f"device:{device}"):
             if len(series.at_ns) > 1 and phase.end_ns > phase.start_ns:
                 busy = interpolated(series, phase.end_ns) - interpolated(series, phase.start_ns)
                 used = min(1.0, busy * TICKS_NS / (phase.end_ns - phase.start_ns))

@@ -40,10 +40,12 @@ ROWS = 20
 MOST_ROWS = 100_000
 ADDRESS = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+(?:%\w+)?)\]|(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]*))(?::(?P<port>[0-9]{1,5}))?")
 NOT_IN_TIME = "1.3.6.1.6.3.15.1.1.2.0"
+UNKNOWN_ENGINE = "1.3.6.1.6.3.15.1.1.4.0"
 REASONS = {
     "1.3.6.1.6.3.15.1.1.1.0": "security level not supported",
     NOT_IN_TIME: "clock outside the time window",
     "1.3.6.1.6.3.15.1.1.3.0": "unknown user",
+    UNKNOWN_ENGINE: "unknown name of the agent",
     "1.3.6.1.6.3.15.1.1.5.0": "wrong password (digest)",
     "1.3.6.1.6.3.15.1.1.6.0": "wrong password (decryption)",
 }
@@ -115,7 +117,9 @@ class Agent:
             if not self._agent.engine:
                 self._discover()
             answer = self._exchange(pdu)
-            if _report(answer) == NOT_IN_TIME:  # the report has the time, which is known by now
+            if _report(answer) == UNKNOWN_ENGINE:  # it began anew, under another name
+                self._discover()
+            if _report(answer) in (NOT_IN_TIME, UNKNOWN_ENGINE):  # the report has the time, which is known by now
                 answer = self._exchange(pdu)
             if answer.kind == REPORT:
                 reason = _report(answer)

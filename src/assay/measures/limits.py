@@ -85,7 +85,7 @@ def of_device(phase: Phase, observations: Observations, limit: Limit, traffic: T
 
 
 PORT_METRICS = ("rx_bytes", "tx_bytes")
-FEWEST_REFRESHES = 5
+FEWEST_REFRESHES = 3
 """A port's rate is taken over at least so many refreshes of its counters."""
 
 
@@ -96,14 +96,14 @@ def of_port(
 
     `port` is host and name, `limit` bytes a second and the share of them that is let through. Counters stand still between two
     refreshes, so the rate is that between two of their changes; a change is seen at most one look late. None where nobody counted
-    them, or over fewer than five refreshes.
+    them, or over fewer than three refreshes.
     """
     host, interface = port
     rates = [
         found
         for metric in PORT_METRICS
-        for one in observations.over_time(phase.name, "network", metric, f"interface:{interface}")
-        if one.host == host and (found := _between_changes(one, phase.start_ns, phase.end_ns)) is not None
+        for one in observations.on(host).over_time(phase.name, "network", metric, f"interface:{interface}")
+        if (found := _between_changes(one, phase.start_ns, phase.end_ns)) is not None
     ]
     if not rates:
         return None
