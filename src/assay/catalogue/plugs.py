@@ -90,10 +90,7 @@ class Target:
     attach: Callable[[Host, Setting, Place, int], Endpoint] = lambda host, setting, place, client: Endpoint(
         kind=EndpointKind.DIRECTORY, address=place.address
     )
-    """The endpoint of one client (its index): by default the place, which all share.
-
-    Called on the client's host; scratch and ledger of the setting are those of that host.
-    """
+    """The endpoint of one client (its index), by default the place: called on its host, with scratch and ledger of that host."""
     detach: Callable[[Host, Setting, Endpoint], None] = lambda host, setting, endpoint: None
     """Undo `attach` of one client on its host."""
     install: Callable[[Host, Setting], None] = lambda host, setting: None
