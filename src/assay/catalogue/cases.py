@@ -34,7 +34,7 @@ class About(StrEnum):
     ALL_LOAD_HOSTS = "all load hosts together"
     TARGET_HOST = "the target's host"
     EACH_HOST = "each host"
-    """Each by itself. Of the target's host a rule hears all clients."""
+    """Each load host and the target's host by itself. Of the target's host a rule hears all clients."""
     EACH_LOAD_HOST_WITH_TARGET = "each load host with the target"
     ALL_HOSTS = "all hosts together"
     """Of either side the evidence of that side alone: devices and the server of the target's host, the rest of the load hosts."""

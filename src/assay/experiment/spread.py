@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from assay.experiment.named_hosts import LOCAL
-from assay.records import Experiment, HostSpec, PlanNote, Trial, WorkloadSpec
+from assay.records import UNREACHED, Experiment, HostSpec, PlanNote, Trial, WorkloadSpec
 from assay.units import counted
 
 SHOWN = 6
@@ -46,10 +46,13 @@ def notes(experiment: Experiment, trials: Iterable[Trial]) -> Iterator[PlanNote]
         each = sorted({share for clients, hosts in pairs for share in (clients // hosts, -(-clients // hosts))})
         hosts = f"{_range(numbers)} {'host' if numbers[-1] == 1 else 'hosts'}"
         named = brief(experiment.hosts, experiment.load_hosts(workload))
-        yield PlanNote(subject=workload.name, text=f"load from {hosts} ({named}), {_range(each)} clients each")
+        yield PlanNote(
+            subject=workload.name,
+            text=f"load from {hosts} ({named}), {_range(each)} {'client' if each[-1] == 1 else 'clients'} each",
+        )
     unknown = "clocks, privileges, limits, CPUs and missing evidence"
     text = f"{brief(experiment.hosts, far)} not reached by `assay plan`. `assay hosts FILE check` shows {unknown}."
-    yield PlanNote(subject="hosts", text=text)
+    yield PlanNote(subject=UNREACHED, text=text)
 
 
 def brief(hosts: Sequence[HostSpec], names: Sequence[str]) -> str:
