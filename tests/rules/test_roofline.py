@@ -77,9 +77,11 @@ def test_no_limit_is_not_its_business():
     assert "no declared limit" in RULE.applies(case_of(Made(), "L04"))
 
 
-def beside_a_port(rate, refresh=1, limit="1GbE", seconds=20, claim=Claim(tier=Tier.DEVICE), metric="rx_bytes"):  # noqa: B008 - frozen
-    """A slow load, beside a port of a switch that counted at this rate and refreshed its counters every so many seconds."""
-    made = Made(count=100, record_bytes=4096, seconds=float(seconds), claim=claim, experiment_limits={"sw.port3": limit})
+def beside_a_port(rate, refresh=1, *, seconds=20, metric="rx_bytes", own=0.95):
+    """A load that is this share of what passed a port of 1GbE, which refreshed its counters every so many seconds."""
+    count = round(own * rate * seconds / 4096)
+    claim, limit = Claim(tier=Tier.DEVICE), {"sw.port3": "1GbE"}
+    made = Made(count=count, record_bytes=4096, seconds=float(seconds), claim=claim, experiment_limits=limit)
     case = case_of(made, "L04")
     counted = Series(
         phase=case.phase.name,
@@ -115,6 +117,11 @@ def test_a_port_that_counts_more_than_its_limit_accuses_no_load():
     finding = RULE.check(beside_a_port(300e6))
     assert (finding.state, finding.severity, finding.bound, finding.relabel) == (State.FAIL, Severity.NOTES, None, None)
     assert "sw.port3" in finding.statement
+
+
+@pytest.mark.parametrize("own", [0.3, 50])
+def test_a_port_that_the_load_does_not_pass_or_hardly_fills_says_nothing(own):
+    assert RULE.applies(beside_a_port(122e6, own=own)) == "no declared limit for this measure"
 
 
 @pytest.mark.parametrize("case", [{"refresh": 10}, {"seconds": 3}])

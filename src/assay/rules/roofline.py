@@ -7,7 +7,8 @@ rates are allowed `above_share`.
 - Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
   names the mistaken unit.
 - From `at_limit_share` on: pass, and the label names the limiter.
-- A limit of a port of a device by SNMP is also held against what the port itself counted, in the busier direction.
+- A limit of a port of a device by SNMP is also held against what the port itself counted, in the busier direction, if the load
+  is at least `own_share` of that and no more.
   If the port counted more than its limit, the limit is wrong: a note.
 
 Latencies use the rate of their phase. Limits in operations apply to direct I/O only, since the page cache merges.
@@ -97,7 +98,7 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
     for limit in (limit for place in case.run.places for limit in place.limits if limit.direction is direction):
         yield from limits.uses(limit, rates, window.seconds, slices)
     above = Credit(share=case.thresholds["above_share"])
-    yield from ports(case)
+    yield from ports(case, bytes_per_s)
     for name, per_s in declared(case) if bytes_per_s else ():
         yield LimitUse(name=name, per_s=per_s, rate=bytes_per_s, seconds=window.seconds, unit=Unit.BYTES_PER_S, credit=above)
 
@@ -111,8 +112,11 @@ def declared(case: TrialCase) -> Iterator[tuple[str, float]]:
             yield f"{name} ({text})", capacity
 
 
-def ports(case: TrialCase) -> Iterator[LimitUse]:
-    """The limits of ports on the way, with what the ports counted themselves."""
+def ports(case: TrialCase, bytes_per_s: float) -> Iterator[LimitUse]:
+    """The limits of ports that the load passed, with what the ports counted themselves.
+
+    A load that is faster than its port does not pass the port, and one that is far slower has other traffic beside it.
+    """
     devices = [host.name for host in case.experiment.hosts if host.via == "snmp"]
     for name, text in case.experiment.limits.items() if case.everywhere is not None and devices else ():
         host = next((one for one in devices if name.startswith(f"{one}.")), None)
@@ -121,7 +125,8 @@ def ports(case: TrialCase) -> Iterator[LimitUse]:
             port = (host, name.removeprefix(f"{host}."))
             limit = (capacity, case.thresholds["above_share"])
             use = limits.of_port(case.phase, case.everywhere, port, f"{name} ({text}, with headers)", limit)
-            yield from () if use is None else (use,)
+            if use is not None and case.thresholds["own_share"] * use.rate <= bytes_per_s <= use.rate * use.credit.share:
+                yield use
 
 
 RULE = Rule(
