@@ -7,8 +7,8 @@ rates are allowed `above_share`.
 - Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
   names the mistaken unit.
 - From `at_limit_share` on: pass, and the label names the limiter.
-- A limit of a port of a device by SNMP is also held against what the port itself counted, in the busier direction, if the load
-  is at least `own_share` of that and no more.
+- The limit of a switch port (SNMP) is also held against what the port counted in its busier direction.
+  The load must be at least `own_share` of that, and no more.
   If the port counted more than its limit, the limit is wrong: a note.
 
 Latencies use the rate of their phase. Limits in operations apply to direct I/O only, since the page cache merges.
