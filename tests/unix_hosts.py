@@ -96,10 +96,27 @@ class Pipes:
         return ""
 
 
+class LocalDoor:
+    """Opens shells of this machine."""
+
+    def __init__(self, env):
+        self._env, self._opened = env, []
+
+    def open(self, command):
+        self._opened.append(Pipes(["/bin/sh", "-c", command], self._env))
+        return self._opened[-1]
+
+    def close(self):
+        for session in self._opened:
+            session.close()
+
+
+@contextlib.contextmanager
 def unix_host(name, commands):
-    """The real ShellHost on a local /bin/sh whose commands answer as that system does."""
-    env = {**os.environ, "PATH": f"{commands}:{os.environ['PATH']}"}
-    return ShellHost(name, lambda words: Pipes(list(words), env))
+    """Give the real ShellHost on a local /bin/sh whose commands answer as that system does."""
+    door = LocalDoor({**os.environ, "PATH": f"{commands}:{os.environ['PATH']}"})
+    with contextlib.closing(door), ShellHost(name, door) as host:
+        yield host
 
 
 def phase(observer, host, *changes, subject=None):
