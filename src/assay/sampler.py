@@ -202,14 +202,15 @@ class Sampler:
         return Seen(evidence=evidence, gaps=self._gaps())
 
     def _look(self, observer: Observer, edge: Edge) -> None:
-        at_ns, cpu_ns = self._host.monotonic_ns(), time.thread_time_ns()
+        cpu_ns = time.thread_time_ns()
         try:
+            at_ns = self._host.monotonic_ns()
             raw = {**observer.read(self._host, self._subject), **self._counted(observer)}
+            spent_ns = time.thread_time_ns() - cpu_ns
+            took_ns = self._host.monotonic_ns() - at_ns
         except Exception as error:  # as above
             self._fail(observer, error)
             return
-        spent_ns = time.thread_time_ns() - cpu_ns
-        took_ns = self._host.monotonic_ns() - at_ns
         self._keep({observer.name: raw}, edge, (at_ns, took_ns), spent_ns)
 
     def _look_far(self, observers: Sequence[Observer], edge: Edge) -> None:

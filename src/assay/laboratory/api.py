@@ -124,7 +124,7 @@ class Lab:
     def evidence(self, run: str, *hosts: str) -> Observations:
         """Return all evidence of a run (`0007/1`), or that of the named hosts together.
 
-        Of a run over several hosts `rung`, `over_time` and `fact` raise LookupError unless hosts are named.
+        If several hosts took part and none is named, `rung`, `over_time` and `fact` of it raise LookupError.
         Raises UsageError for an unknown run or host, DamagedError.
         """
         seen = self.load(run)

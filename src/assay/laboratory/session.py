@@ -35,7 +35,8 @@ def engine_path() -> Path:
 def own_ledger() -> Iterator[Ledger]:
     """A ledger whose entries are all undone at the end. Raises TrialError naming what could not be, also after an interrupt.
 
-    Where another error ends the work, that one goes through, and what could not be undone is reported on standard error.
+    Where another error ends the work, that one goes through, and what could not be undone is reported on standard error; so is
+    what is left on a far host that was lost, which undoes it by itself.
     """
     ledger = Ledger()
     try:
@@ -45,7 +46,8 @@ def own_ledger() -> Iterator[Ledger]:
         ledger.close()
         remains = f"not undone: {'; '.join(f'{one.entry} ({one.reason})' for one in left)}. {_remedy(left)}"
         reason = sys.exc_info()[1]
-        if left and isinstance(reason, KeyboardInterrupt | None):
+        near = [one for one in left if not one.entry.address]
+        if near and isinstance(reason, KeyboardInterrupt | None):
             raise TrialError(remains if reason is None else f"interrupted; {remains}")
         if left:
             say(f"assay: {remains}", sys.stderr)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from assay.catalogue import Host, Process, Undo
-from assay.errors import AssayError, TrialError
+from assay.errors import AssayError, LostHostError, TrialError
 from assay.trial import placement
 from assay.trial.fleet import Station
 from assay.trial.protocol import Message
@@ -112,7 +112,7 @@ class Crew:
     def close(self) -> None:
         """End the input of every engine, then those that do not go and all that they started; strike them out of the ledger.
 
-        What cannot be struck out, as its host is lost, stays there and is raised as TrialError when all else is done.
+        Entries of a host that is lost stay there. Raises TrialError, when all else is done, with what else could not be struck out.
         """
         self._closing.set()
         for member in self._members:
@@ -124,12 +124,16 @@ class Crew:
             try:
                 _dismiss(member)
                 member.station.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
+            except LostHostError:
+                continue
             except (AssayError, OSError) as error:
                 left.append(str(error))
         self._members.clear()
         while self._families:
             try:
                 self._families.pop().undo("family", token=self.token)
+            except LostHostError:
+                continue
             except (AssayError, OSError) as error:
                 left.append(str(error))
         if left:
@@ -149,7 +153,7 @@ class Crew:
                 client=index,
                 message=message,
                 at_ns=at_ns,
-                reason=reason if lost is None else str(lost),
+                reason=reason if lost is None else str(lost).removeprefix(f"host {member.station.name} is lost: "),
                 host=None if lost is None else member.station.name,
             )
         )

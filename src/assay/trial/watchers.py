@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 
+from assay.errors import LostHostError
 from assay.records import Direction, Edge, Place, Subject
 from assay.sampler import Sampler, Seen, looking
 from assay.trial.bench import Bench, Job, whole
@@ -82,4 +84,6 @@ def _flush(station: Station, place: Place) -> int | None:
     calls = station.host.syscalls
     if calls is None or place.directory is None or station.host.lost() is not None:
         return None
-    return calls.syncfs(place.directory)
+    with contextlib.suppress(LostHostError):
+        return calls.syncfs(place.directory)
+    return None
