@@ -18,7 +18,7 @@ class Watchers:
 
     def __init__(self, bench: Bench, job: Job) -> None:
         every_ns = whole(job.spec.knobs, "look_every")
-        self._stations = bench.fleet.stations
+        self._stations = (*bench.fleet.stations, *bench.fleet.watched)
         self._all = {
             one.name: Sampler(one.host, looking(one.observers, every_ns), _subject(bench, job, one)) for one in self._stations
         }
