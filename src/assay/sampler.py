@@ -6,6 +6,7 @@ does not shift the next. Nothing is interpreted before the phase is over. An obs
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import threading
@@ -15,7 +16,7 @@ from dataclasses import replace
 from operator import itemgetter
 
 from assay.catalogue import LINUX, Beside, Evidence, Host, Observer, ObserverScope, Process, Undo, system_of
-from assay.errors import EvidenceError
+from assay.errors import EvidenceError, LostHostError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass, field
 from assay.records import ABSOLUTE, Edge, Fact, Reading, Series, Snapshot, Subject, When
@@ -180,7 +181,9 @@ class Sampler:
         """End the polling and what ran beside the phase; may be called twice."""
         self.rest()
         while self._beside:
-            self._beside.popitem()[1].end()
+            _, running = self._beside.popitem()
+            with contextlib.suppress(LostHostError):  # its far end ends it
+                running.end()
 
     def seen(self, phase: str, t0_ns: int) -> Seen:
         """What it all means, with times relative to T0 (this host's clock). Looks at nothing any more."""
@@ -257,7 +260,10 @@ class Sampler:
 
     def _poll(self, observers: Sequence[Observer]) -> None:
         """Look when it is due by our clock; on a host that is far, with all that are due within DUE_TOGETHER_NS."""
-        began, first_ns = time.monotonic_ns(), self._host.monotonic_ns()
+        try:
+            began, first_ns = time.monotonic_ns(), self._host.monotonic_ns()
+        except LostHostError:
+            return
         due = [(began + self._every_ns[observer.name], index) for index, observer in enumerate(observers)]
         heapq.heapify(due)
         while True:
@@ -328,8 +334,8 @@ def facts(host: Host, observers: Iterable[Observer], subject: Subject, when: Whe
     for observer in observers:
         if observer.scope is not ObserverScope.TRIAL:
             continue
-        at_ns = host.monotonic_ns()
         try:
+            at_ns = host.monotonic_ns()
             raw = observer.read(host, subject)
             snapshot = Snapshot(edge=edge, at_ns=at_ns, took_ns=host.monotonic_ns() - at_ns, raw=raw)
             made = observer.parse(host.name, "", (snapshot,), subject)

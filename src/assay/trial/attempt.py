@@ -159,13 +159,10 @@ def _facts(attempt: Attempt, site: Site, loads: tuple[Load, ...], when: When) ->
     for name, (found, missing) in each(tuple(stations.values()), seen).items():
         attempt.log.add_missing(name, missing)
         attempt.log.facts += found
+    beside = {one.name: one for load in loads for one in load.stations if one is not site.station}
+    ways = each(tuple(beside.values()), lambda one: server.facts(one.host, site.place.server))
     pairs = [(site.station.name, f"target.{key}", value) for key, value in site.target.facts(site.station.host, site.place)]
-    pairs += [
-        (station.name, f"target.{key}", value)
-        for station in {one.name: one for load in loads for one in load.stations}.values()
-        if station is not site.station
-        for key, value in server.facts(station.host, site.place.server)
-    ]
+    pairs += [(name, f"target.{key}", value) for name, found in ways.items() for key, value in found]
     pairs += [
         (station.name, key, value)
         for load in loads
@@ -261,15 +258,22 @@ def _gather(attempt: Attempt, crew: Crew, load: Load, fleet: Fleet) -> Dialogue:
 def _tear_down(attempt: Attempt, site: Site) -> None:
     """Undo what was prepared; what cannot be undone is told in the run and does not keep the rest from being undone."""
     attempt.tell({"event": "removing"})
-    steps: list[Callable[[], None]] = []
-    for name, group in site.cgroups.items():
-        steps.append(partial(placement.leave, attempt.stations[name].undo, group))
-    for (_, name), endpoint in reversed(site.attached.items()):
-        station = attempt.stations[name]
-        steps.append(partial(site.target.detach, station.host, setting_on(site, station), endpoint))
-    steps.append(partial(site.target.teardown, site.station.host, site.setting, site.place))
-    for step in steps:
-        try:
-            step()
-        except Exception as error:  # the other steps must still be done
-            attempt.log.errors.append(f"could not be undone: {in_words(error)}")
+    names = sorted({*site.cgroups, *(name for _, name in site.attached)})
+    each(tuple(attempt.stations[name] for name in names), lambda one: _leave(attempt, site, one))
+    _undo(attempt, partial(site.target.teardown, site.station.host, site.setting, site.place))
+
+
+def _leave(attempt: Attempt, site: Site, station: Station) -> None:
+    """Undo what the clients of one host were given, the latest first."""
+    if station.name in site.cgroups:
+        _undo(attempt, partial(placement.leave, station.undo, site.cgroups[station.name]))
+    for (_, name), endpoint in reversed(tuple(site.attached.items())):
+        if name == station.name:
+            _undo(attempt, partial(site.target.detach, station.host, setting_on(site, station), endpoint))
+
+
+def _undo(attempt: Attempt, step: Callable[[], None]) -> None:
+    try:
+        step()
+    except Exception as error:  # the other steps must still be done
+        attempt.log.errors.append(f"could not be undone: {in_words(error)}")

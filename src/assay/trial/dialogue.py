@@ -98,7 +98,7 @@ class Dialogue:
 
 
 def progress_report(dialogue: Dialogue, tell: Callable[[Mapping[str, object]], None]) -> Callable[[], None]:
-    """Tells the sums over the clients, at most once a second."""
+    """Tells the sums over the clients, at most once a second, with who shows no progress and what failed so far."""
     last_ns = time.monotonic_ns()
 
     def meanwhile() -> None:
@@ -106,9 +106,9 @@ def progress_report(dialogue: Dialogue, tell: Callable[[Mapping[str, object]], N
         now_ns = time.monotonic_ns()
         if now_ns - last_ns >= PROGRESS_NS:
             last_ns = now_ns
-            silent, lost = dialogue.rendezvous.silent, dict.fromkeys(dialogue.rendezvous.failures.values())
-            troubles = {"silent": list(silent.values()), "lost": list(lost)}
-            tell({"operations": sums(dialogue), **{name: words for name, words in troubles.items() if words}})
+            rendezvous = dialogue.rendezvous
+            named = {"silent": list(rendezvous.silent.values()), "failed": list(dict.fromkeys(rendezvous.failures.values()))}
+            tell({"operations": sums(dialogue), **{key: words for key, words in named.items() if words}})
 
     return meanwhile
 

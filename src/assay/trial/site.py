@@ -10,7 +10,10 @@ from assay.errors import TrialError, UsageError
 from assay.machine import ownership
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
 from assay.trial import placement
-from assay.trial.fleet import Fleet, Station, seen_from
+from assay.trial.fleet import Fleet, Station, each, seen_from
+
+AT_ONCE = 8
+"""Hosts that come to a target at the same time: an sshd refuses more than ten that have not logged in (MaxStartups)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +58,21 @@ class Site:
 
 
 def attach(site: Site, loads: Iterable[Load]) -> None:
-    """Give every client of every workload what it uses, on its own host, once."""
+    """Give every client of every workload what it uses, on its own host, once; some hosts at the same time."""
+    wanted: dict[str, dict[int, Station]] = {}
     for load in loads:
         for client in range(load.clients):
             station = load.on(client)
-            if (client, station.name) not in site.attached:
-                found = site.target.attach(station.host, setting_on(site, station), site.place, client)
-                site.attached[client, station.name] = found
-                _see(site, station, found)
+            wanted.setdefault(station.name, {})[client] = station
+    stations = tuple(next(iter(clients.values())) for clients in wanted.values())
+    each(stations, lambda one: _attach(site, one, wanted[one.name]), AT_ONCE)
+
+
+def _attach(site: Site, station: Station, clients: Iterable[int]) -> None:
+    for client in clients:
+        found = site.target.attach(station.host, setting_on(site, station), site.place, client)
+        site.attached[client, station.name] = found
+        _see(site, station, found)
 
 
 def setting_on(site: Site, station: Station) -> Setting:
