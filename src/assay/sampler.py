@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from assay.catalogue import Beside, Evidence, Host, Observer, ObserverScope, Process, Undo
+from assay.catalogue import LINUX, Beside, Evidence, Host, Observer, ObserverScope, Process, Undo, system_of
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass, field
@@ -37,10 +37,18 @@ class Seen:
 
 
 def roll_call(host: Host, observers: Iterable[Observer]) -> tuple[tuple[Observer, ...], dict[str, str]]:
-    """The observers that can look at this host, and for each piece of evidence that nobody gives the reason."""
+    """The observers that can look at this host, and for each piece of evidence that nobody gives the reason.
+
+    What observers of other systems could give on those is not missing on Linux.
+    """
     present: list[Observer] = []
     missing: dict[str, str] = {}
+    system = system_of(host)
     for observer in observers:
+        if observer.systems and system not in observer.systems:
+            if LINUX in observer.systems:
+                missing |= dict.fromkeys(observer.gives, f"{system} does not report it")
+            continue
         reason = observer.available(host)
         if reason is None:
             present.append(observer)
@@ -194,14 +202,15 @@ class Sampler:
         return Seen(evidence=evidence, gaps=self._gaps())
 
     def _look(self, observer: Observer, edge: Edge) -> None:
-        at_ns, cpu_ns = self._host.monotonic_ns(), time.thread_time_ns()
+        cpu_ns = time.thread_time_ns()
         try:
+            at_ns = self._host.monotonic_ns()
             raw = {**observer.read(self._host, self._subject), **self._counted(observer)}
+            spent_ns = time.thread_time_ns() - cpu_ns
+            took_ns = self._host.monotonic_ns() - at_ns
         except Exception as error:  # as above
             self._fail(observer, error)
             return
-        spent_ns = time.thread_time_ns() - cpu_ns
-        took_ns = self._host.monotonic_ns() - at_ns
         self._keep({observer.name: raw}, edge, (at_ns, took_ns), spent_ns)
 
     def _look_far(self, observers: Sequence[Observer], edge: Edge) -> None:

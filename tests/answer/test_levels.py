@@ -9,7 +9,7 @@ from assay.answer.wording.comparison import statement
 from assay.audit import judge
 from assay.cli import show, summary, tables
 from assay.measures import text as texts
-from assay.records import Factor, Judged, Results, TargetSpec, WorkloadSpec
+from assay.records import Factor, Judged, Observations, Results, TargetSpec, WorkloadSpec
 from assay.report import markdown
 from assay.report.charts import roles
 
@@ -45,7 +45,7 @@ def test_everywhere_alike():
     found = results()
     page = markdown.render(found)
     sentences = [statement(found.experiment, one) for one in found.comparisons]
-    for text in (summary.summary(found), page, *sentences, show.text(found.experiment, found.runs[1], {})):
+    for text in (summary.summary(found), page, *sentences, show.text(found.experiment, found.runs[1], {}, Observations())):
         assert "000000000" not in text.replace(",", ""), text
         assert "1048576" not in text.replace(",", ""), text
     assert "spool.quiesce=2 s / 1 s" in summary.summary(found)

@@ -14,7 +14,7 @@ from assay.observers.server_network import OBSERVER
 from assay.records import Direction, Edge, Rung, ServerNode, Snapshot, Span, Subject
 from observer_looks import look, readings, the_series
 
-SUBJECT = Subject(server=(ServerNode(pid_file="/run/pid", address="127.0.0.1"),))
+SUBJECT = Subject(server=(ServerNode(pid_file="/run/pid", address="127.0.0.1"),), reaches=("127.0.0.1",))
 MIB = 1 << 20
 TORN = "a\nb\nTcp: x"
 
@@ -56,6 +56,12 @@ def test_in_the_labs_namespace_the_loopback_alone_counts():
     assert {one.subject for one in readings(clock(own=True))} == {"interface:lo"}
 
 
+def test_clients_of_other_hosts_come_through_the_other_interfaces():
+    looks = [snapshot(Edge.ARMED, 0, 1000, own=True), snapshot(Edge.LAST, 10**9, 51_000, own=True)]
+    found = OBSERVER.parse("s", "p", looks, replace(SUBJECT, reaches=()))
+    assert {one.subject for one in readings(found)} == {"interface:eth0"}
+
+
 def test_text_of_another_form_is_refused():
     for name in ("dev", "snmp"):
         looks = [snapshot(edge, 0, 1) for edge in (Edge.ARMED, Edge.LAST)]
@@ -72,7 +78,7 @@ def test_a_server_that_is_not_there_is_told():
 
 def test_a_real_mebibyte_of_a_real_server(tmp_path):
     (tmp_path / "pid").write_text(str(os.getpid()))
-    subject = Subject(server=(ServerNode(pid_file=str(tmp_path / "pid"), address="127.0.0.1"),))
+    subject = Subject(server=(ServerNode(pid_file=str(tmp_path / "pid"), address="127.0.0.1"),), reaches=("127.0.0.1",))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         armed = look(OBSERVER, Local(), subject, Edge.ARMED, 0)
         code = "import socket, sys; print(len(socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(1 << 20, 256)))"

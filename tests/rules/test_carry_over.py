@@ -10,6 +10,7 @@ from assay.records import (
     CacheState,
     Claim,
     Direction,
+    HostRole,
     Observations,
     PhaseHost,
     Reading,
@@ -160,3 +161,15 @@ def test_what_touches_no_storage_is_not_judged():
 
 def test_its_thresholds_are_those_of_the_audit():
     assert limits.thresholds("W07").keys() == THRESHOLDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("share", "proved", "state"), [(0.0, CacheState.COLD, State.PASS), (0.9, None, State.FAIL), (None, None, State.PASS)]
+)
+def test_on_the_targets_own_host_it_is_the_servers_files_that_must_be_cold(share, proved, state):
+    """Where it is not known T02 judges what the server read."""
+    case = case_of(Made(operation="read", claim=Claim(regime=Regime.COLD)), "W07")
+    hosts = (PhaseHost(host="c.1", cached_share_before=0.0), PhaseHost(host="s", server_cached_before=share, cache_proved=proved))
+    seen = Observations(readings=(written(0),), series=(gauge("dirty_bytes", 0), gauge("writeback_bytes", 0)))
+    case = replace(case, phase=replace(case.phase, hosts=hosts), observations=seen, thresholds=THRESHOLDS)
+    assert RULE.check(replace(case, host="s", role=HostRole.TARGET)).state is state

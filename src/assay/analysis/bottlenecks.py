@@ -7,16 +7,18 @@ nothing against a device's limit (creates have no bytes to hold against it), the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 
-from assay import measures
 from assay.frozen import dataclass
-from assay.measures import limits
+from assay.measures import limits, observed
 from assay.measures.limits import Traffic
 from assay.measures.timelines import interpolated
-from assay.records import Direction, Finding, Judged, Meaning, Measure, Observations, Phase, State, Value
+from assay.records import Direction, Finding, Judged, Meaning, Observations, Phase, State, Value, sides
 from assay.units import Unit
 
+FEW = 4
+"""CPUs of more load hosts are one part: those of the busiest host."""
 NEAR = 0.5
 """From which share on a part is said to be near its limit: where all have more than half left, none of them is."""
 SEEN = 0.005
@@ -41,6 +43,8 @@ class Link:
     name: str
     """Of the device, link or host; empty for the CPUs of the only host."""
     used: float
+    among: int = 1
+    """The busiest of so many load hosts."""
     limit: float | None = None
     """A second, in `unit`, where it was declared."""
     unit: Unit = Unit.NONE
@@ -62,7 +66,7 @@ class Chain:
         return max(self.links, key=lambda link: link.used)
 
 
-def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]:
+def chains(each: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]:
     """A chain for each measured phase of each run of which more is known than the CPUs."""
     made = (
         Chain(
@@ -71,12 +75,13 @@ def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]
             levels=judged.run.trial.levels,
             links=(
                 *_cpus(judged, phase, seen),
-                *_devices(judged, phase, seen),
+                *_devices(judged, phase, whole),
                 *(held := tuple(_declared(judged, phase))),
-                *_counted(judged, phase, seen, {link.name for link in held}),
+                *_counted(judged, phase, whole, {link.name for link in held}),
             ),
         )
-        for judged, seen in observed
+        for judged, seen in each
+        for whole in (sides.whole(judged.run, seen),)
         for phase in judged.run.phases
         if phase.measured
     )
@@ -84,24 +89,32 @@ def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]
 
 
 def _cpus(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
-    """The CPUs of each host, by the same figure that a measure of them has."""
-    operation = next(iter(phase.operations), None)
-    several = len(judged.run.hosts) > 1
-    for clock in judged.run.hosts if operation else ():
-        measure = Measure(workload=phase.workload, operation=operation or "", figure=f"@{clock.host}.cpu_share")
-        found = measures.value(judged.run, seen, measure)
-        if found is not None and found.value is not None:
-            yield Link(part=Part.CPU, name=clock.host if several else "", used=found.value)
+    """The CPUs of each host, by the same figure that a measure of them has; of many load hosts those of the busiest."""
+    load = phase.load_hosts or tuple(clock.host for clock in judged.run.hosts)
+    apart = tuple(one.host for one in phase.hosts if one.host not in load)
+    of_load = tuple(_cpu(phase, seen, load))
+    if len(of_load) > FEW:
+        of_load = (replace(max(of_load, key=lambda link: link.used), among=len(of_load)),)
+    found = (*of_load, *_cpu(phase, seen, apart)) if phase.operations else ()
+    yield from (link if judged.run.is_spread else replace(link, name="") for link in found)
+
+
+def _cpu(phase: Phase, seen: Observations, hosts: Sequence[str]) -> Iterator[Link]:
+    for host in hosts:
+        used = observed.cpu_share(phase, seen, host)
+        if used is not None:
+            yield Link(part=Part.CPU, name=host, used=used)
 
 
 def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
     """The part of the phase in which each device had a request in flight, from the upper device to the lowest."""
+    spread = judged.run.is_spread
     for device in dict.fromkeys(device for place in judged.run.places for device in place.devices):
         for series in seen.over_time(phase.name, "block", "io_ticks", f"device:{device}"):
             if len(series.at_ns) > 1 and phase.end_ns > phase.start_ns:
                 busy = interpolated(series, phase.end_ns) - interpolated(series, phase.start_ns)
                 used = min(1.0, busy * TICKS_NS / (phase.end_ns - phase.start_ns))
-                yield Link(part=Part.DEVICE_TIME, name=device, used=used)
+                yield Link(part=Part.DEVICE_TIME, name=f"{device} on {series.host}" if spread else device, used=used)
 
 
 def _declared(judged: Judged, phase: Phase) -> Iterator[Link]:

@@ -5,6 +5,8 @@ passed counts: what goes over a bridge and the card below it is seen at both. Th
 (a namespace of its own has one as well), else the client's, whose sent bytes go into the server; of a server behind the loopback
 only the sum of both ways is known. A device's limit is declared by its target, or by the experiment's [limits]; the way to a
 server tells its speed.
+
+Of a run over several hosts the load's part is that of all load hosts together, and CPUs and devices are the target's.
 """
 
 from __future__ import annotations
@@ -15,7 +17,20 @@ from dataclasses import replace
 from assay import links
 from assay.evidence import ladder
 from assay.frozen import dataclass
-from assay.records import Capacity, CapacitySource, Direction, Experiment, Observations, Phase, Reading, Run, Rung, Series, Span
+from assay.records import (
+    Capacity,
+    CapacitySource,
+    Direction,
+    Experiment,
+    Observations,
+    Phase,
+    Reading,
+    Run,
+    Rung,
+    Series,
+    Span,
+    sides,
+)
 from assay.units import Unit, human
 
 Used = Callable[[Phase, Observations], float | None]
@@ -122,8 +137,11 @@ def _looped(phase: Phase, observations: Observations) -> float | None:
 
 
 def _most_a_second(found: Iterable[Reading], phase: Phase) -> float | None:
-    most = max((reading.bytes or 0 for reading in found), default=None)
-    return None if most is None else most * 1e9 / (phase.end_ns - phase.start_ns)
+    """What passed the busiest interface; of several hosts the sum of that of each."""
+    most: dict[str, int] = {}
+    for reading in found:
+        most[reading.host] = max(reading.bytes or 0, most.get(reading.host, 0))
+    return sum(most.values()) * 1e9 / (phase.end_ns - phase.start_ns) if most else None
 
 
 def _all(*parts: Used) -> Used:
@@ -174,11 +192,22 @@ PROCESSORS = ("cpu", "load_cpu", "server_cpu")
 
 
 def watched(run: Run, observations: Observations) -> Observations:
-    """The evidence in which a device that has a declared limit stands for the lowest one; the same where none has."""
+    """The evidence in which a device that has a declared limit stands for the lowest one; the same where none has.
+
+    Of a run over several hosts it is the evidence of both sides together; the CPUs are those of the target's hosts.
+    """
+    if run.is_spread:
+        observations = _served(run, observations)
     limited = {f"device:{limit.device}" for place in run.places for limit in place.limits}
     if not any(reading.subject in limited for reading in observations.readings):
         return observations
     return replace(observations, readings=tuple(_as_lowest(observations.readings, limited)))
+
+
+def _served(run: Run, observations: Observations) -> Observations:
+    both, targets = sides.whole(run, observations), run.target_hosts or run.load_hosts
+    cpus = (series for series in observations.on(*targets).series if series.layer == "cpu")
+    return replace(both, series=(*(series for series in both.series if series.layer != "cpu"), *cpus))
 
 
 def _as_lowest(readings: Iterable[Reading], limited: set[str]) -> Iterable[Reading]:
@@ -201,15 +230,19 @@ WIRE_FACT = "target.server.limit_bytes_per_s"
 
 
 def processor_count(phase: Phase, seen: Observations) -> float | None:
-    """How many processors the host had at the most."""
-    return max((value for series in seen.over_time(phase.name, "cpu", "cpus") for value in series.value), default=None)
+    """How many processors the host had at the most; the target's hosts together where there are several."""
+    most: dict[str, float] = {}
+    for series in seen.over_time(phase.name, "cpu", "cpus"):
+        most[series.host] = max((most.get(series.host, 0.0), *series.value))
+    return sum(most.values()) or None
 
 
 def amounts(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[Capacity]:
     """Everything whose amount is known."""
     count = processor_count(phase, seen)
     if count is not None:
-        yield Capacity(resource="cpu", amount=count, source=CapacitySource.COUNTED)
+        name = ", ".join(run.target_hosts) if run.is_spread else ""
+        yield Capacity(resource="cpu", amount=count, source=CapacitySource.COUNTED, name=name)
     for place in run.places:
         for limit in place.limits:
             for kind in ("bytes_per_s", "ops_per_s"):
@@ -217,10 +250,17 @@ def amounts(experiment: Experiment, run: Run, phase: Phase, seen: Observations) 
                 if most and resource:
                     yield Capacity(resource=resource, amount=float(most), source=CapacitySource.LIMIT, name=limit.device)
     yield from declared(experiment, run)
-    wire = seen.fact(WIRE_FACT)
-    if wire is not None and wire.isdigit():
+    if (wire := _wire(phase, seen)) is not None:
         for resource in WIRE:
-            yield Capacity(resource=resource, amount=float(wire), source=CapacitySource.LINK)
+            yield Capacity(resource=resource, amount=wire, source=CapacitySource.LINK)
+
+
+def _wire(phase: Phase, seen: Observations) -> float | None:
+    """The speed of the way to the server in bytes/s; of several load hosts that of all their ways. None if one is not known."""
+    hosts = phase.load_hosts
+    known = [seen.fact(WIRE_FACT, host=host) for host in hosts] if len(hosts) > 1 else [seen.fact(WIRE_FACT)]
+    speeds = [float(text) for text in known if text is not None and text.isdigit()]
+    return sum(speeds) if len(speeds) == len(known) else None
 
 
 def declared(experiment: Experiment, run: Run) -> Iterator[Capacity]:
@@ -236,6 +276,8 @@ def declared(experiment: Experiment, run: Run) -> Iterator[Capacity]:
 def described(capacity: Capacity) -> str:
     """How much there is of a resource: `the 50 MB/s read from loop0`, `the 4 CPUs of the host`."""
     resource, amount = RESOURCES[capacity.resource], capacity.amount
+    if capacity.source is CapacitySource.COUNTED and capacity.name:
+        return f"the {amount:g} CPU{'s' if amount != 1 else ''} of {capacity.name}"
     if capacity.source is CapacitySource.COUNTED:
         return f"the {amount:g} {resource.words}" if amount != 1 else f"the CPU {resource.words.partition(' ')[2]}"
     if capacity.source is CapacitySource.EXPERIMENT:

@@ -24,6 +24,7 @@ from assay.answer.headlines import Headline, Line, headlines, lines
 from assay.audit import verdicts
 from assay.frozen import dataclass
 from assay.records import (
+    UNREACHED,
     Cell,
     Conclusion,
     Experiment,
@@ -290,7 +291,7 @@ def answer(results: Results) -> Answer:
         doubts=doubts(results),
         losses=losses(results),
         apart=sum(not one.interleaved for one in results.comparisons),
-        notes=results.plan.notes,
+        notes=tuple(one for one in results.plan.notes if not (results.runs and one.subject == UNREACHED)),
         storages=storages(results),
         remarks=remarks(results),
     )

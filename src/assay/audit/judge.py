@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -62,13 +63,25 @@ def examine(rule: Rule, case: Case) -> Finding:
     """
     if not isinstance(case, TrialCase):
         return examine_one(rule, case)
-    return min((examine_one(rule, scoped) for scoped in case.about(rule.about)), key=badness)
+    each = [examine_one(rule, scoped) for scoped in case.about(rule.about)]
+    gravest = min(each, key=badness)
+    return named(gravest, each) if case.run.is_spread else gravest
 
 
-def badness(finding: Finding) -> tuple[int, int, bool]:
-    """The place of a finding among those of several hosts: the lowest counts."""
-    severities = list(Severity)
-    return STATES.index(finding.state), severities.index(finding.severity), finding.bound is not None
+def named(one: Finding, each: Sequence[Finding]) -> Finding:
+    """The finding with the host that it is about, and of how many hosts the same was found."""
+    if one.host is None or one.state is State.NOT_APPLICABLE:
+        return one
+    alike = sum((other.state, other.severity) == (one.state, one.severity) for other in each)
+    more = f" ({alike} of {len(each)} hosts alike)" if alike > 1 else ""
+    return replace(one, statement=f"On {one.host}{more}: {one.statement}")
+
+
+def badness(finding: Finding) -> tuple[int, int, float]:
+    """The place of a finding among those of several hosts: the lowest counts. Of two bounds the wider one is worse."""
+    bound, severities = finding.bound, list(Severity)
+    width = math.inf if bound is None or bound.low is None or bound.high is None else bound.high - bound.low
+    return STATES.index(finding.state), severities.index(finding.severity), -width
 
 
 def examine_one(rule: Rule, case: Case) -> Finding:

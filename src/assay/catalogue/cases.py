@@ -34,7 +34,7 @@ class About(StrEnum):
     ALL_LOAD_HOSTS = "all load hosts together"
     TARGET_HOST = "the target's host"
     EACH_HOST = "each host"
-    """Each by itself. Of the target's host a rule hears all clients."""
+    """Each load host and the target's host by itself. Of the target's host a rule hears all clients."""
     EACH_LOAD_HOST_WITH_TARGET = "each load host with the target"
     ALL_HOSTS = "all hosts together"
     """Of either side the evidence of that side alone: devices and the server of the target's host, the rest of the load hosts."""
@@ -61,6 +61,8 @@ class TrialCase:
     """What that host is in the run, or those hosts are."""
     beyond: Observations | None = None
     """All evidence of the target's hosts that are no load hosts, for a rule about both sides; None where there are none."""
+    everywhere: Observations | None = None
+    """The evidence of all hosts, for a rule that names a device on the way (a host by SNMP)."""
 
     @property
     def holds_target(self) -> bool:
@@ -78,6 +80,8 @@ class TrialCase:
         Of a load host a rule sees the clients on it alone, with what was done to it; about the target's host it hears all
         clients, and sees the evidence of that host.
         """
+        if self.everywhere is None:
+            return replace(self, everywhere=self.observations).about(whom)
         load = self.phase.load_hosts or tuple(one.host for one in self.phase.hosts) or tuple(self.observations.hosts)
         targets = self.run.target_hosts
         if whom is About.TARGET_HOST and targets:

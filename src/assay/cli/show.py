@@ -9,7 +9,7 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import steady_state
 from assay.answer import doubts
-from assay.answer.wording import labels, steady
+from assay.answer.wording import hosts, labels, steady
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
 from assay.cli import tables
@@ -18,7 +18,7 @@ from assay.laboratory.results import judged_run
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, State, Verdict
+from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, State, Verdict, sides
 from assay.terminal.output import Row, deliver, table
 from assay.units import Unit
 
@@ -28,16 +28,21 @@ def show(lab: Path, which: str | None, run_id: str, *, json_to: str | None) -> i
     folder = notebook.choose(lab, which)
     judged = find(folder, layout.run_id(*layout.split_run_id(run_id)))
     experiment = notebook.read_plan(folder)[0]
-    treated = treatments(experiment, judged, notebook.observations(folder, judged.id))
-    deliver(json_to, "show", lambda: as_plain(judged, treated), lambda: text(experiment, judged, treated))
+    seen = notebook.observations(folder, judged.id)
+    treated = treatments(experiment, judged, seen)
+    deliver(json_to, "show", lambda: as_plain(judged, treated, seen), lambda: text(experiment, judged, treated, seen))
     return 0
 
 
-def as_plain(judged: Judged, treated: Mapping[str, str]) -> dict[str, object]:
-    """A run with its verdicts, how figures were made, and what the load itself used in each phase (`measures.costs`)."""
+def as_plain(judged: Judged, treated: Mapping[str, str], seen: Observations) -> dict[str, object]:
+    """A run with its verdicts, how figures were made, and what the load itself used in each phase (`measures.costs`).
+
+    Of a run over several hosts also what evidence is missing, by host.
+    """
     costs = {phase.name: measures.costs(phase) for phase in judged.run.phases}
     courses = {name: {**to_plain(one), "statement": steady.statement(one)} for name, one in judged.courses.items()}
-    return {**to_plain(judged), "courses": courses, "treatments": dict(treated), "costs": costs}
+    lacking = {"missing": to_plain(sides.lacking(judged.run, seen))} if judged.run.is_spread else {}
+    return {**to_plain(judged), "courses": courses, "treatments": dict(treated), "costs": costs, **lacking}
 
 
 def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> dict[str, str]:
@@ -79,9 +84,9 @@ def whole(folder: Path, experiment: Experiment, judged: Judged) -> Judged:
     return replace(judged, courses=steady_state.courses(experiment, judged.run, seen))
 
 
-def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str]) -> str:
+def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], seen: Observations) -> str:
     """A run in words."""
-    run = judged.run
+    run, lacking = judged.run, list(hosts.lines(judged.run, seen))
     started = run.started_utc[:19].replace("T", " ")
     head = f"run {judged.id}: {run.outcome.value}, {started} UTC, {tables.levels_text(experiment, run.trial.levels)}"
     findings = [finding for verdict in judged.verdicts.values() for finding in verdict.findings]
@@ -94,6 +99,8 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str]) -> 
         tables.reasons(judged.verdicts.values()),
         unverified(findings),
         phase_table(run.phases),
+        table(hosts.HEAD, [Row(cells=cells) for cells in found], hosts.NUMBERS) if (found := hosts.rows(run, seen)) else "",
+        "\n".join(("missing evidence:", *lacking)) if lacking else "",
         account(run.phases),
         own_cost(run.phases),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.answer.answer import answer
-from assay.answer.wording import scaling
+from assay.answer.wording import hosts, scaling
 from assay.answer.wording.labels import usual
 from assay.answer.wording.summary import following, opening, remarks
 from assay.cli import tables
@@ -33,7 +33,7 @@ def summary(results: Results) -> str:
         "\n".join((first, *following(found))) if first else "",
         f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
         results.experiment.question,
-        "\n".join(remarks(found)),
+        "\n".join((*hosts.of_runs(results.runs), *remarks(found))),
         tables.comparison_table(results),
         tables.effect_tables(results),
         tables.requirement_table(results),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from assay.experiment.named_hosts import LOCAL
-from assay.records import Experiment, HostSpec, PlanNote, Trial, WorkloadSpec
+from assay.records import UNREACHED, Experiment, HostSpec, PlanNote, Trial, WorkloadSpec
 from assay.units import counted
 
 SHOWN = 6
@@ -13,11 +13,12 @@ SHOWN = 6
 
 
 def taking_part(experiment: Experiment) -> tuple[str, ...]:
-    """Return the hosts on which something is done or seen: of targets, loads, events, commands and figures."""
+    """Return the hosts on which something is done or seen: of targets, loads, events, commands, figures, and devices by SNMP."""
     wanted = {host for workload in experiment.workloads for host in experiment.load_hosts(workload)}
     wanted |= {target.host for target in experiment.used_targets()}
     wanted |= {event.on for workload in experiment.workloads for event in workload.events}
     wanted |= {host for spec in experiment.observe for host in spec.hosts}
+    wanted |= {host.name for host in experiment.hosts if host.via == "snmp"}
     figures = [measure.figure for measure in experiment.measures if measure.figure.startswith("@")]
     wanted |= {host.name for host in experiment.hosts if any(figure.startswith(f"@{host.name}.") for figure in figures)}
     return tuple(host.name for host in experiment.hosts if host.name in wanted)
@@ -45,10 +46,13 @@ def notes(experiment: Experiment, trials: Iterable[Trial]) -> Iterator[PlanNote]
         each = sorted({share for clients, hosts in pairs for share in (clients // hosts, -(-clients // hosts))})
         hosts = f"{_range(numbers)} {'host' if numbers[-1] == 1 else 'hosts'}"
         named = brief(experiment.hosts, experiment.load_hosts(workload))
-        yield PlanNote(subject=workload.name, text=f"load from {hosts} ({named}), {_range(each)} clients each")
+        yield PlanNote(
+            subject=workload.name,
+            text=f"load from {hosts} ({named}), {_range(each)} {'client' if each[-1] == 1 else 'clients'} each",
+        )
     unknown = "clocks, privileges, limits, CPUs and missing evidence"
     text = f"{brief(experiment.hosts, far)} not reached by `assay plan`. `assay hosts FILE check` shows {unknown}."
-    yield PlanNote(subject="hosts", text=text)
+    yield PlanNote(subject=UNREACHED, text=text)
 
 
 def brief(hosts: Sequence[HostSpec], names: Sequence[str]) -> str:

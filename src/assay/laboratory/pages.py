@@ -69,9 +69,10 @@ def curves(runs: Sequence[Judged], load: Load) -> tuple[Curve, ...]:
         except AssayError:
             continue
         for phase in judged.run.phases:
-            for operation in phase.operations if phase.measured else ():
-                points = measures.curve(phase, observations, operation)
-                if len(points) > 1 and phase.directions.get(operation) is Direction.METADATA:
+            of_metadata = (one for one in phase.operations if phase.directions.get(one) is Direction.METADATA)
+            for operation in of_metadata if phase.measured else ():
+                points = measures.curve(phase, observations.on(*phase.load_hosts), operation)
+                if len(points) > 1:
                     found.append(_curve((judged.id, phase, operation), points))
     return tuple(found)
 

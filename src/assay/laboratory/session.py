@@ -35,7 +35,8 @@ def engine_path() -> Path:
 def own_ledger() -> Iterator[Ledger]:
     """A ledger whose entries are all undone at the end. Raises TrialError naming what could not be, also after an interrupt.
 
-    Where another error ends the work, that one goes through, and what could not be undone is reported on standard error.
+    Where another error ends the work, that one goes through, and what could not be undone is reported on standard error; so is
+    what is left on a far host that was lost, which undoes it by itself.
     """
     ledger = Ledger()
     try:
@@ -45,7 +46,8 @@ def own_ledger() -> Iterator[Ledger]:
         ledger.close()
         remains = f"not undone: {'; '.join(f'{one.entry} ({one.reason})' for one in left)}. {_remedy(left)}"
         reason = sys.exc_info()[1]
-        if left and isinstance(reason, KeyboardInterrupt | None):
+        near = [one for one in left if not one.entry.address]
+        if near and isinstance(reason, KeyboardInterrupt | None):
             raise TrialError(remains if reason is None else f"interrupted; {remains}")
         if left:
             say(f"assay: {remains}", sys.stderr)
@@ -93,7 +95,7 @@ def _reached(experiment: Experiment, ledger: Ledger) -> Iterator[Mapping[str, Ho
     from assay.laboratory import hosts  # only where there are any
 
     with hosts.opened(specs, ledger, engine_path()) as found:
-        clean_hosts(found)
+        clean_hosts({name: host for name, host in found.items() if catalogue.system_of(host) != catalogue.SNMP})
         try:
             yield found
         finally:
@@ -105,7 +107,7 @@ def _stations(far: Mapping[str, Host], ledger: Ledger, observers: tuple[Observer
     found = {}
     for name, host in far.items():
         undo = ledger.on(host)
-        path = scratch(host, undo, FAR_SCRATCH)
+        path = "" if catalogue.system_of(host) == catalogue.SNMP else scratch(host, undo, FAR_SCRATCH)
         found[name] = Station(host=host, undo=undo, scratch=path, engine=FAR_ENGINE, observers=observers)
     return found
 

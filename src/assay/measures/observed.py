@@ -38,11 +38,11 @@ def figures(spec: ObserveSpec) -> Mapping[str, Unit]:
 
 def cpu_share(phase: Phase, observations: Observations, host: str) -> float | None:
     """User and system time over all CPU time of that host while the phase's operations ran."""
+    own = observations.on(host)
     rises = {
-        series.metric: ladder.rise(series, phase.start_ns, phase.end_ns)
-        for series in observations.series
-        if (series.phase, series.layer, series.host, series.subject) == (phase.name, "cpu", host, ABSOLUTE)
-        and series.metric in (*BUSY_METRICS, TOTAL_METRIC)
+        metric: ladder.rise(series, phase.start_ns, phase.end_ns)
+        for metric in (*BUSY_METRICS, TOTAL_METRIC)
+        for series in own.over_time(phase.name, "cpu", metric, ABSOLUTE)
     }
     total = rises.get(TOTAL_METRIC)
     if not total or any(metric not in rises for metric in BUSY_METRICS):

@@ -35,6 +35,8 @@ class Strip:
     steps: bool = True
     """Whether the figures are means over steps of time."""
     ceiling: float | None = None
+    hosts: bool = False
+    """Whether each line is that of a host, or of many of them."""
 
     @property
     def values(self) -> list[float]:
@@ -56,10 +58,10 @@ def strips(phase: Phase, series: Sequence[Series]) -> tuple[Strip, ...]:
     else:
         made.append(Strip(title="operations per second", unit="1/s", lines=_operations(phase, series, "count")))
         made.append(Strip(title="devices", unit="bytes/s", lines=devices))
-    memory = (*_cached(phase, series), *_gauges(phase, series, "memory", ("dirty_bytes", "writeback_bytes")))
+    memory = (*_cached(phase, series), *gauges(phase, series, "memory", ("dirty_bytes", "writeback_bytes")))
     made.insert(1, Strip(title="page cache", unit="bytes", lines=memory, steps=False))
     made.append(Strip(title="network", unit="bytes/s", lines=_network(phase, series)))
-    shares = _gauges(phase, series, "cpu", ("user_share", "system_share", "iowait_share", "steal_share"))
+    shares = gauges(phase, series, "cpu", ("user_share", "system_share", "iowait_share", "steal_share"))
     made.append(Strip(title="CPUs", unit="share", lines=shares, steps=False, ceiling=1.0))
     kept = (_cleared(strip) for strip in made)
     return tuple(strip for strip in kept if strip.lines)
@@ -68,7 +70,7 @@ def strips(phase: Phase, series: Sequence[Series]) -> tuple[Strip, ...]:
 def _cleared(strip: Strip) -> Strip:
     least = 2 if strip.steps else GAUGED
     lines = tuple((name, points) for name, points in strip.lines if len(points) >= least)
-    return Strip(title=strip.title, unit=strip.unit, lines=lines, steps=strip.steps, ceiling=strip.ceiling)
+    return replace(strip, lines=lines)
 
 
 def _operations(phase: Phase, series: Sequence[Series], what: str) -> Lines:
@@ -167,7 +169,7 @@ def interpolated(one: Series, when: float) -> float:
     return one.value[index - 1] + part * (one.value[index] - one.value[index - 1])
 
 
-def _gauges(phase: Phase, series: Sequence[Series], layer: str, metrics: tuple[str, ...]) -> Lines:
+def gauges(phase: Phase, series: Sequence[Series], layer: str, metrics: tuple[str, ...]) -> Lines:
     """Gauges as read, neighbours averaged where there are too many; samples before the start are left out."""
     lines = []
     for metric in metrics:

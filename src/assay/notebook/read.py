@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 Load = Callable[[str], Observations]
 
 MOST_REMEMBERED = 64
-"""Runs whose evidence stays in memory: 2.4 MB each where they have 200 series of 500 points. The pages of large notebooks show
-the evidence of about so many."""
+"""Runs whose evidence stays in memory, 2.4 MB each (200 series of 500 points): a large notebook's page shows about so many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +187,15 @@ def facts(folder: Path, run: str) -> tuple[Fact, ...]:
         return tuple(plain.from_plain(Fact, fact) for fact in found["facts"])
     except (KeyError, TypeError) as error:
         raise DamagedError(f"{folder}: no facts of run {run}") from error
+
+
+def missing(folder: Path, run: str) -> tuple[Missing, ...]:
+    """Return what is missing of the evidence of a run, by host, without the rest. Raises DamagedError."""
+    found = files.read_json(layout.attempt_folder(folder, run) / layout.FACTS)
+    try:
+        return tuple(plain.from_plain(Missing, one) for one in stored.facts(found)["missing"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedError(f"{folder}: missing evidence of run {run} unknown") from error
 
 
 def load(folder: Path) -> Load:

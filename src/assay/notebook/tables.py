@@ -9,7 +9,7 @@ from pathlib import Path
 from assay import measures, plain
 from assay.measures import latency
 from assay.notebook import files, layout, read
-from assay.records import Estimate, Observations, Results, Run
+from assay.records import Estimate, HostRole, Observations, Results, Run
 
 Row = tuple[object, ...]
 
@@ -25,12 +25,14 @@ COLUMNS: Mapping[str, str] = {
     "phases": f"{OF_RUN}, phase VARCHAR, workload VARCHAR, measured BOOLEAN, cache_asked VARCHAR, "
     "cache_proved VARCHAR, cached_share_before DOUBLE, start_ns BIGINT, end_ns BIGINT, drain_ns BIGINT, quiesce_ns BIGINT, "
     "quiet BOOLEAN, figures JSON",
-    "phase_hosts": f"{OF_RUN}, phase VARCHAR, host VARCHAR, cache_proved VARCHAR, cached_share_before DOUBLE, not_cold VARCHAR, "
+    "phase_hosts": f"{OF_RUN}, phase VARCHAR, host VARCHAR, role VARCHAR, clients INTEGER, cache_proved VARCHAR, "
+    "cached_share_before DOUBLE, not_cold VARCHAR, server_cached_before DOUBLE, "
     "quiesce_ns BIGINT, quiet BOOLEAN, drain_ns BIGINT, clock_offset_ns BIGINT, clock_error_ns BIGINT, "
     "clock_drift_ppm DOUBLE",
     "clients": f"{OF_RUN}, phase VARCHAR, client INTEGER, host VARCHAR, pid INTEGER, role VARCHAR, "
     "workers INTEGER, armed_ns BIGINT, started_ns BIGINT, first_ns BIGINT, last_ns BIGINT, stopped_by VARCHAR, "
     "operation VARCHAR, count BIGINT, bytes BIGINT, errors BIGINT, busy_ns BIGINT",
+    "missing": f"{OF_RUN}, host VARCHAR, phase VARCHAR, key VARCHAR, reason VARCHAR",
     "facts": f"{OF_RUN}, host VARCHAR, moment VARCHAR, key VARCHAR, value VARCHAR, class VARCHAR",
     "verdicts": f"{OF_RUN}, subject VARCHAR, measure VARCHAR, value DOUBLE, unit VARCHAR, "
     "corrected DOUBLE, state VARCHAR, nature VARCHAR, device VARCHAR, because VARCHAR, tier VARCHAR, low DOUBLE, high DOUBLE",
@@ -104,11 +106,19 @@ def phase_host_rows(run: Run) -> Iterator[Row]:
     for phase in run.phases:
         for one in phase.hosts:
             yield (
-                *(layout.run_id(run.trial.id, run.attempt), phase.name, one.host),
+                *(layout.run_id(run.trial.id, run.attempt), phase.name, one.host, role(run, one.host)),
+                sum(client.host == one.host for client in phase.clients),
                 *(one.cache_proved.value if one.cache_proved else None, one.cached_share_before, one.not_cold),
+                one.server_cached_before,
                 *(one.quiesce_ns, one.quiet, one.drain_ns),
                 *((one.clock.offset_ns, one.clock.error_ns, one.clock.drift_ppm) if one.clock else (None, None, None)),
             )
+
+
+def role(run: Run, host: str) -> str | None:
+    """Return `target`, `load`, or both; NULL for a host that is neither."""
+    roles = (HostRole.TARGET if host in run.target_hosts else None, HostRole.LOAD if host in run.load_hosts else None)
+    return ", ".join(one.value for one in roles if one) or None
 
 
 def client_rows(run: Run) -> Iterator[Row]:
@@ -128,6 +138,13 @@ def fact_rows(folder: Path, results: Results) -> Iterator[Row]:
     for judged in results.runs:
         for fact in read.facts(folder, judged.id):
             yield (judged.id, fact.host, fact.when.value, fact.key, fact.value, fact.fact_class.value)
+
+
+def missing_rows(folder: Path, results: Results) -> Iterator[Row]:
+    """Yield one row a piece of evidence that a host did not give in a phase (NULL: in the whole run)."""
+    for judged in results.runs:
+        for one in read.missing(folder, judged.id):
+            yield (judged.id, one.host, one.phase, one.key, one.reason)
 
 
 def verdict_rows(results: Results) -> Iterator[Row]:
@@ -273,7 +290,7 @@ def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
 
 
 RUN_ROWS = {"runs": run_rows, "phases": phase_rows, "phase_hosts": phase_host_rows, "clients": client_rows}
-FOLDER_ROWS = {"facts": fact_rows, "percentiles": percentile_rows}
+FOLDER_ROWS = {"missing": missing_rows, "facts": fact_rows, "percentiles": percentile_rows}
 RESULT_ROWS = {
     "verdicts": verdict_rows,
     "findings": finding_rows,

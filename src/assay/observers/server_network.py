@@ -1,9 +1,9 @@
 """Counts traffic of the server's network interfaces, and TCP retransmissions in its network namespace.
 
 Sources: /proc/PID/net/dev, snmp and netstat of the first process of the target's server, if the target has `server.address`: a
-server behind a local socket or a mount has no network. A server in the lab's own namespace is reached through the loopback, so
-`lo` is its interface; in another namespace all interfaces except `lo` count. Received bytes are the direction `read`, sent bytes
-`write`, headers included (rung L4). Traffic of other processes is included.
+server behind a local socket or a mount has no network. Clients on the same host reach a server in the lab's own namespace through
+the loopback, so `lo` is its interface; in another namespace, or for clients of other hosts, all interfaces except `lo` count.
+Received bytes are the direction `read`, sent bytes `write`, headers included (rung L4). Traffic of other processes is included.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     unseen = why_not(seen, EXTENDED)
     for number, part in enumerate(by_space(seen), start=1):
         mark = "" if number == 1 else f"@{number}"
-        found += readings_of(origin, part, mark)
+        found += readings_of(origin, part, mark, at_home=bool(subject.reaches))
         series += series_of(origin, part, ("snmp", mark), TCP)
         series += () if unseen else series_of(origin, part, (EXTENDED, mark), NEEDLESS)
     missing = {f"server.{metric}": unseen for metric in NEEDLESS} if unseen else {}
@@ -87,12 +87,17 @@ def by_space(seen: Sequence[Snapshot]) -> Iterator[list[Snapshot]]:
         yield [replace(one, raw=part) for one, part in zip(seen, parts, strict=True)]
 
 
-def readings_of(origin: Origin, seen: Sequence[Snapshot], mark: str = "") -> Iterator[Reading]:
-    """Yield the traffic of each interface that clients use, in each direction and span; `mark` names a further namespace."""
+def readings_of(origin: Origin, seen: Sequence[Snapshot], mark: str, *, at_home: bool) -> Iterator[Reading]:
+    """Yield the traffic of each interface that clients use, in each direction and span; `mark` names a further namespace.
+
+    `at_home`: there are clients on this host, which reach a server in the lab's own namespace through the loopback.
+    """
     looks = [(snapshot, interfaces(text_of(snapshot, "dev") or "", "net/dev")) for snapshot in seen]
     for name in sorted({name for _, found in looks for name in found}):
         rows = [
-            (one, found[name]) for one, found in looks if name in found and (name == LOOPBACK) is (one.raw.get("own") is True)
+            (one, found[name])
+            for one, found in looks
+            if name in found and (name == LOOPBACK) is (at_home and one.raw.get("own") is True)
         ]
         yield from readings(origin, f"interface:{name}{mark}", rows, interface_ways(Rung.SERVER_NIC))
 

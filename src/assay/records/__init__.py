@@ -80,7 +80,7 @@ from assay.records.judgement import (
 )
 from assay.records.observe import ObserveKind, ObserveSpec
 from assay.records.place import IN_MEMORY, Endpoint, EndpointKind, Limit, Place, Server, ServerNode, Subject
-from assay.records.plan import Plan, PlanNote, Trial
+from assay.records.plan import UNREACHED, Plan, PlanNote, Trial
 from assay.records.results import ChangePoint, Course, CourseKind, CourseState, Judged, Results, Rounds, UnknownReason
 from assay.records.run import (
     CacheState,

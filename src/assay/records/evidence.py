@@ -6,7 +6,7 @@ import functools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assay.frozen import dataclass
 
@@ -191,6 +191,12 @@ class Gap:
     thousandths: int
 
 
+NAMED = 3
+"""So many hosts are named in a reason."""
+KINDS = ("readings", "series", "histograms", "facts", "missing", "gaps")
+"""The kinds of evidence; each item of each names its host."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Observations:
     """All evidence of one run, and what is missing of it.
@@ -213,16 +219,11 @@ class Observations:
         wanted = frozenset(hosts)
         if self.hosts <= wanted and (len(self.hosts) < 2 or self.together):
             return self
+        if len(wanted) == 1:
+            return self._apart.get(hosts[0], Observations())
         if wanted not in self.views:
-            self.views[wanted] = Observations(
-                readings=tuple(one for one in self.readings if one.host in wanted),
-                series=tuple(one for one in self.series if one.host in wanted),
-                histograms=tuple(one for one in self.histograms if one.host in wanted),
-                facts=tuple(one for one in self.facts if one.host in wanted),
-                missing=tuple(one for one in self.missing if one.host in wanted),
-                gaps=tuple(one for one in self.gaps if one.host in wanted),
-                together=len(wanted) > 1,
-            )
+            parts: dict[str, Any] = {kind: tuple(one for one in getattr(self, kind) if one.host in wanted) for kind in KINDS}
+            self.views[wanted] = Observations(**parts, together=True)
         return self.views[wanted]
 
     def on_all(self) -> Observations:
@@ -232,8 +233,7 @@ class Observations:
     @functools.cached_property
     def hosts(self) -> frozenset[str]:
         """The hosts of which there is evidence, or of which it is known to be missing."""
-        kinds = (self.readings, self.series, self.histograms, self.facts, self.missing, self.gaps)
-        return frozenset(one.host for kind in kinds for one in kind)
+        return frozenset(one.host for kind in KINDS for one in getattr(self, kind))
 
     def rung(
         self, phase: str, rung: Rung, direction: Direction, span: Span = Span.CLOCK, subject: str | None = None
@@ -249,15 +249,27 @@ class Observations:
 
     def fact(self, key: str, when: When = When.BEFORE, host: str | None = None) -> str | None:
         """The value of a fact; None where it is not known, or where several hosts that are looked at together differ."""
+        if host is not None and self.hosts != {host}:
+            return self.on(host).fact(key, when)
         found: dict[str, str] = {}
         for fact in self._facts.get((key, when), ()):
             found.setdefault(fact.host, fact.value)
-        values = set(found.values()) if host is None else {found.get(host)}
+        values = set(found.values())
         return values.pop() if len(values) == 1 else None
 
     def why_missing(self, key: str) -> str | None:
-        """Why a piece of evidence could not be had; None where no reason is known."""
-        return next((one.reason for one in self.missing if one.key == key), None)
+        """Why a piece of evidence could not be had; None where no reason is known.
+
+        Of several hosts that are looked at together, those that lack it are named, or their number is.
+        """
+        why: dict[str, dict[str, None]] = {}
+        for one in self.missing:
+            if one.key == key:
+                why.setdefault(one.reason, {})[one.host] = None
+        if not self.together or len(self.hosts) < 2:
+            return next(iter(why), None)
+        texts = (f"on {', '.join(on) if len(on) <= NAMED else f'{len(on)} hosts'}: {reason}" for reason, on in why.items())
+        return "; ".join(texts) or None
 
     def longest_gaps(self) -> dict[str, int]:
         """Observer -> longest gap between two of its samples in units of its interval, times 1000."""
@@ -270,6 +282,15 @@ class Observations:
     def views(self) -> dict[frozenset[str], Observations]:
         """Parts of it that were asked for, by what was asked."""
         return {}
+
+    @functools.cached_property
+    def _apart(self) -> Mapping[str, Observations]:
+        """The evidence of each host, in one walk over all of it."""
+        found: dict[str, dict[str, Any]] = {}
+        for kind in KINDS:
+            for one in getattr(self, kind):
+                found.setdefault(one.host, {}).setdefault(kind, []).append(one)
+        return {host: Observations(**_tuples(each)) for host, each in found.items()}
 
     @functools.cached_property
     def _readings(self) -> Mapping[tuple[str, Rung, Direction, Span], list[Reading]]:
@@ -288,6 +309,10 @@ class Observations:
         if len(self.hosts) > 1 and not self.together:
             raise LookupError(f"evidence of the hosts {', '.join(sorted(self.hosts))}: name one, or all of them")
         return items
+
+
+def _tuples(each: Mapping[str, list[Any]]) -> dict[str, Any]:
+    return {kind: tuple(items) for kind, items in each.items()}
 
 
 def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

@@ -138,7 +138,7 @@ class HostSpec:
     scheduler: str | None = None
     """With dask: the address of a scheduler that runs already (`tls://...`)."""
     options: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
-    """With dask: what the cluster takes (`queue`, `walltime`, ...)."""
+    """With dask: what the cluster takes (`queue`, ...). With snmp: the file of the secret, the ports of `[limits]`."""
 
 
 @dataclass(frozen=True, kw_only=True)

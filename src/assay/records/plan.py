@@ -22,6 +22,10 @@ class Trial:
     seed: int
 
 
+UNREACHED = "hosts"
+"""Subject of the note on hosts that a plan does not reach: of no use once they ran."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlanNote:
     """One thing that the planner wants to be known: evidence that will be missing, a limit of what can be shown."""

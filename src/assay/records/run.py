@@ -371,6 +371,23 @@ class Run:
         nodes = (node for place in self.places if place.server for node in place.server.nodes)
         return tuple(dict.fromkeys((*(place.host for place in self.places), *(node.host for node in nodes))))
 
+    @property
+    def load_hosts(self) -> tuple[str, ...]:
+        """The hosts of its clients in all phases, in the order of these."""
+        return tuple(dict.fromkeys(host for phase in self.phases for host in phase.load_hosts))
+
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """The hosts that took part: those of the target first, then those of the load, then any other."""
+        return tuple(
+            dict.fromkeys((*self.target_hosts, *self.load_hosts, *(one.host for phase in self.phases for one in phase.hosts)))
+        )
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether more than one host took part."""
+        return len(self.host_names) > 1
+
     def on(self, *hosts: str) -> Run:
         """The same run with the phases of these hosts alone."""
         phases = tuple(phase.on(*hosts) for phase in self.phases)

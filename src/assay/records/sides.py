@@ -6,7 +6,8 @@ of a load host is never taken for the target's because it happens to have the sa
 
 from __future__ import annotations
 
-from assay.records.evidence import Observations, Rung
+from assay.records.evidence import Missing, Observations, Rung
+from assay.records.run import Run
 
 TARGET_RUNGS = frozenset(
     {
@@ -21,6 +22,10 @@ TARGET_RUNGS = frozenset(
 TARGET_LAYERS = frozenset({"server", "block", "layout"})
 TARGET_SUBJECTS = ("device:", "backing:")
 TARGET_FACTS = ("device.", "filesystem.", "semantics.", "health.", "target.")
+LOAD_LAYERS = frozenset(
+    {Rung.APPLICATION, Rung.SYSCALL, Rung.CLIENT_CACHE, "application", "process", "page_cache", "extents", "layout", "cgroup"}
+)
+"""Evidence of clients and of their files, which a host without clients does not have."""
 ASKED_ON_LOAD = "target.server."
 """Facts of the way to the server, which begins on a load host."""
 FACT = "fact:"
@@ -34,6 +39,26 @@ def of_target(key: str, subject: str = "") -> bool:
         name = key.removeprefix(FACT)
         return name.startswith(TARGET_FACTS) and not name.startswith(ASKED_ON_LOAD)
     return key.partition(".")[0] in TARGET_RUNGS | TARGET_LAYERS or subject.startswith(TARGET_SUBJECTS)
+
+
+def whole(run: Run, seen: Observations) -> Observations:
+    """All evidence of a run together: of the load's side that of all load hosts, of the target's side that of its hosts."""
+    if len(seen.hosts) < 2:
+        return seen
+    load = run.load_hosts or tuple(sorted(seen.hosts))
+    return joined(seen, load, run.target_hosts or load)
+
+
+def lacking(run: Run, seen: Observations) -> tuple[Missing, ...]:
+    """What is missing of the evidence, without what a host of that side cannot have: devices of the target on a load host."""
+    if not run.is_spread:
+        return seen.missing
+    load, targets = frozenset(run.load_hosts), frozenset(run.target_hosts)
+    return tuple(
+        one
+        for one in seen.missing
+        if (one.host in targets or not of_target(one.key)) and (one.host in load or one.key.partition(".")[0] not in LOAD_LAYERS)
+    )
 
 
 def joined(seen: Observations, load: tuple[str, ...], targets: tuple[str, ...]) -> Observations:

@@ -17,12 +17,14 @@ from assay.records import (
     Observations,
     Phase,
     Reading,
+    Run,
     Rung,
     Severity,
     Span,
     State,
     Verdict,
     VerdictState,
+    sides,
 )
 
 COUNTED = 0.02
@@ -100,14 +102,17 @@ class _Rung:
     subject: str
     amount: float
     late: float
+    host: str = ""
+    """Of a device."""
 
 
 def of_run(experiment: Experiment, judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
     """One ladder for each measured phase and direction in which the application moved bytes, or operations.
 
+    Of several load hosts the sums are on top, and what the target's hosts saw below.
     Beside operations that move bytes those that do not have none: no device tells whose requests it served.
     """
-    made = []
+    made, observations = [], sides.whole(judged.run, observations)
     for phase in judged.run.phases:
         ways = list(dict.fromkeys(phase.directions.values())) if phase.measured else []
         has_bytes = any(evidence.requested_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
@@ -123,8 +128,10 @@ def _ladder(experiment: Experiment, judged: Judged, phase: Phase, direction: Dir
     total = evidence.done_operations(phase, direction) if metadata else evidence.requested_bytes(phase, seen, direction)
     if not total:
         return None
+    hosts = _hosts(phase.load_hosts, "load host") if judged.run.is_spread else ""
     below = _below(seen, phase, direction, _rungs(judged, phase, direction))
-    shown = [_Rung(rung=Rung.APPLICATION, subject="", amount=total, late=0), *below]
+    below = [_on_hosts(judged.run, phase, one) for one in below] if judged.run.is_spread else below
+    shown = [_Rung(rung=Rung.APPLICATION, subject=hosts, amount=total, late=0), *below]
     operations = tuple(name for name, way in phase.directions.items() if way is direction)
     steps = _steps(shown, total, "count" if metadata else "bytes", direction)
     return Ladder(
@@ -136,11 +143,23 @@ def _ladder(experiment: Experiment, judged: Judged, phase: Phase, direction: Dir
         total=total,
         steps=steps,
         full=max(1.0, *((one.amount + one.late) / total for one in shown)),
-        foot=tuple(_foot(phase, seen.readings, metadata=metadata)),
+        foot=tuple(_foot(phase, seen.readings, metadata=metadata, spread=judged.run.is_spread)),
         verdict=(verdict := _verdict(judged, phase, operations)),
         accused=verdict is not None and any(map(_accuses, verdict.findings)),
         sentence="; ".join(f"{step.name} {step.detail}: {step.amount}, {step.part}".replace(" :", ":") for step in steps),
     )
+
+
+def _hosts(names: Sequence[str], what: str) -> str:
+    """`c.1`, `30 load hosts`."""
+    return names[0] if len(names) == 1 else marks.count(len(names), what)
+
+
+def _on_hosts(run: Run, phase: Phase, one: _Rung) -> _Rung:
+    """A rung with the hosts that it was counted on."""
+    if one.rung in _DEVICES:
+        return replace(one, subject=f"{one.subject} on {one.host}")
+    return replace(one, subject=_hosts(run.target_hosts if one.rung in sides.TARGET_RUNGS else phase.load_hosts, "host"))
 
 
 def _accuses(one: Finding) -> bool:
@@ -167,15 +186,18 @@ def _below(seen: Observations, phase: Phase, direction: Direction, wanted: Seque
     found = []
     for rung in wanted:
         readings = [one for one in seen.readings if (one.phase, one.rung) == (phase.name, rung) and one.direction in directions]
-        subjects = dict.fromkeys(one.subject for one in readings) if rung in _DEVICES else {"": None}
-        for subject in subjects:
-            own = replace(seen, readings=tuple(one for one in readings if subject in ("", one.subject)))
+        subjects = dict.fromkeys((one.subject, one.host) for one in readings) if rung in _DEVICES else {("", ""): None}
+        for subject, host in subjects:
+            own = replace(
+                seen, readings=tuple(one for one in readings if subject in ("", one.subject) and host in ("", one.host))
+            )
             clock = [step for way in directions if (step := evidence.passed(phase, own, rung, way))]
             drain = [step for way in directions if (step := evidence.passed(phase, own, rung, way, Span.DRAIN))]
             if clock:
                 late = _sum(drain, operations=metadata) if rung in _DEVICES else 0.0
                 name = subject.partition(":")[2]
-                found.append(_Rung(rung=rung, subject=name, amount=_sum(clock, operations=metadata), late=late))
+                amount = _sum(clock, operations=metadata)
+                found.append(_Rung(rung=rung, subject=name, amount=amount, late=late, host=host))
     return found
 
 
@@ -239,12 +261,13 @@ def _remark(one: _Rung, above: float, part: float, direction: Direction) -> str:
     return ""
 
 
-def _foot(phase: Phase, readings: Iterable[Reading], *, metadata: bool) -> Iterable[str]:
+def _foot(phase: Phase, readings: Iterable[Reading], *, metadata: bool, spread: bool) -> Iterable[str]:
     """Flushes, the drain and the state of the caches, a line each."""
     flushes: dict[str, list[int]] = {}
     for one in readings:
         if one.phase == phase.name and one.direction is Direction.FLUSH and one.span is not Span.BEFORE and one.rung in _DEVICES:
-            pair = flushes.setdefault(one.subject.partition(":")[2], [0, 0])
+            name = one.subject.partition(":")[2]
+            pair = flushes.setdefault(f"{name} on {one.host}" if spread else name, [0, 0])
             pair[one.span is Span.DRAIN] += one.operations or 0
     writes = metadata or Direction.WRITE in phase.directions.values()
     if writes and flushes:
@@ -252,7 +275,9 @@ def _foot(phase: Phase, readings: Iterable[Reading], *, metadata: bool) -> Itera
     if phase.cached_share_before is not None:
         yield f"In the page cache before the start: {share(phase.cached_share_before)}"
     if writes and phase.drain_ns is not None:
-        yield f"Drain after the clock: {show(phase.drain_ns, 'ns')}"
+        longest = max(phase.hosts, key=lambda one: one.drain_ns or 0)
+        where = f", longest on {longest.host}" if spread else ""
+        yield f"Drain after the clock: {show(phase.drain_ns, 'ns')}{where}"
 
 
 def _verdict(judged: Judged, phase: Phase, operations: Sequence[str]) -> Verdict | None:

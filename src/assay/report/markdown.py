@@ -9,7 +9,7 @@ from assay.answer import marks
 from assay.answer.answer import Answer, answer
 from assay.answer.headlines import Headline, Line
 from assay.answer.scales import show, show_range, times
-from assay.answer.wording import comparison, effects, scaling, summary
+from assay.answer.wording import comparison, effects, hosts, scaling, summary
 from assay.records import CourseState, Experiment, Results, VerdictState
 from assay.report import listing, runs
 from assay.report.charts import forest, tornado
@@ -36,6 +36,7 @@ def render(results: Results, command: str | None = None) -> str:
     parts = [
         f"# {escape(experiment.title)}",
         f"*{escape(experiment.question)}*" if experiment.question else "",
+        "\n".join(f"- {escape(one)}" for one in hosts.of_runs(results.runs)),
         _lead(found),
         _headlines(results, found),
         _requirements(found),

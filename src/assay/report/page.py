@@ -12,7 +12,7 @@ from assay.answer import marks
 from assay.answer.answer import answer
 from assay.answer.doubts import Doubt
 from assay.answer.scales import NARROW, number, show, show_range, times
-from assay.answer.wording import comparison, effects, labels, scaling, summary
+from assay.answer.wording import comparison, effects, hosts, labels, scaling, summary
 from assay.records import Bound, Estimate, Results, Severity, State
 from assay.report import galleries, ladder, listing, picture, runs
 from assay.report.charts import blocks, forest, theme
@@ -60,6 +60,8 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "tables": pictures.tables,
         "schedule": ran,
         "facts": runs.facts(observed),
+        "hosts": runs.spread(observed),
+        "host_columns": hosts.HEAD,
         "places": runs.places(results.experiment, observed),
         "arms": runs.arms(results),
         "costs": runs.costs(results.experiment, observed),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from assay import measures
 from assay.answer import marks
 from assay.answer.scales import show
+from assay.answer.wording import hosts
 from assay.answer.wording.steady import detail
 from assay.frozen import dataclass
 from assay.measures.cost import UNITS
@@ -203,17 +204,45 @@ def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
             if fact.when is When.BEFORE:
                 here = values.setdefault((fact.key, fact.host, fact.fact_class.value), {})
                 here.setdefault(fact.value, []).append(judged.id)
-    rows = [(len(found) > 1, (key, host, _value(found), kind)) for (key, host, kind), found in sorted(values.items())]
-    missing = {one.key: one.reason for _, seen in observed for one in seen.missing}
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for (key, host, kind), found in sorted(values.items()):
+        alike.setdefault((key, _value(found), kind), []).append(host)
+    everyone = {host for _, host, _ in values}
+    changed = {(key, host, kind) for (key, host, kind), found in values.items() if len(found) > 1}
+    rows = [((key, of[0], kind) in changed, (key, _whose(of, everyone), value, kind)) for (key, value, kind), of in alike.items()]
     return {
         "rows": tuple(row for _, row in sorted(rows, key=lambda pair: (not pair[0], _rank(pair[1][0])))),
         "compared": len(observed),
         "differing": sum(differs for differs, _ in rows),
         "runs": f"{marks.count(len(observed), 'run')} ({', '.join(judged.id for judged, _ in observed)})",
-        "missing": tuple(sorted(missing.items())),
+        "missing": _missing(observed),
     }
 
 
+def _missing(observed: Sequence[tuple[Judged, Observations]]) -> tuple[tuple[str, str], ...]:
+    if any(judged.run.is_spread for judged, _ in observed):
+        return hosts.missing((judged.run, seen) for judged, seen in observed)
+    return tuple(sorted({one.key: one.reason for _, seen in observed for one in seen.missing}.items()))
+
+
+def _whose(names: Sequence[str], everyone: Collection[str]) -> str:
+    """The hosts of which a fact is so; how many, where they are many."""
+    if len(names) == len(everyone) > 1:
+        return f"all {len(names)} hosts"
+    return ", ".join(names) if len(names) <= hosts.FEW else f"{len(names)} hosts"
+
+
+def spread(observed: Sequence[tuple[Judged, Observations]]) -> tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]:
+    """The tables of hosts: of each run over several hosts its name, and a row for each host. Equal tables are one."""
+    found: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    for judged, seen in observed:
+        if rows := hosts.rows(judged.run, seen):
+            found.setdefault(rows, []).append(judged.id)
+    return tuple((", ".join(runs), rows) for rows, runs in found.items())
+
+
+OF_TARGET = ("device.", "mount.")
+"""Facts that the target's host tells of the target."""
 MOST_PLACES = 4
 """So many places of an experiment are named on its first screen."""
 
@@ -226,18 +255,19 @@ def places(experiment: Experiment, observed: Sequence[tuple[Judged, Observations
 
 def _place(experiment: Experiment, judged: Judged, seen: Observations) -> str:
     known: dict[str, list[str]] = {}
+    spread, targets = hosts.named(judged.run), judged.run.target_hosts
     for fact in seen.facts:
-        if fact.when is When.BEFORE:
+        if fact.when is When.BEFORE and not (spread and fact.key.startswith(OF_TARGET) and fact.host not in targets):
             known.setdefault(fact.key, []).append(fact.value)
     target = judged.run.trial.levels.get("target", experiment.targets[0].name if experiment.targets else None)
     path = next((one.knobs.get("path") for one in experiment.targets if one.name == target), None)
     devices = [values[0] for key, values in known.items() if re.fullmatch(r"device\.\d+\.name", key)]
     system, *_ = known.get("mount.target.fstype", [""])
     on = " on ".join(part for part in (system, *devices) if part) or known.get("mount.target.source", [""])[0]
-    hosts = f"host {', '.join(dict.fromkeys(known['host.name']))}" if "host.name" in known else ""
+    here = spread or (f"host {', '.join(dict.fromkeys(known['host.name']))}" if "host.name" in known else "")
     kernel = f"Linux {', '.join(dict.fromkeys(known['kernel.release']))}" if "kernel.release" in known else ""
     where = ": ".join(part for part in (str(path or target or ""), on) if part)
-    return " · ".join(part for part in (where, hosts, kernel) if part)
+    return " · ".join(part for part in (where, here, kernel) if part)
 
 
 def _rank(key: str) -> int:

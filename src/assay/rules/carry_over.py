@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import CacheState, Direction, Finding, Meaning, Regime, Rung, Scope, Severity, Span, State
+from assay.records import CacheState, Direction, Finding, HostRole, Meaning, Regime, Rung, Scope, Severity, Span, State
 from assay.rulekit.findings import Figures, found
 from assay.units import Unit
 
@@ -98,9 +98,11 @@ def caches(case: TrialCase) -> Left:
     claimed, here = CLAIMED.get(case.claim.regime) if case.claim.regime else None, case.phase.on_host(case.host)
     share, proved = case.phase.cached_share_before, case.phase.cache_proved
     if here is not None:
-        share, proved = here.cached_share_before, here.cache_proved
+        apart = case.role is HostRole.TARGET
+        share, proved = here.server_cached_before if apart else here.cached_share_before, here.cache_proved
     observed = {"cached_share": share}
-    if claimed is None or case.direction is not Direction.READ:
+    unseen = share is None and case.role is HostRole.TARGET  # the server's files, of which T02 judges what was read
+    if claimed is None or case.direction is not Direction.READ or unseen:
         return Left(observed=observed)
     if share is None:
         return Left(observed=observed, unknown="resident share of the data files")

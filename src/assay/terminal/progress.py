@@ -87,7 +87,7 @@ class Progress:
         self._guessed_s = 0.0
 
     def __call__(self, news: Mapping[str, object]) -> None:
-        """Take one record: `trial`, `attempt`, `phase`, `event` and, while running, `operations` and `silent`."""
+        """Take one record: `trial`, `attempt`, `phase`, `event` and, while running, `operations`, `lost` and `silent`."""
         self._count(news.get("event"), news.get("trial"))
         if self._line.is_due(event=news.get("event") in EVENTS):
             self._line.write(self._words(news), {**news, "done": len(self._done), "of": self._trials, "left_s": self._left_s()})
@@ -110,8 +110,8 @@ class Progress:
         trial = f"trial {min(len(self._done) + 1, self._trials)}/{self._trials}"
         left_s = self._left_s()
         left = "" if left_s is None or left_s < 1 else f"{self._word} {left_s:.0f} s left"
-        silent = news.get("silent")
-        named = "; ".join(map(str, silent)) if isinstance(silent, list) else ""
+        found = (news.get(name) for name in ("lost", "silent"))
+        named = "; ".join(str(words) for one in found if isinstance(one, list) for words in one)
         parts = (trial, *(str(news.get(name) or "") for name in ("workload", "phase", "event")), named, left)
         return "  ".join(part for part in parts if part)
 

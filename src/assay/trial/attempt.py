@@ -62,7 +62,8 @@ def live(attempt: Attempt) -> None:
         for load in loads:
             if attempt.log.outcome is Outcome.FINISHED:
                 _run(attempt, site, load)
-        _facts(attempt, site, loads, When.AFTER)
+        if not any(one.host.lost() for load in loads for one in site.fleet(load, attempt.stations).stations):
+            _facts(attempt, site, loads, When.AFTER)
     finally:
         with attempt.interrupts.uninterrupted():
             if site is not None:

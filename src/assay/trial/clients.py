@@ -11,12 +11,12 @@ import json
 import queue
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from assay.catalogue import Host, Process, Undo
-from assay.errors import AssayError, TrialError
+from assay.errors import AssayError, LostHostError, TrialError
 from assay.trial import placement
 from assay.trial.fleet import Station
 from assay.trial.protocol import Message
@@ -112,28 +112,20 @@ class Crew:
     def close(self) -> None:
         """End the input of every engine, then those that do not go and all that they started; strike them out of the ledger.
 
-        What cannot be struck out, as its host is lost, stays there and is raised as TrialError when all else is done.
+        Entries of a host that is lost stay there. Raises TrialError, when all else is done, with what could not be struck out.
         """
         self._closing.set()
         for member in self._members:
             if not member.ended:
                 with contextlib.suppress(AssayError, OSError):
                     member.process.end_input()
-        left: list[str] = []
-        for member in self._members:
-            try:
-                _dismiss(member)
-                member.station.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
-            except (AssayError, OSError) as error:
-                left.append(str(error))
+        steps = [partial(_dismiss, member) for member in self._members]
+        steps += [partial(undo.undo, "family", token=self.token) for undo in self._families]
         self._members.clear()
-        while self._families:
-            try:
-                self._families.pop().undo("family", token=self.token)
-            except (AssayError, OSError) as error:
-                left.append(str(error))
+        self._families.clear()
+        left = dict.fromkeys(filter(None, map(_obstacle, steps)))
         if left:
-            raise TrialError("; ".join(dict.fromkeys(left)))
+            raise TrialError("; ".join(left))
 
     def _hear(self, index: int, member: _Member, line: str | None, at_ns: int) -> None:
         """Take a line of a client, in the thread of its host."""
@@ -149,7 +141,7 @@ class Crew:
                 client=index,
                 message=message,
                 at_ns=at_ns,
-                reason=reason if lost is None else str(lost),
+                reason=reason if lost is None else str(lost).removeprefix(f"host {member.station.name} is lost: "),
                 host=None if lost is None else member.station.name,
             )
         )
@@ -170,13 +162,25 @@ def start_ticks(host: Host, pid: int) -> str:
     return found[0] if found else "0"
 
 
+def _obstacle(step: Callable[[], None]) -> str | None:
+    """Why a step failed; None where it did not, or its host is lost."""
+    try:
+        step()
+    except LostHostError:
+        return None
+    except (AssayError, OSError) as error:
+        return str(error)
+    return None
+
+
 def _dismiss(member: _Member) -> None:
+    """End a client that does not go by itself, and strike it out of the ledger."""
     # The end of its output must be seen before the pipe is closed under its listener, which would wait in vain on a closed one.
     member.heard_out.wait(FAREWELL_S)
-    if member.ended:
-        return
-    try:
-        member.process.wait(FAREWELL_S)
-    except TimeoutError:
-        member.process.kill()
-    member.ended = True
+    if not member.ended:
+        try:
+            member.process.wait(FAREWELL_S)
+        except TimeoutError:
+            member.process.kill()
+        member.ended = True
+    member.station.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)

@@ -106,8 +106,9 @@ def progress_report(dialogue: Dialogue, tell: Callable[[Mapping[str, object]], N
         now_ns = time.monotonic_ns()
         if now_ns - last_ns >= PROGRESS_NS:
             last_ns = now_ns
-            silent = dialogue.rendezvous.silent
-            tell({"operations": sums(dialogue), **({"silent": list(silent.values())} if silent else {})})
+            silent, lost = dialogue.rendezvous.silent, dict.fromkeys(dialogue.rendezvous.failures.values())
+            troubles = {"silent": list(silent.values()), "lost": list(lost)}
+            tell({"operations": sums(dialogue), **{name: words for name, words in troubles.items() if words}})
 
     return meanwhile
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from assay.catalogue import Setting, Target, Workload
+from assay.catalogue import SNMP, Setting, Target, Workload, system_of
 from assay.errors import TrialError, UsageError
 from assay.machine import ownership
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
@@ -46,7 +46,8 @@ class Site:
         """Who is where for a workload."""
         nodes = self.place.server.nodes if self.place.server else ()
         beside = tuple(stations[node.host] for node in nodes if node.host in stations)
-        return Fleet(target=self.station, load=load.stations, beside=beside)
+        watched = tuple(one for one in stations.values() if system_of(one.host) == SNMP)
+        return Fleet(target=self.station, load=load.stations, beside=beside, watched=watched)
 
     def endpoints(self, load: Load) -> tuple[Endpoint, ...]:
         """What the clients of a workload are given."""

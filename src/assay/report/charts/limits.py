@@ -29,7 +29,9 @@ def name(link: Link) -> str:
 
 
 def use(link: Link) -> str:
-    """`user and system time`, `of the declared 50 MB/s written`."""
+    """`user and system time`, `busiest of 30 load hosts`, `of the declared 50 MB/s written`."""
+    if link.among > 1:
+        return f"busiest of {link.among} load hosts"
     if link.part is not Part.DECLARED or link.limit is None:
         return link.part.value
     noun = NOUNS.get((link.direction, link.unit), "") if link.direction else ""

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, in_scale, scale_for
 from assay.frozen import dataclass
+from assay.measures import host_timelines
 from assay.measures.timelines import Strip, strips
 from assay.records import Experiment, Judged, Observations, Phase
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.theme import TINTS, Row, Spec, axis_over, end_text, frame, room, rows_of, tints
 
 HEIGHT = 118
+HOSTS = ("application", "sent", "dirty", "writeback", "device")
+"""The colours of lines of hosts, in their order; the last one is the target's."""
 LEAST = 5
 """Phases with fewer points than this on every line have no timeline: there is nothing to see."""
 
@@ -53,12 +56,18 @@ def figures(experiment: Experiment, runs: Sequence[tuple[Judged, Observations]])
     columns: dict[str, list[_Column]] = {}
     for judged, seen in runs:
         for phase in judged.run.phases:
-            here = strips(phase, [one for one in seen.series if one.phase == phase.name]) if phase.measured else ()
+            here = _strips(judged, phase, seen) if phase.measured else ()
             if any(len(points) >= LEAST for strip in here for _, points in strip.lines):
                 length = (phase.end_ns - phase.start_ns) / 1e9
                 one = _Column(judged=judged, strips=here, seconds=length, changes=changes(judged, phase))
                 columns.setdefault(phase.name, []).append(one)
     return tuple(_figure(experiment, name, found) for name, found in columns.items())
+
+
+def _strips(judged: Judged, phase: Phase, seen: Observations) -> tuple[Strip, ...]:
+    if judged.run.is_spread:
+        return host_timelines.strips(judged.run, phase, seen)
+    return strips(phase, [one for one in seen.series if one.phase == phase.name])
 
 
 def changes(judged: Judged, phase: Phase) -> tuple[float, ...]:
@@ -104,8 +113,9 @@ def _column(experiment: Experiment, column: _Column, shared: Mapping[str, _Share
 
 
 def _panel(column: _Column, strip: Strip, shared: _Shared, heading: str) -> Panel:
+    colours = _colours(strip, column.judged.run.load_hosts)
     rows: list[Row] = [
-        {"x": round(at, 3), "y": float(f"{value / shared.scale.divisor:.4g}"), "k": stands_for(name), "n": name}
+        {"x": round(at, 3), "y": float(f"{value / shared.scale.divisor:.4g}"), "k": colours[name], "n": name}
         for name, points in strip.lines
         for at, value in points
     ]
@@ -130,7 +140,7 @@ def _panel(column: _Column, strip: Strip, shared: _Shared, heading: str) -> Pane
         },
     }
     height = HEIGHT + (26 if shared.bottom else 0)
-    layers = [line, *_rules(column, x), end_text(_labels(strip, shared), y, tints()), room(shared.longest)]
+    layers = [line, *_rules(column, x), end_text(_labels(strip, shared, colours), y, tints()), room(shared.longest)]
     peaks = "; ".join(
         f"{name} up to {in_scale(max(v for _, v in points), shared.scale)}" for name, points in strip.lines if points
     )
@@ -164,10 +174,19 @@ def _rules(column: _Column, x: Spec) -> list[Spec]:
     ]
 
 
-def _labels(strip: Strip, shared: _Shared) -> list[Row]:
+def _colours(strip: Strip, load: Sequence[str]) -> Mapping[str, str]:
+    """What each line stands for; lines of hosts by their order, those of the target's hosts as its devices."""
+    if not strip.hosts:
+        return {name: stands_for(name) for name, _ in strip.lines}
+    names = [name for name, _ in strip.lines]
+    mine = [name for name in names if name in load or " " in name]
+    return {name: HOSTS[mine.index(name)] if name in mine else HOSTS[-1] for name in names}
+
+
+def _labels(strip: Strip, shared: _Shared, colours: Mapping[str, str]) -> list[Row]:
     ends = [(name, points[-1][1] / shared.scale.divisor) for name, points in strip.lines if points]
     placed = end_labels(ends, 0, shared.top, 0.2)
-    return [{"v": at, "n": name, "k": stands_for(name)} for name, at in placed.items()]
+    return [{"v": at, "n": name, "k": colours[name]} for name, at in placed.items()]
 
 
 def _table(columns: Sequence[_Column]) -> Table:
