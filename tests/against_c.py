@@ -63,6 +63,7 @@ def is_shown(lab: Arms, own: Arms) -> bool:
 def hold_all(pairs: Iterable[tuple[Arms, Arms]]) -> None:
     """Assert that the ratios of the lab are C's; skips where this machine was too busy to tell of any."""
     known = [pair for pair in pairs if min(map(len, (*pair[0], *pair[1]))) > 1]
-    if not any([is_shown(*pair) for pair in known]):
+    shown = [is_shown(*pair) for pair in known]
+    if not any(shown):
         found = ", ".join("{:.2g} to {:.2g}".format(*quotient(*pair)) for pair in known)
         pytest.skip(f"could not judge on this machine: {found or 'too few runs'} times C's ratio, wanted within a factor of 2")
