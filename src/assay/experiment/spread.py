@@ -17,10 +17,8 @@ def taking_part(experiment: Experiment) -> tuple[str, ...]:
     wanted = {host for workload in experiment.workloads for host in experiment.load_hosts(workload)}
     wanted |= {target.host for target in experiment.used_targets()}
     wanted |= {event.on for workload in experiment.workloads for event in workload.events}
-    wanted |= {host for spec in experiment.observe for host in spec.hosts}
     wanted |= {host.name for host in experiment.hosts if host.via == "snmp"}
-    figures = [measure.figure for measure in experiment.measures if measure.figure.startswith("@")]
-    wanted |= {host.name for host in experiment.hosts if any(figure.startswith(f"@{host.name}.") for figure in figures)}
+    wanted |= set(experiment.watched_hosts())
     return tuple(host.name for host in experiment.hosts if host.name in wanted)
 
 

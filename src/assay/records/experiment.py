@@ -254,6 +254,14 @@ class Experiment:
     digest: str = ""
     """SHA-256 of the canonical form (experiment/digest.py)."""
 
+    def watched_hosts(self) -> tuple[str, ...]:
+        """The hosts of `[observe]` and of figures that begin with `@HOST.`."""
+        figures = tuple(measure.figure for measure in self.measures if measure.figure.startswith("@"))
+        seen = {name for spec in self.observe for name in spec.hosts}
+        return tuple(
+            one.name for one in self.hosts if one.name in seen or any(figure.startswith(f"@{one.name}.") for figure in figures)
+        )
+
     def used_targets(self) -> tuple[TargetSpec, ...]:
         """The targets that the factor `target` names, else the first: no other is ever prepared."""
         wanted = next((factor.levels for factor in self.factors if factor.path == "target"), None)

@@ -122,7 +122,13 @@ def _prepare(attempt: Attempt, loads: tuple[Load, ...]) -> Site:
         if target.read_only and not load.workload.only_reads(load.spec.knobs)
     ]
     refuse(mistakes)
-    return Site(target=target, station=station, setting=setting, place=target.prepare(station.host, setting))
+    return Site(
+        target=target,
+        station=station,
+        setting=setting,
+        place=target.prepare(station.host, setting),
+        named=attempt.experiment.watched_hosts(),
+    )
 
 
 def _group(attempt: Attempt, site: Site, loads: tuple[Load, ...]) -> None:

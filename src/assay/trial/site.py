@@ -45,10 +45,14 @@ class Site:
     cgroups: dict[str, placement.Cgroup] = field(default_factory=dict)
     """Host -> the groups of the clients there."""
 
+    named: tuple[str, ...] = ()
+    """Hosts that the experiment watches by commands or figures, whatever else they are."""
+
     def fleet(self, load: Load, stations: Mapping[str, Station]) -> Fleet:
         """Who is where for a workload."""
         nodes = self.place.server.nodes if self.place.server else ()
-        beside = tuple(stations[node.host] for node in nodes if node.host in stations)
+        names = dict.fromkeys((*(node.host for node in nodes), *self.named))
+        beside = tuple(stations[name] for name in names if name in stations)
         watched = tuple(one for one in stations.values() if system_of(one.host) == SNMP)
         return Fleet(target=self.station, load=load.stations, beside=beside, watched=watched)
 
