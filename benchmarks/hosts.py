@@ -29,8 +29,6 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from far_machines import far_machines  # noqa: E402
-
 from assay.laboratory import hosts as reached  # noqa: E402
 from assay.laboratory.session import FAR_ENGINE, engine_path, own_ledger  # noqa: E402
 from assay.records import HostSpec  # noqa: E402
@@ -39,6 +37,7 @@ from assay.trial.clients import Crew  # noqa: E402
 from assay.trial.dialogue import Dialogue  # noqa: E402
 from assay.trial.fleet import Station  # noqa: E402
 from assay.trial.rendezvous import Rendezvous, State  # noqa: E402
+from far_machines import far_machines  # noqa: E402
 
 Rows = Iterator[tuple[str, str]]
 STARTS = 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -14,6 +15,7 @@ from assay.laboratory.results import judged_run
 from assay.laboratory.session import trial_runner
 from assay.notebook.store import Store
 from assay.records import Observations, Outcome, Precision, Run, Trial, Verdict
+from assay.terminal.output import say
 from assay.trial.attempt import OnProgress
 from assay.trial.runner import TrialRunner
 
@@ -63,7 +65,7 @@ class Campaign:
 
 
 def conduct(campaign: Campaign) -> None:
-    """Run what is left of the schedule. Everything that was set up is removed at the end, also after an interrupt."""
+    """Run what is left of the schedule, or until a host is lost. All that was set up is removed at the end."""
     mine = [one for one in campaign.store.plan.trials if campaign.sitting in (None, one.sitting)]
     patience = Patience(
         trials=sum(one.id not in campaign.finished for one in mine),
@@ -72,6 +74,9 @@ def conduct(campaign: Campaign) -> None:
     with trial_runner(campaign.store.experiment, Local(), campaign.store.folder.parent) as runner:
         for trial in pending(campaign):
             execute(campaign, runner, trial, patience)
+            if (lost := runner.lost()) is not None:
+                say(f"assay: {lost}. The schedule ends here. Continue it with --resume.", sys.stderr)
+                return
 
 
 def pending(campaign: Campaign) -> Iterator[Trial]:

@@ -35,8 +35,8 @@ def engine_path() -> Path:
 def own_ledger() -> Iterator[Ledger]:
     """A ledger whose entries are all undone at the end. Raises TrialError naming what could not be, also after an interrupt.
 
-    Where another error ends the work, that one goes through, and what could not be undone is reported on standard error; so is
-    what is left on a far host that was lost, which undoes it by itself.
+    Where another error ends the work, that one goes through, and what could not be undone is reported on standard error. So is
+    what is left on far hosts alone: it is written down there, and costs no result.
     """
     ledger = Ledger()
     try:
@@ -46,13 +46,13 @@ def own_ledger() -> Iterator[Ledger]:
         ledger.close()
         remains = f"not undone: {'; '.join(f'{one.entry} ({one.reason})' for one in left)}. {_remedy(left)}"
         reason = sys.exc_info()[1]
-        near = [one for one in left if not one.entry.address]
-        if near and isinstance(reason, KeyboardInterrupt | None):
+        if any(one.entry.host == HERE for one in left) and isinstance(reason, KeyboardInterrupt | None):
             raise TrialError(remains if reason is None else f"interrupted; {remains}")
         if left:
             say(f"assay: {remains}", sys.stderr)
 
 
+HERE = Local().name
 FAR_SCRATCH = Path("/var/tmp")  # noqa: S108 - a directory of ours is made in it, with a marker
 """Where a far host keeps what is too large for memory and outlives a session."""
 FAR_ENGINE = "assay-engine"
@@ -143,7 +143,7 @@ def clean_hosts(hosts: Mapping[str, Host]) -> tuple[Cleaned, ...]:
 
 
 def _remedy(left: Sequence[Cleaned]) -> str:
-    far = any(one.entry.address for one in left)
+    far = any(one.entry.host != HERE for one in left)
     return f"Run `{'assay hosts FILE clean' if far else 'assay doctor'}` to try again."
 
 
