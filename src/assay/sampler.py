@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from assay.catalogue import Beside, Evidence, Host, Observer, ObserverScope, Process, Undo
+from assay.catalogue import LINUX, Beside, Evidence, Host, Observer, ObserverScope, Process, Undo, system_of
 from assay.errors import EvidenceError, LostHostError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass, field
@@ -38,10 +38,18 @@ class Seen:
 
 
 def roll_call(host: Host, observers: Iterable[Observer]) -> tuple[tuple[Observer, ...], dict[str, str]]:
-    """The observers that can look at this host, and for each piece of evidence that nobody gives the reason."""
+    """The observers that can look at this host, and for each piece of evidence that nobody gives the reason.
+
+    What observers of other systems could give on those is not missing on Linux.
+    """
     present: list[Observer] = []
     missing: dict[str, str] = {}
+    system = system_of(host)
     for observer in observers:
+        if observer.systems and system not in observer.systems:
+            if LINUX in observer.systems:
+                missing |= dict.fromkeys(observer.gives, f"{system} does not report it")
+            continue
         reason = observer.available(host)
         if reason is None:
             present.append(observer)

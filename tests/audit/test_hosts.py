@@ -11,6 +11,7 @@ from assay.audit.judge import examine
 from assay.catalogue import About, TrialCase
 from assay.evidence import ladder
 from assay.records import (
+    Bound,
     Claim,
     Direction,
     Durability,
@@ -26,6 +27,7 @@ from assay.records import (
     State,
     Tier,
     When,
+    missing_on,
 )
 from assay.rulekit.findings import found
 from audit.case_builder import MIB, Made, Seen, but, case_of, gauge, reading
@@ -181,10 +183,31 @@ def test_of_several_load_hosts_the_worst_finding_counts_and_names_its_host():
     rule = replace(RULES[0], id="T01", needs=(), applies=lambda _: None, check=check, about=About.EACH_LOAD_HOST)
     finding = examine(rule, case)
     assert (finding.state, finding.host, finding.role) == (State.FAIL, "s", HostRole.LOAD)
+    assert finding.statement == "On s: said"
     of_target = examine(replace(rule, about=About.TARGET_HOST), case)
     assert (of_target.state, of_target.host, of_target.role) == (State.PASS, "local", HostRole.TARGET)
     together = examine(replace(rule, about=About.ALL_LOAD_HOSTS), case)
     assert (together.host, together.role) == (None, HostRole.LOAD)
+    assert together.statement == "said"
+
+
+def test_equal_findings_of_several_hosts_are_one_with_their_number():
+    case = second_load(whole(READ), 1)
+
+    def check(one: TrialCase):
+        bound = Bound(low=1.0, high=3.0 if one.host == "s" else 2.0, unit="1/s")
+        return found(rule, one, State.FAIL, "said", severity=Severity.QUALIFIES, bound=bound)
+
+    rule = replace(RULES[0], id="T01", needs=(), applies=lambda _: None, check=check, about=About.EACH_LOAD_HOST)
+    assert examine(rule, case).statement == "On s (2 of 2 hosts alike): said"
+    assert examine(rule, whole(READ)).statement == "said"
+
+
+def test_missing_evidence_of_several_hosts_names_those_that_lack_it():
+    seen = also_of(whole(READ).observations, "s", 1)
+    both = replace(seen, missing=(*missing_on("s", None, {"L9.read": "no engine there"}),)).on_all()
+    assert both.why_missing("L9.read") == "on s: no engine there"
+    assert both.on("s").why_missing("L9.read") == "no engine there"
 
 
 def test_idle_baselines_are_those_of_the_same_host():

@@ -68,6 +68,9 @@ def test_evidence_comes_as_arrays_that_cannot_be_changed(lab):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     assert lab.evidence("0001/1").why_missing("L9.flush") == "no such counter"
+    assert lab.evidence("0001/1", "local") == lab.evidence("0001/1")
+    with pytest.raises(UsageError, match="found host elsewhere; expected some of: local"):
+        lab.evidence("0001/1", "elsewhere")
 
 
 def test_answers_are_those_of_the_notebook(folder, lab):

@@ -10,7 +10,7 @@ import pytest
 from assay import measures
 from assay.laboratory import pages as verb
 from assay.measures import CurvePoint
-from assay.records import Direction, OperationTotal
+from assay.records import Direction, Observations, OperationTotal
 from assay_process import Bench
 from report import fixture
 
@@ -40,7 +40,7 @@ def test_listings_stand_at_the_number_of_objects_they_list(judged):
 def test_bulk_operations_have_no_objects(judged, monkeypatch):
     monkeypatch.setattr(measures, "curve", lambda *_: points(1.0, 2.0))
     assert judged.run.phases[1].directions == {"read": Direction.READ}
-    assert {one.operation for one in verb.curves([judged], lambda run: None)} == {"create", "list"} & set(
+    assert {one.operation for one in verb.curves([judged], lambda run: Observations())} == {"create", "list"} & set(
         judged.run.phases[0].operations
     )
 

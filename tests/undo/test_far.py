@@ -23,7 +23,6 @@ PATIENCE_S = 60.0
 """A busy machine is slow; how quick it is on an idle one is in benchmarks."""
 LEASE_S = 2.0
 FAR_ENDS = """
-import shlex
 from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
 from assay.hosts.shell import ShellHost
@@ -32,16 +31,23 @@ class Session(LocalChannel):
     def end_input(self):
         self.close()
 
+class Door:
+    def __init__(self):
+        self.pids = []
+    def open(self, command):
+        session = Session(["sh", "-c", command])
+        self.pids.append(session.pid)
+        return session
+    def close(self):
+        pass
+
 def far_end(kind, engine, lease_s=30.0):
     if kind == "agent":
         host = FarHost("s", LocalChannel([engine, "agent"]), address="filer", lease_s=lease_s)
         return host, host.hello["pid"]
-    first = []
-    def opener(words):
-        first.append(Session(["sh", "-c", "exec " + shlex.join(words)]))
-        return first[-1]
-    host = ShellHost("s", opener, address="filer")
-    return host, first[0].pid
+    door = Door()
+    host = ShellHost("s", door, address="filer")
+    return host, door.pids[0]
 """
 """An agent, or one shell, as a child of the controller; the process that undoes."""
 CONTROLLER = f"""

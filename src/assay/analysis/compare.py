@@ -34,6 +34,7 @@ from assay.records import (
     Method,
     Summary,
 )
+from assay.rulekit.chronology import in_order
 from assay.statistics.contrast import (
     Contrast,
     fieller,
@@ -222,11 +223,11 @@ def counted_runs(arms: Arms) -> tuple[list[Judged], list[Judged]]:
 
 def is_interleaved(baseline: Sequence[Judged], candidate: Sequence[Judged]) -> bool:
     """Whether the runs of two arms were mixed in the order in which they were started; two runs or fewer always are."""
-    started = sorted([(one.run.started_utc, arm) for arm, runs in enumerate((baseline, candidate)) for one in runs])
+    started = in_order((*baseline, *candidate))
     if len(started) < 3 or not baseline or not candidate:
         return True
-    places = [float(place) for place in range(len(started))]
-    return abs(correlation(places, [float(arm) for _, arm in started])) <= SEPARATION
+    places, first = [float(place) for place in range(len(started))], {one.id for one in baseline}
+    return abs(correlation(places, [float(one.id not in first) for one in started])) <= SEPARATION
 
 
 def contrast(arms: Arms) -> Outcome:

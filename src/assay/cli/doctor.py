@@ -93,8 +93,15 @@ def _ability(name: str, serves: str, reason: str | None) -> Ability:
 
 def gaps(host: Host, names: Sequence[str]) -> tuple[Gap, ...]:
     """Return those of these observers that do not work on this host."""
-    observers = (catalogue.find("observers", name) for name in names)
-    found = ((observer, observer.available(host)) for observer in observers)
+    system = catalogue.system_of(host)
+    observers = [catalogue.find("observers", name) for name in names]
+    found = [(one, one.available(host)) for one in observers if not one.systems or system in one.systems]
+    if system != catalogue.LINUX:
+        found += [
+            (one, f"{system} does not report it")
+            for one in observers
+            if catalogue.LINUX in one.systems and system not in one.systems
+        ]
     return tuple(Gap(observer=observer.name, evidence=observer.gives, reason=reason) for observer, reason in found if reason)
 
 

@@ -9,7 +9,17 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import FileArgument, GateOption, HostOption, JsonOption, LabOption, ProgressOption, WhichArgument, finish
+from assay.cli.options import (
+    FileArgument,
+    GateOption,
+    HostOption,
+    JsonOption,
+    LabOption,
+    ProgressOption,
+    VerdictGateOption,
+    WhichArgument,
+    finish,
+)
 from assay.laboratory.gate import Gate
 from assay.survey.filters import Clock, Words
 from assay.terminal.progress import ProgressMode
@@ -140,7 +150,7 @@ def load(
         str | None, typer.Option("--claim", metavar="PART=VALUE,...", help="The claim to audit: tier=device,...")
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the test file for another call.")] = False,
-    gate: GateOption = Gate.OFF,
+    gate: VerdictGateOption = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
     asks_help: Annotated[bool, typer.Option("-h", "--help", help="Show this, or the keys of a workload.")] = False,
 ) -> None:
@@ -169,7 +179,7 @@ def stat(words: Annotated[list[str] | None, typer.Argument(metavar="[OPTIONS] --
 def check(
     words: Annotated[list[str], typer.Argument(metavar="CLAIM", help='"1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"')],
     json_to: JsonOption = None,
-    gate: GateOption = Gate.OFF,
+    gate: VerdictGateOption = Gate.OFF,
 ) -> None:
     """Check a published figure by arithmetic, without a run."""
     from assay.cli.check import check as verb

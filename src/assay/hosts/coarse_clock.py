@@ -18,6 +18,8 @@ DRIFT = 200e-6
 FRESH_NS = 20 * 10**9
 """As long as an estimate is used without another reading: it has widened by 8 ms then."""
 FIRST_READINGS = 6
+SLOW_TICK_NS = 10**9
+"""A clock of whole seconds, as date(1) has it where it knows no smaller unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +58,7 @@ class CoarseClock:
         """Their clock less ours as it is known; asks only where that is too old."""
         with self._mutex:
             if self._bounds is None or time.monotonic_ns() - self._at_ns > FRESH_NS:
-                for _ in range(FIRST_READINGS):
+                for _ in range(self._readings()):
                     self._read_at_tick()
             low, high = self._now()
         return round((low + high) / 2)
@@ -76,6 +78,11 @@ class CoarseClock:
         """Take in a reading that came with something else."""
         with self._mutex:
             self._take(reading)
+
+    def _readings(self) -> int:
+        """How many are needed for a fresh estimate: each waits for a tick, so a clock of whole seconds is read once more."""
+        is_slow = self._bounds is not None and self._last is not None and self._last.tick_ns >= SLOW_TICK_NS
+        return 1 if is_slow else FIRST_READINGS
 
     def _read_at_tick(self) -> None:
         last = self._last

@@ -83,15 +83,15 @@ assay_watch() {
   assay_unwatch
   A_W=$(
     (
-      trap 'kill $s 2>/dev/null; exit 0' TERM
-      trap - EXIT
-      exec >/dev/null 2>&1 </dev/null
-      sleep "$1" & s=$!
-      wait "$s"
+      trap - EXIT HUP TERM PIPE
+      exec 2>/dev/null </dev/null
+      sleep "$1" >/dev/null &
+      echo $!
+      exec >/dev/null
+      wait $! || exit 0
       trap '' HUP INT TERM PIPE
       kill -s KILL $$; assay_end
     ) &
-    echo $!
   )
 }
 assay_left() {

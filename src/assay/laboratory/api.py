@@ -121,9 +121,16 @@ class Lab:
             excluded={run: why for cell in cells for run, why in cell.excluded.items()},
         )
 
-    def evidence(self, run: str) -> Observations:
-        """Return all evidence of a run (`0007/1`). Raises UsageError, DamagedError."""
-        return self.load(run)
+    def evidence(self, run: str, *hosts: str) -> Observations:
+        """Return all evidence of a run (`0007/1`), or that of the named hosts together.
+
+        If several hosts took part and none is named, `rung`, `over_time` and `fact` of it raise LookupError.
+        Raises UsageError for an unknown run or host, DamagedError.
+        """
+        seen = self.load(run)
+        if unknown := sorted(set(hosts) - seen.hosts):
+            raise UsageError(f"found host {', '.join(unknown)}; expected some of: {', '.join(sorted(seen.hosts))}")
+        return seen.on(*hosts) if hosts else seen
 
     def series(self, run: str, metric: str, **fields: str) -> tuple[Points, ...]:
         """Return the series of a metric of a run; `phase`, `source`, `layer`, `host`, `subject` select among several.

@@ -1,4 +1,4 @@
-"""The hosts of an experiment, opened together and closed together: this machine, machines behind ssh, workers of Dask."""
+"""The hosts of an experiment, opened and closed together: this machine, machines behind ssh, workers of Dask, switches."""
 
 from __future__ import annotations
 
@@ -64,6 +64,9 @@ def attempted(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[t
         found |= {
             one.spec.name: one for one in stack.enter_context(_by_ssh([spec for spec in specs if spec.via == "ssh"], engine))
         }
+        devices = at_once([spec for spec in specs if spec.via == "snmp"], _by_snmp)
+        stack.callback(_close, devices)
+        found |= {one.spec.name: one for one in devices}
         found |= _by_dask(stack, [spec for spec in specs if spec.via == "dask"], undo, engine)
         yield tuple(found[spec.name] for spec in specs)
 
@@ -166,6 +169,23 @@ def _reached(spec: HostSpec, door: Door, engine: Path) -> Attempt:
         door.close()
 
     return Attempt(spec=spec, host=host, host_key=door.host_key, engine=placed, end=end)
+
+
+def _by_snmp(spec: HostSpec) -> Attempt:
+    """Ask a device for its description, with the secret of its file."""
+    from assay.hosts.snmp import SnmpHost
+    from assay.hosts.snmp_security import community_of, user_of
+
+    secrets = {"community_file": community_of, "credentials_file": user_of}
+    key = next(key for key in secrets if key in spec.options)
+    ports = spec.options.get("ports", ())
+    assert isinstance(ports, tuple)
+    try:
+        who = secrets[key](Path(str(spec.options[key])).expanduser())
+        host = SnmpHost(spec.name, spec.address or "", who, tuple(map(str, ports)))
+    except AssayError as error:
+        return Attempt(spec=spec, error=error)
+    return Attempt(spec=spec, host=host, end=host.close)
 
 
 def _by_dask(stack: contextlib.ExitStack, specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Mapping[str, Attempt]:

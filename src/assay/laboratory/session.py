@@ -95,7 +95,7 @@ def _reached(experiment: Experiment, ledger: Ledger) -> Iterator[Mapping[str, Ho
     from assay.laboratory import hosts  # only where there are any
 
     with hosts.opened(specs, ledger, engine_path()) as found:
-        clean_hosts(found)
+        clean_hosts({name: host for name, host in found.items() if catalogue.system_of(host) != catalogue.SNMP})
         try:
             yield found
         finally:
@@ -107,7 +107,7 @@ def _stations(far: Mapping[str, Host], ledger: Ledger, observers: tuple[Observer
     found = {}
     for name, host in far.items():
         undo = ledger.on(host)
-        path = scratch(host, undo, FAR_SCRATCH)
+        path = "" if catalogue.system_of(host) == catalogue.SNMP else scratch(host, undo, FAR_SCRATCH)
         found[name] = Station(host=host, undo=undo, scratch=path, engine=FAR_ENGINE, observers=observers)
     return found
 

@@ -44,6 +44,8 @@ class Figure:
     """The time it was counted in, for rates."""
     flush_ns: int = 0
     """Of the time that makes it differ from `raw`: the flush after the last operation, inside the clock."""
+    flushes: int = 0
+    """How many flushes the workload made; `flush_ns` is of the last ones."""
     drain_ns: int | None = None
     """The drain that was charged; None where none was."""
 
@@ -163,6 +165,7 @@ def rate(phase: Phase, observations: Observations, measure: Measure) -> Figure |
         treatment=steady,
         window=Window(from_ns=whole.from_ns, to_ns=end, count=whole.count, bytes=whole.bytes),
         flush_ns=last_flush_ns(phase, measure.operation, whole),
+        flushes=own_flushes(phase),
         drain_ns=phase.drain_ns,
     )
 
@@ -171,6 +174,12 @@ def last_flush_ns(phase: Phase, operation: str, charged: Window) -> int:
     """How long after the last of its operations the clock ran on for the workload's own flush."""
     own = whole_window(phase, operation)
     return max(0, charged.to_ns - own.to_ns) if own is not None and phase.flush_in_clock else 0
+
+
+def own_flushes(phase: Phase) -> int:
+    """How many flushes the workload made inside the clock."""
+    totals = (total for client in phase.clients for total in client.operations)
+    return sum(one.count for one in totals if phase.directions.get(one.operation) is Direction.FLUSH)
 
 
 def rounds_in_words(phase: Phase, operation: str) -> str | None:
@@ -249,7 +258,15 @@ def elapsed(phase: Phase, _observations: Observations, measure: Measure) -> Figu
         return Figure(value=raw, unit=Unit.NANOSECONDS, window=whole)
     with_drain = float(charged.to_ns - charged.from_ns + phase.drain_ns)
     flush_ns = last_flush_ns(phase, measure.operation, charged)
-    return Figure(value=with_drain, unit=Unit.NANOSECONDS, raw=raw, window=charged, flush_ns=flush_ns, drain_ns=phase.drain_ns)
+    return Figure(
+        value=with_drain,
+        unit=Unit.NANOSECONDS,
+        raw=raw,
+        window=charged,
+        flush_ns=flush_ns,
+        flushes=own_flushes(phase),
+        drain_ns=phase.drain_ns,
+    )
 
 
 def tally(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:

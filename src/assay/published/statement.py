@@ -125,7 +125,14 @@ def _by_rate(text: str, start: int) -> Wire | None:
 
 def _of_rate(name: str, rate: Fraction) -> Link:
     """Make a link of which nothing but its rate is known."""
-    return Link(name=name, count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself")
+    return Link(
+        name=name,
+        count=1,
+        line_bits_per_s=float(rate * 8),
+        payload_bytes_per_s=float(rate),
+        counted_bytes_per_s=float(rate),
+        source="the claim itself",
+    )
 
 
 def _crossed(text: str, start: int) -> Wire | None:

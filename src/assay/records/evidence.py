@@ -249,10 +249,12 @@ class Observations:
 
     def fact(self, key: str, when: When = When.BEFORE, host: str | None = None) -> str | None:
         """The value of a fact; None where it is not known, or where several hosts that are looked at together differ."""
+        if host is not None and self.hosts != {host}:
+            return self.on(host).fact(key, when)
         found: dict[str, str] = {}
         for fact in self._facts.get((key, when), ()):
             found.setdefault(fact.host, fact.value)
-        values = set(found.values()) if host is None else {found.get(host)}
+        values = set(found.values())
         return values.pop() if len(values) == 1 else None
 
     def why_missing(self, key: str) -> str | None:

@@ -152,7 +152,16 @@ def served_from_cache(case: TrialCase, hits: float, requested: float) -> Finding
         bound=bound,
         relabel=label,
         detail=detail,
+        advice=advice(case),
     )
+
+
+def advice(case: TrialCase) -> str:
+    """What to do: files of a file system in memory stay there whatever is dropped."""
+    place = next((place for place in case.run.places if place.is_in_memory), None)
+    if place is None:
+        return RULE.advice
+    return f"Use a directory on a disk: {place.filesystem} stores its files in memory alone, so no cache can be dropped."
 
 
 def from_memory(case: TrialCase, hits: float, requested: float) -> Finding:

@@ -91,7 +91,13 @@ def making(case: ComparisonCase, run: Run, seen: Observations) -> str | None:
     return f"{run.trial.id}" if kinds and kinds <= set(ANEW) else None
 
 
-LEVELS: tuple[tuple[str, Which], ...] = (("boot", lambda _case, _run, seen: seen.fact(BOOT)), ("set-up", making))
+def boots(_case: ComparisonCase, _run: Run, seen: Observations) -> str | None:
+    """The boots of all hosts of a run; None where one is not known."""
+    every = [seen.fact(BOOT, host=host) for host in sorted(seen.hosts)]
+    return " ".join(one for one in every if one is not None) if every and None not in every else None
+
+
+LEVELS: tuple[tuple[str, Which], ...] = (("boot", boots), ("set-up", making))
 
 
 RULE = Rule(

@@ -35,6 +35,8 @@ ADVICE_OF_NOTEBOOKS = (
 )
 NOT_MIXED = "not interleaved"
 BOOT = "host.boot"
+LAB = "local"
+"""The host that stamps when a run began."""
 DRIFTED = {
     Conclusion.MATTERS: ": a relevant drift.",
     Conclusion.IMMATERIAL: ": a drift below the smallest relevant effect.",
@@ -147,15 +149,16 @@ def drift_in_words(drift: Contrast | None, case: ComparisonCase) -> str:
 
 
 def clock_step_s(case: ComparisonCase) -> float:
-    """By how much the wall clock was set between the first and the last of the runs; 0 where they are of several boots."""
-    every = [*case.baseline, *case.candidate]
-    booted = [time_s for _, seen in every if (time_s := booted_s(seen)) is not None]
-    return max(booted) - min(booted) if booted and len({seen.fact(BOOT) for _, seen in every}) == 1 else 0.0
+    """By how much the lab's wall clock was set between the first and the last of the runs; 0 where they are of several boots."""
+    every = [seen for _, seen in (*case.baseline, *case.candidate)]
+    booted = [time_s for seen in every if (time_s := booted_s(seen)) is not None]
+    return max(booted) - min(booted) if booted and len({seen.fact(BOOT, host=LAB) for seen in every}) == 1 else 0.0
 
 
 def booted_s(seen: Observations) -> float | None:
-    """When the host of a run was booted, by its wall clock: it moves only where the clock is set."""
-    return next((one.value[0] for one in seen.series if one.metric == "boot_time_s" and one.value), None)
+    """When the lab's own machine was booted, by its wall clock: it moves only where the clock is set."""
+    times = (one.value[0] for one in seen.series if one.metric == "boot_time_s" and one.host == LAB and one.value)
+    return next(times, None)
 
 
 def arm(case: ComparisonCase, number: int, runs: Runs) -> list[Point]:

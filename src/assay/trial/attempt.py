@@ -62,7 +62,8 @@ def live(attempt: Attempt) -> None:
         for load in loads:
             if attempt.log.outcome is Outcome.FINISHED:
                 _run(attempt, site, load)
-        _facts(attempt, site, loads, When.AFTER)
+        if not any(one.host.lost() for load in loads for one in site.fleet(load, attempt.stations).stations):
+            _facts(attempt, site, loads, When.AFTER)
     finally:
         with attempt.interrupts.uninterrupted():
             if site is not None:
@@ -121,7 +122,13 @@ def _prepare(attempt: Attempt, loads: tuple[Load, ...]) -> Site:
         if target.read_only and not load.workload.only_reads(load.spec.knobs)
     ]
     refuse(mistakes)
-    return Site(target=target, station=station, setting=setting, place=target.prepare(station.host, setting))
+    return Site(
+        target=target,
+        station=station,
+        setting=setting,
+        place=target.prepare(station.host, setting),
+        named=attempt.experiment.watched_hosts(),
+    )
 
 
 def _group(attempt: Attempt, site: Site, loads: tuple[Load, ...]) -> None:

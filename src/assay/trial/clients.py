@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from assay.catalogue import Host, Process
-from assay.errors import AssayError, TrialError
+from assay.errors import AssayError, LostHostError, TrialError
 from assay.trial import placement
 from assay.trial.fleet import Station, each
 from assay.trial.protocol import Message
@@ -147,6 +147,8 @@ class Crew:
             try:
                 _dismiss(member)
                 station.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
+            except LostHostError:
+                return []
             except (AssayError, OSError) as error:
                 left.append(str(error))
         try:

@@ -44,6 +44,8 @@ class Fleet:
     load: tuple[Station, ...]
     beside: tuple[Station, ...] = ()
     """Further ones that only give evidence: nodes of the server on hosts of their own."""
+    watched: tuple[Station, ...] = ()
+    """Devices that answer SNMP: their counters are read, and nothing else concerns them."""
 
     def of(self, client: int) -> Station:
         """The station that a client is on."""

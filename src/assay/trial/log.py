@@ -27,7 +27,7 @@ from assay.records import (
     missing_on,
 )
 from assay.trial import trial_facts
-from assay.trial.phase import Performed
+from assay.trial.performed import Performed
 
 
 def now_utc() -> str:

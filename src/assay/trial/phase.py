@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from assay.catalogue import Evidence, Pace
@@ -14,19 +13,15 @@ from assay.evidence.reports import reported_readings
 from assay.records import (
     CacheState,
     Edge,
-    Histogram,
     HostClock,
-    Missing,
     Outcome,
     Phase,
     PhaseHost,
     PhasePlan,
-    SteadyState,
     StopRule,
     Value,
     missing_on,
 )
-from assay.sampler import Seen
 from assay.settings.load import scheduled_ns
 from assay.trial import clocks, initial_state
 from assay.trial.bench import Bench, Job, whole
@@ -34,6 +29,7 @@ from assay.trial.dialogue import Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of
 from assay.trial.fleet import Station, each
 from assay.trial.harvest import Answer, Harvest, harvest, judge, reported
+from assay.trial.performed import Performed, PhaseLife
 from assay.trial.quiet import Patience, Quiet, wait_for_quiet
 from assay.trial.rendezvous import State
 from assay.trial.steady import CELLS, Watch
@@ -46,38 +42,6 @@ INTERVAL_NS = 100_000_000
 LEAST_LIMIT_S = 600.0
 LIMIT_TIMES = 20.0
 """The hard end of a phase: this many times the workload's own guess, and never less than ten minutes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Performed:
-    """One phase as it happened and what was seen of it."""
-
-    phase: Phase
-    seen: Mapping[str, Seen]
-    """Host -> what its observers saw."""
-    evidence: Evidence
-    """What the engines said."""
-    histograms: tuple[Histogram, ...]
-    outcome: Outcome
-    error: str | None
-    missing: tuple[Missing, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Course:
-    """What was found before the phase, and how it went; mappings are by host."""
-
-    proofs: Mapping[str, initial_state.Proof]
-    quiet: Mapping[str, Quiet]
-    clocks: Mapping[str, HostClock]
-    start_ns: int
-    t0_ns: int
-    drains_ns: Mapping[str, int | None]
-    steady: SteadyState | None
-
-    def t0_of(self, host: str) -> int:
-        """T0 by that host's clock."""
-        return self.clocks[host].t0_mono_ns
 
 
 def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
@@ -105,7 +69,7 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         events.finish()
     t0_ns = start_ns if t0_ns is None else t0_ns
     state = steady.state(t0_ns) if steady else None
-    course = _Course(
+    course = PhaseLife(
         proofs=proofs,
         quiet=quiet,
         clocks=_courses(bench, t0_ns),
@@ -231,7 +195,7 @@ def _run(bench: Bench, job: Job, start_ns: int) -> Stopper | None:
     return stopper
 
 
-def _conclude(bench: Bench, job: Job, parts: tuple[Watchers, Events], course: _Course) -> Performed:
+def _conclude(bench: Bench, job: Job, parts: tuple[Watchers, Events], course: PhaseLife) -> Performed:
     """The records of a phase that is over."""
     watchers, events = parts
     rendezvous = bench.dialogue.rendezvous
@@ -260,7 +224,7 @@ def _conclude(bench: Bench, job: Job, parts: tuple[Watchers, Events], course: _C
     )
 
 
-def _harvest(bench: Bench, job: Job, client: int, course: _Course) -> Harvest:
+def _harvest(bench: Bench, job: Job, client: int, course: PhaseLife) -> Harvest:
     station = bench.fleet.of(client)
     result = bench.dialogue.rendezvous.results[client]
     answer = Answer(
@@ -269,7 +233,7 @@ def _harvest(bench: Bench, job: Job, client: int, course: _Course) -> Harvest:
     return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in station.observers))
 
 
-def _phase_host(name: str, course: _Course) -> PhaseHost:
+def _phase_host(name: str, course: PhaseLife) -> PhaseHost:
     proof = course.proofs[name]
     return PhaseHost(
         host=name,
@@ -285,7 +249,7 @@ def _phase_host(name: str, course: _Course) -> PhaseHost:
     )
 
 
-def _phase(bench: Bench, job: Job, course: _Course, gathered: list[Harvest], values: Mapping[str, float]) -> Phase:
+def _phase(bench: Bench, job: Job, course: PhaseLife, gathered: list[Harvest], values: Mapping[str, float]) -> Phase:
     clients, start_ns = tuple(one.client for one in gathered), course.start_ns - course.t0_ns
     return Phase(
         name=job.name,

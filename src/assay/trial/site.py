@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from assay.catalogue import Setting, Target, Workload
+from assay.catalogue import SNMP, Setting, Target, Workload, system_of
 from assay.errors import TrialError, UsageError
 from assay.machine import ownership
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
@@ -45,11 +45,16 @@ class Site:
     cgroups: dict[str, placement.Cgroup] = field(default_factory=dict)
     """Host -> the groups of the clients there."""
 
+    named: tuple[str, ...] = ()
+    """Hosts that the experiment watches by commands or figures, whatever else they are."""
+
     def fleet(self, load: Load, stations: Mapping[str, Station]) -> Fleet:
         """Who is where for a workload."""
         nodes = self.place.server.nodes if self.place.server else ()
-        beside = tuple(stations[node.host] for node in nodes if node.host in stations)
-        return Fleet(target=self.station, load=load.stations, beside=beside)
+        names = dict.fromkeys((*(node.host for node in nodes), *self.named))
+        beside = tuple(stations[name] for name in names if name in stations)
+        watched = tuple(one for one in stations.values() if system_of(one.host) == SNMP)
+        return Fleet(target=self.station, load=load.stations, beside=beside, watched=watched)
 
     def endpoints(self, load: Load) -> tuple[Endpoint, ...]:
         """What the clients of a workload are given."""

@@ -216,7 +216,7 @@ def _look(samplers: Sequence[Sampler], edge: Edge) -> None:
 
 def _drained(host: Host, found: Sequence[OpenedFile]) -> int | None:
     """Return bytes that were dirty at the end and are not any more; None where that is not known of every written file."""
-    pairs = [(one.dirty_bytes, files.dirty(host, one.path)) for one in found if one.written]
+    pairs = [(one.dirty_bytes, files.dirty(files.pages(host, one.path))) for one in found if one.written]
     known = [(before, now) for before, now in pairs if before is not None and now is not None]
     return sum(max(0, before - now) for before, now in known) if len(known) == len(pairs) else None
 

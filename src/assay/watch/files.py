@@ -130,12 +130,8 @@ def pages(host: Host, path: str) -> CacheStat | None:
         return None
 
 
-def dirty(host: Host, path: str) -> int | None:
+def dirty(found: CacheStat | None) -> int | None:
     """Return bytes of a file dirty or under write-back; None where that cannot be known."""
-    return _unwritten_bytes(pages(host, path))
-
-
-def _unwritten_bytes(found: CacheStat | None) -> int | None:
     if found is None or found.dirty is None or found.writeback is None:
         return None
     return (found.dirty + found.writeback) * found.page_bytes
@@ -186,7 +182,7 @@ def _file_record(host: Host, path: str, was: Before | None, *, written: bool) ->
         path=path,
         written=written,
         size_bytes=now[3] if now else 0,
-        dirty_bytes=_unwritten_bytes(found),
+        dirty_bytes=dirty(found),
         cached_before_bytes=None if was is None else was.cached_bytes if was.identity else 0,
         cached_after_bytes=None if found is None else found.cached * found.page_bytes,
     )

@@ -17,6 +17,7 @@ from assay.report.charts.dots import EXCLUDED, SHAPE, filling, named
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.roles import Roles, roles
 from assay.report.charts.theme import Row, Spec, axis_over, downward, frame, rows_of, series_colours, ticks
+from assay.rulekit.chronology import in_order
 
 NAME = "schedule"
 ROOM, MOST_ROW, LEAST_ROW = 620, 30, 5
@@ -260,8 +261,8 @@ def bars_of(results: Results) -> tuple[Bar, ...]:
     longest = max(took(judged) for judged in results.runs)
     found = []
     for row, here in enumerate(rows.values()):
-        in_order = sorted(here, key=lambda judged: (judged.run.started_utc, judged.id))
-        for judged, start in zip(in_order, _starts(in_order, longest), strict=True):
+        ordered = in_order(here)
+        for judged, start in zip(ordered, _starts(ordered, longest), strict=True):
             states = [verdict.state for verdict in judged.verdicts.values()]
             found.append(
                 Bar(

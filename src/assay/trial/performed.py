@@ -1,0 +1,44 @@
+"""One phase that is over: how it went on each host, and the records made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.catalogue import Evidence
+from assay.records import Histogram, HostClock, Missing, Outcome, Phase, SteadyState
+from assay.sampler import Seen
+from assay.trial.initial_state import Proof
+from assay.trial.quiet import Quiet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Performed:
+    """One phase as it happened and what was seen of it."""
+
+    phase: Phase
+    seen: Mapping[str, Seen]
+    """Host -> what its observers saw."""
+    evidence: Evidence
+    """What the engines said."""
+    histograms: tuple[Histogram, ...]
+    outcome: Outcome
+    error: str | None
+    missing: tuple[Missing, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseLife:
+    """What was found before the phase, and how it went; mappings are by host."""
+
+    proofs: Mapping[str, Proof]
+    quiet: Mapping[str, Quiet]
+    clocks: Mapping[str, HostClock]
+    start_ns: int
+    t0_ns: int
+    drains_ns: Mapping[str, int | None]
+    steady: SteadyState | None
+
+    def t0_of(self, host: str) -> int:
+        """T0 by that host's clock; by ours where it has none."""
+        return self.clocks[host].t0_mono_ns if host in self.clocks else self.t0_ns
