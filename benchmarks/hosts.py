@@ -30,7 +30,7 @@ from assay.trial import clocks
 from assay.trial.clients import Crew
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Station
-from assay.trial.rendezvous import Rendezvous, State
+from assay.trial.rendezvous import Rendezvous, Stage
 from far_machines import Fleet
 
 STARTS = 20
@@ -121,12 +121,12 @@ def started(stations: Sequence[Station], truth: Mapping[str, int]) -> Seen:
         known = clocks.compare(everywhere)
         rendezvous = Rendezvous(hosts=[one.name for one in stations], now_ns=time.monotonic_ns(), clocks=known)
         dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
-        dialogue.drive(State.READY, State.ENDED)
+        dialogue.drive(Stage.READY, Stage.ENDED)
         with dialogue.kept():
             for number in range(STARTS):
                 configs = [{**CONFIG, "client": index, "clients": len(stations)} for index in range(len(stations))]
                 dialogue.obey(rendezvous.arm(f"start {number}", configs, LIMIT_NS, time.monotonic_ns()))
-                dialogue.drive(State.ARMED, State.ENDED)
+                dialogue.drive(Stage.ARMED, Stage.ENDED)
                 if not number:
                     seen.armed_ns = time.monotonic_ns() - began_ns
                 start(dialogue, everywhere, truth, seen)
@@ -140,7 +140,7 @@ def start(dialogue: Dialogue, everywhere: Mapping[str, Any], truth: Mapping[str,
     rendezvous = dialogue.rendezvous
     rendezvous.clocks = before = clocks.compare(everywhere)
     dialogue.obey(rendezvous.start(time.monotonic_ns()))
-    if dialogue.drive(State.ENDED) is not State.ENDED or rendezvous.failures:
+    if dialogue.drive(Stage.ENDED) is not Stage.ENDED or rendezvous.failures:
         raise SystemExit(f"clients failed: {rendezvous.failures}")
     after = clocks.compare(everywhere)
     courses = {name: clocks.course(before[name], after[name], rendezvous.start_ns or 0) for name in before}

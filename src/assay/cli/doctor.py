@@ -34,7 +34,7 @@ class Ability:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gap:
+class MissingObserver:
     """An observer that does not work here, and the evidence that will be missing."""
 
     observer: str
@@ -48,7 +48,7 @@ class Health:
 
     host: str
     abilities: tuple[Ability, ...]
-    gaps: tuple[Gap, ...]
+    gaps: tuple[MissingObserver, ...]
     orphans: tuple[Orphan, ...]
     cleaned: tuple[Cleaned, ...]
     elsewhere: tuple[Orphan, ...] = ()
@@ -91,7 +91,7 @@ def _ability(name: str, serves: str, reason: str | None) -> Ability:
     return Ability(name=name, serves=serves, allowed=reason is None, reason=reason or "")
 
 
-def gaps(host: Host, names: Sequence[str]) -> tuple[Gap, ...]:
+def gaps(host: Host, names: Sequence[str]) -> tuple[MissingObserver, ...]:
     """Return those of these observers that do not work on this host."""
     system = catalogue.system_of(host)
     observers = [catalogue.find("observers", name) for name in names]
@@ -102,7 +102,9 @@ def gaps(host: Host, names: Sequence[str]) -> tuple[Gap, ...]:
             for one in observers
             if catalogue.LINUX in one.systems and system not in one.systems
         ]
-    return tuple(Gap(observer=observer.name, evidence=observer.gives, reason=reason) for observer, reason in found if reason)
+    return tuple(
+        MissingObserver(observer=observer.name, evidence=observer.gives, reason=reason) for observer, reason in found if reason
+    )
 
 
 def _root(host: Host) -> str | None:
@@ -171,7 +173,7 @@ def text(health: Health) -> str:
     return "\n".join(lines)
 
 
-def _gap_lines(missing: tuple[Gap, ...]) -> list[str]:
+def _gap_lines(missing: tuple[MissingObserver, ...]) -> list[str]:
     if not missing:
         return ["Evidence: all observers work on this machine."]
     return [

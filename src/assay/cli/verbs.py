@@ -21,7 +21,7 @@ from assay.cli.options import (
     finish,
 )
 from assay.laboratory.gate import Gate
-from assay.survey.filters import Clock, Words
+from assay.survey.filters import FileTime, Words
 from assay.terminal.progress import ProgressMode
 
 LAB = Path("lab")
@@ -345,7 +345,7 @@ def survey(
     older: Annotated[
         str | None, typer.Option("--older", metavar="AGE", help='Only files of at least AGE: "year", "90 d".')
     ] = None,
-    by: Annotated[Clock, typer.Option("--by", help="The time from which ages count.")] = Clock.MODIFIED,
+    by: Annotated[FileTime, typer.Option("--by", help="The time from which ages count.")] = FileTime.MODIFIED,
     least: Annotated[str | None, typer.Option("--least", metavar="SIZE", help='Only files of at least SIZE: "1 MiB".')] = None,
     most: Annotated[str | None, typer.Option("--most", metavar="SIZE", help="Only files of at most SIZE.")] = None,
     cross: Annotated[bool, typer.Option("--cross", help="Include other file systems mounted below.")] = False,

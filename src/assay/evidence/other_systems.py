@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host
 from assay.errors import EvidenceError
-from assay.evidence.snapshots import INTERFACE_COLUMNS, Counters, Origin, Way, counter, gauge, interface_ways, readings
+from assay.evidence.snapshots import INTERFACE_COLUMNS, Counters, Origin, RungCounter, counter, gauge, interface_ways, readings
 from assay.frozen import dataclass, field
 from assay.records import ABSOLUTE, Direction, Reading, Rung, Series, Snapshot, Subject
 
@@ -117,7 +117,9 @@ def _readings(origin: Origin, found: Found, subject: Subject) -> Iterator[Readin
         rows = [(snapshot, one.interfaces[name]) for snapshot, one in found if name in one.interfaces]
         yield from readings(_layer(origin, "network"), f"interface:{name}", rows, interface_ways(Rung.CLIENT_NIC))
     ways = [
-        Way(rung=Rung.LOWEST_DEVICE, direction=way, bytes=f"{way}_bytes", operations=f"{way}_operations", uncertainty_bytes=1024)
+        RungCounter(
+            rung=Rung.LOWEST_DEVICE, direction=way, bytes=f"{way}_bytes", operations=f"{way}_operations", uncertainty_bytes=1024
+        )
         for way in (Direction.READ, Direction.WRITE)
     ]
     for name in subject.devices:

@@ -23,7 +23,7 @@ SLOW_TICK_NS = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ClockReading:
     """One answer: the clock was from `theirs_ns` to less than a tick later, at some moment from `asked_ns` to `answered_ns`."""
 
     asked_ns: int
@@ -35,12 +35,12 @@ class Reading:
 class CoarseClock:
     """A far CLOCK_MONOTONIC less ours, within bounds that are true."""
 
-    def __init__(self, read: Callable[[], Reading]) -> None:
+    def __init__(self, read: Callable[[], ClockReading]) -> None:
         self._read = read
         self._mutex = threading.Lock()
         self._bounds: tuple[float, float] | None = None
         self._at_ns = 0
-        self._last: Reading | None = None
+        self._last: ClockReading | None = None
 
     def probe(self) -> tuple[int, int, int]:
         """Read once more; the question, their clock, the answer (ns) of a comparison whose bound is all that is known now."""
@@ -74,7 +74,7 @@ class CoarseClock:
             low, high = self._now()
         return int(high - low) // 2 + 1
 
-    def learn(self, reading: Reading) -> None:
+    def learn(self, reading: ClockReading) -> None:
         """Take in a reading that came with something else."""
         with self._mutex:
             self._take(reading)
@@ -93,7 +93,7 @@ class CoarseClock:
             time.sleep((-arrives_ns % last.tick_ns) / 1e9)
         self._take(self._read())
 
-    def _take(self, reading: Reading) -> None:
+    def _take(self, reading: ClockReading) -> None:
         low = reading.theirs_ns - reading.answered_ns
         high = reading.theirs_ns + reading.tick_ns - reading.asked_ns
         self._last = reading

@@ -26,7 +26,7 @@ REPEATS_SHARE = 0.5
 
 
 @dataclass(kw_only=True)
-class Patience:
+class RepeatBudget:
     """How much time repeats for noise may still take: noise that goes on would triple an experiment and change nothing."""
 
     trials: int
@@ -67,7 +67,7 @@ class Campaign:
 def conduct(campaign: Campaign) -> None:
     """Run what is left of the schedule, or until a host is lost. All that was set up is removed at the end."""
     mine = [one for one in campaign.store.plan.trials if campaign.sitting in (None, one.sitting)]
-    patience = Patience(
+    patience = RepeatBudget(
         trials=sum(one.id not in campaign.finished for one in mine),
         grows=campaign.store.experiment.budget_ns is not None or isinstance(campaign.store.experiment.repeats, Precision),
     )
@@ -104,7 +104,7 @@ def enough(campaign: Campaign, sitting: int, block: int) -> bool:
     return reason is not None
 
 
-def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Patience) -> None:
+def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: RepeatBudget) -> None:
     """One trial with its repetitions: a run that only noise spoiled is done again while there is time, all attempts are kept."""
     first = campaign.attempts.get(trial.id, 0) + 1
     for attempt in range(first, first + MOST_ATTEMPTS):

@@ -25,7 +25,7 @@ class Better(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class FigureKind:
     """What a figure is counted in and which way it is better."""
 
     unit: Unit
@@ -62,27 +62,27 @@ PERCENTILES: Mapping[str, float] = {
     "latency_p999_ns": 0.999,
     "latency_max_ns": 1.0,
 }
-FIGURES: Mapping[str, Kind] = {
-    "ops_per_s": Kind(unit=Unit.PER_S, better=Better.HIGHER),
-    "busy_ops_per_s": Kind(unit=Unit.PER_S, better=Better.HIGHER),
-    "bytes_per_s": Kind(unit=Unit.BYTES_PER_S, better=Better.HIGHER),
-    "latency_mean_ns": Kind(unit=Unit.NANOSECONDS, better=Better.LOWER),
-    **{name: Kind(unit=Unit.NANOSECONDS, better=Better.LOWER) for name in PERCENTILES},
-    "elapsed_ns": Kind(unit=Unit.NANOSECONDS, better=Better.LOWER),
-    "count": Kind(unit=Unit.COUNT, better=Better.HIGHER),
-    "bytes": Kind(unit=Unit.BYTES, better=Better.HIGHER),
-    "errors": Kind(unit=Unit.COUNT, better=Better.LOWER),
-    **{name: Kind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
+FIGURES: Mapping[str, FigureKind] = {
+    "ops_per_s": FigureKind(unit=Unit.PER_S, better=Better.HIGHER),
+    "busy_ops_per_s": FigureKind(unit=Unit.PER_S, better=Better.HIGHER),
+    "bytes_per_s": FigureKind(unit=Unit.BYTES_PER_S, better=Better.HIGHER),
+    "latency_mean_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
+    **{name: FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER) for name in PERCENTILES},
+    "elapsed_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
+    "count": FigureKind(unit=Unit.COUNT, better=Better.HIGHER),
+    "bytes": FigureKind(unit=Unit.BYTES, better=Better.HIGHER),
+    "errors": FigureKind(unit=Unit.COUNT, better=Better.LOWER),
+    **{name: FigureKind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
     **{
-        name: Kind(unit=unit, better=Better.HIGHER if name in far_end.ARRIVED else Better.LOWER)
+        name: FigureKind(unit=unit, better=Better.HIGHER if name in far_end.ARRIVED else Better.LOWER)
         for name, unit in far_end.FAR_UNITS.items()
     },
 }
-OBSERVED: Mapping[str, Kind] = {"cpu_share": Kind(unit=Unit.SHARE, better=Better.LOWER)}
+OBSERVED: Mapping[str, FigureKind] = {"cpu_share": FigureKind(unit=Unit.SHARE, better=Better.LOWER)}
 """Figures that follow `@HOST.`; a file adds `observe.NAME`, whose unit the measure carries."""
 
 
-def figure_kind(figure: str) -> Kind | None:
+def figure_kind(figure: str) -> FigureKind | None:
     """Unit and direction of a figure's name, observed ones (`@HOST.cpu_share`) included; None where there is no such figure."""
     if figure.startswith(HOST_SIGN):
         return None if ".observe." in figure else OBSERVED.get(figure.rpartition(".")[2])

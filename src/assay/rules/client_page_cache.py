@@ -110,7 +110,7 @@ def uncounted(case: TrialCase, hits: float, requested: float) -> str | None:
     return f"System calls for {measures.in_bytes(requested)} by a command without a report: its own libraries."
 
 
-def counted(case: TrialCase) -> ladder.Step | None:
+def counted(case: TrialCase) -> ladder.LadderStep | None:
     """Bytes sent to the client or read from storage; else of the device; None if fewer are stored."""
     behind = served.server(case.run) is not None
     own = served.below_client(case.run, case.phase, case.observations)

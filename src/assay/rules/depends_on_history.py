@@ -37,7 +37,7 @@ LEAST = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Series:
+class CellRuns:
     """The runs of one measure at one combination of levels, in order of time."""
 
     measure: str
@@ -77,7 +77,7 @@ class Series:
         return f"; {len(changes)} of {len(self.logs)} runs change inside the trial, by {most} at most" if changes else ""
 
 
-def series(case: ExperimentCase) -> Iterator[Series]:
+def series(case: ExperimentCase) -> Iterator[CellRuns]:
     """The figures with enough runs that count."""
     ordered = chronology.in_order(case.runs)
     last = {judged.run.trial.id: judged for judged in ordered if judged.run.outcome is Outcome.FINISHED}
@@ -96,7 +96,7 @@ def series(case: ExperimentCase) -> Iterator[Series]:
         for where, known in cells.items():
             if len(known) >= LEAST:
                 logs, courses = zip(*known, strict=True)
-                yield Series(measure=measure.name, where=where, logs=logs, courses=tuple(filter(None, courses)))
+                yield CellRuns(measure=measure.name, where=where, logs=logs, courses=tuple(filter(None, courses)))
 
 
 def applies(case: ExperimentCase) -> str | None:
@@ -135,19 +135,19 @@ def check(case: ExperimentCase) -> Finding:
     )
 
 
-def names(failed: Sequence[Series]) -> tuple[str, ...]:
+def names(failed: Sequence[CellRuns]) -> tuple[str, ...]:
     """The measures of these series, each once."""
     return tuple(dict.fromkeys(one.measure for one in failed))
 
 
-def in_words(case: ExperimentCase, one: Series, held: Sequence[str]) -> str:
+def in_words(case: ExperimentCase, one: CellRuns, held: Sequence[str]) -> str:
     """What is held against one figure."""
     at = ", ".join(f"{path} = {level_text(case.experiment, path, level)}" for path, level in one.where)
     at = f" at {at}" if at else ""
     return f"{one.measure}{at}: {'; '.join((*held, f'95 % interval over a factor of {one.factor:.3g}'))}{one.inside()}."
 
 
-def more(failed: Sequence[Series], worst: Series) -> str:
+def more(failed: Sequence[CellRuns], worst: CellRuns) -> str:
     """Name the other measures."""
     others = [name for name in names(failed) if name != worst.measure]
     return f" Also: {', '.join(others)}." if others else ""

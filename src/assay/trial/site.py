@@ -17,7 +17,7 @@ AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
+class PlacedWorkload:
     """A workload of this trial with its knobs, how many clients it has, and where they are."""
 
     workload: Workload
@@ -58,7 +58,7 @@ class Site:
     named: tuple[str, ...] = ()
     """Hosts that the experiment watches by commands or figures, whatever else they are."""
 
-    def fleet(self, load: Load, stations: Mapping[str, Station]) -> Fleet:
+    def fleet(self, load: PlacedWorkload, stations: Mapping[str, Station]) -> Fleet:
         """Who is where for a workload."""
         nodes = self.place.server.nodes if self.place.server else ()
         names = dict.fromkeys((*(node.host for node in nodes), *self.named))
@@ -66,12 +66,12 @@ class Site:
         watched = tuple(one for one in stations.values() if system_of(one.host) == SNMP)
         return Fleet(target=self.station, load=load.stations, clients=load.clients, beside=beside, watched=watched)
 
-    def endpoints(self, load: Load) -> tuple[Endpoint, ...]:
+    def endpoints(self, load: PlacedWorkload) -> tuple[Endpoint, ...]:
         """What the clients of a workload are given."""
         return tuple(self.attached[client, load.on(client).name] for client in range(load.clients))
 
 
-def attach(site: Site, loads: Iterable[Load]) -> None:
+def attach(site: Site, loads: Iterable[PlacedWorkload]) -> None:
     """Give every client of every workload what it uses, on its own host, once; some hosts at the same time."""
     wanted: dict[str, dict[int, Station]] = {}
     for load in loads:

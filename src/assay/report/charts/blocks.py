@@ -14,7 +14,7 @@ from assay.answer.scales import DASH, NARROW, Scale, scale_for, show
 from assay.frozen import dataclass
 from assay.records import Experiment, Judged, Results, VerdictState, worst
 from assay.report.charts.dots import EXCLUDED, SHAPE, filling, named
-from assay.report.charts.figure import Figure, Panel, Table
+from assay.report.charts.figure import ChartFigure, Panel, Table
 from assay.report.charts.roles import Roles, roles
 from assay.report.charts.theme import Row, Spec, axis_over, downward, frame, rows_of, series_colours, ticks
 from assay.rulekit.chronology import in_order
@@ -41,7 +41,7 @@ class _Drawing:
     measure: str
 
 
-def figure(results: Results) -> Figure | None:
+def figure(results: Results) -> ChartFigure | None:
     """The picture with the table of all runs; None where none was made."""
     if not results.runs:
         return None
@@ -59,7 +59,7 @@ def figure(results: Results) -> Figure | None:
         height=drawing.high * len(names) + EDGES,
         description=f"{marks.count(len(bars), 'run')} in {marks.count(len(names), 'row')}; the table has them all.",
     )
-    return Figure(
+    return ChartFigure(
         name=NAME,
         title="Schedule",
         caption=_caption(results, bars),
