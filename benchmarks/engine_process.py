@@ -51,10 +51,11 @@ class EngineProcess:
         self.arm(engine, settings)
         return self.go(time.monotonic_ns())
 
-    def arm(self, engine: str, settings: Mapping[str, object]) -> None:
+    def arm(self, engine: str, settings: Mapping[str, object]) -> dict[str, Any]:
+        """Arm a phase: the engine's answer."""
         limits = {"interval_ns": 10**9, "limit_ns": HOURS_NS}
         self.say({"type": "config", "engine": engine, "phase": "p", "seed": 1, **limits, "settings": settings})
-        self.until("armed")
+        return self.until("armed")
 
     def go(self, at_ns: int) -> dict[str, Any]:
         self.say({"type": "go", "at_ns": at_ns})

@@ -23,6 +23,7 @@ BENCHMARKS = (
     "against_fio",
     "against_others",
     "open_loop",
+    "net_cost",
     "engine_size",
     "large_notebook",
     "many_clients",

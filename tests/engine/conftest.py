@@ -1,5 +1,6 @@
 """The real load engine, spoken to line by line."""
 
+import contextlib
 import json
 import subprocess
 import time
@@ -13,9 +14,9 @@ ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-
 class Engine:
     """One engine process, spoken to by lines."""
 
-    def __init__(self):
+    def __init__(self, under=()):
         self.process = subprocess.Popen(
-            [ENGINE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [*under, ENGINE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         self.hello = self.receive()
         self.progress = []
@@ -62,6 +63,21 @@ def engine():
     started = Engine()
     yield started
     started.close()
+
+
+@pytest.fixture
+def engines():
+    """Starts engines, each under the words before its command, and closes them at the end."""
+    if not ENGINE.exists():
+        pytest.skip("the engine is not built: make build")
+    with contextlib.ExitStack() as closing:
+
+        def start(*under):
+            started = Engine(under)
+            closing.callback(started.close)
+            return started
+
+        yield start
 
 
 @pytest.fixture

@@ -71,3 +71,14 @@ def test_an_empty_file_is_created_within_its_budget(tmp_path):
         return instructions("metadata", settings)
 
     assert (made(32_000) - made(2_000)) / 30_000 <= 300
+
+
+def test_a_transaction_is_within_its_budget(engines):
+    def asked(ops):
+        server = engines()
+        both = {"exchange": "transaction", "token": "t", "patience_ns": 60_000_000_000}
+        armed = server.arm("net", both | {"role": "server"})
+        server.go()
+        return instructions("net", both | {"role": "load", "address": armed["address"], "ops": ops})
+
+    assert (asked(22_000) - asked(2_000)) / 20_000 <= 200

@@ -12,7 +12,8 @@ from assay.hosts.addresses import parsed
 from assay.hosts.shell import ENGINE, ShellHost
 from assay.hosts.ssh import Door
 from assay.records import Direction, PhasePlan
-from assay.trial.harvest import Answer, harvest
+from assay.trial.answers import Answer
+from assay.trial.harvest import harvest
 from assay_process import wait_until
 
 pytestmark = pytest.mark.root

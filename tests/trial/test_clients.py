@@ -14,8 +14,8 @@ from assay.trial.clients import Crew
 from assay.trial.clocks import compare
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Station
-from assay.trial.rendezvous import Pace, Rendezvous, State
-from assay.trial.silence import Patience
+from assay.trial.rendezvous import Rendezvous, State
+from assay.trial.silence import Pace, Patience
 from assay.undo.ledger import Ledger
 from trial_stage import HOST, engine, fake, gone
 

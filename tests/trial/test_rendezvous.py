@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from assay.trial.clocks import Clock
 from assay.trial.protocol import Kill, Send, Step
-from assay.trial.rendezvous import Pace, Rendezvous, State
+from assay.trial.rendezvous import Rendezvous, State
+from assay.trial.silence import Pace
 
 MS = 1_000_000
 SECOND = 1_000_000_000

@@ -4,7 +4,7 @@ import pytest
 
 from assay import catalogue
 from assay.catalogue import Order, Pace
-from assay.errors import EvidenceError, InputErrors
+from assay.errors import EvidenceError, InputErrors, UsageError
 from assay.experiment import read
 from assay.records import CacheState, Direction, Endpoint, EndpointKind
 from assay.trial.harvest import reported
@@ -163,3 +163,28 @@ def test_expectations_are_read(line, knob, value):
 def test_impossible_expectations_are_refused(line):
     with pytest.raises(InputErrors):
         read.parse(EXPECTATIONS.format(line=line), "t.toml")
+
+
+def over(address, **more):
+    endpoint = Endpoint(kind=EndpointKind.SOCKET, address=address)
+    return WORKLOAD.phases(Order(workload="c", knobs=knobs(**more), endpoints=(endpoint,), seed=1))[0]
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "port"),
+    [("192.0.2.1:5201", "192.0.2.1", "5201"), ("[2001:db8::1]:5201", "2001:db8::1", "5201"), ("2001:db8::1", "2001:db8::1", "")],
+)
+def test_a_far_end_of_another_tool(address, host, port):
+    only = over(address, argv=("iperf3", "-c", "{server.host}", "-p", "{server.port}", "{server.address}"), direction="send")
+    (setting,) = only.settings
+    assert setting["argv"] == ["iperf3", "-c", host, "-p", port, address]
+    assert setting["directory"] == "/"
+    assert not any(direction.of_storage for direction in only.directions.values())
+
+
+def test_placeholders_of_the_other_kind_of_target():
+    with pytest.raises(UsageError, match=r"found \{directory\} in argv; expected a target that offers a directory"):
+        over("192.0.2.1:5201", argv=("ls", "{directory}"))
+    endpoint = Endpoint(kind=EndpointKind.DIRECTORY, address="/x")
+    with pytest.raises(UsageError, match=r"found \{server.host\} in argv; expected a target that offers a socket"):
+        WORKLOAD.phases(Order(workload="c", knobs=knobs(argv=("nc", "{server.host}")), endpoints=(endpoint,), seed=1))

@@ -6,19 +6,21 @@ pub const MOST: usize = 2_000;
 /// Work of each operation at one moment: (count, bytes, busy ticks).
 pub type Sums = Vec<(u64, u64, u64)>;
 
+/// The work of all operations over time.
+pub type Checkpoints = Thinned<Sums>;
+
 /// Points in order of time; where they become too many, every second one is dropped and only every second one kept from then on.
-pub struct Checkpoints {
-    points: Vec<(u64, Sums)>,
+pub struct Thinned<T> {
+    points: Vec<(u64, T)>,
     stride: usize,
     seen: usize,
     most: usize,
 }
 
-impl Checkpoints {
-    /// None yet; the lists of `slots` operations are bounded to half of what a result may have, the other half is for marks.
-    pub fn new(slots: usize) -> Self {
+impl<T> Thinned<T> {
+    /// None yet; they are bounded to half of what a result may have, the other half is for marks.
+    pub fn new() -> Self {
         let most = MOST / 2 - 1;
-        debug_assert!(slots > 0);
         Self {
             points: Vec::with_capacity(most),
             stride: 1,
@@ -27,8 +29,8 @@ impl Checkpoints {
         }
     }
 
-    /// Notes the sums at a moment.
-    pub fn push(&mut self, at: u64, sums: &[(u64, u64, u64)]) {
+    /// Notes what is known at a moment.
+    pub fn push(&mut self, at: u64, point: T) {
         self.seen += 1;
         if !self.seen.is_multiple_of(self.stride) {
             return;
@@ -44,11 +46,11 @@ impl Checkpoints {
                 return;
             }
         }
-        self.points.push((at, sums.to_vec()));
+        self.points.push((at, point));
     }
 
     /// All points that were kept.
-    pub fn into_points(self) -> Vec<(u64, Sums)> {
+    pub fn into_points(self) -> Vec<(u64, T)> {
         self.points
     }
 }
@@ -59,9 +61,9 @@ mod tests {
 
     #[test]
     fn many_points_are_thinned_evenly() {
-        let mut checkpoints = Checkpoints::new(1);
+        let mut checkpoints = Checkpoints::new();
         for at in 1..=100_000 {
-            checkpoints.push(at, &[(at, 0, 0)]);
+            checkpoints.push(at, vec![(at, 0, 0)]);
         }
         let points = checkpoints.into_points();
         assert!((MOST / 4..MOST / 2).contains(&points.len()));

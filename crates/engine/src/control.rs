@@ -1,6 +1,8 @@
 //! Why a phase ends, and what ends it from outside.
 
+use crate::engines::Beside;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Why a phase, or a worker, has stopped; the later entry prevails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,14 +28,29 @@ impl Stopped {
 }
 
 /// What ends a phase from outside the worker.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Control {
     pub stop: AtomicBool,
     pub limit: AtomicBool,
     pub error: AtomicBool,
+    /// What can end a system call in which a worker waits.
+    pub beside: OnceLock<Arc<dyn Beside>>,
 }
 
 impl Control {
+    /// Ends the phase for this reason, also for workers that wait in a system call.
+    pub fn end(&self, flag: &AtomicBool) {
+        flag.store(true, Ordering::Relaxed);
+        self.interrupt();
+    }
+
+    /// Ends the system calls in which workers wait, where the engine can.
+    pub fn interrupt(&self) {
+        if let Some(beside) = self.beside.get() {
+            beside.interrupt();
+        }
+    }
+
     /// Why to stop now, if at all.
     pub fn reason(&self) -> Option<Stopped> {
         [

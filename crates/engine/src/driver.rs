@@ -42,7 +42,9 @@ impl Driver {
     }
 
     fn arm(&mut self, config: Config, control: Arc<Control>) {
-        self.armed = None;
+        if let Some(phase) = self.armed.take() {
+            phase.abandon();
+        }
         self.parked = None;
         self.check_clock();
         let name = config.phase.clone();
@@ -51,7 +53,7 @@ impl Driver {
                 send(&Reply::Armed {
                     phase: &name,
                     mono_ns: phase.armed_ns,
-                    address: None,
+                    address: phase.address().as_deref(),
                 });
                 self.armed = Some(phase);
             }
@@ -67,7 +69,12 @@ impl Driver {
     ) -> Result<Phase, Fault> {
         let armed = engines::find(&config.engine)?(&config)?;
         let calibrated = Timebase::between(clock, birth, Anchor::take_after(clock, birth));
-        Phase::arm(config, armed, control, (clock, calibrated))
+        let beside = armed.beside.clone();
+        Phase::arm(config, armed, control, (clock, calibrated)).inspect_err(|_| {
+            if let Some(beside) = beside {
+                beside.finish();
+            }
+        })
     }
 
     /// Takes over the kernel's present judgement of the cycle counter; what was once not believed stays so.

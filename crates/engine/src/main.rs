@@ -16,6 +16,7 @@ mod folders;
 mod lifetime;
 mod load;
 mod marks;
+mod net_result;
 mod objects;
 mod order;
 mod own_cost;
@@ -36,7 +37,6 @@ use driver::{Driver, Job};
 use protocol::{Fault, Reply, Request, send, send_fault};
 use std::io::BufRead;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 
 fn main() {
@@ -75,7 +75,7 @@ fn read_requests(jobs: &Sender<Job>) {
             }),
             Ok(Request::Lease { until_ns }) => lifetime::set_lease(until_ns),
             Ok(Request::Stop {}) => {
-                current.stop.store(true, Ordering::Relaxed);
+                current.end(&current.stop);
                 lifetime::kill_child_group();
             }
             Ok(Request::Config(config)) => {

@@ -4,7 +4,7 @@ use crate::block_data::mix;
 use crate::checkpoints::Checkpoints;
 use crate::control::Control;
 use crate::cost::{Meter, Usage};
-use crate::engines::{Armed, Worker};
+use crate::engines::{Armed, Beside, Worker};
 use crate::lifetime;
 use crate::load::Load;
 use crate::protocol::{Config, Fault, Moved, PhaseResult, Reply, send};
@@ -25,6 +25,7 @@ pub struct Phase {
     pub calibrated: Timebase,
     pub control: Arc<Control>,
     pub armed_ns: u64,
+    pub beside: Option<Arc<dyn Beside>>,
     duration_ns: Option<u64>,
     load: Load,
     live: Vec<Arc<[Live]>>,
@@ -59,6 +60,9 @@ impl Phase {
         if config.interval_ns == 0 {
             return Err(Fault::settings("found interval_ns 0; expected at least 1"));
         }
+        if let Some(beside) = &armed.beside {
+            let _ = control.beside.set(Arc::clone(beside));
+        }
         let (finish, done) = channel();
         let mut phase = Self {
             operations: armed.operations,
@@ -68,6 +72,7 @@ impl Phase {
             armed_ns: 0,
             duration_ns: armed.duration_ns.or_else(|| armed.load.lasts_ns()),
             load: armed.load,
+            beside: armed.beside,
             live: Vec::new(),
             start: Vec::new(),
             done,
@@ -88,6 +93,11 @@ impl Phase {
         phase.at_arming = Usage::now();
         phase.armed_ns = monotonic_ns();
         Ok(phase)
+    }
+
+    /// Where others reach this client.
+    pub fn address(&self) -> Option<String> {
+        self.beside.as_ref().and_then(|beside| beside.address())
     }
 
     /// How many threads do the work.
@@ -146,7 +156,7 @@ impl Phase {
         for start in &self.start {
             let _ = start.send(go);
         }
-        let (done, checkpoints) = self.watch(at_ns, limit_ns.unwrap_or(u64::MAX));
+        let (done, checkpoints) = self.watch(at_ns, limit_ns.unwrap_or(u64::MAX), go.end_ns);
         self.meter.stop();
         let at_end = Usage::now();
         lifetime::set_hard_end(None);
@@ -166,25 +176,28 @@ impl Phase {
     }
 
     /// Waits for the workers; meanwhile notes and reports their progress, and keeps the limit.
-    fn watch(&self, at_ns: u64, limit_ns: u64) -> (Vec<Done>, Checkpoints) {
+    fn watch(&self, at_ns: u64, limit_ns: u64, end_ns: Option<u64>) -> (Vec<Done>, Checkpoints) {
         let mut done = Vec::with_capacity(self.workers());
-        let mut checkpoints = Checkpoints::new(self.operations.len());
+        let mut checkpoints = Checkpoints::new();
         let mut next_ns = at_ns.saturating_add(self.config.interval_ns);
+        let mut patience_ns = self.patience_ns(end_ns);
         while done.len() < self.workers() {
             let now = monotonic_ns();
-            if now >= limit_ns && !self.control.limit.swap(true, Ordering::Relaxed) {
+            if now >= limit_ns && !self.control.limit.load(Ordering::Relaxed) {
+                self.control.end(&self.control.limit);
                 lifetime::kill_child_group();
+            }
+            if now >= patience_ns {
+                self.control.interrupt();
+                patience_ns = u64::MAX;
             }
             if now >= next_ns {
                 self.report(&mut checkpoints);
                 next_ns += (now - next_ns) / self.config.interval_ns * self.config.interval_ns
                     + self.config.interval_ns;
             }
-            let wake_ns = if now < limit_ns {
-                next_ns.min(limit_ns)
-            } else {
-                next_ns
-            };
+            let ends = [limit_ns, patience_ns].into_iter().filter(|at| *at > now);
+            let wake_ns = ends.fold(next_ns, u64::min);
             match self
                 .done
                 .recv_timeout(Duration::from_nanos(wake_ns.saturating_sub(now)))
@@ -195,6 +208,14 @@ impl Phase {
             }
         }
         (done, checkpoints)
+    }
+
+    /// When the workers' system calls are ended, because the phase's time has long been over.
+    fn patience_ns(&self, end_ns: Option<u64>) -> u64 {
+        let beside = self.beside.as_ref();
+        beside.zip(end_ns).map_or(u64::MAX, |(beside, end)| {
+            end.saturating_add(beside.patience_ns())
+        })
     }
 
     fn report(&self, checkpoints: &mut Checkpoints) {
@@ -211,7 +232,17 @@ impl Phase {
             at_ns,
             operations,
         });
-        checkpoints.push(at_ns, &sums);
+        checkpoints.push(at_ns, sums);
+        if let Some(beside) = &self.beside {
+            beside.look(at_ns);
+        }
+    }
+
+    /// Gives up what an armed phase holds open.
+    pub fn abandon(self) {
+        if let Some(beside) = &self.beside {
+            beside.finish();
+        }
     }
 
     fn sum(&self, slot: usize) -> (u64, u64, u64) {

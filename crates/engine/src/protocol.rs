@@ -1,6 +1,7 @@
 //! The lines that come in and go out: `docs/engine-protocol.md` as types.
 
 pub use crate::fault::Fault;
+pub use crate::net_result::NetResult;
 use crate::spread::Bars;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -109,6 +110,7 @@ pub struct PhaseResult {
     pub load: Option<LoadResult>,
     pub queue: Option<QueueResult>,
     pub tree: Option<TreeResult>,
+    pub net: Option<NetResult>,
     pub cost: Cost,
     pub io: Io,
     pub clock: ClockResult,

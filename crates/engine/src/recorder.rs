@@ -288,7 +288,7 @@ impl Recorder {
     /// Ends the phase for all workers, as failed.
     pub fn give_up(&mut self) {
         self.stopped = Stopped::Error;
-        self.control.error.store(true, Ordering::Relaxed);
+        self.control.end(&self.control.error);
     }
 }
 

@@ -48,6 +48,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         load: load(&ended.done, &during),
         queue,
         tree,
+        net: phase.beside.as_ref().map(|beside| beside.finish()),
         cost,
         io,
         clock: ClockResult {

@@ -87,8 +87,8 @@ class Target:
     """Key and value pairs for the fingerprint."""
     teardown: Callable[[Host, Setting, Place], None]
     """Undo `prepare`."""
-    attach: Callable[[Host, Setting, Place, int], Endpoint] = lambda host, setting, place, client: Endpoint(
-        kind=EndpointKind.DIRECTORY, address=place.address
+    attach: Callable[[Host, Setting, Place, int], Endpoint] = lambda *given: Endpoint(
+        kind=given[2].kind, address=given[2].address
     )
     """The endpoint of one client (its index), by default the place: called on its host, with scratch and ledger of that host."""
     detach: Callable[[Host, Setting, Endpoint], None] = lambda host, setting, endpoint: None
@@ -133,6 +133,8 @@ class Workload:
     check: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Mistakes between knobs (empty = none)."""
     engine: str | None = None
+    servers: Callable[[Mapping[str, Value]], int] = lambda knobs: 0
+    """How many clients with the role of a server it has besides, on the target's host."""
     parse: Callable[[Mapping[str, Value], str, int], Mapping[str, float]] | None = None
     only_reads: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
     """Whether with these knobs nothing on the target is written, made, renamed or removed, a layout included."""

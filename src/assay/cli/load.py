@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay import catalogue, measures, plain
-from assay.answer.wording import labels
+from assay.answer.wording import labels, network
 from assay.audit.verdicts import failures
 from assay.catalogue import Knob, KnobKind
 from assay.cli import tables
@@ -169,7 +169,9 @@ def about_cost(whole: Whole) -> Iterator[str]:
 
 
 def about_places(run: Run) -> Iterator[str]:
-    """Where the files were, if not on a file system that is simply on a device."""
+    """Where the files were, if not on a file system that is simply on a device; where both ends of a network were."""
+    for phase in run.phases:
+        yield from network.lines(phase, "ends       ")
     for place in run.places:
         if not place.is_on_disk:
             yield f"files      {labels.storage(place.filesystem or '', place.devices)}"

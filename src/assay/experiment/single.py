@@ -44,13 +44,15 @@ OF_OTHERS, TREE = "file", "tree"
 """Knobs for a file and a tree of others: `path` says it here."""
 MAKES_TREE = "files"
 """The knob of a tree that is laid out first."""
-WITHOUT_PATH = ("null",)
+OF_NETWORK = "net"
+"""An engine with two ends: without a lab both are on this machine, over the loopback."""
+WITHOUT_PATH = ("null", OF_NETWORK)
 NO_STORAGE = "/proc"
 """A directory below which there is no device: where those are that need no path."""
 EXTERNAL = (None, "command")
 """Not engines of ours: what they do is for themselves to say."""
-AS_IS = ("null", "metadata")
-"""Engines that move no data of their own: no layer below could confirm a tier."""
+AS_IS = ("null", "metadata", OF_NETWORK)
+"""Engines that move no data of their own to storage: no layer below could confirm a tier."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +177,7 @@ def _way(what: LoadRequest, found: PathState | None, knobs: Mapping[str, Value])
         what.document.wrong((), "--keep", "none: only a file that is made under the name of 'path' can be kept")
     if found is None:
         quiet = {} if "quiesce" in what.settled.given else {"quiesce": 0}  # what touches no storage need not wait for it
-        return _Way(target=TargetSpec(name="here", kind="existing", knobs={"path": NO_STORAGE}), knobs=quiet)
+        return _Way(target=_without_path(what.plug), knobs=quiet)
     _no_room_for_direct(what, found, knobs)
     existing = TargetSpec(name=_name(found), kind="existing", knobs={"path": found.path})
     if found.kind == DIRECTORY and TREE in declared(what.plug.knobs) and MAKES_TREE not in what.settled.given:
@@ -193,6 +195,13 @@ def _way(what: LoadRequest, found: PathState | None, knobs: Mapping[str, Value])
         what.document.wrong((), f"{found.kind} at {found.path}", f"an existing directory: {what.kind} works in one")
         return _Way(target=existing)
     return _to_a_file(what, found, knobs, existing)
+
+
+def _without_path(plug: Workload) -> TargetSpec:
+    """Return the target of what touches no storage: both ends of a network on the loopback, or nothing at all."""
+    if plug.engine == OF_NETWORK:
+        return TargetSpec(name="loopback", kind="socket", knobs={})
+    return TargetSpec(name="here", kind="existing", knobs={"path": NO_STORAGE})
 
 
 def _to_a_file(what: LoadRequest, found: PathState, knobs: Mapping[str, Value], existing: TargetSpec) -> _Way:

@@ -63,7 +63,7 @@ def _pid_of(host: Host, path: str) -> int:
     return int(word) if word.isdigit() else 0
 
 
-def _children(host: Host, pid: int) -> list[int]:
+def _children(host: Host, pid: int | str) -> list[int]:
     tasks = host.list(f"/proc/{pid}/task")
     return [int(word) for task in tasks for word in _text(host, f"/proc/{pid}/task/{task}/children").split()]
 
@@ -127,16 +127,19 @@ def network_of(host: Host, pid: int | str) -> str:
 def elsewhere(host: Host, pids: Iterable[int]) -> int | None:
     """Return one of these processes or their descendants whose network namespace is not the lab's; None without one."""
     own = network_of(host, "self")
-    waiting, seen = [*pids], set[int]()
+    return next((pid for pid in family(host, pids) if network_of(host, pid) not in ("", own, "net")), None)
+
+
+def family(host: Host, pids: Iterable[int]) -> Iterator[int]:
+    """Yield these processes and all their descendants, parents first; without any those that the lab itself started."""
+    waiting, seen = [*pids] or _children(host, "self"), set[int]()
     while waiting:
         pid = waiting.pop(0)
         if pid in seen:
             continue
         seen.add(pid)
-        if network_of(host, pid) not in ("", own, "net"):
-            return pid
+        yield pid
         waiting += _children(host, pid)
-    return None
 
 
 @dataclass(frozen=True, kw_only=True)

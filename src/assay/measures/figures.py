@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from assay.frozen import dataclass
-from assay.measures import cost, latency
+from assay.measures import cost, far_end, latency
 from assay.measures.text import with_unit
 from assay.measures.windows import Window, common_window, counted, steady_edges, totals, whole_window
 from assay.records import Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
@@ -73,6 +73,10 @@ FIGURES: Mapping[str, Kind] = {
     "bytes": Kind(unit=Unit.BYTES, better=Better.HIGHER),
     "errors": Kind(unit=Unit.COUNT, better=Better.LOWER),
     **{name: Kind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
+    **{
+        name: Kind(unit=unit, better=Better.HIGHER if name in far_end.ARRIVED else Better.LOWER)
+        for name, unit in far_end.FAR_UNITS.items()
+    },
 }
 OBSERVED: Mapping[str, Kind] = {"cpu_share": Kind(unit=Unit.SHARE, better=Better.LOWER)}
 """Figures that follow `@HOST.`; a file adds `observe.NAME`, whose unit the measure carries."""
@@ -279,8 +283,9 @@ def tally(phase: Phase, _observations: Observations, measure: Measure) -> Figure
 
 
 def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
-    """What the load itself used, over all operations of the phase; None where a client does not tell."""
-    found = cost.cost(phase, measure.figure)
+    """What the load itself or its servers used, over all operations of the phase; None where a client does not tell."""
+    far = measure.figure in far_end.FAR_UNITS
+    found = far_end.far_figure(phase, measure.figure, measure.operation) if far else cost.cost(phase, measure.figure)
     return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
 
 
@@ -307,5 +312,5 @@ COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] =
     "count": tally,
     "bytes": tally,
     "errors": tally,
-    **dict.fromkeys(cost.UNITS, own_cost),
+    **dict.fromkeys((*cost.UNITS, *far_end.FAR_UNITS), own_cost),
 }

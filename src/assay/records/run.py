@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
+from assay.records.network import NetEnd
 from assay.records.place import Place
 from assay.records.plan import Trial
 
@@ -59,6 +60,11 @@ class PhasePlan:
     cache: CacheState = CacheState.UNCHANGED
     stop: StopRule = StopRule.WORK
     settings: tuple[Mapping[str, object], ...] = ()
+    roles: tuple[Role, ...] = ()
+    """What each client is for; empty = all are the load. Servers come last, so that the numbers of the load begin at 0.
+
+    `{server.address}` in the texts of a load's settings becomes the address of its server.
+    """
     data_files: tuple[str, ...] = ()
     """Absolute paths of the files that this phase reads or writes (empty for metadata phases)."""
     data_share: float = 1.0
@@ -71,6 +77,10 @@ class PhasePlan:
     """A directory all of whose files this phase reads; the fleet looks which they are and names some as `data_files`."""
     within: Mapping[str, str] = field(default_factory=dict)
     """Operation -> the one whose time contains its own: a record that is read while its file is open."""
+
+    def role(self, client: int) -> Role:
+        """What a client is for."""
+        return self.roles[client] if self.roles else Role.LOAD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +199,8 @@ class Client:
     load: LoadTotal | None = None
     queue: QueueTotal | None = None
     errors: tuple[EngineError, ...] = ()
+    net: NetEnd | None = None
+    """Of an end of connections; None of the other engines."""
     printed: Printed | None = None
     """Of an external command; None for our own engines, and in runs of before it was kept."""
 
@@ -267,6 +279,7 @@ class Phase:
     stop: StopRule
     flush_in_clock: bool
     clients: tuple[Client, ...]
+    """Those of the load: whatever sums over the clients of a phase is about the load alone."""
     data_files: tuple[str, ...] = ()
     values: Mapping[str, float] = field(default_factory=dict)
     """OPERATION.FIGURE -> value as reported by an external tool; empty for the own engines."""
@@ -276,6 +289,8 @@ class Phase:
     """Operation -> the one whose time contains its own."""
     due_ns: int | None = None
     """When the schedule of an open loop ended, which began at T; None for closed loops and where an amount ended it."""
+    servers: tuple[Client, ...] = ()
+    """The clients that answered the load: the other end of its connections, on the target's host."""
 
     @property
     def drain_ns(self) -> int | None:
@@ -319,7 +334,7 @@ class Phase:
     @property
     def load_hosts(self) -> tuple[str, ...]:
         """The hosts of its clients, in the order of these."""
-        return tuple(dict.fromkeys(client.host for client in self.clients if client.role is not Role.SERVER))
+        return tuple(dict.fromkeys(client.host for client in self.clients))
 
     def on_host(self, host: str | None) -> PhaseHost | None:
         """What was found on one host and done to it; None where it did not take part."""
@@ -327,11 +342,12 @@ class Phase:
 
     def on(self, *hosts: str) -> Phase:
         """The same phase with the clients of these hosts alone, and what was done to these hosts."""
-        if {client.host for client in self.clients} | {one.host for one in self.hosts} <= set(hosts):
+        if {client.host for client in (*self.clients, *self.servers)} | {one.host for one in self.hosts} <= set(hosts):
             return self
         return replace(
             self,
             clients=tuple(one for one in self.clients if one.host in hosts),
+            servers=tuple(one for one in self.servers if one.host in hosts),
             hosts=tuple(one for one in self.hosts if one.host in hosts),
         )
 

@@ -20,7 +20,7 @@ TARGET_RUNGS = frozenset(
     }
 )
 TARGET_LAYERS = frozenset({"server", "block", "layout"})
-TARGET_SUBJECTS = ("device:", "backing:")
+TARGET_SUBJECTS = ("device:", "backing:", "server:")
 TARGET_FACTS = ("device.", "filesystem.", "semantics.", "health.", "target.")
 LOAD_LAYERS = frozenset(
     {Rung.APPLICATION, Rung.SYSCALL, Rung.CLIENT_CACHE, "application", "process", "page_cache", "extents", "layout", "cgroup"}

@@ -26,6 +26,7 @@ from assay.records import (
     VerdictState,
     sides,
 )
+from assay.records.sides import joined
 
 COUNTED = 0.02
 """A rung below which more bytes were seen than on it by this share did not count them all (asynchronous I/O on L1)."""
@@ -114,10 +115,11 @@ def of_run(experiment: Experiment, judged: Judged, observations: Observations) -
     """
     made, observations = [], sides.whole(judged.run, observations)
     for phase in judged.run.phases:
+        seen = joined(observations, phase.load_hosts, judged.run.target_hosts)
         ways = list(dict.fromkeys(phase.directions.values())) if phase.measured else []
-        has_bytes = any(evidence.requested_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
+        has_bytes = any(evidence.requested_bytes(phase, seen, way) for way in ways if way is not Direction.METADATA)
         for direction in (way for way in ways if not (has_bytes and way is Direction.METADATA)):
-            one = _ladder(experiment, judged, phase, direction, observations)
+            one = _ladder(experiment, judged, phase, direction, seen)
             if one is not None:
                 made.append(one)
     return tuple(made)

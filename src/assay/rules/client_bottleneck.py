@@ -25,7 +25,7 @@ from assay import measures
 from assay.catalogue import Rule, TrialCase
 from assay.evidence import ladder
 from assay.machine import host_facts
-from assay.measures import cost, figures
+from assay.measures import cost, far_end, figures
 from assay.records import Client, Finding, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, held_back, knob
 from assay.units import Unit
@@ -103,7 +103,13 @@ def reached(use: Use, case: TrialCase) -> list[str]:
 def limited(case: TrialCase, over: list[str], observed: dict[str, float | None]) -> Finding:
     """The failure: it bounds a claim of a layer below, and is a note without a claim."""
     claimed, figure = case.claim.tier is not Tier.AS_IS, case.measure.figure
-    timed = measures.figure_kind(figure) is not None and figure not in (*cost.UNITS, "count", "bytes", "errors")
+    timed = measures.figure_kind(figure) is not None and figure not in (
+        *cost.UNITS,
+        *far_end.FAR_UNITS,
+        "count",
+        "bytes",
+        "errors",
+    )
     new, of_page = takes_new_memory(case, observed["page_ns"]), measures.with_unit(observed["page_ns"] or 0.0, Unit.NANOSECONDS)
     cause = f"Each page cost {of_page} of system time: the hypervisor had taken the free memory back" if new else IDLE_TARGET
     label = "limited by new memory (free page reporting)" if new else "limited by the client's CPUs"

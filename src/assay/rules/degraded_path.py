@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.measures import cost
+from assay.measures import cost, far_end
 from assay.records import Finding, Path, Scope, Severity, State, When
 from assay.rulekit.applicability import rests_on_storage
 from assay.rulekit.findings import found, held_back
@@ -63,7 +63,9 @@ def failed(case: TrialCase, errors: list[str], states: list[str]) -> Finding:
         " ".join(statements),
         severity=(Severity.INVALIDATES if errors else Severity.QUALIFIES) if claimed else Severity.NOTES,
         observed=dict.fromkeys((*errors, *states), 1.0),
-        bound=held_back(case) if claimed and not errors and case.measure.figure not in cost.UNITS else None,
+        bound=held_back(case)
+        if claimed and not errors and case.measure.figure not in (*cost.UNITS, *far_end.FAR_UNITS)
+        else None,
         relabel=f"on a path {'with errors' if errors else 'in a degraded state'}" if claimed else None,
         evidence=("health: facts before and after the trial", "network:/proc/net/dev"),
     )

@@ -23,6 +23,7 @@ from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
 from assay.rulekit.findings import Figures, found
 
 BOOT = "host.boot"
+MOVING = (Direction.READ, Direction.WRITE, Direction.SEND, Direction.RECEIVE)
 SAME_HOST = "same host: client and server share CPUs and memory bandwidth"
 
 
@@ -127,7 +128,7 @@ def passed(case: TrialCase, way: Way, *, crosses: bool) -> float | None:
 
 def payload(case: TrialCase) -> float | None:
     """Bytes by the clients' own account, both directions together; None where they give none."""
-    return sum(ladder.reported_bytes(case.phase, way) or 0.0 for way in (Direction.READ, Direction.WRITE)) or None
+    return sum(ladder.reported_bytes(case.phase, way) or 0.0 for way in MOVING) or None
 
 
 def stayed(case: TrialCase, way: str, observed: Figures) -> Finding:

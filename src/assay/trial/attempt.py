@@ -86,6 +86,7 @@ def loads_of(attempt: Attempt) -> tuple[Load, ...]:
     """The workloads of the trial. Raises UsageError with all that is wrong with their knobs."""
     loads: list[Load] = []
     mistakes: list[str] = []
+    far = attempt.stations[target_of(attempt.experiment, attempt.trial.levels).host]
     for spec in workloads_of(attempt.experiment, attempt.trial.levels):
         workload = catalogue.find("workloads", spec.kind)
         clients = attempt.experiment.clients(spec, attempt.trial.levels)
@@ -98,9 +99,20 @@ def loads_of(attempt: Attempt) -> tuple[Load, ...]:
             mistakes.append(
                 f"workload {spec.name}: {clients} clients on {len(stations)} load hosts. Use one client per host or more."
             )
-        wanted = {one.name: placement.cpus(one.host, full.knobs.get("cpus")) for one in stations}
-        cpus = {name: numbers for name, numbers in wanted.items() if numbers is not None}
-        loads.append(Load(workload=workload, spec=full, clients=clients, stations=stations, cpus=cpus))
+        servers = workload.servers(full.knobs)
+        pins = placement.pins([one.host for one in stations], far.host, full.knobs)
+        loads.append(
+            Load(
+                workload=workload,
+                spec=full,
+                clients=clients,
+                stations=stations,
+                cpus=pins.load,
+                far=far,
+                servers=servers,
+                server_cpus=pins.server,
+            )
+        )
     refuse(mistakes)
     return tuple(loads)
 
@@ -209,7 +221,7 @@ def _run(attempt: Attempt, site: Site, load: Load) -> None:
     crew = Crew()
     try:
         with attempt.interrupts.shielded():
-            crew.spawn([load.on(client) for client in range(load.clients)], site.cgroups)
+            crew.spawn(load.everyone, site.cgroups)
         dialogue = _gather(attempt, crew, load, fleet)
         bench = Bench(
             fleet=fleet,
@@ -232,7 +244,15 @@ def _perform_all(attempt: Attempt, bench: Bench, load: Load, order: Order) -> No
     seen = seen_from(bench.place, first, order.endpoints)
     for planned in load.workload.phases(order):
         plan = initial_state.with_data_files(first.host, seen, planned, seed)
-        job = Job(workload=load.workload, spec=load.spec, plan=plan, endpoints=order.endpoints, seed=seed, cpus=load.cpus)
+        job = Job(
+            workload=load.workload,
+            spec=load.spec,
+            plan=plan,
+            endpoints=order.endpoints,
+            seed=seed,
+            cpus=load.cpus,
+            server_cpus=load.server_cpus,
+        )
         performed = perform(bench, job, log.t0_ns)
         if log.t0_ns is None:
             log.t0_ns = bench.dialogue.rendezvous.start_ns
@@ -245,7 +265,7 @@ def _gather(attempt: Attempt, crew: Crew, load: Load, fleet: Fleet) -> Dialogue:
     """Wait for every client's hello. Raises TrialError where one does not come, or is no release build."""
     engine = load.stations[0].engine
     known = clocks.compare({one.name: one.host for one in fleet.stations})
-    hosts = [load.on(client).name for client in range(load.clients)]
+    hosts = [station.name for station in load.everyone]
     rendezvous = Rendezvous(hosts=hosts, now_ns=time.monotonic_ns(), clocks=known)
     dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
     if dialogue.drive(State.READY, State.ENDED) is State.ENDED:

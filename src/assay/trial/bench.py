@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from assay.catalogue import Host, Target, Workload
-from assay.records import Endpoint, PhasePlan, Place, Value, WorkloadSpec
+from assay.records import Endpoint, PhasePlan, Place, Role, Value, WorkloadSpec
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Fleet, Station, part_of, seen_from
 
@@ -54,6 +54,13 @@ class Job:
     seed: int
     cpus: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Host -> the CPUs of its clients; a host that is not there leaves them all."""
+    server_cpus: tuple[int, ...] | None = None
+    """Those of the servers; None leaves them all."""
+
+    def cpus_of(self, client: int, host: str) -> list[int] | None:
+        """The CPUs of a client on its host; None leaves it all."""
+        wanted = self.server_cpus if self.plan.role(client) is Role.SERVER else self.cpus.get(host)
+        return None if wanted is None else list(wanted)
 
     def part_of(self, fleet: Fleet, station: Station) -> PhasePlan:
         """The plan of the clients on one host."""

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.records import SteadyState
+from assay.records import Role, SteadyState
 from assay.trial.clients import Crew, Received
 from assay.trial.protocol import Instruction, Send
 from assay.trial.rendezvous import Rendezvous, State
@@ -114,10 +114,10 @@ def progress_report(dialogue: Dialogue, tell: Callable[[Mapping[str, object]], N
 
 
 def sums(dialogue: Dialogue) -> dict[str, dict[str, int]]:
-    """Operation -> count and bytes so far, over the clients that said so."""
+    """Operation -> count and bytes so far, over the clients of the load that said so."""
     found: dict[str, dict[str, int]] = {}
     for client in dialogue.rendezvous.clients:
-        operations = client.progress.get("operations") if client.progress else None
+        operations = client.progress.get("operations") if client.progress and client.role is not Role.SERVER else None
         for name, amounts in operations.items() if isinstance(operations, Mapping) else ():
             own = found.setdefault(str(name), {"count": 0, "bytes": 0})
             for key in own:

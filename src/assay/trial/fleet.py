@@ -42,6 +42,8 @@ class Fleet:
 
     target: Station
     load: tuple[Station, ...]
+    clients: int | None = None
+    """How many clients the load has; those after them are servers, on the target's station. None: all are the load."""
     beside: tuple[Station, ...] = ()
     """Further ones that only give evidence: nodes of the server on hosts of their own."""
     watched: tuple[Station, ...] = ()
@@ -49,7 +51,7 @@ class Fleet:
 
     def of(self, client: int) -> Station:
         """The station that a client is on."""
-        return self.load[client % len(self.load)]
+        return self.target if self.clients is not None and client >= self.clients else self.load[client % len(self.load)]
 
     def clients_on(self, station: Station, count: int) -> tuple[int, ...]:
         """Which of so many clients are on a station."""

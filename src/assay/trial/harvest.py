@@ -5,8 +5,7 @@ Pure: a result is a message as docs/engine-protocol.md has it. Times are made re
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -23,18 +22,15 @@ from assay.records import (
     LoadTotal,
     OperationTotal,
     Outcome,
-    PhasePlan,
     Printed,
     QueueTotal,
     Reading,
-    Role,
     Rung,
-    Series,
     Value,
 )
+from assay.trial.answers import SOURCE, Answer, curves, histograms, net_end, sockets
 from assay.trial.protocol import Message
 
-SOURCE = "engine"
 PROCESS_SOURCE = "engine:/proc/self/io"
 DIRTIED_SOURCE = "engine:/proc/self/io (dirtied)"
 """write_bytes is charged when a page is made dirty, not when it is written (AUDIT.md, 0.3): no proof of durability."""
@@ -43,28 +39,6 @@ KEPT_CHARACTERS = 64 << 10
 STDERR_SHOWN = 500
 """Characters of a failed command's standard error that the run's error text shows."""
 Record = TypeVar("Record", EngineCost, LoadTotal, QueueTotal)
-METRICS = {"count": "count", "bytes": "bytes", "busy_ns": "ns"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """One client's result of one phase, and T0 in its host's clock."""
-
-    phase: str
-    plan: PhasePlan
-    client: int
-    host: str
-    t0_ns: int
-    result: Mapping[str, Any]
-
-    @property
-    def subject(self) -> str:
-        """The client as evidence names it."""
-        return f"client:{self.client}"
-
-    def at(self, mono_ns: int) -> int:
-        """A time of that client relative to T0."""
-        return mono_ns - self.t0_ns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,11 +57,14 @@ def harvest(answer: Answer, *, counts_io: bool = True) -> Harvest:
     (`counts_io` is false), they are left out too.
     """
     client = client_of(answer)
+    if answer.is_server:
+        # The ladder and the percentiles are the load's: at the far end the same bytes would count twice.
+        return Harvest(client=client, evidence=Evidence(series=(*curves(answer), *sockets(answer))), histograms=())
     return Harvest(
         client=client,
         evidence=Evidence(
             readings=(*application_readings(answer, client), *(process_readings(answer) if counts_io else ())),
-            series=tuple(curves(answer)),
+            series=(*curves(answer), *sockets(answer)),
         ),
         histograms=tuple(histograms(answer)),
     )
@@ -100,7 +77,7 @@ def client_of(answer: Answer) -> Client:
         index=answer.client,
         host=answer.host,
         pid=result["pid"],
-        role=Role.LOAD,
+        role=answer.plan.role(answer.client),
         workers=result["workers"],
         armed_ns=answer.at(result["armed_ns"]),
         started_ns=answer.at(result["started_ns"]),
@@ -115,6 +92,7 @@ def client_of(answer: Answer) -> Client:
         load=optional(LoadTotal, result.get("load")),
         queue=optional(QueueTotal, result.get("queue")),
         errors=tuple(error(one) for one in result.get("errors", ())),
+        net=net_end(result.get("net")),
         printed=printed(result.get("command")),
     )
 
@@ -202,56 +180,6 @@ def process_readings(answer: Answer) -> Iterator[Reading]:
             from_ns=answer.at(answer.result["armed_ns"]),
             to_ns=answer.at(answer.result["last_ns"]),
         )
-
-
-def curves(answer: Answer) -> Iterator[Series]:
-    """Count, bytes, summed latency and spread of the latencies of each operation over time, cumulative."""
-    for name, found in answer.result["operations"].items():
-        points = found["checkpoints"]
-        at_ns = array("q", map(answer.at, points["at_ns"]))
-        for metric, unit in METRICS.items():
-            yield over_time(answer, (f"{name}.{metric}", unit), at_ns, points[metric])
-        yield from spread(answer, name, found.get("spread") or {"at_ns": ()})
-
-
-def spread(answer: Answer, name: str, found: Mapping[str, Any]) -> Iterator[Series]:
-    """Latencies that fell into each latency bucket over time, cumulative; none of a phase that was too short for two looks."""
-    if len(found["at_ns"]) < 2:
-        return
-    at_ns = array("q", map(answer.at, found["at_ns"]))
-    for place, upper_ns in enumerate(found["upper_ns"]):
-        counts = [row[place] for row in found["count"]]
-        yield over_time(answer, (f"{name}.bucket_{upper_ns}_ns", "count"), at_ns, counts)
-
-
-def over_time(answer: Answer, what: tuple[str, str], at_ns: array[int], values: Sequence[float]) -> Series:
-    """One client's values of something (metric, unit)."""
-    metric, unit = what
-    return Series(
-        phase=answer.phase,
-        source=SOURCE,
-        layer="application",
-        host=answer.host,
-        subject=answer.subject,
-        metric=metric,
-        unit=unit,
-        at_ns=at_ns,
-        value=array("d", values),
-    )
-
-
-def histograms(answer: Answer) -> Iterator[Histogram]:
-    """The latencies of each operation that was done."""
-    for name, found in answer.result["operations"].items():
-        if found["count"]:
-            yield Histogram(
-                phase=answer.phase,
-                host=answer.host,
-                subject=answer.subject,
-                operation=name,
-                upper_ns=array("q", found["histogram"]["upper_ns"]),
-                count=array("q", found["histogram"]["count"]),
-            )
 
 
 def _whole(counters: Message, name: str) -> int | None:

@@ -18,17 +18,19 @@ from assay.records import (
     Phase,
     PhaseHost,
     PhasePlan,
+    Role,
     StopRule,
     Value,
     missing_on,
 )
 from assay.settings.load import scheduled_ns
 from assay.trial import clocks, initial_state
+from assay.trial.answers import Answer
 from assay.trial.bench import Bench, Job, whole
 from assay.trial.dialogue import Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of
 from assay.trial.fleet import Station, each
-from assay.trial.harvest import Answer, Harvest, harvest, judge, reported
+from assay.trial.harvest import Harvest, harvest, judge, reported
 from assay.trial.performed import Performed, PhaseLife
 from assay.trial.quiet import Patience, Quiet, wait_for_quiet
 from assay.trial.rendezvous import State
@@ -132,7 +134,7 @@ def _arm(bench: Bench, job: Job, watchers: Watchers) -> None:
     watchers.edge(Edge.QUIET)
     opened_ns = time.monotonic_ns()
     configs = [_config(bench, job, client) for client in range(dialogue.rendezvous.count)]
-    dialogue.obey(dialogue.rendezvous.arm(job.name, configs, _limit_ns(job), opened_ns))
+    dialogue.obey(dialogue.rendezvous.arm(job.name, configs, _limit_ns(job), opened_ns, job.plan.roles))
     dialogue.drive(State.ARMED, State.ENDED)
     time.sleep(max(0, opened_ns + IDLE_BASELINE_NS - time.monotonic_ns()) / 1e9)
     watchers.edge(Edge.ARMED)
@@ -141,15 +143,14 @@ def _arm(bench: Bench, job: Job, watchers: Watchers) -> None:
 
 
 def _config(bench: Bench, job: Job, client: int) -> dict[str, object]:
-    cpus = job.cpus.get(bench.fleet.of(client).name)
     settings = dict(job.plan.settings[client])
     settings.pop("start_delay_ns", None)
     return {
         "engine": job.plan.engine or job.workload.engine or "command",
         "client": client,
-        "clients": len(job.plan.settings),
+        "clients": len(job.plan.settings) - job.plan.roles.count(Role.SERVER),
         "seed": job.seed,
-        "cpus": None if cpus is None else list(cpus),
+        "cpus": job.cpus_of(client, bench.fleet.of(client).name),
         "interval_ns": min(INTERVAL_NS, (_round_ns(job) or INTERVAL_NS * CELLS) // CELLS),
         "settings": settings,
     }
@@ -166,7 +167,10 @@ def _start(bench: Bench, job: Job) -> int:
     if bench.dialogue.catch_up() is not State.ARMED:
         raise TrialError(f"phase {job.name} cannot be started: {'; '.join(dict.fromkeys(rendezvous.failures.values()))}")
     each = whole(job.spec.knobs, "start_delay") or 0
-    own = [settings.get("start_delay_ns", each * index) for index, settings in enumerate(job.plan.settings)]
+    own = [
+        settings.get("start_delay_ns", 0 if job.plan.role(index) is Role.SERVER else each * index)
+        for index, settings in enumerate(job.plan.settings)
+    ]
     delays = [delay if isinstance(delay, int) else 0 for delay in own]
     bench.dialogue.obey(rendezvous.start(time.monotonic_ns(), delays))
     assert rendezvous.start_ns is not None
@@ -189,7 +193,7 @@ def _run(bench: Bench, job: Job, start_ns: int) -> Stopper | None:
     if round_ns is None:
         dialogue.drive(State.ENDED, meanwhile=(tell,))
         return None
-    watch = Watch(round_ns=round_ns, start_ns=start_ns, clients=dialogue.rendezvous.count)
+    watch = Watch(round_ns=round_ns, start_ns=start_ns, clients=len(job.endpoints))
     stopper = Stopper(dialogue, watch, _limit_ns(job))
     dialogue.drive(State.ENDED, meanwhile=(tell, stopper.look))
     return stopper
@@ -250,7 +254,8 @@ def _phase_host(name: str, course: PhaseLife) -> PhaseHost:
 
 
 def _phase(bench: Bench, job: Job, course: PhaseLife, gathered: list[Harvest], values: Mapping[str, float]) -> Phase:
-    clients, start_ns = tuple(one.client for one in gathered), course.start_ns - course.t0_ns
+    everyone, start_ns = [one.client for one in gathered], course.start_ns - course.t0_ns
+    clients = tuple(one for one in everyone if one.role is not Role.SERVER)
     return Phase(
         name=job.name,
         workload=job.spec.name,
@@ -269,12 +274,14 @@ def _phase(bench: Bench, job: Job, course: PhaseLife, gathered: list[Harvest], v
         steady=course.steady,
         within=job.plan.within,
         due_ns=_schedule_end_ns(job.plan, job.spec.knobs, start_ns),
+        servers=tuple(one for one in everyone if one.role is Role.SERVER),
     )
 
 
 def _schedule_end_ns(plan: PhasePlan, knobs: Mapping[str, Value], start_ns: int) -> int | None:
     """When the schedules of all clients end; None where they have none, or do not begin together."""
-    planned = {scheduled_ns(settings) for settings in plan.settings}
+    load = [settings for index, settings in enumerate(plan.settings) if plan.role(index) is not Role.SERVER]
+    planned = {scheduled_ns(settings) for settings in load}
     apart = whole(knobs, "start_delay") or any("start_delay_ns" in settings for settings in plan.settings)
     length = planned.pop() if len(planned) == 1 and plan.stop is StopRule.TIME and not apart else None
     return None if length is None else start_ns + length

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.catalogue import Host, Undo
 from assay.errors import RefusedError, UsageError
 from assay.machine import cgroups
-from assay.records import Experiment, Value
+from assay.records import Experiment, Value, WorkloadSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,19 +80,65 @@ def cpus(host: Host, wanted: Value) -> tuple[int, ...] | None:
     return numbers
 
 
-def mistakes(hosts: Mapping[str, Sequence[Host]], experiment: Experiment) -> tuple[str, ...]:
-    """What is wrong with the knob `cpus` of any workload, at any level, on the hosts of its load; changes nothing."""
+SAME, DIFFERENT = "same", "different"
+"""Levels of the knob `placement`: both ends on one CPU, or each on a CPU of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pins:
+    """The CPUs of the clients of a workload on each host, and of its servers; a host that is not there leaves them all."""
+
+    load: Mapping[str, tuple[int, ...]]
+    server: tuple[int, ...] | None = None
+
+
+def pins(load: Sequence[Host], server: Host, knobs: Mapping[str, Value]) -> Pins:
+    """The CPUs for the knobs `cpus`, `server_cpus` and `placement` on these hosts. Raises UsageError, RefusedError."""
+    wanted, own = knobs.get("cpus"), cpus(server, knobs.get("server_cpus"))
+    how, names = knobs.get("placement"), {host.name for host in load}
+    if how not in (SAME, DIFFERENT):
+        found = {host.name: cpus(host, wanted) for host in load}
+        return Pins(load={name: numbers for name, numbers in found.items() if numbers is not None}, server=own)
+    first = {host.name: cpus(host, 1) or () for host in load}
+    if how == SAME:
+        if names != {server.name}:
+            raise UsageError(
+                f"found placement = {SAME} with ends on {', '.join(sorted(names | {server.name}))}; expected one host"
+            )
+        return Pins(load=first, server=first[server.name])
+    if server.name not in names:
+        return Pins(load=first, server=cpus(server, 1))
+    allowed = _allowed(server)
+    if len(allowed) < 2:
+        raise UsageError(
+            f"found placement = {DIFFERENT}; expected {SAME} or none: {server.name} allows CPU {_ranges(allowed)} alone"
+        )
+    both = _spread(server, allowed, 2)
+    return Pins(load={**first, server.name: both[:1]}, server=both[1:])
+
+
+def mistakes(hosts: Mapping[str, Sequence[Host]], experiment: Experiment, servers: Sequence[Host] = ()) -> tuple[str, ...]:
+    """What is wrong with the CPUs of any workload, at any level, on the hosts of its load and its servers; changes nothing."""
     found: list[str] = []
     for spec in experiment.workloads:
-        path = f"{spec.name}.cpus"
-        varied = next((factor.levels for factor in experiment.factors if factor.path == path), None)
-        for wanted in (spec.knobs.get("cpus"),) if varied is None else varied:
-            for host in hosts[spec.name]:
+        every = [
+            (spec.knobs, knob, level)
+            for knob in ("cpus", "server_cpus", "placement")
+            for level in _levels(experiment, spec, knob)
+        ]
+        for knobs, knob, level in every:
+            for host in servers or hosts[spec.name][:1]:
                 try:
-                    cpus(host, wanted)
+                    pins(hosts[spec.name], host, {**knobs, knob: level})
                 except (UsageError, RefusedError) as error:
                     found.append(f"workload {spec.name}: {error}")
     return tuple(dict.fromkeys(found))
+
+
+def _levels(experiment: Experiment, spec: WorkloadSpec, knob: str) -> Sequence[Value]:
+    """The levels of a knob in an experiment."""
+    varied = next((factor.levels for factor in experiment.factors if factor.path == f"{spec.name}.{knob}"), None)
+    return (spec.knobs.get(knob),) if varied is None else varied
 
 
 def siblings(host: Host, numbers: Sequence[int]) -> tuple[tuple[str, str], ...]:

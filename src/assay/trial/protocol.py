@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.records import Role
+
 Message = Mapping[str, object]
 
 
@@ -17,6 +19,8 @@ class Step(StrEnum):
 
     STARTED = "started"
     IDLE = "idle"
+    WAITING = "waiting"
+    """It is armed as soon as the servers of its phase are."""
     ARMING = "arming"
     ARMED = "armed"
     RUNNING = "running"
@@ -50,6 +54,8 @@ class ClientState:
     """What is known of one client."""
 
     step: Step = Step.STARTED
+    role: Role = Role.LOAD
+    """What it is for in this phase."""
     pid: int | None = None
     hello: Message | None = None
     address: str | None = None

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from assay import units
+from assay.records import Role
 from assay.trial.clocks import Clock
 from assay.trial.protocol import ClientState, Instruction, Kill, Message, Send, Step, error_text, take
-from assay.trial.silence import LOOK_NS, Patience, Silence
+from assay.trial.silence import LOOK_NS, Pace, Silence
+from assay.trial.waves import PhaseTimes, Waves
 
 
 class State(StrEnum):
@@ -31,44 +33,10 @@ class State(StrEnum):
     """The phase is over: each client has a result or a failure, or the start was called off."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pace:
-    """How long is waited for what."""
-
-    hello_ns: int = 20_000_000_000
-    arm_ns: int = 120_000_000_000
-    stop_ns: int = 10_000_000_000
-    """From `stop` to the result."""
-    grace_ns: int = 10_000_000_000
-    """From the hard end of a phase to its result."""
-    lease_ns: int = 30_000_000_000
-    """A running client that hears nothing for this long ends itself: uncounted load is worse than none."""
-    idle_lease_ns: int = 60_000_000_000
-    """Between phases, while the lab prepares caches and drains."""
-    margin_ns: int = 50_000_000
-    """From `go` to T, so that every client has read it before; the following and three of the slowest round trips are added."""
-    host_margin_ns: int = 8_000_000
-    """For each further host: of 30 hosts some had read it only 157 ms later, and 300 ms were enough."""
-    client_margin_ns: int = 200_000
-    """For each further client: each is told by itself."""
-    late_ns: int = 500_000_000
-    """A client that began its work this long after its time started late; less is judged by what it does to the figures (W04)."""
-    patience: Patience = field(default_factory=Patience)
-
-
 WAITED_FOR = {State.GATHERING: Step.STARTED, State.ARMING: Step.ARMING, State.RUNNING: Step.RUNNING}
 """A state lasts until no client is at this step."""
 IN_WORDS = {State.GATHERING: "hello", State.ARMING: "armed", State.RUNNING: "result"}
 FOLLOWING = {State.GATHERING: State.READY, State.ARMING: State.ARMED, State.RUNNING: State.ENDED}
-
-
-@dataclass(kw_only=True)
-class _Phase:
-    name: str = ""
-    deadline_ns: int = 0
-    limit_ns: int = 0
-    look_due_ns: int = 0
-    stopping: bool = False
 
 
 @dataclass(kw_only=True)
@@ -94,7 +62,7 @@ class Rendezvous:
     """Client -> what became of it, for those that said `error` or were lost."""
     late: dict[int, str] = field(default_factory=dict)
     """Client -> in words, for those that were told of this phase's start after it (on another machine), or started late."""
-    _phase: _Phase = field(default_factory=_Phase)
+    _phase: PhaseTimes = field(default_factory=PhaseTimes)
     _silence: Silence = field(default_factory=lambda: Silence(start_ns=0))
     _at_step: Counter[Step] = field(default_factory=Counter)
     """How many clients are at each step."""
@@ -125,30 +93,46 @@ class Rendezvous:
         return {index: f"{self.called(index)} {words}" for index, words in self._silence.named.items()}
 
     def news(self) -> Mapping[int, ClientState]:
-        """The clients that told of progress since this was last asked."""
+        """The clients of the load that told of progress since this was last asked."""
         found = {index: self.clients[index] for index in self._news}
         self._news.clear()
         return found
 
     def called(self, client: int) -> str:
         """A client in words, with its host where there are several."""
-        return f"client {client} on {self.hosts[client]}" if self._several else f"client {client}"
+        name = f"{'server' if self.clients[client].role is Role.SERVER else 'client'} {client}"
+        return f"{name} on {self.hosts[client]}" if self._several else name
 
-    def arm(self, phase: str, configs: Sequence[Message], limit_ns: int, now_ns: int) -> tuple[Instruction, ...]:
-        """Prepare a phase at every client; each config is the message without type, phase and limit."""
+    def arm(
+        self, phase: str, configs: Sequence[Message], limit_ns: int, now_ns: int, roles: Sequence[Role] = ()
+    ) -> tuple[Instruction, ...]:
+        """Prepare a phase at every client; each config is the message without type, phase and limit.
+
+        With servers among the roles the rest is armed as soon as all servers are, and is given their addresses.
+        """
         if self.state not in (State.READY, State.ENDED) or self.failures:
             raise ValueError(f"cannot arm {phase}: the clients are {self.state}, {len(self.failures)} of them failed")
         if len(configs) != self.count:
             raise ValueError(f"found {len(configs)} configurations; expected {self.count}, one a client")
         self.state, self.start_ns = State.ARMING, None
-        self._phase = _Phase(name=phase, deadline_ns=now_ns + self.pace.arm_ns, limit_ns=limit_ns)
+        waves = Waves(configs=configs, roles=roles)
+        self._phase = PhaseTimes(name=phase, limit_ns=limit_ns, waves=waves)
         self.results, self.late = {}, {}
         self._silence, self._news = Silence(start_ns=0), set()
-        for one in self.clients:
-            one.step, one.progress, one.told_ns = Step.ARMING, None, None
-        self._at_step = Counter({Step.ARMING: self.count})
-        envelope = {"type": "config", "phase": phase, "limit_ns": limit_ns}
-        return tuple(Send(client=index, message={**envelope, **config}) for index, config in enumerate(configs))
+        for index, one in enumerate(self.clients):
+            one.step, one.role = Step.WAITING, waves.role(index)
+            one.progress = one.told_ns = one.address = None
+        self._at_step = Counter({Step.WAITING: self.count})
+        return self._arm(waves.first(), now_ns)
+
+    def _arm(self, wave: Mapping[int, Message], now_ns: int) -> tuple[Instruction, ...]:
+        """Send these clients their configs."""
+        self._phase.deadline_ns = now_ns + self.pace.arm_ns
+        for index in wave:
+            self.clients[index].step = Step.ARMING
+        self._at_step += Counter({Step.ARMING: len(wave), Step.WAITING: -len(wave)})
+        envelope = {"type": "config", "phase": self._phase.name, "limit_ns": self._phase.limit_ns}
+        return tuple(Send(client=index, message={**envelope, **config}) for index, config in wave.items())
 
     def start(self, now_ns: int, delays_ns: Sequence[int] = ()) -> tuple[Instruction, ...]:
         """Agree on T and tell every client; `delays_ns`, one a client, makes clients late on purpose."""
@@ -179,13 +163,14 @@ class Rendezvous:
     def stop(self, now_ns: int, within_ns: int | None = None) -> tuple[Instruction, ...]:
         """End the running phase at all clients; its results still count. `within_ns`: how long they may take for the rest.
 
-        A flush that ends the work may take long; `stop_ns` of the pace where nothing is said.
+        A flush that ends the work may take long; `stop_ns` of the pace where nothing is said. Servers end after the load.
         """
         if self.state is not State.RUNNING or self._phase.stopping:
             return ()
         self._phase.stopping = True
         self._phase.deadline_ns = now_ns + (self.pace.stop_ns if within_ns is None else within_ns)
-        return tuple(Send(client=index, message={"type": "stop"}) for index in self._at(Step.RUNNING))
+        running = (index for index in self._at(Step.RUNNING) if self.clients[index].role is not Role.SERVER)
+        return tuple(Send(client=index, message={"type": "stop"}) for index in running)
 
     def hear(self, client: int, message: Message, now_ns: int) -> tuple[Instruction, ...]:
         """A client said something at this time; what it must not say now costs it its life."""
@@ -205,13 +190,14 @@ class Rendezvous:
             self._check_time(client, message.get("started_ns"), self.pace.late_ns, "started")
         if one.step is Step.FAILED:
             self.failures[client] = error_text(message)
-        self._advance()
-        return () if one.step is Step.ARMED else self._lease(client, now_ns)
+        following = self._advance(now_ns)
+        return following if one.step is Step.ARMED else (*following, *self._lease(client, now_ns))
 
     def _note(self, client: int, message: Message) -> None:
         """What is noted of a message that leaves a client where it is."""
         if message.get("type") == "progress":
-            self._news.add(client)
+            if self.clients[client].role is not Role.SERVER:
+                self._news.add(client)
         elif message.get("type") == "told" and not self.clients[client].ours:
             # On our own machine no way is too long: what is late there waits for a CPU, and its start says for how long.
             self._check_time(client, self.clients[client].told_ns, 0, "received its start time")
@@ -223,21 +209,20 @@ class Rendezvous:
             by = units.human(by_ns, units.Unit.NANOSECONDS)
             self.late.setdefault(client, f"{self.called(client)} {did} {by} too late")
 
-    def lose(self, client: int, reason: str, now_ns: int) -> tuple[Instruction, ...]:  # noqa: ARG002 - every event has its time
+    def lose(self, client: int, reason: str, now_ns: int) -> tuple[Instruction, ...]:
         """A client's process or connection is gone."""
-        if self.clients[client].step is not Step.LOST:
-            self._lose(client, f"{self.called(client)} was lost: {reason}")
-            self._advance()
-        return ()
+        if self.clients[client].step is Step.LOST:
+            return ()
+        self._lose(client, f"{self.called(client)} was lost: {reason}")
+        return self._advance(now_ns)
 
-    def lose_host(self, host: str, reason: str, now_ns: int) -> tuple[Instruction, ...]:  # noqa: ARG002 - every event has its time
+    def lose_host(self, host: str, reason: str, now_ns: int) -> tuple[Instruction, ...]:
         """A host is gone with all its clients: one reason for all of them. None of them is spoken to any more."""
         here = [index for index, name in enumerate(self.hosts) if name == host and self.clients[index].step is not Step.LOST]
         words = f"host {host} was lost with {units.counted(len(here), 'client')}: {reason}"
         for index in here:
             self._lose(index, words)
-        self._advance()
-        return ()
+        return self._advance(now_ns)
 
     def _lose(self, client: int, words: str) -> None:
         before, self.clients[client].step = self.clients[client].step, Step.LOST
@@ -255,16 +240,27 @@ class Rendezvous:
             self._phase.look_due_ns = now_ns + LOOK_NS
             for index, words in self._silence.look(self.clients, now_ns).items():
                 orders += self._abandon(index, f"it {words}, and the rest has ended", now_ns)
+        orders += self._stop_servers(now_ns)
         if now_ns >= self._lease_due_ns:
             orders += self._leases(now_ns)
         return tuple(orders)
 
-    def _advance(self) -> None:
-        """Go to the next state where nobody is waited for any more."""
+    def _advance(self, now_ns: int) -> tuple[Instruction, ...]:
+        """Go to the next state where nobody is waited for any more; what follows for the load of servers, or for these."""
         waited_for = WAITED_FOR.get(self.state)
         if waited_for is not None and self._at_step[waited_for]:
-            return
+            if self.state is State.RUNNING:
+                self._phase.await_servers(self.clients, self._at_step[Step.RUNNING], now_ns, self.pace)
+            return ()
+        if self.state is State.ARMING and self._at_step[Step.WAITING] and not self.failures:
+            return self._arm(self._phase.waves.second(self.clients), now_ns)
         self.state = State.ENDED if self.failures else FOLLOWING.get(self.state, self.state)
+        return ()
+
+    def _stop_servers(self, now_ns: int) -> tuple[Instruction, ...]:
+        if self.state is not State.RUNNING or not self._phase.ends_servers(now_ns):
+            return ()
+        return tuple(Send(client=index, message={"type": "stop"}) for index in self._at(Step.RUNNING))
 
     def _leases(self, now_ns: int) -> tuple[Instruction, ...]:
         """A lease for every client that has said hello, of a host whose clock is known."""

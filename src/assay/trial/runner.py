@@ -69,7 +69,8 @@ class TrialRunner:
         ]
         hosts = {name: self._station(name).host for name in (self.host.name, *self.far)}
         limits = [mistake for host in hosts.values() for mistake in unknown_limits(host, self.experiment)]
-        cpus = placement.mistakes(self._load_hosts(), self.experiment)
+        servers = [hosts[spec.host] for spec in self.experiment.used_targets() if spec.host in hosts]
+        cpus = placement.mistakes(self._load_hosts(), self.experiment, servers)
         return (*cpus, *limits, *cold_in_memory(hosts, self.experiment), *found)
 
     def run(self, trial: Trial, attempt: int, on_progress: OnProgress = lambda news: None) -> tuple[Run, Observations]:

@@ -1,4 +1,4 @@
-"""Who of the clients shows no progress while a phase runs: looked at once a second, without I/O.
+"""How long is waited for what, and who of the clients shows no progress while a phase runs: looked at once a second, without I/O.
 
 Silence is counted in looks and not by the clock: after a pause of the controller itself, what the clients said in it is heard
 before the next look.
@@ -26,6 +26,33 @@ class Patience:
     """From the end of the rest until those without a line are given up."""
     stuck_ns: int = 60_000_000_000
     """The same for those without an operation, on top of what the rest needed for all its work: a last flush may take that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How long is waited for what."""
+
+    hello_ns: int = 20_000_000_000
+    arm_ns: int = 120_000_000_000
+    stop_ns: int = 10_000_000_000
+    """From `stop` to the result."""
+    follow_ns: int = 1_000_000_000
+    """From the last result of the load to `stop` for servers that have not ended by then: what is on the way still arrives."""
+    grace_ns: int = 10_000_000_000
+    """From the hard end of a phase to its result."""
+    lease_ns: int = 30_000_000_000
+    """A running client that hears nothing for this long ends itself: uncounted load is worse than none."""
+    idle_lease_ns: int = 60_000_000_000
+    """Between phases, while the lab prepares caches and drains."""
+    margin_ns: int = 50_000_000
+    """From `go` to T, so that every client has read it before; the following and three of the slowest round trips are added."""
+    host_margin_ns: int = 8_000_000
+    """For each further host: of 30 hosts some had read it only 157 ms later, and 300 ms were enough."""
+    client_margin_ns: int = 200_000
+    """For each further client: each is told by itself."""
+    late_ns: int = 500_000_000
+    """A client that began its work this long after its time started late; less is judged by what it does to the figures (W04)."""
+    patience: Patience = field(default_factory=Patience)
 
 
 @dataclass(kw_only=True)

@@ -26,10 +26,20 @@ class Load:
     stations: tuple[Station, ...]
     cpus: Mapping[str, tuple[int, ...]]
     """Host -> the CPUs of its clients; a host that is not there leaves them all."""
+    far: Station
+    """The station of its servers: the target's."""
+    servers: int = 0
+    server_cpus: tuple[int, ...] | None = None
+    """The CPUs of its servers; None leaves them all."""
 
     def on(self, client: int) -> Station:
-        """The station of a client."""
-        return self.stations[client % len(self.stations)]
+        """The station of a client; servers come after the load."""
+        return self.far if client >= self.clients else self.stations[client % len(self.stations)]
+
+    @property
+    def everyone(self) -> tuple[Station, ...]:
+        """The station of each client, servers included."""
+        return tuple(self.on(client) for client in range(self.clients + self.servers))
 
 
 @dataclass(kw_only=True)
@@ -54,7 +64,7 @@ class Site:
         names = dict.fromkeys((*(node.host for node in nodes), *self.named))
         beside = tuple(stations[name] for name in names if name in stations)
         watched = tuple(one for one in stations.values() if system_of(one.host) == SNMP)
-        return Fleet(target=self.station, load=load.stations, beside=beside, watched=watched)
+        return Fleet(target=self.station, load=load.stations, clients=load.clients, beside=beside, watched=watched)
 
     def endpoints(self, load: Load) -> tuple[Endpoint, ...]:
         """What the clients of a workload are given."""

@@ -1,7 +1,8 @@
 """Runs an external command, such as another benchmark, and audits its result against the I/O that it did.
 
 In `argv`, `env` and `data_files`, {directory}, {client}, {clients}, {seed} and {variables.NAME} are replaced by their values;
-write a literal brace twice. Every client runs the command once, all started at the same time.
+write a literal brace twice. A target that offers a socket has {server.address}, {server.host} and {server.port} instead of
+{directory}. Every client runs the command once, all started at the same time.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from fractions import Fraction
 
 from assay import catalogue
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
-from assay.errors import EvidenceError
+from assay.errors import EvidenceError, refuse
 from assay.machine.external_commands import substitute, unknown_placeholders
-from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
+from assay.records import CacheState, Direction, Endpoint, EndpointKind, PhasePlan, Value
 from assay.settings.knobs import choice, integer, number, quantity, share
+from assay.settings.network import split
 from assay.units import UNITS
 
 OPERATION_OF_ENGINE = "command"
@@ -29,9 +31,13 @@ FIGURES = {
     Unit.COUNT: "count",
 }
 """The figure that a regular expression with this unit gives."""
-DIRECTIONS = ("read", "write", "both", "metadata")
+DIRECTIONS = ("read", "write", "both", "metadata", "send", "receive", "request")
 HOW = (*catalogue.names("parsers"), "regex", "elapsed")
-PLACEHOLDERS = ("directory", "client", "clients", "seed")
+PLACEHOLDERS = ("client", "clients", "seed")
+OF_DIRECTORY, OF_SOCKET = ("directory",), ("server.address", "server.host", "server.port")
+"""Placeholders of a target that offers a directory, and of one that offers a socket."""
+ANYWHERE = "/"
+"""The working directory of a command that uses no directory of the target; the endpoint of an order that only asks for phases."""
 EXPECTED = (
     number("expected_count", "number of operations that each run must report (G05)", between=(0, None)),
     quantity("expected_bytes", "bytes that each run must report (G05)", Unit.BYTES, between=(0, None)),
@@ -42,7 +48,7 @@ EXPECTED = (
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the mistakes between the knobs."""
-    known = (*PLACEHOLDERS, *_variables(knobs))
+    known = (*PLACEHOLDERS, *OF_DIRECTORY, *OF_SOCKET, *_variables(knobs))
     found = [
         f"found {{{name}}} in {knob}; expected one of: {', '.join(sorted(known))}"
         for knob in ("argv", "env", "data_files")
@@ -82,11 +88,12 @@ def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """Return one phase in which every client runs the command."""
     knobs, names = order.knobs, tuple(operations(order.knobs))
+    _refuse_other_endpoint(order)
     files: list[str] = []
     settings = []
     for client, endpoint in enumerate(order.endpoints):
         values = {
-            "directory": endpoint.address,
+            **_of_endpoint(endpoint),
             "client": str(client),
             "clients": str(len(order.endpoints)),
             "seed": str(order.seed),
@@ -98,7 +105,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
             {
                 "argv": [substitute(word, values) for word in _texts(knobs, "argv")],
                 "env": {name: value for name, _, value in entries},
-                "directory": endpoint.address,
+                "directory": ANYWHERE if endpoint.kind is EndpointKind.SOCKET else endpoint.address,
                 "operation": OPERATION_OF_ENGINE,
             }
         )
@@ -113,6 +120,30 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
             flush_in_clock=knobs.get("flush") == "inside",
         ),
     )
+
+
+def _of_endpoint(endpoint: Endpoint) -> dict[str, str]:
+    """Return the placeholders of an endpoint with their values; those of the other kind of endpoint stay as they are."""
+    values = {name: f"{{{name}}}" for name in (*OF_DIRECTORY, *OF_SOCKET)}
+    if endpoint.kind is not EndpointKind.SOCKET:
+        return {**values, "directory": endpoint.address}
+    host, port = split(endpoint.address)
+    return {**values, "server.address": endpoint.address, "server.host": host, "server.port": port}
+
+
+def _refuse_other_endpoint(order: Order) -> None:
+    """Raise UsageError for placeholders of a kind of target that this one is not."""
+    if {endpoint.address for endpoint in order.endpoints} == {ANYWHERE}:
+        return
+    is_socket = any(endpoint.kind is EndpointKind.SOCKET for endpoint in order.endpoints)
+    known = (*PLACEHOLDERS, *(OF_SOCKET if is_socket else OF_DIRECTORY), *_variables(order.knobs))
+    offers = "a directory" if is_socket else "a socket"
+    mistakes = [
+        f"workload {order.workload}: found {{{name}}} in {knob}; expected a target that offers {offers}"
+        for knob in ("argv", "env", "data_files")
+        for name in unknown_placeholders(_texts(order.knobs, knob), known)
+    ]
+    refuse(mistakes)
 
 
 def parse(knobs: Mapping[str, Value], stdout: str, elapsed_ns: int) -> Mapping[str, float]:
@@ -204,7 +235,7 @@ WORKLOAD = Workload(
         Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
         *PLACEMENT,
     ),
-    accepts=(EndpointKind.DIRECTORY,),
+    accepts=(EndpointKind.DIRECTORY, EndpointKind.SOCKET),
     operations=operations,
     phases=phases,
     check=check,

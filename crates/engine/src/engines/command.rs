@@ -58,6 +58,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         workers: vec![Box::new(worker)],
         duration_ns: None,
         load: Load::default(),
+        beside: None,
     })
 }
 

@@ -1,12 +1,14 @@
 //! The engines: one file each, one line each in `ENGINES`.
 
 use crate::load::Load;
-use crate::protocol::{CommandResult, Config, Cost, Fault, Io, QueueResult, TreeResult};
+use crate::protocol::{CommandResult, Config, Cost, Fault, Io, NetResult, QueueResult, TreeResult};
 use crate::recorder::Recorder;
+use std::sync::Arc;
 
 mod bulk;
 mod command;
 mod metadata;
+mod net;
 mod null;
 mod tree;
 
@@ -18,6 +20,7 @@ const ENGINES: &[(&str, Arm)] = &[
     ("bulk", bulk::arm),
     ("command", command::arm),
     ("metadata", metadata::arm),
+    ("net", net::arm),
     ("null", null::arm),
     ("tree", tree::arm),
 ];
@@ -28,6 +31,25 @@ pub struct Armed {
     pub workers: Vec<Box<dyn Worker>>,
     pub duration_ns: Option<u64>,
     pub load: Load,
+    pub beside: Option<Arc<dyn Beside>>,
+}
+
+/// What a phase has beside its workers, for the thread that watches them.
+pub trait Beside: Send + Sync {
+    /// Where others reach this client.
+    fn address(&self) -> Option<String>;
+
+    /// How long after the end of the phase's time a worker may still wait in a system call.
+    fn patience_ns(&self) -> u64;
+
+    /// Notes what there is to see, once per interval and at the end.
+    fn look(&self, at_ns: u64);
+
+    /// Ends the system calls in which workers wait.
+    fn interrupt(&self);
+
+    /// What was seen; nothing is open any more afterwards.
+    fn finish(&self) -> NetResult;
 }
 
 /// One thread's work.

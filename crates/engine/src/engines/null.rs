@@ -62,6 +62,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         workers: (0..settings.workers).map(worker).collect(),
         duration_ns: settings.duration_ns,
         load: settings.load,
+        beside: None,
     })
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from assay import measures
+from assay.answer.wording import network
 from assay.evidence import reports
 from assay.records import Client, Phase
 from assay.units import Unit
@@ -58,6 +59,7 @@ def lines_of(phase: Phase) -> Iterator[str]:
     yield from behind(phase.clients)
     yield from queued(phase.clients)
     yield from failed(phase.clients)
+    yield from network.lines(phase)
 
 
 def steadied(phase: Phase) -> Iterator[str]:

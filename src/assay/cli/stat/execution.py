@@ -18,6 +18,8 @@ from assay.records import Value, Verdict, VerdictState, Watched, worst
 from assay.watch.as_run import External, ended
 
 SIGNALLED = 128
+PATHS = ("sockets",)
+"""The observers that look where a path is claimed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +76,7 @@ def once(request: Request, argv: tuple[str, ...]) -> Execution:
         result_file=None if own else reports.result_file(argv),
         programs=frozenset() if own else reports.programs(argv),
         kept=request.lab is not None,
-        more=request.observe,
+        more=(*request.observe, *(PATHS if request.claim is not None and request.claim.path is not None else ())),
         server=request.server,
     )
     with KeptOpen() as host:

@@ -61,6 +61,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         operations: settings.names(),
         duration_ns: settings.duration_ns,
         load: settings.load,
+        beside: None,
     })
 }
 

@@ -47,6 +47,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         operations: settings.names(),
         duration_ns: None,
         load: settings.load,
+        beside: None,
     })
 }
 

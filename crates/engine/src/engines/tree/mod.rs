@@ -89,6 +89,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         workers: (0..walkers).map(worker).collect(),
         duration_ns: settings.duration_ns,
         load: settings.load,
+        beside: None,
     })
 }
 

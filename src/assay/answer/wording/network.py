@@ -1,0 +1,76 @@
+"""The two ends of a phase over the network in words: where they were, what the server used, what arrived."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from assay import measures
+from assay.measures.far_end import far_figure
+from assay.records import Client, NetEnd, Phase
+from assay.units import Unit
+
+
+def lines(phase: Phase, before: str = "") -> Iterator[str]:
+    """A line for each thing worth knowing of both ends; none of a phase without them."""
+    servers = [(one, one.net) for one in phase.servers if one.net is not None]
+    for client, end in servers:
+        yield f"{before}{where(phase, client, end)}"
+        if end.refused:
+            yield f"{before}{refused(end)}"
+    if servers:
+        yield from (f"{before}{line}" for line in (used(phase), *arrived(phase), *copied(phase)) if line)
+
+
+def where(phase: Phase, server: Client, end: NetEnd) -> str:
+    """`server 127.0.0.1:40001: the loopback of this machine, no wire`."""
+    if is_loopback(end.address):
+        return f"server {end.address}: both ends on one host, over its loopback (no wire)"
+    if set(phase.load_hosts) == {server.host}:
+        return f"server {end.address}: both ends on one host"
+    return f"server {end.address} on host {server.host}"
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address with a port is on the loopback."""
+    try:
+        return ipaddress.ip_address(address.rpartition(":")[0].strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def refused(end: NetEnd) -> str:
+    """How many connections the server did not serve."""
+    reasons = ", ".join(f"{count:,} ({reason})" for reason, count in end.refused.items())
+    return f"refused connections: {reasons}"
+
+
+def used(phase: Phase) -> str:
+    """CPU time of the server per operation of the load, and of both ends per gigabyte."""
+    moves = not {"send", "receive"}.isdisjoint(phase.operations)
+    each, both = (far_figure(phase, name, "") for name in ("server_cpu_ns_per_op", "both_cpu_ns_per_gb"))
+    if each is None:
+        return ""
+    time = measures.with_unit(each, Unit.NANOSECONDS)
+    per_gb = f"; both ends {measures.with_unit(both, Unit.NANOSECONDS)} per GB" if both is not None and moves else ""
+    return f"server {time} of CPU time per operation of the load{per_gb}"
+
+
+def arrived(phase: Phase) -> Iterator[str]:
+    """The bytes that were sent and never received."""
+    share = far_figure(phase, "delivered_share", "send")
+    rate = far_figure(phase, "delivered_bytes_per_s", "send")
+    if share is not None and rate is not None:
+        yield f"{measures.with_unit(rate, Unit.BYTES_PER_S)} arrived, {measures.percent(share)} of the sent bytes"
+    for one in phase.servers:
+        found = one.net.datagrams if one.net else None
+        if found is not None and found.buffer_drops:
+            yield f"{found.buffer_drops:,} datagrams were lost in the server's receive buffer"
+
+
+def copied(phase: Phase) -> Iterator[str]:
+    """Sends without a copy that the kernel copied all the same."""
+    for one in (*phase.clients, *phase.servers):
+        found = one.net.zerocopy if one.net else None
+        if found is not None and found.copied:
+            yield f"zerocopy: the kernel copied {found.copied:,} of {found.completed:,} sends all the same"

@@ -1,0 +1,86 @@
+"""In which order the clients of a phase are armed: its servers first, then the load with the servers' addresses. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.records import Role
+from assay.trial.protocol import ClientState, Message, Step
+from assay.trial.silence import Pace
+
+ADDRESS = "{server.address}"
+"""In the texts of a load's settings: replaced by the address that the arming of its server returned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waves:
+    """The clients of one phase. `roles` and `configs` are by client; without roles all are the load, in one wave."""
+
+    configs: Sequence[Message] = ()
+    roles: Sequence[Role] = ()
+    servers: tuple[int, ...] = field(init=False)
+    """The clients that are armed first, and end last."""
+
+    def __post_init__(self) -> None:
+        if self.roles and len(self.roles) != len(self.configs):
+            raise ValueError(f"found {len(self.roles)} roles; expected {len(self.configs)}, one a client")
+        servers = tuple(client for client, role in enumerate(self.roles) if role is Role.SERVER)
+        if servers and len(servers) == len(self.roles):
+            raise ValueError("found servers alone; expected a client with another role")
+        object.__setattr__(self, "servers", servers)
+
+    def role(self, client: int) -> Role:
+        """What a client is for."""
+        return self.roles[client] if self.roles else Role.LOAD
+
+    def first(self) -> Mapping[int, Message]:
+        """The clients that are armed at once, with their configs: the servers, or all where there are none."""
+        return {client: self.configs[client] for client in self.servers or range(len(self.configs))}
+
+    def second(self, clients: Sequence[ClientState]) -> Mapping[int, Message]:
+        """The rest with their configs, in which the servers' addresses are: load client i has server i modulo their number."""
+        rest = (client for client in range(len(self.configs)) if client not in self.servers)
+        found: dict[int, Message] = {}
+        for place, client in enumerate(rest):
+            address = clients[self.servers[place % len(self.servers)]].address
+            config = self.configs[client]
+            found[client] = config if address is None else {name: filled(value, address) for name, value in config.items()}
+        return found
+
+
+@dataclass(kw_only=True)
+class PhaseTimes:
+    """The phase that is armed or runs, and when what of it is over; on the controller's clock."""
+
+    name: str = ""
+    deadline_ns: int = 0
+    limit_ns: int = 0
+    look_due_ns: int = 0
+    stopping: bool = False
+    waves: Waves = field(default_factory=Waves)
+    servers_due_ns: int | None = None
+    """When its servers have to stop; None before the last of its load has ended."""
+
+    def await_servers(self, clients: Sequence[ClientState], running: int, now_ns: int, pace: Pace) -> None:
+        """Where nobody else runs: they end by themselves when they have read all, or a while later because they must."""
+        left = sum(clients[index].step is Step.RUNNING for index in self.waves.servers)
+        if left == running and self.servers_due_ns is None:
+            self.servers_due_ns = now_ns + pace.follow_ns
+            self.deadline_ns = self.servers_due_ns + pace.stop_ns
+
+    def ends_servers(self, now_ns: int) -> bool:
+        """Whether the servers have to stop now; once."""
+        if self.servers_due_ns is None or now_ns < self.servers_due_ns:
+            return False
+        self.servers_due_ns = self.deadline_ns + 1
+        return True
+
+
+def filled(value: object, address: str) -> object:
+    """A value with the address in all its texts."""
+    if isinstance(value, str):
+        return value.replace(ADDRESS, address)
+    if isinstance(value, Mapping):
+        return {name: filled(item, address) for name, item in value.items()}
+    return [filled(item, address) for item in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,23 @@
+"""What the tests of workloads between two ends share: one trial, both ends on this machine."""
+
+from assay.hosts.local import Local
+from assay.records import Experiment, TargetSpec, WorkloadSpec
+from assay.trial.runner import TrialRunner
+from assay.undo.ledger import Ledger
+from trial_stage import HURRY, engine, trial
+
+
+def conduct(tmp_path, clients=1, **knobs):
+    kind = knobs.pop("kind", "net_stream")
+    workload = WorkloadSpec(name="n", kind=kind, knobs={**HURRY, **knobs})
+    target = TargetSpec(name="wire", kind="socket", knobs={})
+    experiment = Experiment(title="t", question="q", targets=(target,), workloads=(workload,), factors=(), measures=())
+    runner = TrialRunner(
+        experiment=experiment,
+        host=Local(),
+        ledger=Ledger(tmp_path / "ledger"),
+        scratch=str(tmp_path),
+        engine=engine(),
+        observers=(),
+    )
+    return runner.run(trial(clients=clients), 1)

@@ -1,0 +1,39 @@
+"""The plug `socket`: an address of the target's host, nothing made."""
+
+import shutil
+
+import pytest
+
+from assay import catalogue
+from assay.records import EndpointKind
+from targets_host import HOST, setting
+
+TARGET = catalogue.find("targets", "socket")
+
+
+def given(tmp_path, address):
+    return setting(None, tmp_path, address=address)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:5201", "[::1]:5201", "203.0.113.9:5201"])
+def test_addresses(tmp_path, address):
+    wanted = given(tmp_path, address)
+    assert TARGET.check(HOST, wanted) == ()
+    place = TARGET.prepare(HOST, wanted)
+    assert (place.kind, place.address, place.devices) == (EndpointKind.SOCKET, address, ())
+    endpoint = TARGET.attach(HOST, wanted, place, 0)
+    assert (endpoint.kind, endpoint.address) == (EndpointKind.SOCKET, address)
+    assert TARGET.facts(HOST, place)[0] == ("address", address)
+    TARGET.teardown(HOST, wanted, place)
+
+
+@pytest.mark.parametrize("address", ["storage", "127.0.0.1:0", "127.0.0.1:99999", "1.2.3", ""])
+def test_what_is_no_address(tmp_path, address):
+    (mistake,) = TARGET.check(HOST, given(tmp_path, address))
+    assert mistake.startswith(f"found address {address!r}; expected an IP address")
+
+
+@pytest.mark.skipif(not shutil.which("ip"), reason="no ip")
+def test_an_address_of_another_host(tmp_path):
+    (mistake,) = TARGET.check(HOST, given(tmp_path, "203.0.113.9"))
+    assert mistake.startswith("address 203.0.113.9 is not an address of host local. Use one of: 127.0.0.1, ")
