@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from assay.trial.clients import Crew
+from assay.trial.clients import Crew, Received, parse
 from assay.trial.clocks import Clock
-from assay.trial.dialogue import Dialogue, Received, parse
+from assay.trial.dialogue import Dialogue
 from assay.trial.rendezvous import Rendezvous, Stage
 from assay.trial.steady import SteadyWatch
 
