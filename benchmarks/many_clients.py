@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from assay.trial.clients import Crew
+from assay.trial.clients import Crew, Received, parse
 from assay.trial.clocks import Clock
-from assay.trial.dialogue import Dialogue, Received, parse
-from assay.trial.rendezvous import Rendezvous, State
-from assay.trial.steady import Watch
+from assay.trial.dialogue import Dialogue
+from assay.trial.rendezvous import Rendezvous, Stage
+from assay.trial.steady import SteadyWatch
 
 HOSTS = 30
 TRIES = 5
@@ -80,23 +80,23 @@ class Trial:
         crew = Lines()
         rendezvous = Rendezvous(hosts=names, now_ns=now_ns, clocks=clocks)
         dialogue = Dialogue(crew=cast("Crew", crew), rendezvous=rendezvous)
-        self._exchange("hello", dialogue, {"type": "hello", "pid": 4711, "version": "0.1.0", "build": "release"}, State.READY)
+        self._exchange("hello", dialogue, {"type": "hello", "pid": 4711, "version": "0.1.0", "build": "release"}, Stage.READY)
         config = {"engine": "metadata", "clients": self.count, "seed": 7, "interval_ns": SECOND, "settings": SETTINGS}
         with self._clock("arm"):
             dialogue.obey(rendezvous.arm("spool.create", [config] * self.count, 600 * SECOND, time.monotonic_ns()))
-        self._exchange("arm", dialogue, self.said("armed", mono_ns=now_ns, address=None), State.ARMED)
+        self._exchange("arm", dialogue, self.said("armed", mono_ns=now_ns, address=None), Stage.ARMED)
         with self._clock("start"):
             dialogue.obey(rendezvous.start(time.monotonic_ns()))
         self._exchange("start", dialogue, self.said("told", at_ns=now_ns, mono_ns=now_ns), None)
         start_ns = cast("int", rendezvous.start_ns)
-        watch = Watch(round_ns=SECOND, start_ns=start_ns, clients=self.count)
+        watch = SteadyWatch(round_ns=SECOND, start_ns=start_ns, clients=self.count)
         for second in range(1, SECONDS + 1):
             self._exchange("progress", dialogue, self.progress(start_ns + second * SECOND), None)
             with self._clock("progress"):
                 dialogue.obey(rendezvous.tick(start_ns + second * SECOND))
                 watch.hear(rendezvous.news())
         self.used_s["progress"] /= SECONDS
-        self._exchange("result", dialogue, self.said("result", started_ns=now_ns), State.ENDED)
+        self._exchange("result", dialogue, self.said("result", started_ns=now_ns), Stage.ENDED)
         assert len(rendezvous.results) == self.count
         assert not rendezvous.failures
         return self.used_s
@@ -109,7 +109,7 @@ class Trial:
             "progress", at_ns=at_ns, operations={name: {"count": 123_456, "bytes": 12_345_678} for name in OPERATIONS}
         )
 
-    def _exchange(self, step: str, dialogue: Dialogue, message: Mapping[str, object], until: State | None) -> None:
+    def _exchange(self, step: str, dialogue: Dialogue, message: Mapping[str, object], until: Stage | None) -> None:
         """All clients say the same, and all of it is heard; after each message the driver looks whether anything is due."""
         text = json.dumps(message, separators=(",", ":"))
         lines = [json.dumps({"process": client, "line": text}, separators=(",", ":")) for client in range(self.count)]

@@ -1,9 +1,12 @@
 /* The figures of `assay quick` by the shortest C that an expert would write, for benchmarks/against_others.py.
  *
- *   ruler DIRECTORY
+ *   ruler DIRECTORY [PART...]
+ *   ruler FILE_OR_DEVICE
  *
- * Works in DIRECTORY, which exists and is empty, and prints a line `measure value` for each figure.
- * As root: it drops the caches. It leaves the files behind. */
+ * Works in DIRECTORY, which exists and is empty, and prints a line `measure value` for each figure. The parts are stream, random,
+ * commit and names, in that order, and if named only: direct (cold reads past the cache) and create (creates alone).
+ * Of a file or device of at least 256 MiB it reads only, past the cache.
+ * Root drops all caches, an ordinary user those of the file. It leaves the files behind. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <err.h>
@@ -20,11 +23,18 @@
 enum { MIB = 1 << 20, HUGE = 2 * MIB, STREAM = 256 * MIB, COMMIT = 64 * MIB, PAGE = 4096, READS = 12000, COMMITS = 3000, FILES = 10000, LIST = 1000 };
 
 static char *buffer;
+static double cpu_ns; /* of an operation, of what was done last */
 static uint64_t seed = 88172645463325252u;
 
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static double spent(void) { /* CPU time */
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return t.tv_sec + t.tv_nsec / 1e9;
 }
 
@@ -55,11 +65,12 @@ static char *held(void) {
     return memory;
 }
 
-static void drop(void) {
+static void drop(const char *name) {
     char *memory = held();
     sync();
-    int fd = opened("/proc/sys/vm/drop_caches", O_WRONLY);
-    must(write(fd, "3", 1) == 1, "drop_caches");
+    int fd = open("/proc/sys/vm/drop_caches", O_WRONLY);
+    if (fd >= 0) must(write(fd, "3", 1) == 1, "drop_caches");
+    else posix_fadvise(fd = opened(name, O_RDONLY), 0, 0, POSIX_FADV_DONTNEED);
     close(fd);
     free(memory);
 }
@@ -90,11 +101,12 @@ static double written(const char *name, long size, int record) {
     return took;
 }
 
-static double read_once(const char *name) {
-    int fd = opened(name, O_RDONLY);
-    double from = now();
+static double read_once(const char *name, int flags) {
+    int fd = opened(name, O_RDONLY | flags);
+    double from = now(), used = spent();
     for (long at = 0; at < STREAM; at += MIB) must(read(fd, buffer, MIB) == MIB, "read");
     double took = now() - from;
+    cpu_ns = (spent() - used) * 1e9 / (STREAM / MIB);
     close(fd);
     return took;
 }
@@ -122,26 +134,33 @@ static double commits(const char *name) {
     return took;
 }
 
-static void names(int parent) {
+static void create(int parent) {
     char name[32];
-    struct stat found;
-    double listed = 0, from = now();
+    double listed = 0, not_ours = 0, from = now(), used = spent();
     for (int i = 0; i < FILES; i++) {
         snprintf(name, sizeof name, "f%07d", i);
         int fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
         must(fd >= 0, name);
         close(fd);
         if ((i + 1) % LIST == 0) {
-            double began = now();
+            double began = now(), before = spent();
             DIR *all = fdopendir(openat(parent, ".", O_RDONLY | O_DIRECTORY));
             must(all != NULL, "fdopendir");
             while (readdir(all)) continue;
             closedir(all);
             listed += now() - began;
+            not_ours += spent() - before;
         }
     }
     printf("files.create.ops_per_s %f\n", FILES / (now() - from - listed));
-    from = now();
+    printf("files.create.cpu_ns_per_op %f\n", (spent() - used - not_ours) * 1e9 / FILES);
+}
+
+static void names(int parent) {
+    char name[32];
+    struct stat found;
+    create(parent);
+    double from = now();
     for (int i = 0; i < FILES; i++) {
         snprintf(name, sizeof name, "f%07d", i);
         must(fstatat(parent, name, &found, 0) == 0, name);
@@ -155,22 +174,66 @@ static void names(int parent) {
     printf("files.unlink.ops_per_s %f\n", FILES / (now() - from));
 }
 
+static int folder(void) {
+    must(mkdir("names", 0755) == 0, "mkdir");
+    return opened("names", O_RDONLY | O_DIRECTORY);
+}
+
+static char **parts;
+
+/* Whether a part was named; where none is, those that `usual` says. */
+static int wanted(const char *part, int usual) {
+    if (!*parts) return usual;
+    for (char **one = parts; *one; one++)
+        if (strcmp(*one, part) == 0) return 1;
+    return 0;
+}
+
+static void raw(const char *device) {
+    printf("raw.read.bytes_per_s %f\n", STREAM / read_once(device, O_DIRECT));
+    printf("raw.random_read.ops_per_s %f\n", READS / random_reads(device));
+}
+
+static void files(void) {
+    int streams = wanted("stream", 1), randoms = wanted("random", 1), directs = wanted("direct", 0);
+    if (streams || randoms || directs) {
+        double took = written("stream", STREAM, MIB);
+        if (streams) printf("stream.write.bytes_per_s %f\n", STREAM / took);
+    }
+    if (streams) {
+        drop("stream");
+        printf("stream.read.bytes_per_s %f\n", STREAM / read_once("stream", 0));
+        printf("stream.read.cpu_ns_per_op %f\n", cpu_ns);
+        read_once("stream", 0);
+        printf("again.read.bytes_per_s %f\n", STREAM / read_once("stream", 0));
+    }
+    if (directs) {
+        drop("stream");
+        printf("stream.direct.bytes_per_s %f\n", STREAM / read_once("stream", O_DIRECT));
+        printf("stream.direct.cpu_ns_per_op %f\n", cpu_ns);
+    }
+    if (randoms) {
+        drop("stream");
+        printf("random.random_read.ops_per_s %f\n", READS / random_reads("stream"));
+    }
+    if (wanted("commit", 1)) {
+        written("commit", COMMIT, PAGE);
+        printf("commit.random_write.ops_per_s %f\n", COMMITS / commits("commit"));
+    }
+    if (wanted("names", 1)) names(folder());
+    if (wanted("create", 0)) create(folder());
+}
+
 int main(int argc, char **argv) {
-    if (argc != 2) errx(2, "usage: ruler DIRECTORY");
+    struct stat place;
+    if (argc < 2) errx(2, "usage: ruler DIRECTORY [PART...]");
     seed ^= (uint64_t)time(NULL) << 20 ^ getpid();
-    must(chdir(argv[1]) == 0, argv[1]);
+    parts = argv + 2;
+    must(stat(argv[1], &place) == 0, argv[1]);
     must(posix_memalign((void **)&buffer, PAGE, MIB) == 0, "memory");
     free(held());
-    printf("stream.write.bytes_per_s %f\n", STREAM / written("stream", STREAM, MIB));
-    drop();
-    printf("stream.read.bytes_per_s %f\n", STREAM / read_once("stream"));
-    read_once("stream");
-    printf("again.read.bytes_per_s %f\n", STREAM / read_once("stream"));
-    drop();
-    printf("random.random_read.ops_per_s %f\n", READS / random_reads("stream"));
-    written("commit", COMMIT, PAGE);
-    printf("commit.random_write.ops_per_s %f\n", COMMITS / commits("commit"));
-    must(mkdir("names", 0755) == 0, "mkdir");
-    names(opened("names", O_RDONLY | O_DIRECTORY));
+    if (!S_ISDIR(place.st_mode)) return raw(argv[1]), 0;
+    must(chdir(argv[1]) == 0, argv[1]);
+    files();
     return 0;
 }

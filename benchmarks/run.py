@@ -27,6 +27,7 @@ BENCHMARKS = (
     "engine_size",
     "large_notebook",
     "many_clients",
+    "hosts",
     "same_against_same",
     "plan_time",
     "noise_matrix",

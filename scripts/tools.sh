@@ -21,6 +21,19 @@ if [ ! -x "$sshd/usr/sbin/sshd" ]; then
   fi
   rm -rf "$fetched"
 fi
+# The agent of tests/snmp_agents.py, in the same way.
+snmpd=$(cd "$(dirname "$0")/.." && pwd)/.build/snmpd
+if [ ! -x "$snmpd/usr/sbin/snmpd" ]; then
+  fetched=$(mktemp -d) packages="snmpd libsnmp40 libsnmp-base libpci3"
+  # shellcheck disable=SC2086 - four words
+  if command -v apt-get >/dev/null && command -v dpkg >/dev/null && (cd "$fetched" && apt-get download -qq $packages >/dev/null 2>&1 ||
+    { apt-get update -qq >/dev/null 2>&1 && apt-get download -qq $packages >/dev/null 2>&1; }); then
+    mkdir -p "$snmpd" && for package in "$fetched"/*.deb; do dpkg -x "$package" "$snmpd"; done
+  else
+    echo "no snmpd to unpack (apt-get download): tests of SNMP against a real agent are skipped and counted"
+  fi
+  rm -rf "$fetched"
+fi
 [ "${#wanted[@]}" -eq 0 ] && exit 0
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
   echo "installing for the tests: ${wanted[*]}"

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay.survey.bands import DAY_NS
-from assay.survey.filters import Clock
+from assay.survey.filters import FileTime
 from assay.survey.result import Counting
 from assay.survey.walk import Walk, begin, mount_table
 
@@ -38,7 +38,7 @@ def walked(*directories, see=None, cross=False, table=None):
     return walk.all(), sorted(found)
 
 
-def distribution(*directories, clock=Clock.MODIFIED, keep=None):
+def distribution(*directories, clock=FileTime.MODIFIED, keep=None):
     """The distribution of trees at NOW_NS."""
     counting = Counting(clock, NOW_NS, keep)
     walked(*directories, see=lambda _, name, status: counting.see(name, status))

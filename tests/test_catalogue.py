@@ -19,6 +19,8 @@ from assay.records import Scope
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "assay"
+ALIKE = {"Request": "the words of one call of a verb; each verb has its own"}
+"""Class names of several folders, each with the idea that it stands for everywhere."""
 ENTRIES = [(kind, name) for kind in catalogue.CONSTANTS for name in catalogue.names(kind)]
 RULES = [name for kind, name in ENTRIES if kind == "rules"]
 LONGEST_FILE = 500
@@ -206,6 +208,17 @@ def test_no_class_or_function_is_named_by_a_participle_that_says_nothing():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, defined) and node.name.strip("_").lower() in banned
     ]
+
+
+def test_a_name_of_a_class_stands_for_one_idea():
+    """Two classes of one name in two folders are the same idea, which `ALIKE` gives; nested classes have no reader elsewhere."""
+    folders: dict[str, set[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                folders.setdefault(node.name, set()).add(str(path.parent.relative_to(SOURCE)))
+    assert {name: found for name, found in folders.items() if len(found) > 1 and name not in ALIKE} == {}
+    assert [name for name in ALIKE if len(folders.get(name, ())) < 2] == []
 
 
 def test_the_audit_of_a_command_needs_no_heavy_library():

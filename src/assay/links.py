@@ -57,6 +57,8 @@ SPELLINGS: tuple[tuple[str, str], ...] = (
 """What people write, without spaces and hyphens, and what it is spelled as: `4 Gbit FC`, `FC 4Gb`, `10 GigE`, `PCIe 2.0`."""
 IN_FRAME, AROUND_FRAME = 52, 38
 """Bytes of a full Ethernet frame that IP, TCP and time stamps take; those of header, check sum, preamble and gap around it."""
+BETWEEN_FRAMES = 20
+"""Bytes of preamble and gap around each frame, which no interface counts (RFC 2863, RFC 2665)."""
 LEAST_MTU, MOST_MTU = 576, 9216
 """The least of RFC 791; the most that switches commonly let through."""
 
@@ -81,6 +83,8 @@ class Link:
     line_bits_per_s: float
     payload_bytes_per_s: float
     """One way, at the best."""
+    counted_bytes_per_s: float
+    """One way, as the counters of its interfaces count it: frames with header and check sum, without preamble and gap."""
     source: str
     shared: bool = False
     """Whether both directions have this capacity together; else each has it."""
@@ -122,6 +126,7 @@ def find(text: str) -> Link | None:
         count=count,
         line_bits_per_s=count * baud,
         payload_bytes_per_s=count * baud / 8 * _ratio(entry["coding"]) * frame[0] / frame[1],
+        counted_bytes_per_s=count * baud / 8 * _ratio(entry["coding"]) * _counted(entry, frame[1]),
         source=str(entry["source"]),
         shared=bool(entry.get("shared", False)),
         steps=tuple(_steps(count, baud, entry["coding"], frame)),
@@ -155,6 +160,11 @@ def _framed(entry: Mapping[str, object], mtu: str | None) -> tuple[float, float]
     if not _is_ethernet(entry) or not LEAST_MTU <= int(mtu) <= MOST_MTU:
         return None
     return int(mtu) - IN_FRAME, int(mtu) + AROUND_FRAME
+
+
+def _counted(entry: Mapping[str, object], wire: float) -> float:
+    """The share of the bytes on the wire that interfaces count."""
+    return (wire - BETWEEN_FRAMES) / wire if _is_ethernet(entry) else 1.0
 
 
 def _is_ethernet(entry: Mapping[str, object]) -> bool:
@@ -196,6 +206,12 @@ def capacity(text: str) -> float | Refusal:
     if rate == 0:
         return Refusal(found=repr(text), expected="a rate above 0")
     return float(rate)
+
+
+def counted(text: str) -> float | Refusal:
+    """As `capacity`, in bytes a second as the counters of an interface count them."""
+    link = find(text)
+    return link.counted_bytes_per_s if link is not None else capacity(text)
 
 
 def unit_mistake(ratio: float, tolerance: float) -> str | None:

@@ -6,6 +6,7 @@ does not shift the next. Nothing is interpreted before the phase is over. An obs
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import threading
@@ -14,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from assay.catalogue import Beside, Evidence, Host, Observer, ObserverScope, Process, Undo
-from assay.errors import EvidenceError
+from assay.catalogue import LINUX, Beside, Evidence, Host, Observer, ObserverScope, Process, Undo, system_of
+from assay.errors import EvidenceError, LostHostError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass, field
 from assay.records import ABSOLUTE, Edge, Fact, Reading, Series, Snapshot, Subject, When
@@ -37,10 +38,18 @@ class Seen:
 
 
 def roll_call(host: Host, observers: Iterable[Observer]) -> tuple[tuple[Observer, ...], dict[str, str]]:
-    """The observers that can look at this host, and for each piece of evidence that nobody gives the reason."""
+    """The observers that can look at this host, and for each piece of evidence that nobody gives the reason.
+
+    What observers of other systems could give on those is not missing on Linux.
+    """
     present: list[Observer] = []
     missing: dict[str, str] = {}
+    system = system_of(host)
     for observer in observers:
+        if observer.systems and system not in observer.systems:
+            if LINUX in observer.systems:
+                missing |= dict.fromkeys(observer.gives, f"{system} does not report it")
+            continue
         reason = observer.available(host)
         if reason is None:
             present.append(observer)
@@ -172,7 +181,9 @@ class Sampler:
         """End the polling and what ran beside the phase; may be called twice."""
         self.rest()
         while self._beside:
-            self._beside.popitem()[1].end()
+            _, running = self._beside.popitem()
+            with contextlib.suppress(LostHostError):  # its far end ends it
+                running.end()
 
     def seen(self, phase: str, t0_ns: int) -> Seen:
         """What it all means, with times relative to T0 (this host's clock). Looks at nothing any more."""
@@ -194,14 +205,15 @@ class Sampler:
         return Seen(evidence=evidence, gaps=self._gaps())
 
     def _look(self, observer: Observer, edge: Edge) -> None:
-        at_ns, cpu_ns = self._host.monotonic_ns(), time.thread_time_ns()
+        cpu_ns = time.thread_time_ns()
         try:
+            at_ns = self._host.monotonic_ns()
             raw = {**observer.read(self._host, self._subject), **self._counted(observer)}
+            spent_ns = time.thread_time_ns() - cpu_ns
+            took_ns = self._host.monotonic_ns() - at_ns
         except Exception as error:  # as above
             self._fail(observer, error)
             return
-        spent_ns = time.thread_time_ns() - cpu_ns
-        took_ns = self._host.monotonic_ns() - at_ns
         self._keep({observer.name: raw}, edge, (at_ns, took_ns), spent_ns)
 
     def _look_far(self, observers: Sequence[Observer], edge: Edge) -> None:
@@ -248,7 +260,10 @@ class Sampler:
 
     def _poll(self, observers: Sequence[Observer]) -> None:
         """Look when it is due by our clock; on a host that is far, with all that are due within DUE_TOGETHER_NS."""
-        began, first_ns = time.monotonic_ns(), self._host.monotonic_ns()
+        try:
+            began, first_ns = time.monotonic_ns(), self._host.monotonic_ns()
+        except LostHostError:
+            return
         due = [(began + self._every_ns[observer.name], index) for index, observer in enumerate(observers)]
         heapq.heapify(due)
         while True:
@@ -319,8 +334,8 @@ def facts(host: Host, observers: Iterable[Observer], subject: Subject, when: Whe
     for observer in observers:
         if observer.scope is not ObserverScope.TRIAL:
             continue
-        at_ns = host.monotonic_ns()
         try:
+            at_ns = host.monotonic_ns()
             raw = observer.read(host, subject)
             snapshot = Snapshot(edge=edge, at_ns=at_ns, took_ns=host.monotonic_ns() - at_ns, raw=raw)
             made = observer.parse(host.name, "", (snapshot,), subject)

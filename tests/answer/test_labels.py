@@ -37,6 +37,8 @@ def test_flush_and_drain_are_named_apart_with_the_figure_without_them():
     label = Label(nature=Nature.STABLE_MEDIA, operation="write", flush_ns=90e6, drain_ns=304e3, undrained=3.17e9)
     told = "writes on stable media, flush of 90 ms and drain of 304 µs charged (3.17 GB/s without)"
     assert labels.label(verdict(label)) == told
+    often = labels.label(verdict(replace(label, flushes=16)))
+    assert often == "writes on stable media, last of 16 flushes (90 ms) and drain of 304 µs charged (3.17 GB/s without)"
     bare = replace(label, flush_ns=0.0)
     assert labels.label(verdict(bare)) == "writes on stable media, drain of 304 µs charged (3.17 GB/s without)"
     assert label.general == bare.general

@@ -79,3 +79,14 @@ def test_only_knobs_with_units_are_told_in_one():
     assert texts.level(asked, "spool.quiesce", None) == "none"
     unknown = replace(asked, workloads=(WorkloadSpec(name="spool", kind="of_another_version"),))
     assert texts.word(unknown, "spool.quiesce", LEVELS[0]) == str(LEVELS[0])
+
+
+def test_command_lines_are_shown_as_a_shell_takes_them():
+    """The levels of `stat --save`, of a compared `argv`, and options of mkfs."""
+    targets = (TargetSpec(name="disk", kind="loopfs"),)
+    asked = replace(made.experiment(), workloads=(WorkloadSpec(name="c", kind="command"),), targets=targets)
+    argv = ("dd", "if=my file", "bs=4k")
+    assert texts.level(asked, "c.argv", argv) == texts.word(asked, "c.argv", argv) == "dd 'if=my file' bs=4k"
+    assert texts.level(asked, "disk.mkfs_options", ("-O", "^has_journal")) == "-O '^has_journal'"
+    assert texts.level(asked, "disk.mount_options", ("noatime", "nodev")) == "noatime, nodev"
+    assert texts.level(asked, "disk.mkfs_options", ()) == ""

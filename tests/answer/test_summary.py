@@ -10,6 +10,7 @@ from assay.answer.answer import answer
 from assay.answer.wording.summary import following, opening, remarks, reservations
 from assay.cli import summary
 from assay.records import (
+    ArmOrder,
     Conclusion,
     EndpointKind,
     Estimate,
@@ -21,7 +22,6 @@ from assay.records import (
     LawName,
     Method,
     Nature,
-    Order,
     Outcome,
     Place,
     RequirementState,
@@ -39,7 +39,7 @@ from report import fixture
 RATE = "spool.create.ops_per_s"
 BOAST = "warm.read.bytes_per_s"
 INVALID = Exclusion(reason=ExclusionReason.INVALID)
-ORDER = Order(candidate="xfs", baseline="ext4", compared="target")
+ORDER = ArmOrder(candidate="xfs", baseline="ext4", compared="target")
 LINEAR = Fit(law=LawName.LINEAR, contention=0.0, coherency=0.0)
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from assay.cli import survey as verb
-from assay.cli.survey import Out, Progress, Request
+from assay.cli.survey import Out, Request, SurveyProgress
 from assay.survey.bands import DAY_NS
-from assay.survey.filters import Clock, Words
+from assay.survey.filters import FileTime, Words
 from assay.terminal.progress import ProgressMode
 from assay_process import Bench, as_nobody
 
@@ -255,7 +255,7 @@ class Terminal(io.StringIO):
 
 
 def request(**more):
-    given = {"directories": (".",), "words": Words(), "clock": Clock.MODIFIED, "cross": False, "out": Out.TABLE, **more}
+    given = {"directories": (".",), "words": Words(), "clock": FileTime.MODIFIED, "cross": False, "out": Out.TABLE, **more}
     return Request(**given)
 
 
@@ -269,7 +269,7 @@ def seconds(monkeypatch):
 def test_progress_is_one_line_a_second_and_goes_away(monkeypatch, seconds):
     stream = Terminal()
     monkeypatch.setattr(verb.sys, "stderr", stream)
-    progress = Progress(request())
+    progress = SurveyProgress(request())
     for at_s, files in ((0.5, 500), (1.5, 3000), (1.9, 4000), (3, 6000)):
         seconds(at_s)
         progress(files)
@@ -284,7 +284,7 @@ def test_progress_is_one_line_a_second_and_goes_away(monkeypatch, seconds):
 def test_progress_where_there_is_no_terminal(monkeypatch, seconds, terminal, mode, told):
     stream = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(verb.sys, "stderr", stream)
-    progress = Progress(request(progress=ProgressMode(mode)))
+    progress = SurveyProgress(request(progress=ProgressMode(mode)))
     seconds(2)
     progress(10)
     progress.close()

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from assay.hosts.coarse_clock import CoarseClock, Reading
+from assay.hosts.coarse_clock import ClockReading, CoarseClock
 
 TICK_NS = 10_000_000
 OFFSET_NS = 123_456_789_012
@@ -23,7 +23,7 @@ class Far:
         time.sleep(self.random.uniform(*self.way_s))
         theirs_ns = time.monotonic_ns() + self.offset_ns
         time.sleep(self.random.uniform(*self.way_s))
-        return Reading(
+        return ClockReading(
             asked_ns=asked_ns,
             theirs_ns=theirs_ns // self.tick_ns * self.tick_ns,
             tick_ns=self.tick_ns,

@@ -12,7 +12,7 @@ from assay.hosts.addresses import parsed
 from assay.hosts.shell import ENGINE, ShellHost
 from assay.hosts.ssh import Door
 from assay.records import Direction, PhasePlan
-from assay.trial.answers import Answer
+from assay.trial.answers import ClientReport
 from assay.trial.harvest import harvest
 from assay_process import wait_until
 
@@ -75,7 +75,7 @@ def test_a_command_starts_at_its_time_and_its_result_is_harvested(machine, host,
     assert 0.2e9 < result["last_ns"] - result["first_ns"] < 2e9
     assert result["command"] == {"status": 3, "signal": None, "stdout": "it's /root\n", "stderr": "why", "truncated": False}
     plan = PhasePlan(name="run", operations=("read",), directions={"read": Direction.READ}, settings=({},))
-    found = harvest(Answer(phase="w.run", plan=plan, client=0, host="s", t0_ns=at_ns, result=result))
+    found = harvest(ClientReport(phase="w.run", plan=plan, client=0, host="s", t0_ns=at_ns, result=result))
     (total,) = found.client.operations
     assert (total.operation, total.count, total.errors) == ("command", 1, 0)
     assert found.client.printed.stdout == "it's /root\n"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import notebook_records as made
-from assay.laboratory.campaign import Patience, spoiled_by_noise
+from assay.laboratory.campaign import RepeatBudget, spoiled_by_noise
 from assay.records import Severity, State
 
 
@@ -16,7 +16,7 @@ def lasting(seconds):
 
 @pytest.mark.parametrize(("grows", "after_one"), [(False, 20.0), (True, 2.0)])
 def test_repeats_take_half_of_the_first_attempts_and_no_more(grows, after_one):
-    patience = Patience(trials=10, grows=grows)
+    patience = RepeatBudget(trials=10, grows=grows)
     patience.spend(lasting(4), 1)
     assert patience.left_ns() / 1e9 == after_one
     patience.spend(lasting(4), 2)

@@ -31,7 +31,7 @@ def ledger(tmp_path):
 def far_processes(fleet):
     """All that runs there beside sshd and what holds the machine."""
     commands = [command for machine in fleet for command in machine.processes().values()]
-    return [command for command in commands if not command.startswith(("sshd", "unshare"))]
+    return [command for command in commands if command and not command.startswith(("sshd", "unshare"))]
 
 
 @pytest.mark.root

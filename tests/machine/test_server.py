@@ -18,7 +18,7 @@ HERE = ServerNode(address="127.0.0.1")
 def test_the_way_to_a_server(tmp_path):
     (tmp_path / "pid").write_text(str(os.getpid()))
     here = ServerNode(pid_file=str(tmp_path / "pid"), address="127.0.0.1")
-    assert server.way(HOST, "127.0.0.1") == server.Way(interface="lo", kind="loopback")
+    assert server.way(HOST, "127.0.0.1") == server.ServerInterface(interface="lo", kind="loopback")
     assert server.shares_network(HOST, os.getpid())
     assert server.kind(HOST, "lo") == "loopback"
     assert server.facts(HOST, Server(nodes=(ServerNode(pid_file="/no/such"),))) == ()
@@ -106,8 +106,8 @@ def test_the_way_is_asked_where_a_client_is(namespace):
         time.sleep(0.02)
     assert inside is not None, "a process that a client started"
     assert server.elsewhere(HOST, (os.getpid(),)) in (None, inside)
-    assert server.way(HOST, "198.51.100.1", inside) == server.Way(interface=far, kind="virtual")
-    assert server.way(HOST, "198.51.100.2", inside) == server.Way(interface="lo", kind="loopback"), "its own address"
-    assert server.way(HOST, "198.51.100.2") == server.Way(interface=near, kind="virtual")
+    assert server.way(HOST, "198.51.100.1", inside) == server.ServerInterface(interface=far, kind="virtual")
+    assert server.way(HOST, "198.51.100.2", inside) == server.ServerInterface(interface="lo", kind="loopback"), "its own address"
+    assert server.way(HOST, "198.51.100.2") == server.ServerInterface(interface=near, kind="virtual")
     assert server._holding(HOST, "198.51.100.1") == near
     assert server._holding(HOST, "127.0.0.1") is None

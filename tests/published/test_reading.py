@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.published import reading
-from assay.published.vocabulary import BASES, WORDS, QuantityKind, Role
+from assay.published.vocabulary import BASES, WORDS, QuantityKind, Sense
 
 SAID = ["1", "0.6", "30:56.62", "2,097,152", "1-2", "512 MB", "1 GB/s", "4k", "100 Mbps", "2 x 2GFC", "1GbE", "2 Gb port", "week"]
 ODD = ["IOPS", "%", "reads/s", "0,6", "5-3", "sda", "µs", "x4", "~", "\u00a0", "\t", "GB", "12 GB", "7 d", "0"]
@@ -185,8 +185,8 @@ def test_bits_of_a_bare_number_are_those_of_its_partner():
 
 def test_read_and_write_belong_to_their_clause():
     first, second = reading.read("500 MB/s random read, 300 MB/s sequential write").figures
-    assert first.roles == {Role.RANDOM, Role.READ}
-    assert second.roles == {Role.SEQUENTIAL, Role.WRITE}
+    assert first.roles == {Sense.RANDOM, Sense.READ}
+    assert second.roles == {Sense.SEQUENTIAL, Sense.WRITE}
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "check.md"

@@ -202,7 +202,7 @@ def test_compared_numbers_are_a_curve_over_them_and_not_so_many_colours(results)
 
 
 def test_of_many_levels_as_many_latencies_are_drawn_as_there_are_colours():
-    lines = [latency.Line(levels={"clients": n}, runs=1, count=99, points=((0.5, 1e6), (0.9, 2e6))) for n in range(60)]
+    lines = [latency.PercentileLine(levels={"clients": n}, runs=1, count=99, points=((0.5, 1e6), (0.9, 2e6))) for n in range(60)]
     drawn = latency.spread(lines)
     assert (drawn[0], drawn[-1], len(drawn)) == (lines[0], lines[-1], theme.SERIES)
     assert latency.spread(lines[:8]) == lines[:8]

@@ -1,5 +1,7 @@
 """T01: the same 256 MiB read cold, warm, half, and under claims that want the cache."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.records import Claim, Regime, Severity, State, Tier
@@ -168,3 +170,10 @@ def test_direct_reads_bring_no_pages_and_of_a_external_program_it_is_not_known()
     read = Seen(storage_bytes=256 * MIB)
     assert brought(0, seen=read, knobs={"direct": True}).state is State.PASS
     assert brought(0, seen=read, values={"read.bytes": 256.0 * MIB}).state is State.PASS
+
+
+@pytest.mark.parametrize(("filesystem", "advice"), [("ext4", "Drop the file's pages"), ("tmpfs", "Use a directory on a disk")])
+def test_files_that_are_in_memory_alone_are_not_to_be_dropped(filesystem, advice):
+    case = case_of(Made(seconds=0.0655, claim=DEVICE, seen=Seen(storage_bytes=0)), "T01")
+    places = tuple(replace(place, filesystem=filesystem) for place in case.run.places)
+    assert RULE.check(replace(case, run=replace(case.run, places=places))).advice.startswith(advice)

@@ -1,16 +1,19 @@
 """S14: a first run apart from the others, a slope over the order, an interval over a large factor, and runs that begin alike."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 import notebook_records as made
 from assay.answer.answer import leads
+from assay.answer.doubts import doubts
 from assay.audit import limits
 from assay.catalogue import ExperimentCase
 from assay.cli.summary import summary
 from assay.laboratory.results import answered
-from assay.records import Change, Results, Severity, State, VerdictState
+from assay.records import Change, HostClock, Results, Severity, State, VerdictState
+from assay.rulekit.chronology import in_order
 from assay.rules.depends_on_history import RULE
 
 JOURNAL = (30_000.0, 31_000.0, 29_000.0, 30_500.0, 29_500.0)
@@ -33,7 +36,10 @@ def results(**arms):
 
 
 def case(**arms):
-    found = results(**arms)
+    return case_of(results(**arms))
+
+
+def case_of(found):
     return ExperimentCase(
         subject="experiment",
         experiment=found.experiment,
@@ -84,3 +90,63 @@ def test_the_headline_and_its_row_are_no_plain_sound(values, state):
     assert text.splitlines()[0].endswith(f"[{state.value}]")
     assert f"\n{state.value:<7}  {made.RATE}" in text
     assert ("S14 depends-on-history: spool.create" in text) == (state is VerdictState.BOUNDED)
+    assert ("runs change each other (S14)" in text.splitlines()[0]) == (state is VerdictState.BOUNDED)
+
+
+def test_what_is_wrong_with_the_whole_experiment_comes_before_its_runs():
+    """Each run is spoiled by a rule of its own, five times as often."""
+    found = results(here=HISTORY)
+    spoiled = replace(made.finding("run:0001/1", State.FAIL), rule="N03", severity=Severity.INVALIDATES)
+    runs = (
+        replace(one, verdicts={name: replace(each, findings=(spoiled,)) for name, each in one.verdicts.items()})
+        for one in found.runs
+    )
+    shown = answered(replace(found, runs=tuple(runs)), lambda run: made.observations())
+    assert [one.rule for one in doubts(shown)][:2] == ["S14", "N03"]
+    lines = summary(shown).splitlines()
+    assert [line.split()[0] for line in lines if line.startswith(("S14 ", "N03 "))] == ["S14", "N03"]
+
+
+def set_back(found, seconds, after):
+    """The same results of one boot, with the wall clock set back so much once this many runs were over."""
+
+    def moved(judged):
+        place = judged.run.trial.position
+        began = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=10 * place - (seconds if place > after else 0))
+        clock = HostClock(host="local", offset_ns=0, error_ns=0, t0_mono_ns=(1_000 + 10 * place) * 10**9)
+        end = began + timedelta(seconds=8)
+        return replace(judged, run=replace(judged.run, started_utc=began.isoformat(), ended_utc=end.isoformat(), hosts=(clock,)))
+
+    return replace(found, runs=tuple(moved(one) for one in found.runs))
+
+
+def test_a_wall_clock_that_was_set_back_changes_no_order():
+    """By the wall clock the fourth and fifth run would be the first ones."""
+    found = RULE.check(case_of(set_back(results(here=HISTORY), 172_800, 3)))
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert "the first run is 13.7 times the mean of the other 4" in found.statement
+    assert "set back by at least 1.73e+05 s" in found.statement
+
+
+@pytest.mark.parametrize("values", [JOURNAL, JOURNAL[:2]])
+def test_a_wall_clock_that_was_set_back_is_noted_with_one_arm(values):
+    found = set_back(results(here=values), 3_600, 1)
+    assert RULE.applies(case_of(found)) is None
+    finding = RULE.check(case_of(found))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
+    shown = answered(found, lambda run: made.observations())
+    assert [one.state for one in leads(shown)] == [VerdictState.SOUND]
+    assert "The wall clock was set back by at least 3.6e+03 s between two runs" in summary(shown)
+
+
+def test_a_trial_that_was_done_later_is_no_clock_that_was_set_back():
+    """The second trial failed, and `--resume` did it after the last one."""
+    found = set_back(results(here=JOURNAL), 0, 0)
+    second = found.runs[1].run
+    clock = replace(second.hosts[0], t0_mono_ns=2_000 * 10**9)
+    later = {"started_utc": "2026-01-01T01:00:00+00:00", "ended_utc": "2026-01-01T01:00:08+00:00"}
+    runs = list(found.runs)
+    runs[1] = replace(runs[1], run=replace(second, attempt=2, hosts=(clock,), **later))
+    ordered = in_order(runs)
+    assert [one.run.trial.position for one in ordered] == [1, 3, 4, 5, 2]
+    assert RULE.check(case_of(replace(found, runs=tuple(runs)))).state is State.PASS

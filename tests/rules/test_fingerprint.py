@@ -133,6 +133,23 @@ def test_two_recorded_hosts_that_differ_in_one_file(tmp_path):
     assert judged(arms[0], arms[0], CLIENTS).state is State.PASS
 
 
+def test_hosts_that_the_factor_adds_are_no_difference_and_what_differs_on_a_host_of_both_arms_is():
+    def of(*hosts, ratio="20"):
+        facts = [
+            Fact(host=one, when=When.BEFORE, key=key, value="6", fact_class=FactClass.PERFORMANCE)
+            for one in hosts
+            for key in "ab"
+        ]
+        own = Fact(host="s", when=When.BEFORE, key="ratio", value=ratio, fact_class=FactClass.PERFORMANCE)
+        return [(run(), Observations(facts=(*facts, own)))]
+
+    number = Factor(path="hosts", levels=(1, 2))
+    assert judged(of("s", "c.1"), of("s", "c.1", "c.2"), number).observed["differing"] == 0
+    changed = judged(of("s", "c.1"), of("s", "c.1", "c.2", ratio="40"), number)
+    assert changed.observed["s: ratio"] == "s: ratio: 20 against 40"
+    assert changed.observed["differing"] == 1
+
+
 def by_hand(path):
     return Factor(path=path, levels=("a", "b"), change=Change.MANUAL)
 

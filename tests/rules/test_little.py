@@ -56,6 +56,23 @@ def test_the_second_pair_of_stamps_is_no_time_of_an_operation(stamp_ns, state):
     assert RULE.check(with_client(case_of(made, "L07"), stamp_ns=stamp_ns, cost=cost)).state is state
 
 
+@pytest.mark.parametrize(("sampled_ns", "state"), [(29.9, State.PASS), (44.0, State.PASS), (90.0, State.FAIL)])
+def test_a_stamp_that_costs_more_in_place_than_in_a_loop_accuses_nobody(sampled_ns, state):
+    """Empty operations on another machine: a stamp of 6 ns in a loop and of 9 in place made 117 % of one worker's time."""
+    count = SECOND // 15
+    made = Made(count=count, record_bytes=0, workers=1, busy_share=9 / 15, sampled_share=sampled_ns / 9)
+    cost = EngineCost(cpu_user_ns=SECOND, cpu_system_ns=0)
+    finding = RULE.check(with_client(case_of(made, "L07"), stamp_ns=6, cost=cost))
+    assert finding.state is state
+    assert ("sum of all latencies" in finding.statement) == (state is State.PASS)
+
+
+def test_operations_that_are_longer_than_stamps_explain_still_contradict():
+    """5 µs more an operation than all of them took are no stamps."""
+    case = case_of(Made(count=64_000, record_bytes=4096, workers=1, sampled_share=1.33), "L07")
+    assert RULE.check(with_client(case, stamp_ns=20)).severity is Severity.INVALIDATES
+
+
 def test_user_time_explains_idleness_but_never_an_excess():
     made = Made(count=64_000, record_bytes=4096, workers=4, busy_share=0.90)
     case = case_of(made, "L07")

@@ -1,8 +1,11 @@
 """L04: a loop disk throttled to 50 MB/s, and a gigabit wire."""
 
+from array import array
+from dataclasses import replace
+
 import pytest
 
-from assay.records import Claim, Direction, Limit, Path, Severity, State, Tier
+from assay.records import Claim, Direction, HostSpec, Limit, Path, Series, Severity, State, Tier
 from assay.rules.roofline import RULE
 from audit.case_builder import Made, case_of
 
@@ -72,3 +75,55 @@ def test_a_declared_rate_or_link_of_the_device_is_held_against_the_figure(text, 
 
 def test_no_limit_is_not_its_business():
     assert "no declared limit" in RULE.applies(case_of(Made(), "L04"))
+
+
+def beside_a_port(rate, refresh=1, *, seconds=20, metric="rx_bytes", own=0.95):
+    """A load that is this share of what passed a port of 1GbE, which refreshed its counters every so many seconds."""
+    count = round(own * rate * seconds / 4096)
+    claim, limit = Claim(tier=Tier.DEVICE), {"sw.port3": "1GbE"}
+    made = Made(count=count, record_bytes=4096, seconds=float(seconds), claim=claim, experiment_limits=limit)
+    case = case_of(made, "L04")
+    counted = Series(
+        phase=case.phase.name,
+        source="switch_ports:IF-MIB",
+        layer="network",
+        host="sw",
+        subject="interface:port3",
+        metric=metric,
+        unit="bytes",
+        at_ns=array("q", (at * 10**9 for at in range(seconds + 1))),
+        value=array("d", (rate * (at - at % refresh) for at in range(seconds + 1))),
+    )
+    seen = replace(case.observations, series=(*case.observations.series, counted))
+    hosts = (HostSpec(name="local"), HostSpec(name="sw", via="snmp", address="switch"))
+    (scoped,) = replace(case, experiment=replace(case.experiment, hosts=hosts), observations=seen).about(RULE.about)
+    return scoped
+
+
+@pytest.mark.parametrize("refresh", [1, 3])
+@pytest.mark.parametrize("metric", ["rx_bytes", "tx_bytes"])
+def test_a_full_port_is_the_limiter_whatever_its_interval_is(refresh, metric):
+    finding = RULE.check(beside_a_port(122e6, refresh, metric=metric))
+    assert (finding.state, finding.observed["rate"]) == (State.PASS, pytest.approx(122e6))
+    assert "sw.port3 (1GbE, with headers)" in finding.relabel
+
+
+def test_a_port_that_is_not_full_limits_nothing():
+    finding = RULE.check(beside_a_port(30e6))
+    assert (finding.state, finding.relabel) == (State.PASS, None)
+
+
+def test_a_port_that_counts_more_than_its_limit_accuses_no_load():
+    finding = RULE.check(beside_a_port(300e6))
+    assert (finding.state, finding.severity, finding.bound, finding.relabel) == (State.FAIL, Severity.NOTES, None, None)
+    assert "sw.port3" in finding.statement
+
+
+@pytest.mark.parametrize("own", [0.3, 50])
+def test_a_port_that_the_load_does_not_pass_or_hardly_fills_says_nothing(own):
+    assert RULE.applies(beside_a_port(122e6, own=own)) == "no declared limit for this measure"
+
+
+@pytest.mark.parametrize("case", [{"refresh": 10}, {"seconds": 3}])
+def test_too_few_refreshes_say_nothing(case):
+    assert RULE.applies(beside_a_port(122e6, **case)) == "no declared limit for this measure"

@@ -14,7 +14,7 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Finding, Severity, State
 from assay.selftest import counts, lies
 from assay.selftest.control import Heard
-from assay.selftest.counts import TRIES, Judgement, Outcome, Side, Subject, remarks, settled, tally
+from assay.selftest.counts import TRIES, ControlOutcome, Judgement, NamedControl, Side, remarks, settled, tally
 from assay_process import Bench, as_nobody, wait_until
 
 CONTROL = Control(rule="T01", measure="w.read.bytes_per_s", fail={"w.cache": "warm"}, passes={"w.cache": "cold"}, needs=())
@@ -96,7 +96,7 @@ def test_a_twin_of_which_the_rule_cannot_tell_is_neither_cleared_nor_accused():
 
 
 def outcome(lie, twin, tries=1):
-    return Outcome(lie=Judgement(side=lie, why="so"), twin=Judgement(side=twin, why="so"), tries=tries, elapsed_ns=10**9)
+    return ControlOutcome(lie=Judgement(side=lie, why="so"), twin=Judgement(side=twin, why="so"), tries=tries, elapsed_ns=10**9)
 
 
 LIES = st.sampled_from([Side.CAUGHT, Side.MISSED, Side.NOT_JUDGED])
@@ -122,8 +122,8 @@ def test_sums_add_up_and_nothing_is_lost(some, more):
 
 def told(*outcomes, complete=True):
     rows = (
-        (Subject(name="client_page_cache", rule="T01"), outcomes),
-        (Subject(name="steal", rule="N02", obstacle="needs root"), ()),
+        (NamedControl(name="client_page_cache", rule="T01"), outcomes),
+        (NamedControl(name="steal", rule="N02", obstacle="needs root"), ()),
     )
     return counts.ControlResults(rows=rows, times=len(outcomes), complete=complete)
 

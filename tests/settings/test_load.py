@@ -15,7 +15,7 @@ from assay.settings.load import (
     LEAST_ROUNDS,
     LOAD,
     STEADY,
-    Stage,
+    LoadStage,
     is_open,
     lasts_ns,
     least_s,
@@ -39,12 +39,12 @@ def values(**knobs):
 @pytest.mark.parametrize(
     ("written", "read"),
     [
-        ("10 s at 100 /s", Stage(duration_ns=10 * SECOND, per_s=100)),
-        ("  1 min   at   2 kIOPS ", Stage(duration_ns=60 * SECOND, per_s=2000)),
-        ("500 ms from 100 /s to 900 /s", Stage(duration_ns=SECOND // 2, per_s=100, to_per_s=900)),
-        ("1 s from 0 /s to 5 /s", Stage(duration_ns=SECOND, per_s=0, to_per_s=5)),
-        ("1 s from 5 /s to 0 /s", Stage(duration_ns=SECOND, per_s=5, to_per_s=0)),
-        ("5 s pause", Stage(duration_ns=5 * SECOND, per_s=0)),
+        ("10 s at 100 /s", LoadStage(duration_ns=10 * SECOND, per_s=100)),
+        ("  1 min   at   2 kIOPS ", LoadStage(duration_ns=60 * SECOND, per_s=2000)),
+        ("500 ms from 100 /s to 900 /s", LoadStage(duration_ns=SECOND // 2, per_s=100, to_per_s=900)),
+        ("1 s from 0 /s to 5 /s", LoadStage(duration_ns=SECOND, per_s=0, to_per_s=5)),
+        ("1 s from 5 /s to 0 /s", LoadStage(duration_ns=SECOND, per_s=5, to_per_s=0)),
+        ("5 s pause", LoadStage(duration_ns=5 * SECOND, per_s=0)),
     ],
 )
 def test_a_stage_as_people_write_it(written, read):
@@ -73,7 +73,7 @@ def test_a_stage_as_people_write_it(written, read):
 )
 def test_a_stage_that_is_none_says_all_that_is_wrong_and_where(written, says):
     refusals = stage(written)
-    assert not isinstance(refusals, Stage)
+    assert not isinstance(refusals, LoadStage)
     assert len(refusals) == len(says)
     for refusal, words in zip(refusals, says, strict=True):
         assert words in refusal.expected
@@ -86,7 +86,7 @@ def test_a_stage_that_is_none_says_all_that_is_wrong_and_where(written, says):
 @given(st.text(max_size=30))
 def test_any_other_text_is_refused_and_breaks_nothing(written):
     refusals = stage(written)
-    assert isinstance(refusals, Stage) or refusals
+    assert isinstance(refusals, LoadStage) or refusals
 
 
 AMOUNTS = st.integers(1, 10**6)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from assay import units
 from assay.errors import InputErrors
 from assay.settings import size_distributions
-from assay.settings.size_distributions import Band
+from assay.settings.size_distributions import SizeClass
 from assay.units import Unit
 
 HEAD = 'title = "a"\nsource = "b"\n'
@@ -27,7 +27,7 @@ def bands(draw):
     for edge in [*edges, *([None] if draw(st.booleans()) else [])]:
         files = draw(st.integers(0, 1000))
         size = files * draw(st.integers(lower, (2 * lower + 9) if edge is None else edge))
-        made.append(Band(up_to=edge, files=files, bytes=size))
+        made.append(SizeClass(up_to=edge, files=files, bytes=size))
         lower = lower if edge is None else edge
     return tuple(made)
 
@@ -55,8 +55,8 @@ def test_what_is_written_is_read(some):
 
 
 def test_a_mean_is_rounded_to_a_byte():
-    assert [Band(files=2, bytes=size).mean_bytes for size in (4096, 4097, 4098)] == [2048, 2049, 2049]
-    assert Band(files=0, bytes=0).mean_bytes == 0
+    assert [SizeClass(files=2, bytes=size).mean_bytes for size in (4096, 4097, 4098)] == [2048, 2049, 2049]
+    assert SizeClass(files=0, bytes=0).mean_bytes == 0
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from assay.statistics.queueing import Point, Unknown, amounts, demands, highest_rate, quantiles, slowdown, used_by, waiting_share
+from assay.statistics.queueing import (
+    MixPoint,
+    Unknown,
+    amounts,
+    demands,
+    highest_rate,
+    quantiles,
+    slowdown,
+    used_by,
+    waiting_share,
+)
 from sizes import few_and_many
 
 TRUE = (0.05, 20e-6, 90e-6)
@@ -20,7 +30,7 @@ def measured(mixes=MIXES, n=4, spread=0.03, seed=1, curve=0.0, true=TRUE):
             seen = [rate * float(np.exp(draw.normal(0, spread))) for rate in rates]
             used = true[0] + sum(d * rate for d, rate in zip(true[1:], seen, strict=True))
             bent = 1 + curve * rates[0] * rates[1] / 16e6
-            yield Point(mix=name, rates=tuple(seen), used=used * bent * float(np.exp(draw.normal(0, spread))))
+            yield MixPoint(mix=name, rates=tuple(seen), used=used * bent * float(np.exp(draw.normal(0, spread))))
 
 
 def test_without_noise_the_truth_is_found():
@@ -47,7 +57,7 @@ def test_classes_that_never_part_are_not_told_apart(mixes):
 
 def test_an_unused_class_or_resource_has_no_demand():
     assert demands(list(measured({"a": (100.0, 0.0), "b": (200.0, 0.0), "c": (50.0, 0.0)}))) is Unknown.ALIKE
-    assert demands([Point(mix="a", rates=(1.0,), used=0.0)]) is Unknown.NOTHING
+    assert demands([MixPoint(mix="a", rates=(1.0,), used=0.0)]) is Unknown.NOTHING
     assert demands([]) is Unknown.NOTHING
     assert demands(list(measured(n=1))) is Unknown.FEW
 
@@ -98,7 +108,7 @@ def saturated(seed, spread=0.03):
     for share in (0.95, 0.5, 0.05):
         for _ in range(4):
             total = float(np.exp(draw.normal(0, spread))) / (share * TRUE[1] + (1 - share) * TRUE[2])
-            yield Point(mix=f"{share}", rates=(share * total, (1 - share) * total), used=1.0)
+            yield MixPoint(mix=f"{share}", rates=(share * total, (1 - share) * total), used=1.0)
 
 
 def test_noise_is_no_background():

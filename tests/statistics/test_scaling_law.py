@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.statistics.scaling_law import Band, band, crossings, laws, misfit, peak_interval
+from assay.statistics.scaling_law import CurveValue, band, crossings, laws, misfit, peak_interval
 from sizes import few_and_many
 
 LEVELS = (1, 2, 4, 8, 16, 32)
@@ -109,7 +109,7 @@ def test_too_little_is_refused(points):
 
 
 def bands(values, half=0.1):
-    return [Band(at=float(at), low=value - half, value=value, high=value + half) for at, value in values]
+    return [CurveValue(at=float(at), low=value - half, value=value, high=value + half) for at, value in values]
 
 
 def test_between_the_places_on_a_straight_line():
@@ -150,7 +150,7 @@ def test_the_bounds_hold_the_truth_as_often_as_they_say():
         for n in (1, 2, 4, 8):
             sample = 0.08 * (5 - n) + 0.03 * math.sqrt(2) * draws.standard_normal(5)
             mean, spread = sample.mean(), half * sample.std(ddof=1)
-            made.append(Band(at=n, low=mean - spread, value=mean, high=mean + spread))
+            made.append(CurveValue(at=n, low=mean - spread, value=mean, high=mean + spread))
         (one,) = crossings(made)
         held += (one.low or 1) <= 5 <= (one.high or 8)
     assert held >= 360

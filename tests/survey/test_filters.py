@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.survey.bands import DAY_NS
-from assay.survey.filters import Clock, Filters, Words, keeper, resolve
+from assay.survey.filters import FileTime, Filters, Words, keeper, resolve
 from survey_trees import NOW_NS, distribution, made
 
 
@@ -47,11 +47,11 @@ def test_filters_that_nothing_can_pass_are_refused(words, option):
 
 
 def test_no_filter_keeps_all_without_asking():
-    assert keeper(Filters(), Clock.MODIFIED, NOW_NS) is None
+    assert keeper(Filters(), FileTime.MODIFIED, NOW_NS) is None
 
 
 def test_names_that_are_no_text_are_matched_too():
-    keep = keeper(Filters(patterns=("*.tif", os.fsdecode(b"\xff*"))), Clock.MODIFIED, NOW_NS)
+    keep = keeper(Filters(patterns=("*.tif", os.fsdecode(b"\xff*"))), FileTime.MODIFIED, NOW_NS)
     names = ["a.tif", "a.TIF", ".tif", os.fsdecode(b"\xfe.tif"), os.fsdecode(b"\xff\n"), "b"]
     assert [keep(name, None) for name in names] == [True, False, True, True, True, False]
 
@@ -60,12 +60,12 @@ def test_each_filter_on_real_files(tmp_path):
     made(tmp_path / "old", 5000, days=400, accessed=1)
     made(tmp_path / "new", 100, days=3)
 
-    def kept(clock=Clock.MODIFIED, **filters):
+    def kept(clock=FileTime.MODIFIED, **filters):
         return distribution(tmp_path, clock=clock, keep=keeper(Filters(**filters), clock, NOW_NS)).kept.bytes
 
     assert kept(older_ns=365 * DAY_NS) == 5000
     assert kept(newer_ns=365 * DAY_NS) == 100
-    assert kept(Clock.ACCESSED, older_ns=2 * DAY_NS) == 100
+    assert kept(FileTime.ACCESSED, older_ns=2 * DAY_NS) == 100
     assert kept(least_bytes=5000) == kept(least_bytes=101) == 5000
     assert kept(most_bytes=100) == 100
     assert kept(most_bytes=99) == 0
@@ -79,13 +79,13 @@ def test_owners(tmp_path):
     daemon = pwd.getpwnam("daemon").pw_uid
     os.chown(made(tmp_path / "theirs", 7), daemon, -1)
     made(tmp_path / "ours", 9)
-    keep = keeper(Filters(owners=frozenset({daemon})), Clock.MODIFIED, NOW_NS)
+    keep = keeper(Filters(owners=frozenset({daemon})), FileTime.MODIFIED, NOW_NS)
     found = distribution(tmp_path, keep=keep)
     assert (found.kept.files, found.kept.bytes, found.tree.files, found.tree.bytes) == (1, 7, 2, 16)
 
 
 @given(st.text(alphabet="ab*?[]-!.", min_size=1, max_size=6))
 def test_a_pattern_never_fails(glob):
-    keep = keeper(Filters(patterns=(glob,)), Clock.MODIFIED, NOW_NS)
+    keep = keeper(Filters(patterns=(glob,)), FileTime.MODIFIED, NOW_NS)
     assert keep("ab.a", None) in (True, False)
     assert keep(re.sub(r"[*?\[\]!]", "a", glob), None) in (True, False)

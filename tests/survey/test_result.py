@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.survey.bands import AGE_BANDS, DAY_NS, SIZE_BANDS
-from assay.survey.filters import Clock, Filters, keeper
+from assay.survey.filters import FileTime, Filters, keeper
 from assay.survey.result import Counting, reaching
 from survey_trees import NOW_NS, distribution, made
 
 
 def status(time_ns, size, blocks=0, *, nlink=1, inode=1):
-    times = {f"st_{clock.value}_ns": time_ns for clock in Clock}
+    times = {f"st_{clock.value}_ns": time_ns for clock in FileTime}
     return SimpleNamespace(**times, st_size=size, st_blocks=blocks, st_nlink=nlink, st_ino=inode, st_dev=1, st_uid=0)
 
 
@@ -26,7 +26,7 @@ files = st.lists(st.tuples(times, sizes, st.integers(min_value=0, max_value=2**4
 
 
 def counted(listed, keep=None):
-    counting = Counting(Clock.MODIFIED, NOW_NS, keep)
+    counting = Counting(FileTime.MODIFIED, NOW_NS, keep)
     for number, (time_ns, size, blocks) in enumerate(listed):
         counting.see(str(number), status(time_ns, size, blocks))
     return counting.distribution()
@@ -72,7 +72,7 @@ def test_filters_that_complement_each_other_part_the_tree(listed, age_ns, size):
     ]
     whole = counted(listed)
     for filters in pairs:
-        parts = [counted(listed, keeper(one, Clock.MODIFIED, NOW_NS)) for one in filters]
+        parts = [counted(listed, keeper(one, FileTime.MODIFIED, NOW_NS)) for one in filters]
         assert sum(part.kept.files for part in parts) == len(listed)
         assert sum(part.kept.bytes for part in parts) == whole.kept.bytes
         assert all(part.tree == whole.tree for part in parts)
@@ -84,7 +84,7 @@ def test_filters_that_complement_each_other_part_the_tree(listed, age_ns, size):
     )
 )
 def test_an_inode_counts_once_in_whatever_order_its_names_come(order):
-    counting = Counting(Clock.MODIFIED, NOW_NS, None)
+    counting = Counting(FileTime.MODIFIED, NOW_NS, None)
     for inode in order:
         counting.see("name", status(0, 10, nlink=order.count(inode), inode=inode))
     found = counting.distribution()
@@ -93,7 +93,7 @@ def test_an_inode_counts_once_in_whatever_order_its_names_come(order):
 
 
 def test_a_filter_of_names_counts_a_file_once_on_either_side():
-    counting = Counting(Clock.MODIFIED, NOW_NS, keeper(Filters(patterns=("a*",)), Clock.MODIFIED, NOW_NS))
+    counting = Counting(FileTime.MODIFIED, NOW_NS, keeper(Filters(patterns=("a*",)), FileTime.MODIFIED, NOW_NS))
     for name in ("b1", "a1", "b2", "a2"):
         counting.see(name, status(0, 10, nlink=4, inode=7))
     counting.see("b3", status(0, 5))

@@ -14,7 +14,7 @@ from assay.errors import RefusedError
 from assay.settings import size_distributions
 from assay.survey import result, wording
 from assay.survey.bands import DAY_NS
-from assay.survey.filters import Clock, Filters, keeper
+from assay.survey.filters import FileTime, Filters, keeper
 from assay.survey.result import Counting, Survey, Trouble, Walked
 from survey_trees import NOW_NS
 
@@ -33,7 +33,7 @@ MET = Walked(
 MOST = "(90 % of all bytes, 50 % of all files)."
 
 
-def survey(*files, clock=Clock.MODIFIED, filters=None, said=(), **walked):
+def survey(*files, clock=FileTime.MODIFIED, filters=None, said=(), **walked):
     """A survey of files given as (days old, size)."""
     counting = Counting(clock, NOW_NS, keeper(filters, clock, NOW_NS) if filters else None)
     for days, size in files:
@@ -72,7 +72,7 @@ def test_holes_fill_no_second_tier():
             f"A second tier for files not modified for a year or more would hold 1 file, 900 B {MOST}",
         ),
         (
-            survey((40, 900), (2, 100), clock=Clock.ACCESSED),
+            survey((40, 900), (2, 100), clock=FileTime.ACCESSED),
             f"A second tier for files not accessed for a month or more would hold 1 file, 900 B {MOST}",
         ),
         (

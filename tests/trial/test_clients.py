@@ -14,8 +14,8 @@ from assay.trial.clients import Crew
 from assay.trial.clocks import compare
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Station
-from assay.trial.rendezvous import Rendezvous, State
-from assay.trial.silence import Pace, Patience
+from assay.trial.rendezvous import Rendezvous, Stage
+from assay.trial.silence import SilenceLimit, WaitLimits
 from assay.undo.ledger import Ledger
 from trial_stage import HOST, engine, fake, gone
 
@@ -145,11 +145,11 @@ def gathered(crew, clients, pace=None):
     rendezvous = Rendezvous(
         hosts=(HOST.name,) * clients,
         now_ns=HOST.monotonic_ns(),
-        pace=pace or Pace(),
+        pace=pace or WaitLimits(),
         clocks=compare({HOST.name: HOST}),
     )
     dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
-    assert dialogue.drive(State.READY, State.ENDED) is State.READY
+    assert dialogue.drive(Stage.READY, Stage.ENDED) is Stage.READY
     return dialogue
 
 
@@ -157,24 +157,24 @@ def started(dialogue, **settings):
     config = {"engine": "null", "interval_ns": 10**8, "settings": {"operation": "null", "load": {"think_ns": 10**6}, **settings}}
     rendezvous = dialogue.rendezvous
     dialogue.obey(rendezvous.arm("p", [config] * rendezvous.count, 60 * 10**9, HOST.monotonic_ns()))
-    assert dialogue.drive(State.ARMED, State.ENDED) is State.ARMED
+    assert dialogue.drive(Stage.ARMED, Stage.ENDED) is Stage.ARMED
     dialogue.obey(rendezvous.start(HOST.monotonic_ns()))
 
 
 def test_a_real_engine_confirms_its_start_in_time(crew):
     dialogue = gathered(crew, 2)
     started(dialogue, ops=3)
-    assert dialogue.drive(State.ENDED) is State.ENDED
+    assert dialogue.drive(Stage.ENDED) is Stage.ENDED
     assert all(one.told_ns is not None for one in dialogue.rendezvous.clients)
     assert dialogue.rendezvous.results.keys() == {0, 1}
 
 
 def test_a_stopped_engine_is_named_and_given_up_after_the_other_has_ended(crew):
-    dialogue = gathered(crew, 2, Pace(patience=Patience(mute_looks=3, mute_ns=2 * 10**9)))
+    dialogue = gathered(crew, 2, WaitLimits(patience=SilenceLimit(mute_looks=3, mute_ns=2 * 10**9)))
     started(dialogue, duration_ns=4 * 10**9)
     named = []
     os.kill(crew.pids[1], signal.SIGSTOP)
-    dialogue.drive(State.ENDED, meanwhile=(lambda: named.extend(dialogue.rendezvous.silent),))
+    dialogue.drive(Stage.ENDED, meanwhile=(lambda: named.extend(dialogue.rendezvous.silent),))
     assert 1 in named
     assert (dialogue.rendezvous.results.keys(), dialogue.rendezvous.lost) == ({0}, {1})
     assert "sent nothing for" in dialogue.rendezvous.failures[1]
@@ -182,15 +182,15 @@ def test_a_stopped_engine_is_named_and_given_up_after_the_other_has_ended(crew):
 
 def test_clients_that_wait_keep_their_lease_while_the_caller_is_busy(crew, monkeypatch):
     monkeypatch.setattr(dialogues, "KEEP_S", 0.05)
-    dialogue = gathered(crew, 2, Pace(idle_lease_ns=2 * 10**9))
+    dialogue = gathered(crew, 2, WaitLimits(idle_lease_ns=2 * 10**9))
     dialogue.obey(dialogue.rendezvous.tick(HOST.monotonic_ns()))
     with dialogue.kept():
         time.sleep(4)
-    assert dialogue.catch_up() is State.READY, dialogue.rendezvous.failures
+    assert dialogue.catch_up() is Stage.READY, dialogue.rendezvous.failures
     assert all(Path(f"/proc/{pid}").exists() for pid in crew.pids)
 
 
 def test_clients_that_nobody_keeps_end_with_their_lease(crew):
-    dialogue = gathered(crew, 2, Pace(idle_lease_ns=3 * 10**8))
+    dialogue = gathered(crew, 2, WaitLimits(idle_lease_ns=3 * 10**8))
     dialogue.obey(dialogue.rendezvous.tick(HOST.monotonic_ns()))
     assert all(gone(pid) for pid in crew.pids)

@@ -8,7 +8,7 @@ from assay.hosts.commands import LISTEN_S
 from assay.trial.clients import Crew
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Station
-from assay.trial.rendezvous import Rendezvous, State
+from assay.trial.rendezvous import Rendezvous, Stage
 from assay.undo.ledger import Ledger
 from trial_stage import HOST, engine
 
@@ -31,9 +31,9 @@ def once(ledger_directory):
         crew.spawn([Station(host=HOST, undo=ledger, scratch="", engine=engine())] * CLIENTS)
         rendezvous = Rendezvous(hosts=(HOST.name,) * CLIENTS, now_ns=HOST.monotonic_ns())
         dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
-        assert dialogue.drive(State.READY, State.ENDED) is State.READY
+        assert dialogue.drive(Stage.READY, Stage.ENDED) is Stage.READY
         dialogue.obey(rendezvous.arm("p", [config(client) for client in range(CLIENTS)], 10**10, HOST.monotonic_ns()))
-        assert dialogue.drive(State.ARMED, State.ENDED) is State.ARMED
+        assert dialogue.drive(Stage.ARMED, Stage.ENDED) is Stage.ARMED
         armed = time.monotonic()
     finally:
         crew.close()

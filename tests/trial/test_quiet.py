@@ -7,7 +7,7 @@ import pytest
 from assay.hosts.local import Local
 from assay.records import EndpointKind, PhasePlan, Place
 from assay.trial import quiet
-from assay.trial.quiet import Patience
+from assay.trial.quiet import QuietWait
 from trial_stage import MIB
 
 MS = 1_000_000
@@ -51,7 +51,7 @@ def _no_sleep(monkeypatch):
 
 
 def wait(machine, plan=PLAN, **patience):
-    return quiet.wait_for_quiet(machine, PLACE, plan, Patience(least_dirty_bytes=4 * MIB, device_bytes_per_s=MIB, **patience))
+    return quiet.wait_for_quiet(machine, PLACE, plan, QuietWait(least_dirty_bytes=4 * MIB, device_bytes_per_s=MIB, **patience))
 
 
 def test_a_quiet_machine_is_quiet_after_one_step():
@@ -120,5 +120,5 @@ def test_no_wait_neither_flushes_nor_calls_it_quiet():
 
 
 def test_a_host_that_tells_nothing_is_quiet_with_unknown_dirt(tmp_path):
-    ended = quiet.wait_for_quiet(Local(root=tmp_path), PLACE, PLAN, Patience(step_ns=1))
+    ended = quiet.wait_for_quiet(Local(root=tmp_path), PLACE, PLAN, QuietWait(step_ns=1))
     assert (ended.quiet, ended.dirty_bytes) == (True, None)

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.trial.clocks import Clock
-from assay.trial.protocol import Kill, Send, Step
-from assay.trial.rendezvous import Rendezvous, State
-from assay.trial.silence import Pace
+from assay.trial.protocol import ClientStep, Kill, Send
+from assay.trial.rendezvous import Rendezvous, Stage
+from assay.trial.silence import WaitLimits
 
 MS = 1_000_000
 SECOND = 1_000_000_000
-PACE = Pace()
+PACE = WaitLimits()
 START_NS = 100 * MS
 LIMIT_NS = 600 * SECOND
 
@@ -86,9 +86,9 @@ def progress(count):
 def test_it_is_ready_when_the_last_client_has_said_hello():
     rendezvous = gathering()
     assert said(rendezvous.hear(0, hello(), 1), "lease")[0]["until_ns"] == 1 + PACE.idle_lease_ns
-    assert rendezvous.state is State.GATHERING
+    assert rendezvous.state is Stage.GATHERING
     rendezvous.hear(1, hello(11), 2)
-    assert rendezvous.state is State.READY
+    assert rendezvous.state is Stage.READY
     assert [client.pid for client in rendezvous.clients] == [10, 11]
 
 
@@ -106,7 +106,7 @@ def test_it_is_armed_with_the_last_client():
     with pytest.raises(ValueError, match="not armed"):
         rendezvous.start(2 * MS)
     rendezvous.hear(1, {"type": "armed", "phase": "w.read"}, 9 * MS)
-    assert rendezvous.state is State.ARMED
+    assert rendezvous.state is Stage.ARMED
 
 
 def test_without_the_clock_of_a_host_nobody_starts():
@@ -212,13 +212,13 @@ def test_the_late_of_one_phase_are_not_those_of_the_next():
 def test_it_ends_with_the_last_result_and_can_arm_the_next_phase():
     rendezvous, _ = running()
     rendezvous.hear(0, result(), SECOND)
-    assert rendezvous.state is State.RUNNING
+    assert rendezvous.state is Stage.RUNNING
     orders = rendezvous.hear(1, result(), 2 * SECOND)
-    assert rendezvous.state is State.ENDED
+    assert rendezvous.state is Stage.ENDED
     assert said(orders, "lease")[1]["until_ns"] == 2 * SECOND + PACE.idle_lease_ns
     assert rendezvous.results.keys() == {0, 1}
     rendezvous.arm("w.stat", [{}, {}], SECOND, 3 * SECOND)
-    assert (rendezvous.state, rendezvous.results) == (State.ARMING, {})
+    assert (rendezvous.state, rendezvous.results) == (Stage.ARMING, {})
 
 
 def test_progress_is_kept_only_while_the_client_runs():
@@ -236,9 +236,9 @@ def test_a_client_that_cannot_be_armed_calls_the_start_off():
     rendezvous = ready()
     rendezvous.arm("w.read", [{}, {}], SECOND, 0)
     rendezvous.hear(0, {"type": "error", "what": "open", "path": "/x", "errno": 2, "message": "No such file or directory"}, MS)
-    assert rendezvous.state is State.ARMING, "the other one may still be arming"
+    assert rendezvous.state is Stage.ARMING, "the other one may still be arming"
     rendezvous.hear(1, {"type": "armed", "phase": "w.read"}, 2 * MS)
-    assert rendezvous.state is State.ENDED
+    assert rendezvous.state is Stage.ENDED
     assert rendezvous.failures == {0: "open /x: No such file or directory"}
     assert not rendezvous.lost
     with pytest.raises(ValueError, match="1 of them failed"):
@@ -248,19 +248,19 @@ def test_a_client_that_cannot_be_armed_calls_the_start_off():
 def test_a_client_lost_while_running_leaves_the_results_of_the_others():
     rendezvous, _ = running()
     rendezvous.lose(0, "its process has ended", SECOND)
-    assert rendezvous.state is State.RUNNING
+    assert rendezvous.state is Stage.RUNNING
     rendezvous.hear(1, result(), 2 * SECOND)
-    assert rendezvous.state is State.ENDED
+    assert rendezvous.state is Stage.ENDED
     assert (rendezvous.results.keys(), rendezvous.lost) == ({1}, {0})
     assert "its process has ended" in rendezvous.failures[0]
 
 
-@pytest.mark.parametrize("state", [State.READY, State.ARMED])
+@pytest.mark.parametrize("state", [Stage.READY, Stage.ARMED])
 def test_a_client_lost_while_nobody_is_waited_for_is_noticed(state):
-    rendezvous = ready() if state is State.READY else armed()
+    rendezvous = ready() if state is Stage.READY else armed()
     assert rendezvous.state is state
     rendezvous.lose(1, "gone", SECOND)
-    assert rendezvous.state is State.ENDED
+    assert rendezvous.state is Stage.ENDED
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_every_wait_ends_at_its_deadline(made, deadline_ns, words):
     rendezvous = made()
     assert not killed(rendezvous.tick(deadline_ns))
     assert killed(rendezvous.tick(deadline_ns + 1)) == {0, 1}
-    assert rendezvous.state is State.ENDED
+    assert rendezvous.state is Stage.ENDED
     assert all(f"no {words} in time" in text for text in rendezvous.failures.values())
 
 
@@ -355,7 +355,7 @@ def test_a_client_without_a_line_is_named_while_the_rest_goes_on_and_no_more_onc
     assert rendezvous.silent[1].startswith("client 1 on c.2 has sent nothing for ")
     run_on(rendezvous, range(10, 12), {0: lambda at: at, 1: lambda at: at})
     assert rendezvous.silent == {}
-    assert rendezvous.state is State.RUNNING
+    assert rendezvous.state is Stage.RUNNING
 
 
 def test_a_silent_client_is_given_up_a_bounded_time_after_the_rest_has_ended():
@@ -364,7 +364,7 @@ def test_a_silent_client_is_given_up_a_bounded_time_after_the_rest_has_ended():
     rendezvous.hear(0, result(), rendezvous.start_ns + 100 * SECOND)
     assert not killed(run_on(rendezvous, range(100, 128), {}))
     assert killed(run_on(rendezvous, range(128, 134), {})) == {1}
-    assert rendezvous.state is State.ENDED
+    assert rendezvous.state is Stage.ENDED
     assert rendezvous.results.keys() == {0}
     assert "sent nothing for" in rendezvous.failures[1]
     assert rendezvous.silent == {}, "it is a failure now"
@@ -415,17 +415,17 @@ def test_a_pause_of_the_controller_makes_nobody_silent():
     assert rendezvous.silent == {}
 
 
-@pytest.mark.parametrize("state", [State.GATHERING, State.READY, State.ARMING, State.ARMED, State.RUNNING])
+@pytest.mark.parametrize("state", [Stage.GATHERING, Stage.READY, Stage.ARMING, Stage.ARMED, Stage.RUNNING])
 def test_a_lost_host_loses_its_clients_at_once_for_one_reason(state):
     hosts = ("c.1", "c.2", "c.1", "c.2")
-    made = {State.GATHERING: gathering, State.READY: ready, State.ARMED: armed, State.RUNNING: lambda one: running(one)[0]}
+    made = {Stage.GATHERING: gathering, Stage.READY: ready, Stage.ARMED: armed, Stage.RUNNING: lambda one: running(one)[0]}
     rendezvous = made.get(state, ready)(hosts)
-    if state is State.ARMING:
+    if state is Stage.ARMING:
         rendezvous.arm("w.read", [{}] * 4, SECOND, 2 * MS)
     assert rendezvous.lose_host("c.2", "no answer for 30 s", SECOND) == ()
     assert rendezvous.lost == {1, 3}
     assert set(rendezvous.failures.values()) == {"host c.2 was lost with 2 clients: no answer for 30 s"}
-    expected = {State.READY: State.ENDED, State.ARMED: State.ENDED}
+    expected = {Stage.READY: Stage.ENDED, Stage.ARMED: Stage.ENDED}
     assert rendezvous.state is expected.get(state, state)
     assert said(rendezvous.tick(60 * SECOND - 1), "lease").keys() <= {0, 2}, "the lost are not spoken to"
 
@@ -436,7 +436,7 @@ def test_the_results_of_the_other_hosts_are_kept():
     rendezvous.lose_host("c.1", "its connection ended", 2 * SECOND)
     assert rendezvous.failures.keys() == {0, 2}
     rendezvous.hear(1, result(), 3 * SECOND)
-    assert (rendezvous.state, rendezvous.results.keys()) == (State.ENDED, {0, 1})
+    assert (rendezvous.state, rendezvous.results.keys()) == (Stage.ENDED, {0, 1})
 
 
 # ------------------------------------------------------------------------------------------ what must not be
@@ -546,9 +546,9 @@ EVENTS = st.one_of(
     st.tuples(st.just("go on"), st.integers(0, 2), st.none()),
 )
 NEXT = {
-    Step.STARTED: {"type": "hello", "pid": 7},
-    Step.ARMING: {"type": "armed", "phase": "p"},
-    Step.RUNNING: {"type": "result", "phase": "p"},
+    ClientStep.STARTED: {"type": "hello", "pid": 7},
+    ClientStep.ARMING: {"type": "armed", "phase": "p"},
+    ClientStep.RUNNING: {"type": "result", "phase": "p"},
 }
 
 
@@ -569,9 +569,9 @@ def step(rendezvous, event, now):
 
 
 def go_on(rendezvous, now):
-    if rendezvous.state is State.ARMED:
+    if rendezvous.state is Stage.ARMED:
         return rendezvous.start(now)
-    if rendezvous.state in (State.READY, State.ENDED) and not rendezvous.failures:
+    if rendezvous.state in (Stage.READY, Stage.ENDED) and not rendezvous.failures:
         return rendezvous.arm("p", [{}, {}, {}], SECOND, now)
     return ()
 
@@ -586,20 +586,20 @@ def test_whatever_happens_the_promises_hold(events):
         orders = step(rendezvous, event, now)
         goes = said(orders, "go")
         if goes:
-            assert before is State.ARMED, "a start before all were armed"
+            assert before is Stage.ARMED, "a start before all were armed"
             assert goes.keys() == {0, 1, 2}
             assert len({message["at_ns"] for message in goes.values()}) == 1
             assert rendezvous.start_ns >= now + PACE.margin_ns
         for one in orders:
-            gone = rendezvous.clients[one.client].step is Step.LOST
+            gone = rendezvous.clients[one.client].step is ClientStep.LOST
             assert gone is isinstance(one, Kill) or one.message["type"] == "lease", "spoke to the dead"
         steps = Counter(client.step for client in rendezvous.clients)
         assert steps == +rendezvous._at_step, "counted wrongly"
         assert rendezvous.lost <= rendezvous.failures.keys()
         assert not rendezvous.lost & rendezvous.silent.keys()
         if rendezvous.failures:
-            assert rendezvous.state not in (State.READY, State.ARMED)
+            assert rendezvous.state not in (Stage.READY, Stage.ARMED)
     for _ in range(4):
         now += 10**15
         rendezvous.tick(now)
-    assert rendezvous.state in (State.READY, State.ARMED, State.ENDED), "a wait that never ends"
+    assert rendezvous.state in (Stage.READY, Stage.ARMED, Stage.ENDED), "a wait that never ends"

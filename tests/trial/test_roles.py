@@ -7,14 +7,14 @@ import pytest
 from assay import measures
 from assay.records import Measure, Outcome, Role
 from assay.trial.clocks import Clock
-from assay.trial.protocol import Kill, Send, Step
-from assay.trial.rendezvous import Rendezvous, State
-from assay.trial.silence import Pace
+from assay.trial.protocol import ClientStep, Kill, Send
+from assay.trial.rendezvous import Rendezvous, Stage
+from assay.trial.silence import WaitLimits
 from assay.trial.waves import Waves, filled
 from ends_stage import conduct
 
 MS, SECOND = 10**6, 10**9
-PACE = Pace()
+PACE = WaitLimits()
 ROLES = (Role.LOAD, Role.LOAD, Role.SERVER)
 CONFIGS = [{"settings": {"address": "{server.address}"}}] * 2 + [{"settings": {"address": "127.0.0.1:0"}}]
 LIMIT_NS = 600 * SECOND
@@ -57,15 +57,15 @@ def sent(orders, kind):
 def test_the_load_is_armed_after_its_server_and_gets_the_address():
     rendezvous = ready()
     assert list(sent(arming(rendezvous), "config")) == [2]
-    assert rendezvous.state is State.ARMING
+    assert rendezvous.state is Stage.ARMING
     orders = armed(rendezvous, 2, "192.0.2.1:40001")
     assert {client: one["settings"]["address"] for client, one in sent(orders, "config").items()} == dict.fromkeys(
         (0, 1), "192.0.2.1:40001"
     )
-    assert rendezvous.state is State.ARMING
+    assert rendezvous.state is Stage.ARMING
     armed(rendezvous, 0)
     armed(rendezvous, 1)
-    assert rendezvous.state is State.ARMED
+    assert rendezvous.state is Stage.ARMED
 
 
 def test_all_start_together():
@@ -92,7 +92,7 @@ def test_without_its_server_no_load_is_armed(what):
         orders = rendezvous.lose(2, "gone", 3 * MS)
     else:
         orders = rendezvous.tick(PACE.arm_ns + SECOND)
-    assert rendezvous.state is State.ENDED
+    assert rendezvous.state is Stage.ENDED
     assert not sent(orders, "config")
     assert list(rendezvous.failures) == [2]
 
@@ -101,10 +101,10 @@ def test_a_server_that_ends_by_itself_is_not_asked_to():
     rendezvous = running()
     result(rendezvous, 0, SECOND)
     result(rendezvous, 1, SECOND)
-    assert rendezvous.state is State.RUNNING
+    assert rendezvous.state is Stage.RUNNING
     assert not sent(rendezvous.tick(SECOND + 1), "stop")
     result(rendezvous, 2, SECOND + 2)
-    assert (rendezvous.state, rendezvous.failures) == (State.ENDED, {})
+    assert (rendezvous.state, rendezvous.failures) == (Stage.ENDED, {})
 
 
 def test_a_server_is_stopped_when_the_last_load_has_ended():
@@ -116,16 +116,16 @@ def test_a_server_is_stopped_when_the_last_load_has_ended():
     assert not sent(rendezvous.tick(4 * SECOND + PACE.follow_ns + MS), "stop"), "once"
     orders = rendezvous.tick(4 * SECOND + PACE.follow_ns + PACE.stop_ns + 1)
     assert [one.client for one in orders if isinstance(one, Kill)] == [2]
-    assert rendezvous.state is State.ENDED
+    assert rendezvous.state is Stage.ENDED
 
 
 def test_a_server_is_stopped_when_all_its_load_is_lost():
     rendezvous = running()
     rendezvous.lose_host("here", "gone", SECOND)
-    assert rendezvous.state is State.RUNNING
+    assert rendezvous.state is Stage.RUNNING
     assert list(sent(rendezvous.tick(SECOND + PACE.follow_ns), "stop")) == [2]
     result(rendezvous, 2, 3 * SECOND)
-    assert rendezvous.state is State.ENDED
+    assert rendezvous.state is Stage.ENDED
     assert set(rendezvous.failures) == {0, 1}
 
 
@@ -158,7 +158,7 @@ def test_the_roles_of_one_phase_are_not_those_of_the_next():
     assert list(sent(orders, "config")) == [0, 1, 2]
     assert [client.role for client in rendezvous.clients] == [Role.LOAD] * 3
     assert {client.address for client in rendezvous.clients} == {None}
-    assert {client.step for client in rendezvous.clients} == {Step.ARMING}
+    assert {client.step for client in rendezvous.clients} == {ClientStep.ARMING}
 
 
 def test_several_servers_share_the_load():

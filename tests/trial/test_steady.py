@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay import measures
 from assay.records import Measure, Outcome, StopRule
 from assay.trial.protocol import ClientState
-from assay.trial.steady import CELLS, Watch, is_steady
+from assay.trial.steady import CELLS, SteadyWatch, is_steady
 from trial_stage import MIB, Laboratory, bulk, trial
 
 SECOND = 10**9
@@ -18,7 +18,7 @@ START = 7 * SECOND
 
 
 def watch(clients=1):
-    return Watch(round_ns=SECOND, start_ns=START, clients=clients)
+    return SteadyWatch(round_ns=SECOND, start_ns=START, clients=clients)
 
 
 def said(at_ns, count, offset_ns=0):

@@ -72,7 +72,7 @@ class Joined:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class NotebookOffset:
     """Where the trials of one notebook go: its name, and what is added to their numbers and sittings."""
 
     name: str
@@ -82,8 +82,8 @@ class Place:
 
 def join(baseline: Results, candidate: Results, names: Names) -> Joined:
     """The two as one; the question, what matters and what is required are the baseline's."""
-    first = Place(name=names[0], trials=0, sittings=0)
-    second = Place(
+    first = NotebookOffset(name=names[0], trials=0, sittings=0)
+    second = NotebookOffset(
         name=names[1],
         trials=max((trial.id for trial in baseline.plan.trials), default=0),
         sittings=len(baseline.plan.sittings),
@@ -135,7 +135,7 @@ def factors(baseline: Experiment, candidate: Experiment) -> Iterator[Factor]:
     yield from rest.values()
 
 
-def planned(baseline: Plan, candidate: Plan, places: tuple[Place, Place]) -> Plan:
+def planned(baseline: Plan, candidate: Plan, places: tuple[NotebookOffset, NotebookOffset]) -> Plan:
     """The schedules one after the other; blocks are those that both were to have."""
     return replace(
         baseline,
@@ -146,7 +146,7 @@ def planned(baseline: Plan, candidate: Plan, places: tuple[Place, Place]) -> Pla
     )
 
 
-def placed(judged: Judged, place: Place, measured: set[str]) -> Judged:
+def placed(judged: Judged, place: NotebookOffset, measured: set[str]) -> Judged:
     """A run at its new place, with the verdicts on the measures that both notebooks have."""
     run = replace(judged.run, trial=trial(judged.run.trial, place))
     name = run.id
@@ -158,7 +158,7 @@ def placed(judged: Judged, place: Place, measured: set[str]) -> Judged:
     return Judged(run=run, verdicts=verdicts)
 
 
-def trial(one: Trial, place: Place) -> Trial:
+def trial(one: Trial, place: NotebookOffset) -> Trial:
     """A trial with the notebook among its levels."""
     return replace(
         one,

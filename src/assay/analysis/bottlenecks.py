@@ -36,7 +36,7 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class ChainLink:
     """One part of the chain and the share of it that was used (1 = all of it)."""
 
     part: Part
@@ -58,10 +58,10 @@ class Chain:
     phase: str
     run: str
     levels: Mapping[str, Value]
-    links: tuple[Link, ...]
+    links: tuple[ChainLink, ...]
 
     @property
-    def nearest(self) -> Link:
+    def nearest(self) -> ChainLink:
         """The part of which most was used."""
         return max(self.links, key=lambda link: link.used)
 
@@ -88,7 +88,7 @@ def chains(each: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]:
     return tuple(chain for chain in made if any(link.part is not Part.CPU for link in chain.links))
 
 
-def _cpus(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
+def _cpus(judged: Judged, phase: Phase, seen: Observations) -> Iterator[ChainLink]:
     """The CPUs of each host, by the same figure that a measure of them has; of many load hosts those of the busiest."""
     load = phase.load_hosts or tuple(clock.host for clock in judged.run.hosts)
     apart = tuple(one.host for one in phase.hosts if one.host not in load)
@@ -99,14 +99,14 @@ def _cpus(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
     yield from (link if judged.run.is_spread else replace(link, name="") for link in found)
 
 
-def _cpu(phase: Phase, seen: Observations, hosts: Sequence[str]) -> Iterator[Link]:
+def _cpu(phase: Phase, seen: Observations, hosts: Sequence[str]) -> Iterator[ChainLink]:
     for host in hosts:
         used = observed.cpu_share(phase, seen, host)
         if used is not None:
-            yield Link(part=Part.CPU, name=host, used=used)
+            yield ChainLink(part=Part.CPU, name=host, used=used)
 
 
-def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
+def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[ChainLink]:
     """The part of the phase in which each device had a request in flight, from the upper device to the lowest."""
     spread = judged.run.is_spread
     for device in dict.fromkeys(device for place in judged.run.places for device in place.devices):
@@ -114,12 +114,12 @@ def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]
             if len(series.at_ns) > 1 and phase.end_ns > phase.start_ns:
                 busy = interpolated(series, phase.end_ns) - interpolated(series, phase.start_ns)
                 used = min(1.0, busy * TICKS_NS / (phase.end_ns - phase.start_ns))
-                yield Link(part=Part.DEVICE_TIME, name=f"{device} on {series.host}" if spread else device, used=used)
+                yield ChainLink(part=Part.DEVICE_TIME, name=f"{device} on {series.host}" if spread else device, used=used)
 
 
-def _declared(judged: Judged, phase: Phase) -> Iterator[Link]:
+def _declared(judged: Judged, phase: Phase) -> Iterator[ChainLink]:
     """The limits that were declared, or that a link has, as L04 held the measures of this phase against them."""
-    found: list[Link] = []
+    found: list[ChainLink] = []
     for name, verdict in judged.verdicts.items():
         workload, operation, _ = name.split(".", 2)
         if workload == phase.workload and operation in phase.operations:
@@ -128,25 +128,25 @@ def _declared(judged: Judged, phase: Phase) -> Iterator[Link]:
         yield max((link for link in found if _limit(link) == same), key=lambda link: link.used)
 
 
-def _counted(judged: Judged, phase: Phase, seen: Observations, held: Collection[str]) -> Iterator[Link]:
+def _counted(judged: Judged, phase: Phase, seen: Observations, held: Collection[str]) -> Iterator[ChainLink]:
     """What passed a device, by its own counters, of the limits that it was given and that L04 held nothing against."""
     declared = [limit for place in judged.run.places for limit in place.limits if limit.device not in held]
     for limit in declared:
         for one in limits.of_device(phase, seen, limit, Traffic.LOAD):
             if one.share >= SEEN:
                 way = limit.direction
-                yield Link(part=Part.DECLARED, name=one.name, used=one.share, limit=one.per_s, unit=one.unit, direction=way)
+                yield ChainLink(part=Part.DECLARED, name=one.name, used=one.share, limit=one.per_s, unit=one.unit, direction=way)
 
 
-def _held(one: Finding) -> Link | None:
+def _held(one: Finding) -> ChainLink | None:
     """What L04 held a measure against; None for another rule, and where it could not."""
     seen = one.observed if one.meaning is Meaning.LINK_LIMIT and one.state in (State.PASS, State.FAIL) else {}
     used, limit, name, unit = (seen.get(key) for key in ("ratio", "limit", "limited", "unit"))
     if not isinstance(used, int | float) or not isinstance(limit, int | float):
         return None
-    return Link(part=Part.DECLARED, name=str(name), used=used, limit=limit, unit=Unit(str(unit)))
+    return ChainLink(part=Part.DECLARED, name=str(name), used=used, limit=limit, unit=Unit(str(unit)))
 
 
-def _limit(link: Link) -> tuple[str, float | None, Unit]:
+def _limit(link: ChainLink) -> tuple[str, float | None, Unit]:
     """What makes two links one limit."""
     return link.name, link.limit, link.unit

@@ -34,6 +34,7 @@ from assay.records import (
     Method,
     Summary,
 )
+from assay.rulekit.chronology import in_order
 from assay.statistics.contrast import (
     Contrast,
     fieller,
@@ -71,7 +72,7 @@ METHODS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arms:
+class ArmPair:
     """The two cells of a comparison with the runs they stand on."""
 
     factor: Factor
@@ -92,7 +93,7 @@ class Ratio:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Contrasts:
     """Contrasts of two arms: one, or one for each baseline sitting where there are several."""
 
     contrasts: tuple[Contrast, ...]
@@ -112,7 +113,7 @@ def comparisons(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Ju
     return tuple(with_effects(one, own.contrasts) for one, own in zip(corrected(tests), tests, strict=True))
 
 
-def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Arms]:
+def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[ArmPair]:
     """Each cell at a later level of the compared factor with the cell at its first level, other levels being equal."""
     factor = next((factor for factor in experiment.factors if factor.path == experiment.compare), None)
     summaries_of = {measure.name: summary_of(measure) for measure in experiment.measures}
@@ -123,11 +124,11 @@ def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[
         levels = {**cell.levels, factor.path: factor.levels[0]}
         base = next((one for one in cells if one.measure == cell.measure and dict(one.levels) == levels), None)
         if base is not None:
-            arms = Arms(factor=factor, baseline=base, candidate=cell, runs=runs, summary=summaries_of[cell.measure])
+            arms = ArmPair(factor=factor, baseline=base, candidate=cell, runs=runs, summary=summaries_of[cell.measure])
             yield arms if factor.change is Change.MANUAL else on_clean_pairs(arms)
 
 
-def on_clean_pairs(arms: Arms) -> Arms:
+def on_clean_pairs(arms: ArmPair) -> ArmPair:
     """The arms with the pairs that noise left alone in both runs, where these are enough; else with all runs, disturbed or not.
 
     Each cell leaves its own disturbed runs out, but those of two arms are seldom of the same blocks.
@@ -155,7 +156,7 @@ def without(cell: Cell, noisy: Mapping[str, Exclusion]) -> Cell:
     return replace(cell, values=kept, excluded={**cell.excluded, **left_out})
 
 
-def tested(arms: Arms, matters_share: float) -> Tested:
+def tested(arms: ArmPair, matters_share: float) -> Tested:
     """One comparison with the values by block on which it stands."""
     baseline, candidate = (
         {key: value for key, (_, value) in by_block(cell.values, arms.runs).items()} for cell in (arms.baseline, arms.candidate)
@@ -171,7 +172,7 @@ def tested(arms: Arms, matters_share: float) -> Tested:
     )
 
 
-def unfiltered(arms: Arms, matters_share: float) -> Estimate | None:
+def unfiltered(arms: ArmPair, matters_share: float) -> Estimate | None:
     """The ratio with the runs that rules left out counted in; None where there are none."""
     reasons = {why.reason for cell in (arms.baseline, arms.candidate) for why in cell.excluded.values() if why.measured}
     baseline, candidate = (with_runs(cell, arms.runs, reasons) for cell in (arms.baseline, arms.candidate))
@@ -188,7 +189,7 @@ def with_runs(cell: Cell, runs: Mapping[str, Judged], reasons: Container[Exclusi
     return replace(cell, values={**cell.values, **known}, excluded=excluded)
 
 
-def compare(arms: Arms, matters_share: float) -> Comparison:
+def compare(arms: ArmPair, matters_share: float) -> Comparison:
     """One comparison, not yet corrected for the others."""
     cell, path = arms.candidate, arms.factor.path
     outcome = contrast(arms)
@@ -215,31 +216,31 @@ def compare(arms: Arms, matters_share: float) -> Comparison:
     )
 
 
-def counted_runs(arms: Arms) -> tuple[list[Judged], list[Judged]]:
+def counted_runs(arms: ArmPair) -> tuple[list[Judged], list[Judged]]:
     """The runs that count in the two arms."""
     return [arms.runs[run] for run in arms.baseline.values], [arms.runs[run] for run in arms.candidate.values]
 
 
 def is_interleaved(baseline: Sequence[Judged], candidate: Sequence[Judged]) -> bool:
     """Whether the runs of two arms were mixed in the order in which they were started; two runs or fewer always are."""
-    started = sorted([(one.run.started_utc, arm) for arm, runs in enumerate((baseline, candidate)) for one in runs])
+    started = in_order((*baseline, *candidate))
     if len(started) < 3 or not baseline or not candidate:
         return True
-    places = [float(place) for place in range(len(started))]
-    return abs(correlation(places, [float(arm) for _, arm in started])) <= SEPARATION
+    places, first = [float(place) for place in range(len(started))], {one.id for one in baseline}
+    return abs(correlation(places, [float(one.id not in first) for one in started])) <= SEPARATION
 
 
-def contrast(arms: Arms) -> Outcome:
+def contrast(arms: ArmPair) -> Contrasts:
     """The contrast of two arms: paired by block, or unpaired where a person changed the level by hand."""
     baseline, candidate = arms.baseline.values, arms.candidate.values
     if any(value <= 0 for value in (*baseline.values(), *candidate.values())):
-        return Outcome(contrasts=(), paired=True)
+        return Contrasts(contrasts=(), paired=True)
     if arms.factor.change is Change.MANUAL:
         return apart(arms)
     return paired(arms)
 
 
-def paired(arms: Arms) -> Outcome:
+def paired(arms: ArmPair) -> Contrasts:
     """Pairs of runs of the same block of the same sitting; a run without a partner does not count."""
     first, second = by_block(arms.baseline.values, arms.runs), by_block(arms.candidate.values, arms.runs)
     both = [key for key in first if key in second]
@@ -251,7 +252,7 @@ def paired(arms: Arms) -> Outcome:
     }
     values = [first[key][1] for key in both], [second[key][1] for key in both]
     found = (paired_ratio(*values),) if both else ()
-    return Outcome(contrasts=found, values=(values,), paired=True, excluded=lonely)
+    return Contrasts(contrasts=found, values=(values,), paired=True, excluded=lonely)
 
 
 def by_block(values: Mapping[str, float], runs: Mapping[str, Judged]) -> dict[Key, tuple[str, float]]:
@@ -259,7 +260,7 @@ def by_block(values: Mapping[str, float], runs: Mapping[str, Judged]) -> dict[Ke
     return {(runs[run].run.trial.sitting, runs[run].run.trial.block): (run, value) for run, value in values.items()}
 
 
-def apart(arms: Arms) -> Outcome:
+def apart(arms: ArmPair) -> Contrasts:
     """The candidate against each baseline sitting by itself, so that a drift between sittings widens the interval."""
     sittings: dict[int, list[float]] = {}
     for run, value in arms.baseline.values.items():
@@ -267,7 +268,7 @@ def apart(arms: Arms) -> Outcome:
     candidate = list(arms.candidate.values.values())
     found = tuple(welch_ratio(values, candidate) for _, values in sorted(sittings.items())) if candidate else ()
     both = tuple((values, candidate) for _, values in sorted(sittings.items()))
-    return Outcome(contrasts=found, values=both, paired=False)
+    return Contrasts(contrasts=found, values=both, paired=False)
 
 
 def conclude(contrasts: Sequence[Contrast], method: Method, matters_share: float) -> tuple[Estimate | None, Conclusion]:
@@ -281,7 +282,7 @@ def conclude(contrasts: Sequence[Contrast], method: Method, matters_share: float
     return decided(value, edges, (n, method), matters_share)
 
 
-def summarised(arms: Arms, outcome: Outcome, matters_share: float) -> tuple[Estimate, Conclusion, float | None]:
+def summarised(arms: ArmPair, outcome: Contrasts, matters_share: float) -> tuple[Estimate, Conclusion, float | None]:
     """The same for totals and medians, whose intervals are other ones."""
     found = joined([summary_ratio(arms.summary, *both, paired=outcome.paired) for both in outcome.values])
     n = min(contrast.n for contrast in outcome.contrasts)

@@ -109,7 +109,7 @@ def found(experiment: Experiment, one: Candidate, adjusted: float) -> Dip:
     )
 
 
-def depth_of(found: NeighbourContrast, kind: measures.Kind | None) -> Estimate:
+def depth_of(found: NeighbourContrast, kind: measures.FigureKind | None) -> Estimate:
     """The ratio of the cell to its interpolated neighbours, with its interval, in the figure's own direction."""
     low, high = interval(found.depth, WIDE)
     ends = [low, found.depth.difference, high]

@@ -53,7 +53,7 @@ DRIFT_P = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class CourseFigure:
     """One measure of a run whose course is wanted, and the phase that has it."""
 
     run: Run
@@ -96,7 +96,7 @@ def courses(experiment: Experiment, run: Run, observations: Observations) -> dic
             continue
         key = (phase.name, measure.operation, *kind)
         if key not in same:
-            figure = Figure(
+            figure = CourseFigure(
                 run=run,
                 phase=phase,
                 observations=observations.on(*phase.load_hosts),
@@ -118,7 +118,7 @@ def kind_of(measure: Measure) -> tuple[CourseKind, Unit] | None:
     return (CourseKind.LATENCY, Unit.NANOSECONDS) if measure.figure.startswith("latency_") else None
 
 
-def course(figure: Figure) -> Course:
+def course(figure: CourseFigure) -> Course:
     """One figure over time."""
     phase, operation = figure.phase, figure.measure.operation
     window = measures.common_window(phase, figure.observations, operation)
@@ -152,7 +152,7 @@ def rounds(phase: Phase) -> Rounds | None:
     return None if state is None else Rounds(number=state.rounds, each_ns=state.round_ns, alike=state.reached)
 
 
-def values(figure: Figure, edges: tuple[int, int], known: int) -> Sequence[float]:
+def values(figure: CourseFigure, edges: tuple[int, int], known: int) -> Sequence[float]:
     """The figure in as many equal parts as are known; none where too little is."""
     if figure.kind is CourseKind.RATE:
         parts = min(PARTS[0], known)

@@ -7,7 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
-from assay.answer.doubts import Cause, Doubt, Losses, Required, cause, counts, doubts, losses, of_figure, requirements
+from assay.answer.doubts import (
+    Cause,
+    Doubt,
+    Losses,
+    Required,
+    cause,
+    counts,
+    doubts,
+    losses,
+    of_all_runs,
+    of_figure,
+    requirements,
+)
 from assay.answer.headlines import Headline, Line, headlines, lines
 from assay.audit import verdicts
 from assay.frozen import dataclass
@@ -71,6 +83,8 @@ class Lead:
     verdicts: tuple[Verdict, ...] = ()
     causes: tuple[Cause, ...] = ()
     """Of a disturbance, the most frequent first."""
+    doubted: tuple[Cause, ...] = ()
+    """What the rules on the whole experiment hold against the figure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +119,8 @@ def _from_the_first(results: Results) -> Iterator[Lead]:
             yield _uncounted(results, measure, lies, everywhere=not good)
         if good:
             lead = _answered(results, measure, good)
-            yield replace(lead, state=worst((lead.state, of_figure(results, measure.name))))
+            doubted = of_all_runs(results, measure.name)
+            yield replace(lead, state=worst((lead.state, of_figure(results, measure.name))), doubted=doubted)
             return
 
 
@@ -230,8 +245,9 @@ def storages(results: Results) -> tuple[Storage, ...]:
 
 
 def remarks(results: Results) -> tuple[Finding, ...]:
-    """The notes of all comparisons that rename them, each statement once."""
-    found = (one for verdict in results.comparison_verdicts.values() for one in verdicts.notes(verdict.findings) if one.relabel)
+    """The notes of the experiment and of all comparisons that rename them, each statement once."""
+    groups = (results.findings, *(verdict.findings for verdict in results.comparison_verdicts.values()))
+    found = (one for findings in groups for one in verdicts.notes(findings) if one.relabel)
     return tuple({one.statement: one for one in found}.values())
 
 
@@ -258,7 +274,7 @@ class Answer:
     storages: tuple[Storage, ...]
     """Those that are in memory or lie on another file system."""
     remarks: tuple[Finding, ...]
-    """What the comparisons are besides, each once."""
+    """What the experiment and the comparisons are besides, each once."""
 
 
 def answer(results: Results) -> Answer:

@@ -40,6 +40,10 @@ class Doubt:
     runs: int
 
 
+WHOLE = "the experiment"
+"""Stands for the measure of a finding on the whole experiment."""
+
+
 def counts(results: Results) -> tuple[tuple[VerdictState, int], ...]:
     """Count the figures of runs that have each verdict, from best to worst."""
     states = [verdict.state for judged in results.runs for verdict in judged.verdicts.values()]
@@ -54,8 +58,13 @@ def verdicts_of(results: Results, cell: Cell) -> list[Verdict]:
 
 def of_figure(results: Results, measure: str) -> VerdictState:
     """BOUNDED where a rule on the whole experiment qualifies the figures of a measure, else SOUND."""
+    return VerdictState.BOUNDED if of_all_runs(results, measure) else VerdictState.SOUND
+
+
+def of_all_runs(results: Results, measure: str) -> tuple[Cause, ...]:
+    """The causes for which rules on the whole experiment qualify the figures of a measure."""
     failed = (one for one in results.findings if (one.state, one.severity) == (State.FAIL, Severity.QUALIFIES))
-    return VerdictState.BOUNDED if any(measure in one.observed for one in failed) else VerdictState.SOUND
+    return tuple(cause(one) for one in failed if measure in one.observed)
 
 
 def _findings(results: Results) -> Iterator[tuple[str, str | None, Finding]]:
@@ -63,12 +72,14 @@ def _findings(results: Results) -> Iterator[tuple[str, str | None, Finding]]:
     compared = ((one.measure, results.comparison_verdicts.get(one.id)) for one in results.comparisons)
     judged = (*(pair for one in results.runs for pair in one.verdicts.items()), *compared)
     every = ((measure, verdict.run, finding) for measure, verdict in judged if verdict for finding in verdict.findings)
-    whole = (("the experiment", None, finding) for finding in results.findings)
+    whole = ((WHOLE, None, finding) for finding in results.findings)
     yield from (one for one in (*every, *whole) if one[2].state in (State.FAIL, State.UNVERIFIED))
 
 
 def doubts(results: Results) -> tuple[Doubt, ...]:
-    """Every rule that failed or could not be checked, the gravest and most frequent first, with its first statement."""
+    """Every rule that failed or could not be checked, with its first statement.
+
+    First what fails for the whole experiment, then the gravest and most frequent."""
     found: dict[tuple[str, State], list[tuple[str, str | None, Finding]]] = {}
     for measure, run, finding in _findings(results):
         found.setdefault((finding.rule, finding.state), []).append((measure, run, finding))
@@ -85,7 +96,12 @@ def doubts(results: Results) -> tuple[Doubt, ...]:
         )
         for (rule, state), here in found.items()
     ]
-    return tuple(sorted(made, key=lambda one: (_gravity(one), -one.runs, one.rule)))
+    return tuple(sorted(made, key=lambda one: (not _is_of_all(one), _gravity(one), -one.runs, one.rule)))
+
+
+def _is_of_all(one: Doubt) -> bool:
+    """Whether it fails for the whole experiment and is more than a note."""
+    return one.measures == (WHOLE,) and one.state is State.FAIL and one.severity is not Severity.NOTES
 
 
 def _gravity(one: Doubt) -> int:

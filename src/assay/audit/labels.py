@@ -70,6 +70,7 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
         flushed=flushed,
         drain_ns=told.drain_ns if told else None,
         flush_ns=told.flush_ns if told else 0.0,
+        flushes=told.flushes if told else 0,
         undrained=told.raw if told else None,
         limited_by=limiter(findings),
         disturbed_by=disturbed_by,

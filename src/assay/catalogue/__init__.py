@@ -16,6 +16,8 @@ from typing import Literal, overload
 
 from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, Runs, TrialCase
 from assay.catalogue.host import (
+    LINUX,
+    SNMP,
     CacheStat,
     Completed,
     Extents,
@@ -29,6 +31,8 @@ from assay.catalogue.host import (
     Syscalls,
     needs_assay,
     needs_file,
+    needs_system,
+    system_of,
 )
 from assay.catalogue.knobs import FREE, PLACEMENT, TIMING, Knob, KnobKind, resolved
 from assay.catalogue.pace import Pace

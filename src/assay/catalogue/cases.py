@@ -61,6 +61,8 @@ class TrialCase:
     """What that host is in the run, or those hosts are."""
     beyond: Observations | None = None
     """All evidence of the target's hosts that are no load hosts, for a rule about both sides; None where there are none."""
+    everywhere: Observations | None = None
+    """The evidence of all hosts, for a rule that names a device on the way (a host by SNMP)."""
 
     @property
     def holds_target(self) -> bool:
@@ -78,6 +80,8 @@ class TrialCase:
         Of a load host a rule sees the clients on it alone, with what was done to it; about the target's host it hears all
         clients, and sees the evidence of that host.
         """
+        if self.everywhere is None:
+            return replace(self, everywhere=self.observations).about(whom)
         load = self.phase.load_hosts or tuple(one.host for one in self.phase.hosts) or tuple(self.observations.hosts)
         targets = self.run.target_hosts
         if whom is About.TARGET_HOST and targets:

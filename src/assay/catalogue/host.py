@@ -238,6 +238,21 @@ class Notes(Protocol):
         ...
 
 
+LINUX = "Linux"
+SNMP = "SNMP"
+"""The system of a host that only answers SNMP: nothing runs there, and its times are those of this machine."""
+
+
+def system_of(host: Host) -> str:
+    """Return the name of a host's kernel as uname(1) prints it; `Linux` where a host has no name for it."""
+    return str(getattr(host, "system", LINUX))
+
+
+def needs_system(*systems: str) -> Callable[[Host], str | None]:
+    """Return `Observer.available` for evidence from the commands of these systems."""
+    return lambda host: None if system_of(host) in systems else f"only {' or '.join(systems)} has these commands"
+
+
 def needs_file(path: str, lost: str) -> Callable[[Host], str | None]:
     """Return `Observer.available` for evidence from a file; `lost` says what is invisible without the file."""
     return lambda host: None if host.exists(path) else f"{path} does not exist: {lost}"

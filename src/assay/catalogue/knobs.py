@@ -45,6 +45,8 @@ class Knob:
     """For CHOICE, and for each item of TEXTS where not empty."""
     low: int | None = None
     high: int | None = None
+    is_command: bool = False
+    """Whether TEXTS are words of a command line: they are shown as a shell would take them."""
 
 
 def resolved(knobs: Iterable[Knob], given: Mapping[str, Value]) -> dict[str, Value]:

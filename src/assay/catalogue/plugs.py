@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from assay.catalogue.cases import About
-from assay.catalogue.host import Host, Process
+from assay.catalogue.host import LINUX, Host, Process
 from assay.catalogue.knobs import Knob
 from assay.catalogue.pace import Pace
 from assay.frozen import dataclass, field
@@ -90,10 +90,7 @@ class Target:
     attach: Callable[[Host, Setting, Place, int], Endpoint] = lambda *given: Endpoint(
         kind=given[2].kind, address=given[2].address
     )
-    """The endpoint of one client (its index): by default the place, which all share.
-
-    Called on the client's host; scratch and ledger of the setting are those of that host.
-    """
+    """The endpoint of one client (its index), by default the place: called on its host, with scratch and ledger of that host."""
     detach: Callable[[Host, Setting, Endpoint], None] = lambda host, setting, endpoint: None
     """Undo `attach` of one client on its host."""
     install: Callable[[Host, Setting], None] = lambda host, setting: None
@@ -231,6 +228,8 @@ class Observer:
     """When `assay stat` runs it without being asked."""
     alone: bool = False
     """Whether a look takes long, as it runs a command: on a far host it shares no look with others."""
+    systems: tuple[str, ...] = (LINUX,)
+    """The systems whose counters it reads, as uname(1) names them; empty where it looks at every host."""
     on_request: bool = False
     """Whether it looks only where an experiment names it (`observers = ["*", "tracepoints"]`)."""
 

@@ -40,22 +40,22 @@ _STRANGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, Arithme
 
 
 @dataclass(frozen=True, kw_only=True)
-class Printed:
+class ParsedNumber:
     """A number in base units, and half a unit of its last digit in the same unit."""
 
     value: float
     half: float
 
-    def times(self, size: float) -> Printed:
+    def times(self, size: float) -> ParsedNumber:
         """Convert to a unit that is smaller by this factor."""
-        return Printed(value=self.value * size, half=self.half * size)
+        return ParsedNumber(value=self.value * size, half=self.half * size)
 
 
-Figures = Callable[[str], Iterable[tuple[str, Printed]]]
+Figures = Callable[[str], Iterable[tuple[str, ParsedNumber]]]
 """Text in, figures out; the last figure of a name counts. May raise the exceptions in `_STRANGE`."""
 
 
-def printed(text: str, size: float = 1) -> Printed:
+def printed(text: str, size: float = 1) -> ParsedNumber:
     """Parse a number and multiply it by the unit's size in base units. Raises ValueError if it is not a number.
 
     `0.0731825` is known to half of 1e-7. A comma is a decimal point, as in some locales. Measured values have no sign.
@@ -64,7 +64,7 @@ def printed(text: str, size: float = 1) -> Printed:
     if match is None:
         raise ValueError(f"{text[:LONGEST_NUMBER]!r} as a number")
     half = 0.5 * 10.0 ** (int(match[2] or 0) - len(match[1] or ""))
-    return Printed(value=float(match[0]), half=half).times(size)
+    return ParsedNumber(value=float(match[0]), half=half).times(size)
 
 
 def power(prefix: str, base: float = KIB) -> float:
@@ -72,23 +72,23 @@ def power(prefix: str, base: float = KIB) -> float:
     return float(base) ** " kmgtpezyrq".index(prefix.lower() or " ")
 
 
-def truncated(text: str, size: float = 1) -> Printed:
+def truncated(text: str, size: float = 1) -> ParsedNumber:
     """Return a truncated whole number: the true value is up to one unit higher."""
-    return Printed(value=printed(text, size).value, half=float(size))
+    return ParsedNumber(value=printed(text, size).value, half=float(size))
 
 
-def exact(value: float) -> Printed:
+def exact(value: float) -> ParsedNumber:
     """Return an exact number, such as a count."""
-    return Printed(value=float(value), half=0.0)
+    return ParsedNumber(value=float(value), half=0.0)
 
 
-def total(parts: Iterable[Printed]) -> Printed:
+def total(parts: Iterable[ParsedNumber]) -> ParsedNumber:
     """Return the sum; the rounding errors add up."""
     held = tuple(parts)
-    return Printed(value=math.fsum(part.value for part in held), half=math.fsum(part.half for part in held))
+    return ParsedNumber(value=math.fsum(part.value for part in held), half=math.fsum(part.half for part in held))
 
 
-def combined_rate(parts: Iterable[tuple[float, Printed]]) -> Printed:
+def combined_rate(parts: Iterable[tuple[float, ParsedNumber]]) -> ParsedNumber:
     """Return the rate of several parts in sequence, each an amount and its rate: all amounts over all times."""
     held = tuple(parts)
     if len(held) == 1:
@@ -96,10 +96,10 @@ def combined_rate(parts: Iterable[tuple[float, Printed]]) -> Printed:
     amount = math.fsum(part for part, _ in held)
     seconds = math.fsum(part / rate.value for part, rate in held)
     slack = max(rate.half / rate.value for _, rate in held)
-    return Printed(value=amount / seconds, half=amount / seconds * slack)
+    return ParsedNumber(value=amount / seconds, half=amount / seconds * slack)
 
 
-def both_sides(**figures: Printed) -> Iterator[tuple[str, Printed]]:
+def both_sides(**figures: ParsedNumber) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of a copy, which reads and writes the same."""
     yield from ((f"{side}.{name}", figure) for side in ("read", "write") for name, figure in figures.items())
 
@@ -135,7 +135,7 @@ def damaged_line(rows: Sequence[str], index: int) -> ValueError:
     return ValueError(f"line {index + 1}, {rows[index].strip()[:80]!r}")
 
 
-def real_time(rows: Iterable[str]) -> Printed | None:
+def real_time(rows: Iterable[str]) -> ParsedNumber | None:
     """Return the last elapsed time printed by a shell's or GNU `time`, also with -p and -v. None if missing or 0.
 
     The forms: bash.1 (TIMEFORMAT), POSIX `time -p`, and time.1 of GNU time 1.9 (default format, -v).
@@ -146,7 +146,7 @@ def real_time(rows: Iterable[str]) -> Printed | None:
     *larger, seconds = next(text for text in found[-1].groups() if text).replace("m", ":").split(":")
     rest = printed(seconds, SECOND)
     whole = sum(int(part) * 60.0 ** (power + 1) for power, part in enumerate(reversed(larger)))
-    return Printed(value=rest.value + whole * SECOND, half=rest.half) if rest.value + whole else None
+    return ParsedNumber(value=rest.value + whole * SECOND, half=rest.half) if rest.value + whole else None
 
 
 def copy_operations(argv: Sequence[str]) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ def reads(figures: Figures, expected: str) -> Reads:
     )
 
 
-def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str, Printed]:
+def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str, ParsedNumber]:
     try:
         found = dict(figures(text[-LONGEST:]))
     except _STRANGE as error:

@@ -34,7 +34,7 @@ class Ability:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gap:
+class MissingObserver:
     """An observer that does not work here, and the evidence that will be missing."""
 
     observer: str
@@ -48,7 +48,7 @@ class Health:
 
     host: str
     abilities: tuple[Ability, ...]
-    gaps: tuple[Gap, ...]
+    gaps: tuple[MissingObserver, ...]
     orphans: tuple[Orphan, ...]
     cleaned: tuple[Cleaned, ...]
     elsewhere: tuple[Orphan, ...] = ()
@@ -91,11 +91,20 @@ def _ability(name: str, serves: str, reason: str | None) -> Ability:
     return Ability(name=name, serves=serves, allowed=reason is None, reason=reason or "")
 
 
-def gaps(host: Host, names: Sequence[str]) -> tuple[Gap, ...]:
+def gaps(host: Host, names: Sequence[str]) -> tuple[MissingObserver, ...]:
     """Return those of these observers that do not work on this host."""
-    observers = (catalogue.find("observers", name) for name in names)
-    found = ((observer, observer.available(host)) for observer in observers)
-    return tuple(Gap(observer=observer.name, evidence=observer.gives, reason=reason) for observer, reason in found if reason)
+    system = catalogue.system_of(host)
+    observers = [catalogue.find("observers", name) for name in names]
+    found = [(one, one.available(host)) for one in observers if not one.systems or system in one.systems]
+    if system != catalogue.LINUX:
+        found += [
+            (one, f"{system} does not report it")
+            for one in observers
+            if catalogue.LINUX in one.systems and system not in one.systems
+        ]
+    return tuple(
+        MissingObserver(observer=observer.name, evidence=observer.gives, reason=reason) for observer, reason in found if reason
+    )
 
 
 def _root(host: Host) -> str | None:
@@ -164,7 +173,7 @@ def text(health: Health) -> str:
     return "\n".join(lines)
 
 
-def _gap_lines(missing: tuple[Gap, ...]) -> list[str]:
+def _gap_lines(missing: tuple[MissingObserver, ...]) -> list[str]:
     if not missing:
         return ["Evidence: all observers work on this machine."]
     return [

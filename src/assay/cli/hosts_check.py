@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 from assay import catalogue
 from assay.catalogue import Host
-from assay.cli.doctor import Gap, gaps
+from assay.cli.doctor import MissingObserver, gaps
 from assay.errors import AssayError
 from assay.frozen import dataclass
-from assay.laboratory.hosts import Attempt, at_once
+from assay.laboratory.hosts import OpenedHost, at_once
 
 PROBES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clock:
+class ClockCheck:
     """Another machine's CLOCK_MONOTONIC less ours, by how much that can be wrong, and the shortest round trip (ns)."""
 
     offset_ns: int
@@ -41,18 +41,18 @@ class HostCheck:
     serial: str = ""
     boot: str = ""
     root: bool | None = None
-    clock: Clock | None = None
-    missing: tuple[Gap, ...] = ()
+    clock: ClockCheck | None = None
+    missing: tuple[MissingObserver, ...] = ()
     """Observers that do not work there, with the evidence that will be missing."""
 
 
-def checked(found: Sequence[Attempt]) -> tuple[HostCheck, ...]:
+def checked(found: Sequence[OpenedHost]) -> tuple[HostCheck, ...]:
     """Check every host: clocks one after another, so that none waits for another one's answer; the rest at once."""
     clocks = [_clock(one) for one in found]
     return tuple(at_once(list(zip(found, clocks, strict=True)), lambda pair: _checked(*pair)))
 
 
-def _clock(attempt: Attempt) -> Clock | None:
+def _clock(attempt: OpenedHost) -> ClockCheck | None:
     if attempt.host is None:
         return None
     try:
@@ -61,10 +61,10 @@ def _clock(attempt: Attempt) -> Clock | None:
         return None
     asked, theirs, answered = min(probes, key=lambda probe: probe[2] - probe[0])
     trip = answered - asked
-    return Clock(offset_ns=theirs - (asked + trip // 2), bound_ns=(trip + 1) // 2, round_trip_ns=trip)
+    return ClockCheck(offset_ns=theirs - (asked + trip // 2), bound_ns=(trip + 1) // 2, round_trip_ns=trip)
 
 
-def _checked(attempt: Attempt, clock: Clock | None) -> HostCheck:
+def _checked(attempt: OpenedHost, clock: ClockCheck | None) -> HostCheck:
     spec, host = attempt.spec, attempt.host
     address = spec.control or spec.address or spec.scheduler or spec.cluster or ""
     if host is None:

@@ -40,6 +40,7 @@ LabOption = Annotated[Path, typer.Option(LAB, metavar="DIR", envvar="ASSAY_LAB",
 GateOption = Annotated[
     Gate, typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a bad verdict, 4 on an unmet requirement.")
 ]
+VerdictGateOption = Annotated[Gate, typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a bad verdict.")]
 ProgressOption = Annotated[ProgressMode, typer.Option("--progress", help="Progress on standard error; json: one object a line.")]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file.")]
 HostOption = Annotated[

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay import catalogue
 from assay.catalogue import Host
-from assay.cli.doctor import Gap, gaps
+from assay.cli.doctor import MissingObserver, gaps
 from assay.errors import refuse
 from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
@@ -56,7 +56,7 @@ class Preview:
     outlook: Outlook
     design: Structure | None
     """What the design can tell apart, where the file names one."""
-    missing: tuple[Gap, ...]
+    missing: tuple[MissingObserver, ...]
     unverified: tuple[str, ...]
     """Rules whose evidence nobody can give here."""
     obstacles: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ def schedule_digest(schedule: Plan) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def blind_rules(names: Sequence[str], missing: Sequence[Gap]) -> tuple[str, ...]:
+def blind_rules(names: Sequence[str], missing: Sequence[MissingObserver]) -> tuple[str, ...]:
     """Rules that need evidence which only a missing observer gives."""
     seeing = set(names) - {gap.observer for gap in missing}
     given = [key for name in seeing for key in catalogue.find("observers", name).gives]

@@ -18,7 +18,7 @@ from assay.report import picture
 from assay.report.charts.figure import Table
 from assay.report.charts.matrix import Matrix, Share, drawn
 from assay.survey import result, wording
-from assay.survey.filters import Clock, Filters, Words, keeper, printable, resolve
+from assay.survey.filters import FileTime, Filters, Words, keeper, printable, resolve
 from assay.survey.result import Counting, FileSum, Survey, reaching
 from assay.survey.walk import Inode, See, Walk, begin, coarse_access_times, mount_of, mount_table
 from assay.terminal.output import STANDARD_OUTPUT, Row, deliver, table
@@ -43,7 +43,7 @@ class Request:
 
     directories: tuple[str, ...]
     words: Words
-    clock: Clock
+    clock: FileTime
     cross: bool
     out: Out
     json_to: str | None = None
@@ -65,7 +65,7 @@ def survey(request: Request, now_ns: int) -> int:
     Raises UsageError with every mistake of the call, RefusedError where a file or standard output cannot be written.
     """
     filters, inodes = filters_of(request)
-    progress = Progress(request)
+    progress = SurveyProgress(request)
     try:
         found = survey_of(request, filters, inodes, now_ns, progress)
         progress.close()
@@ -109,7 +109,7 @@ def _unwritable(request: Request) -> Iterator[str]:
             yield str(error)
 
 
-def survey_of(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns: int, progress: Progress) -> Survey:
+def survey_of(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns: int, progress: SurveyProgress) -> Survey:
     """The walk itself; a list of paths is printed as they come."""
     counting = Counting(request.clock, now_ns, keeper(filters, request.clock, now_ns))
     table = mount_table()
@@ -123,7 +123,7 @@ def survey_of(request: Request, filters: Filters, inodes: dict[str, Inode], now_
         clock=request.clock,
         filters=filters.typed,
         crossed=request.cross,
-        coarse=coarse_access_times(held) if request.clock is Clock.ACCESSED else (),
+        coarse=coarse_access_times(held) if request.clock is FileTime.ACCESSED else (),
         distribution=counting.distribution(),
         walked=walked,
     )
@@ -222,7 +222,7 @@ def _table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
     return table(head, [Row(cells=row) for row in rows], range(1, len(head)))
 
 
-class Progress:
+class SurveyProgress:
     """The number of files and their rate; silent where a list of paths scrolls by on the same terminal."""
 
     def __init__(self, request: Request) -> None:

@@ -180,13 +180,14 @@ def estimate_text(estimate: Estimate | None) -> str:
 
 
 def reasons(verdicts: Iterable[Verdict], of_experiment: Iterable[Finding] = ()) -> str:
-    """What failed, each different statement once with its advice, most frequent first."""
-    found: dict[str, list[Finding]] = {}
+    """What failed, each different statement once with its advice: of the experiment first, then the most frequent."""
+    of_experiment, found = tuple(of_experiment), dict[str, list[Finding]]()
+    whole = {finding.rule for finding in of_experiment}
     for finding in chain(of_experiment, *(verdict.findings for verdict in verdicts)):
         if finding.state is State.FAIL and finding.severity is not Severity.NOTES:
             found.setdefault(finding.rule, []).append(finding)
     lines = []
-    for rule, findings in sorted(found.items(), key=lambda item: -len(item[1]))[:MOST_REASONS]:
+    for rule, findings in sorted(found.items(), key=lambda item: (item[0] not in whole, -len(item[1])))[:MOST_REASONS]:
         first = findings[0]
         times = f" ({len(findings)} times)" if len(findings) > 1 else ""
         lines.append(f"{rule} {first.name}{times}: {first.statement}")

@@ -9,9 +9,19 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import FileArgument, GateOption, HostOption, JsonOption, LabOption, ProgressOption, WhichArgument, finish
+from assay.cli.options import (
+    FileArgument,
+    GateOption,
+    HostOption,
+    JsonOption,
+    LabOption,
+    ProgressOption,
+    VerdictGateOption,
+    WhichArgument,
+    finish,
+)
 from assay.laboratory.gate import Gate
-from assay.survey.filters import Clock, Words
+from assay.survey.filters import FileTime, Words
 from assay.terminal.progress import ProgressMode
 
 LAB = Path("lab")
@@ -140,7 +150,7 @@ def load(
         str | None, typer.Option("--claim", metavar="PART=VALUE,...", help="The claim to audit: tier=device,...")
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the test file for another call.")] = False,
-    gate: GateOption = Gate.OFF,
+    gate: VerdictGateOption = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
     asks_help: Annotated[bool, typer.Option("-h", "--help", help="Show this, or the keys of a workload.")] = False,
 ) -> None:
@@ -169,7 +179,7 @@ def stat(words: Annotated[list[str] | None, typer.Argument(metavar="[OPTIONS] --
 def check(
     words: Annotated[list[str], typer.Argument(metavar="CLAIM", help='"1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"')],
     json_to: JsonOption = None,
-    gate: GateOption = Gate.OFF,
+    gate: VerdictGateOption = Gate.OFF,
 ) -> None:
     """Check a published figure by arithmetic, without a run."""
     from assay.cli.check import check as verb
@@ -335,7 +345,7 @@ def survey(
     older: Annotated[
         str | None, typer.Option("--older", metavar="AGE", help='Only files of at least AGE: "year", "90 d".')
     ] = None,
-    by: Annotated[Clock, typer.Option("--by", help="The time from which ages count.")] = Clock.MODIFIED,
+    by: Annotated[FileTime, typer.Option("--by", help="The time from which ages count.")] = FileTime.MODIFIED,
     least: Annotated[str | None, typer.Option("--least", metavar="SIZE", help='Only files of at least SIZE: "1 MiB".')] = None,
     most: Annotated[str | None, typer.Option("--most", metavar="SIZE", help="Only files of at most SIZE.")] = None,
     cross: Annotated[bool, typer.Option("--cross", help="Include other file systems mounted below.")] = False,

@@ -16,7 +16,7 @@ from assay.records import ABSOLUTE, Direction, Limit, Observations, Phase, Readi
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class LadderStep:
     """What passed one rung in one direction: bytes and operations with the part that is not ours taken off."""
 
     bytes: float
@@ -92,7 +92,9 @@ def done_operations(phase: Phase, direction: Direction) -> int:
     return sum(t.count for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
 
 
-def passed(phase: Phase, observations: Observations, rung: Rung, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
+def passed(
+    phase: Phase, observations: Observations, rung: Rung, direction: Direction, span: Span = Span.CLOCK
+) -> LadderStep | None:
     """What passed a rung; None where it has no reading.
 
     Sources that count the same thing are alternatives, never added: the engine's own account goes first, it misses
@@ -106,7 +108,7 @@ def passed(phase: Phase, observations: Observations, rung: Rung, direction: Dire
     shared = rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
     others = [_of_other_processes(r, idle_baselines(phase, observations, r)) if shared else (0.0, 0.0) for r in readings]
     raw_bytes, raw_operations = sum(r.bytes or 0 for r in readings), sum(r.operations or 0 for r in readings)
-    return Step(
+    return LadderStep(
         bytes=sum(max(0.0, (r.bytes or 0) - f) for r, (f, _) in zip(readings, others, strict=True)),
         operations=sum(max(0.0, (r.operations or 0) - f) for r, (_, f) in zip(readings, others, strict=True)),
         raw_bytes=raw_bytes,
@@ -142,36 +144,36 @@ def idle_baselines(phase: Phase, observations: Observations, reading: Reading) -
     return (*(r for r in windows if r.phase == phase.name), *(() if after is None else (after,)))
 
 
-def both(first: Step | None, second: Step | None) -> Step | None:
+def both(first: LadderStep | None, second: LadderStep | None) -> LadderStep | None:
     """Two spans of one rung together."""
     if first is None or second is None:
         return first or second
     return replace(first, **{name: getattr(first, name) + getattr(second, name) for name in AMOUNTS})
 
 
-def highest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
+def highest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> LadderStep | None:
     """The device that the file system is on: L8 where there is a stack, else L9."""
     return passed(phase, observations, Rung.UPPER_DEVICE, direction, span) or lowest_device(phase, observations, direction, span)
 
 
-def limited(phase: Phase, observations: Observations, limit: Limit) -> Step | None:
+def limited(phase: Phase, observations: Observations, limit: Limit) -> LadderStep | None:
     """What a device with a limit was given in the limit's direction while the clock ran, by its own counters."""
     own = tuple(one for one in observations.readings if one.subject == f"device:{limit.device}")
     return highest_device(phase, replace(observations, readings=own), limit.direction)
 
 
-def lowest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
+def lowest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> LadderStep | None:
     """L9: the lowest device that can be seen."""
     return passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
 
 
-def written_with_drain(phase: Phase, observations: Observations) -> Step | None:
+def written_with_drain(phase: Phase, observations: Observations) -> LadderStep | None:
     """What the lowest device wrote while the clock ran and in the drain; None where nobody counted it."""
     clock = lowest_device(phase, observations, Direction.WRITE)
     return clock and both(clock, lowest_device(phase, observations, Direction.WRITE, Span.DRAIN))
 
 
-def reached(phase: Phase, observations: Observations, *spans: Span) -> Step | None:
+def reached(phase: Phase, observations: Observations, *spans: Span) -> LadderStep | None:
     """What the lowest device took for the load in these spans: `bytes` at least, `raw_bytes` at most; None where nobody counted.
 
     Others write to it too. Where there is one device above it, which is often nobody else's, what passed that one bounds both.
@@ -182,7 +184,7 @@ def reached(phase: Phase, observations: Observations, *spans: Span) -> Step | No
     return replace(lowest, bytes=min(upper.bytes, lowest.raw_bytes), raw_bytes=min(upper.raw_bytes, lowest.raw_bytes))
 
 
-def _over(phase: Phase, observations: Observations, rung: Rung, spans: Iterable[Span]) -> Step | None:
+def _over(phase: Phase, observations: Observations, rung: Rung, spans: Iterable[Span]) -> LadderStep | None:
     """What was written to a rung in several spans; None where the first of them was not counted."""
     step, *others = (passed(phase, observations, rung, Direction.WRITE, span) for span in spans)
     for other in others:

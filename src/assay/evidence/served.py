@@ -29,7 +29,7 @@ def reported_operations(phase: Phase, operation: str) -> float | None:
     return float(sum(t.count for c in phase.clients for t in c.operations if t.operation == operation)) or None
 
 
-def over_network(phase: Phase, observations: Observations, direction: Direction) -> ladder.Step | None:
+def over_network(phase: Phase, observations: Observations, direction: Direction) -> ladder.LadderStep | None:
     """L4 as the clients see it: what the server sent for reads, what it received for writes; headers and others included."""
     way = Direction.WRITE if direction is Direction.READ else Direction.READ
     return ladder.passed(phase, observations, Rung.SERVER_NIC, way)
@@ -44,7 +44,7 @@ def fuller_way(phase: Phase, observations: Observations) -> float | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class NetworkUse:
     """A part of the way to the server, and how full it was in the fuller direction."""
 
     name: str
@@ -53,7 +53,7 @@ class Link:
     share: float
 
 
-def fullest_link(phase: Phase, observations: Observations, beyond: Observations | None) -> Link | None:
+def fullest_link(phase: Phase, observations: Observations, beyond: Observations | None) -> NetworkUse | None:
     """The part of the way between clients and server that was fullest; None where no speed is known.
 
     Of one load host all that passed the server's interfaces passed its links too. Of several each has what passed its own
@@ -67,11 +67,11 @@ def fullest_link(phase: Phase, observations: Observations, beyond: Observations 
     return max((link for link in links if link is not None), key=lambda link: link.share, default=None)
 
 
-def _link(seen: Observations, keys: tuple[str, str], host: str | None, rate: float | None) -> Link | None:
+def _link(seen: Observations, keys: tuple[str, str], host: str | None, rate: float | None) -> NetworkUse | None:
     limit, name = (seen.fact(key, host=host) for key in keys)
     if rate is None or limit is None or not limit.isdigit() or not int(limit):
         return None
-    return Link(name=name or "the link", rate=rate, share=rate / int(limit))
+    return NetworkUse(name=name or "the link", rate=rate, share=rate / int(limit))
 
 
 def over_interface(phase: Phase, observations: Observations, host: str | None) -> float | None:
@@ -82,7 +82,7 @@ def over_interface(phase: Phase, observations: Observations, host: str | None) -
     return max(moved) / seconds if any(moved) and seconds > 0 else None
 
 
-def below_client(run: Run, phase: Phase, observations: Observations) -> ladder.Step | None:
+def below_client(run: Run, phase: Phase, observations: Observations) -> ladder.LadderStep | None:
     """What reads made others deliver: what a server sent (L4), where one is named, else what storage was made to read (L2)."""
     rung, way = (Rung.CLIENT_CACHE, Direction.READ) if server(run) is None else (Rung.SERVER_NIC, Direction.WRITE)
     return ladder.passed(phase, observations, rung, way)
@@ -95,7 +95,7 @@ def payload(phase: Phase, observations: Observations, direction: Direction) -> f
     return own or (passed.raw_bytes if passed else None)
 
 
-def storage_io(phase: Phase, observations: Observations, direction: Direction) -> ladder.Step | None:
+def storage_io(phase: Phase, observations: Observations, direction: Direction) -> ladder.LadderStep | None:
     """L6: what the server made its storage read, or made dirty in its host's page cache."""
     return ladder.passed(phase, observations, Rung.SERVER_CACHE, direction)
 

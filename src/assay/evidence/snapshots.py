@@ -38,7 +38,7 @@ Counters = Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class RungCounter:
     """One way past a rung, with the names of the counters of its bytes and of its operations."""
 
     rung: Rung
@@ -99,7 +99,9 @@ def rise(before: int, after: int, counter: str) -> int:
     return after - before
 
 
-def readings(origin: Origin, subject: str, looks: Sequence[tuple[Snapshot, Counters]], ways: Sequence[Way]) -> Iterator[Reading]:
+def readings(
+    origin: Origin, subject: str, looks: Sequence[tuple[Snapshot, Counters]], ways: Sequence[RungCounter]
+) -> Iterator[Reading]:
     """Yield the rise of counters in each span, without ways that the kernel does not count. Raises EvidenceError if one falls."""
     at = {snapshot.edge: counters for snapshot, counters in looks}
     for span, first, last in edges([snapshot for snapshot, _ in looks]):
@@ -200,24 +202,24 @@ def interfaces(text: str, where: str) -> dict[str, Counters]:
     return found
 
 
-def interface_ways(rung: Rung) -> tuple[Way, ...]:
+def interface_ways(rung: Rung) -> tuple[RungCounter, ...]:
     """Return the ways past a network interface: received bytes are read, sent bytes written."""
     return (
-        Way(rung=rung, direction=Direction.READ, bytes="rx_bytes", operations="rx_packets"),
-        Way(rung=rung, direction=Direction.WRITE, bytes="tx_bytes", operations="tx_packets"),
+        RungCounter(rung=rung, direction=Direction.READ, bytes="rx_bytes", operations="rx_packets"),
+        RungCounter(rung=rung, direction=Direction.WRITE, bytes="tx_bytes", operations="tx_packets"),
     )
 
 
-def process_ways(above: Rung, below: Rung) -> tuple[Way, ...]:
+def process_ways(above: Rung, below: Rung) -> tuple[RungCounter, ...]:
     """Return the ways that /proc/PID/io counts above and below the page cache.
 
     The kernel counts storage I/O in whole pages of 4,096 bytes: one byte at each end of a transfer may count as a page.
     """
     return (
-        Way(rung=above, direction=Direction.READ, bytes="rchar", operations="syscr"),
-        Way(rung=above, direction=Direction.WRITE, bytes="wchar", operations="syscw"),
-        Way(rung=below, direction=Direction.READ, bytes="read_bytes", operations=None, uncertainty_bytes=4096),
-        Way(rung=below, direction=Direction.WRITE, bytes="write_bytes", operations=None, uncertainty_bytes=4096),
+        RungCounter(rung=above, direction=Direction.READ, bytes="rchar", operations="syscr"),
+        RungCounter(rung=above, direction=Direction.WRITE, bytes="wchar", operations="syscw"),
+        RungCounter(rung=below, direction=Direction.READ, bytes="read_bytes", operations=None, uncertainty_bytes=4096),
+        RungCounter(rung=below, direction=Direction.WRITE, bytes="write_bytes", operations=None, uncertainty_bytes=4096),
     )
 
 

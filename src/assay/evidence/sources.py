@@ -121,5 +121,7 @@ def on_request(key: str) -> tuple[str, ...]:
     """The observers that give this evidence and that `assay stat` runs on request alone; rungs it counts without."""
     if key.partition(".")[0] in set(Rung):
         return ()
-    known = (observer for observer in catalogue.observers_of(key) if observer.watch is None)
+    known = (
+        observer for observer in catalogue.observers_of(key) if observer.watch is None and catalogue.LINUX in observer.systems
+    )
     return tuple(observer.name for observer in known if any(fits(key, given) for given in observer.gives))

@@ -39,7 +39,7 @@ def _rise(phase: Phase, observations: Observations, what: tuple[str, str], end_n
     return sum(ladder.rise(item, phase.start_ns, end_ns) for item in series)
 
 
-def brought(phase: Phase, observations: Observations, own: ladder.Step | None) -> ladder.Step | None:
+def brought(phase: Phase, observations: Observations, own: ladder.LadderStep | None) -> ladder.LadderStep | None:
     """What buffered reads made storage read: what their processes are charged for, or less where fewer pages came into memory.
 
     Both are too much at most: the charge has metadata and libraries in it, the pages those that others brought and holes. Of a
@@ -48,7 +48,7 @@ def brought(phase: Phase, observations: Observations, own: ladder.Step | None) -
     added = None if phase.values else counted(phase, observations, "added_bytes", "filesystem")
     if added is None or (own is not None and own.raw_bytes <= added):
         return own
-    return ladder.Step(
+    return ladder.LadderStep(
         bytes=added,
         operations=0.0,
         raw_bytes=added,

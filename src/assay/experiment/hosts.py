@@ -19,11 +19,14 @@ from assay.records import HostSpec, Value
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal, counted
 
-VIAS = ("ssh", "dask", "local")
+VIAS = ("ssh", "dask", "snmp", "local")
 CLUSTERS = ("local", "ssh", "slurm", "pbs", "lsf", "kubernetes", "gateway")
+SECRETS = ("community_file", "credentials_file")
+"""The file with the community of SNMP 2c, or with a user of SNMP 3."""
 KEYS: Mapping[str, tuple[str, ...]] = {
     "ssh": ("via", "address", "addresses", "control", "load", "engine"),
     "dask": ("via", "cluster", "scheduler", "count", "addresses", "load", "engine"),
+    "snmp": ("via", "address", *SECRETS),
     "local": ("via", "load", "engine"),
 }
 """Which keys a line may have, by how the hosts are reached; with dask all other keys are the cluster's."""
@@ -78,6 +81,8 @@ def _line(document: Document, at: Path, name: str, shape: HostShape) -> tuple[Ho
     one = HostSpec(name=name, via=via, load=load, engine=engine)
     if via == "dask":
         return _by_dask(document, at, shape, replace(one, options=options))
+    if via == "snmp":
+        return (_by_snmp(document, at, shape, one),)
     return _by_ssh(document, at, shape, one) if via == "ssh" else (one,)
 
 
@@ -140,6 +145,28 @@ def _by_ssh(document: Document, at: Path, shape: HostShape, one: HostSpec) -> tu
         replace(one, name=f"{one.name}.{index}", group=one.name, address=address, control=control)
         for index, (address, control) in enumerate(zip(addresses or (None,), controls or (None,), strict=True), 1)
     )
+
+
+def _by_snmp(document: Document, at: Path, shape: HostShape, one: HostSpec) -> HostSpec:
+    """Return the device of an address, with the file of its secret."""
+    if shape.address is None:
+        document.wrong(at, f"no 'address' for host {one.name!r}", 'a line address = "HOST" or "HOST:PORT"', Point.KEY)
+    elif address_texts.refusal(shape.address) is not None or "@" in shape.address:
+        document.wrong((*at, "address"), f"address {shown(shape.address)}", "HOST or HOST:PORT of an SNMP agent")
+    given = {key: getattr(shape, key) for key in SECRETS if getattr(shape, key) is not None}
+    if len(given) != 1 or not all(given.values()):
+        found = f"{'both' if len(given) > 1 else 'none'} of {' and '.join(map(repr, SECRETS))}"
+        document.wrong(at, found, "the file of a community (SNMP 2c), or of a user (SNMP 3)", Point.KEY)
+    return replace(one, address=shape.address, load=False, engine=False, options=given)
+
+
+def with_ports(specs: tuple[HostSpec, ...], limits: Mapping[str, str]) -> tuple[HostSpec, ...]:
+    """Return the hosts, devices by SNMP with the ports that `[limits]` names on them."""
+
+    def ports(spec: HostSpec) -> tuple[str, ...]:
+        return tuple(name.removeprefix(f"{spec.name}.") for name in limits if name.startswith(f"{spec.name}."))
+
+    return tuple(replace(one, options={**one.options, "ports": ports(one)}) if one.via == "snmp" else one for one in specs)
 
 
 def _controls(document: Document, at: Path, shape: HostShape, number: int) -> tuple[str, ...]:

@@ -29,10 +29,21 @@ def names(known: Sequence[HostSpec]) -> tuple[str, ...]:
 
 def one(document: Document, at: Path, found: object, known: Sequence[HostSpec]) -> str:
     """Return the host of this name; a group does where it has one member."""
-    named = several(document, at, found, known)
+    named = acting(document, at, several(document, at, found, known), known)
     if len(named) > 1:
         document.wrong(at, f"host {shown(found)}, a group of {len(named)} hosts", f"one host: {named[0]} to {named[-1]}")
     return named[0] if named else LOCAL
+
+
+def acting(document: Document, at: Path, named: tuple[str, ...], known: Sequence[HostSpec]) -> tuple[str, ...]:
+    """Return the hosts of these that run commands; note a mistake for one that only answers SNMP."""
+    devices = {host.name for host in known if host.via == "snmp"}
+    for name in named:
+        if name in devices:
+            document.wrong(
+                at, f"host {name!r}, which is reached by snmp", "a host by ssh, dask or local: a device gives counters alone"
+            )
+    return tuple(name for name in named if name not in devices)
 
 
 def several(document: Document, at: Path, found: object, known: Sequence[HostSpec]) -> tuple[str, ...]:
@@ -66,7 +77,7 @@ def _players(document: Document, at: Path, listed: list[object], known: Sequence
     willing = {host.name for host in known if host.load or host.name == LOCAL}
     found: dict[str, None] = {}
     for index, name in enumerate(listed):
-        named = several(document, (*at, index), name, known)
+        named = acting(document, (*at, index), several(document, (*at, index), name, known), known)
         twice = next((host for host in named if host in found), None)
         if twice is not None:
             document.wrong((*at, index), f"host {twice!r} twice", "each host once")

@@ -19,6 +19,7 @@ from assay.experiment import factors as varying
 from assay.experiment.digest import digest
 from assay.experiment.factors import Scene
 from assay.experiment.hosts import hosts as machines
+from assay.experiment.hosts import with_ports
 from assay.experiment.plan import DEFAULT_REPEATS, LEAST_BLOCKS, MOST_TRIALS
 from assay.experiment.shape import FileShape, check
 from assay.records import Experiment, Factor, HostSpec, Precision, TargetSpec, Value, WorkloadSpec
@@ -141,6 +142,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     repeats = _repeats(document, shape)
     designed = consistency.fits(document, shape, factors)
     _count_trials(document, factors, designed, repeats)
+    limits = _limits(document, shape.limits, scene.hosts)
     return Experiment(
         title=shape.title,
         question=shape.question,
@@ -156,8 +158,8 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         repeats=repeats,
         budget_ns=_budget(document, shape.budget),
         seed=shape.seed,
-        hosts=scene.hosts,
-        limits=_limits(document, shape.limits, scene.hosts),
+        hosts=with_ports(scene.hosts, limits),
+        limits=limits,
         implied=_implied(document, shape.implied),
         observers=_observers(document, shape.observers),
         observe=observe,

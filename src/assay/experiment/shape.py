@@ -58,6 +58,8 @@ class HostShape(BaseModel):
     cluster: StrictStr | None = None
     scheduler: StrictStr | None = None
     count: StrictInt | None = None
+    community_file: StrictStr | None = None
+    credentials_file: StrictStr | None = None
 
 
 class ObserveShape(_Shape):

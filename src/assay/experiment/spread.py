@@ -13,13 +13,12 @@ SHOWN = 6
 
 
 def taking_part(experiment: Experiment) -> tuple[str, ...]:
-    """Return the hosts on which something is done or seen: of targets, loads, events, commands and figures."""
+    """Return the hosts on which something is done or seen: of targets, loads, events, commands, figures, and devices by SNMP."""
     wanted = {host for workload in experiment.workloads for host in experiment.load_hosts(workload)}
     wanted |= {target.host for target in experiment.used_targets()}
     wanted |= {event.on for workload in experiment.workloads for event in workload.events}
-    wanted |= {host for spec in experiment.observe for host in spec.hosts}
-    figures = [measure.figure for measure in experiment.measures if measure.figure.startswith("@")]
-    wanted |= {host.name for host in experiment.hosts if any(figure.startswith(f"@{host.name}.") for figure in figures)}
+    wanted |= {host.name for host in experiment.hosts if host.via == "snmp"}
+    wanted |= set(experiment.watched_hosts())
     return tuple(host.name for host in experiment.hosts if host.name in wanted)
 
 

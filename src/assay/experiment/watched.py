@@ -53,11 +53,10 @@ def _hosts(document: Document, at: Path, found: object, known: Sequence[HostSpec
     listed = found if isinstance(found, list) else [found]
     if not listed:
         document.wrong(at, "an empty list", "at least one host")
-    named = (
-        named_hosts.several(document, (*at, index) if isinstance(found, list) else at, name, known)
-        for index, name in enumerate(listed)
-    )
-    return tuple(dict.fromkeys(host for hosts in named for host in hosts))
+    places = [(*at, index) if isinstance(found, list) else at for index in range(len(listed))]
+    named = (named_hosts.several(document, place, name, known) for place, name in zip(places, listed, strict=True))
+    able = (named_hosts.acting(document, place, hosts, known) for place, hosts in zip(places, named, strict=True))
+    return tuple(dict.fromkeys(host for hosts in able for host in hosts))
 
 
 def _every(document: Document, at: Path, text: str) -> int:

@@ -18,10 +18,12 @@ DRIFT = 200e-6
 FRESH_NS = 20 * 10**9
 """As long as an estimate is used without another reading: it has widened by 8 ms then."""
 FIRST_READINGS = 6
+SLOW_TICK_NS = 10**9
+"""A clock of whole seconds, as date(1) has it where it knows no smaller unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ClockReading:
     """One answer: the clock was from `theirs_ns` to less than a tick later, at some moment from `asked_ns` to `answered_ns`."""
 
     asked_ns: int
@@ -33,12 +35,12 @@ class Reading:
 class CoarseClock:
     """A far CLOCK_MONOTONIC less ours, within bounds that are true."""
 
-    def __init__(self, read: Callable[[], Reading]) -> None:
+    def __init__(self, read: Callable[[], ClockReading]) -> None:
         self._read = read
         self._mutex = threading.Lock()
         self._bounds: tuple[float, float] | None = None
         self._at_ns = 0
-        self._last: Reading | None = None
+        self._last: ClockReading | None = None
 
     def probe(self) -> tuple[int, int, int]:
         """Read once more; the question, their clock, the answer (ns) of a comparison whose bound is all that is known now."""
@@ -56,7 +58,7 @@ class CoarseClock:
         """Their clock less ours as it is known; asks only where that is too old."""
         with self._mutex:
             if self._bounds is None or time.monotonic_ns() - self._at_ns > FRESH_NS:
-                for _ in range(FIRST_READINGS):
+                for _ in range(self._readings()):
                     self._read_at_tick()
             low, high = self._now()
         return round((low + high) / 2)
@@ -72,10 +74,15 @@ class CoarseClock:
             low, high = self._now()
         return int(high - low) // 2 + 1
 
-    def learn(self, reading: Reading) -> None:
+    def learn(self, reading: ClockReading) -> None:
         """Take in a reading that came with something else."""
         with self._mutex:
             self._take(reading)
+
+    def _readings(self) -> int:
+        """How many are needed for a fresh estimate: each waits for a tick, so a clock of whole seconds is read once more."""
+        is_slow = self._bounds is not None and self._last is not None and self._last.tick_ns >= SLOW_TICK_NS
+        return 1 if is_slow else FIRST_READINGS
 
     def _read_at_tick(self) -> None:
         last = self._last
@@ -86,7 +93,7 @@ class CoarseClock:
             time.sleep((-arrives_ns % last.tick_ns) / 1e9)
         self._take(self._read())
 
-    def _take(self, reading: Reading) -> None:
+    def _take(self, reading: ClockReading) -> None:
         low = reading.theirs_ns - reading.answered_ns
         high = reading.theirs_ns + reading.tick_ns - reading.asked_ns
         self._last = reading

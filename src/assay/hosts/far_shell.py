@@ -34,7 +34,7 @@ Taker = Callable[[str, int], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Printout:
     """What a script printed, and our clock before it was sent and after its last line came (ns)."""
 
     text: str
@@ -62,7 +62,7 @@ class FarShell:
         """Whether no answer can come any more."""
         return self._ended
 
-    def ask(self, script: str, timeout_s: float | None = ANSWER_S, taken: Taker | None = None) -> Answer:
+    def ask(self, script: str, timeout_s: float | None = ANSWER_S, taken: Taker | None = None) -> Printout:
         """Run a script and wait for its end. Raises LostHostError where the shell ended or the lease runs out.
 
         With another time than the lease, TimeoutError where it takes longer; None waits for ever.
@@ -77,7 +77,7 @@ class FarShell:
             asked_ns = time.monotonic_ns()
             self._send(f"{script}\nprintf '\\n%s %s\\n' {self._token} {self._number}")
             text, answered_ns = self._wait(timeout_s)
-        return Answer(text=text, asked_ns=asked_ns, answered_ns=answered_ns)
+        return Printout(text=text, asked_ns=asked_ns, answered_ns=answered_ns)
 
     def give_up(self, reason: str) -> None:
         """Let everybody who waits hear that no answer will come."""

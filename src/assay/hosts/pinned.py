@@ -23,7 +23,7 @@ from distributed.comm.core import Comm, connect
 from assay.errors import AssayError, RefusedError, TrialError
 from assay.hosts import on_worker
 from assay.hosts.cluster import Workers
-from assay.hosts.worker_channel import Way, WorkerChannel
+from assay.hosts.worker_channel import LineChannel, WorkerChannel
 
 BEGIN_S = 10.0
 """How long a pinned task may take to begin; it does not where its worker is busy with another task."""
@@ -124,7 +124,7 @@ async def opened(worker: Worker, engine: Path, loop: asyncio.AbstractEventLoop) 
     try:
         await _start(worker, token, task, engine)
         comm = await worker.connect(token)
-        way: Way = ThroughScheduler(worker, token) if comm is None else Direct(comm)
+        way: LineChannel = ThroughScheduler(worker, token) if comm is None else Direct(comm)
         return WorkerChannel(way, loop, task.release, worker.address)
     except BaseException:
         task.release()

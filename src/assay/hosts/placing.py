@@ -59,14 +59,14 @@ engine() {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placed:
+class PlacedEngine:
     """Where the engine is on a far host, and whether it has come there just now."""
 
     path: str
     fresh: bool
 
 
-def start_agent(door: Door, engine: Path) -> tuple[SshChannel, Placed]:
+def start_agent(door: Door, engine: Path) -> tuple[SshChannel, PlacedEngine]:
     """Return the channel to the agent of a far host, whose first line is the agent's hello, and where the engine is.
 
     Raises RefusedError where the host is none for this engine or another file has its name, MissingError where there is no
@@ -76,11 +76,11 @@ def start_agent(door: Door, engine: Path) -> tuple[SshChannel, Placed]:
     return LOOP.wait(_Placing(door, engine).started(), ALL_S)
 
 
-def place(door: Door, engine: Path) -> Placed:
+def place(door: Door, engine: Path) -> PlacedEngine:
     """Place the engine and start nothing. Raises as `start_agent`."""
     import_asyncssh()
 
-    async def placed() -> Placed:
+    async def placed() -> PlacedEngine:
         shell, found = await _Placing(door, engine).placed()
         await shell.closed()
         return found
@@ -95,7 +95,7 @@ class _Placing:
         self._door, self._content = door, engine.read_bytes()
         self._digest = hashlib.sha256(self._content).hexdigest()
 
-    async def started(self) -> tuple[SshChannel, Placed]:
+    async def started(self) -> tuple[SshChannel, PlacedEngine]:
         shell, found = await self.placed()
         shell.send(f"exec {shlex.quote(found.path)} agent")
         line = await self._line(shell)
@@ -105,7 +105,7 @@ class _Placing:
                 return shell, found
         raise self._refused(f"its agent did not start ({line or shell.complaint() or 'no output'})")
 
-    async def placed(self) -> tuple[SshChannel, Placed]:
+    async def placed(self) -> tuple[SshChannel, PlacedEngine]:
         """A shell on the host, and the engine there."""
         token = secrets.token_hex(8)
         shell = await self._door.opened(f"exec /bin/sh -s {token}")
@@ -123,7 +123,7 @@ class _Placing:
                 f"{path} has the SHA-256 {digest or 'of no known tool'}; expected {self._digest}."
                 " Remove the file, then run assay hosts FILE install"
             )
-        return shell, Placed(path=path, fresh=word == "none")
+        return shell, PlacedEngine(path=path, fresh=word == "none")
 
     async def _path(self, shell: SshChannel) -> str:
         word, path = await self._answer(shell)

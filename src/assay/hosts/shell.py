@@ -12,7 +12,7 @@ from assay.catalogue import Completed, Host, Machine, Note, Process, Syscalls
 from assay.errors import LostHostError, TrialError
 from assay.hosts.commands import failure
 from assay.hosts.far_shell import ANSWER_S, quoted
-from assay.hosts.local import machine_of
+from assay.hosts.local import machine_of, serial_of
 from assay.hosts.shell_calls import ShellCalls
 from assay.hosts.shell_commands import Commands, Door, Shells
 from assay.hosts.shell_engine import ShellEngine
@@ -24,6 +24,15 @@ from assay.hosts.shell_notes import ShellNotes
 ENGINE = "assay-engine"
 """As the name of a command: the load engine, of which a shell can do the engine `command`."""
 SYSTEM = "id -u; uname -s; uname -r; uname -m; getconf PAGESIZE 2>/dev/null || echo 4096"
+
+IDENTITIES = {
+    "FreeBSD": ("sysctl -n kern.hostuuid", "sysctl -n kern.boot_id || sysctl -n kern.boottime"),
+    "OpenBSD": ("sysctl -n hw.uuid || sysctl -n hw.serialno", "sysctl -n kern.boottime"),
+    "NetBSD": ("sysctl -n machdep.dmi.system-uuid || sysctl -n kern.hostid", "sysctl -n kern.boottime"),
+    "SunOS": ("hostid", "kstat -p unix:0:system_misc:boot_time"),
+    "VMkernel": ("esxcli system uuid get", "true"),
+}
+"""Kernel -> the commands that print the name of the machine, and of its boot; ESXi has no name of a boot."""
 
 
 class ShellHost:
@@ -134,8 +143,15 @@ class ShellHost:
     def machine(self) -> Machine:
         """Return which machine it is; asked once, for the shells do not outlive a boot."""
         if not self._machine:
-            self._machine.append(machine_of(self))
+            self._machine.append(self._other_machine() if self.system in IDENTITIES else machine_of(self))
         return self._machine[0]
+
+    def _other_machine(self) -> Machine:
+        """Ask a system other than Linux. Two machines may boot in one second, so the name of a boot has that of the machine."""
+        first, second = IDENTITIES[self.system]
+        script = f"{{ {first}; }} 2>/dev/null; echo; printf '\\0'; {{ {second}; }} 2>/dev/null"
+        name, _, boot = (part.strip() for part in self._first.ask(script).text.partition("\0"))
+        return Machine(serial=serial_of(name), boot=serial_of(f"{name} {boot}") if boot else "")
 
     def look(self, name: str) -> ShellLook:
         """Begin a look; what the former look of this name read is read in one exchange."""

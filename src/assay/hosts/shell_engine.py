@@ -20,7 +20,7 @@ from typing import Any
 from assay.catalogue import Listener
 from assay.frozen import dataclass
 from assay.hosts.coarse_clock import CoarseClock
-from assay.hosts.far_shell import Answer, FarShell, quoted
+from assay.hosts.far_shell import FarShell, Printout, quoted
 from assay.hosts.shell_commands import Commands, body_of, status_of
 
 ENGINE = "command"
@@ -215,7 +215,7 @@ class ShellEngine:
         with contextlib.suppress(OSError):
             self._commands.kill_inside(self.pid)
 
-    def _finished(self, running: _Run, answer: Answer | None) -> None:
+    def _finished(self, running: _Run, answer: Printout | None) -> None:
         """In the run's own thread: say what became of the command."""
         if answer is None:
             self._in.put(None)
@@ -224,7 +224,7 @@ class ShellEngine:
         self._running = None
         self._say(result)
 
-    def _result(self, running: _Run, answer: Answer) -> Message:
+    def _result(self, running: _Run, answer: Printout) -> Message:
         armed, offset_ns = running.armed, self._clock.offset_ns()
         stdout, _, rest = answer.text.rpartition(f"\n{self._mark} ended ")
         head, _, rest = rest.partition("\n")
@@ -288,7 +288,7 @@ class _Run:
         self._kill: Callable[[], None] | None = None
         self._mutex = threading.Lock()
 
-    def begin(self, at_ns: int, finished: Callable[[_Run, Answer | None], None]) -> None:
+    def begin(self, at_ns: int, finished: Callable[[_Run, Printout | None], None]) -> None:
         """Start the command at a time of our clock, in a thread of its own; `finished` gets the shell's answer."""
 
         def run() -> None:
@@ -310,7 +310,7 @@ class _Run:
         if started:
             kill()
 
-    def ended_ns(self, answer: Answer) -> int:
+    def ended_ns(self, answer: Printout) -> int:
         """When its end was heard of."""
         return self._ended_ns or answer.answered_ns
 

@@ -14,8 +14,8 @@ import time
 from collections.abc import Sequence
 
 from assay.frozen import dataclass, field
-from assay.hosts.coarse_clock import CoarseClock, Reading
-from assay.hosts.far_shell import Answer, FarShell, quoted
+from assay.hosts.coarse_clock import ClockReading, CoarseClock
+from assay.hosts.far_shell import FarShell, Printout, quoted
 from assay.hosts.local import BOOT_ID
 
 ERRORS = {os.strerror(number): number for number in sorted(errno.errorcode, reverse=True)} | {
@@ -134,15 +134,15 @@ class Files:
             return {}, parts[-1]
         return {path: text_or_error(path, text) for path, text in zip(paths, parts[1:], strict=False)}, parts[-1]
 
-    def _now(self) -> Reading:
+    def _now(self) -> ClockReading:
         answer = self._shell.ask("assay_now")
         return reading_of(answer.text.strip(), answer)
 
-    def _learn(self, text: str, answer: Answer) -> None:
+    def _learn(self, text: str, answer: Printout) -> None:
         self.clock.learn(reading_of(text, answer))
 
 
-def reading_of(text: str, answer: Answer) -> Reading:
+def reading_of(text: str, answer: Printout) -> ClockReading:
     """Return a reading of the clock: seconds since boot with hundredths, or the wall clock with as much as date(1) gives."""
     seconds, point, hundredths = text.partition(".")
     if point:
@@ -151,7 +151,7 @@ def reading_of(text: str, answer: Answer) -> Reading:
         theirs_ns, tick_ns = int(seconds), 1000
     else:  # a date(1) without %N
         theirs_ns, tick_ns = int(re.sub(r"\D.*", "", seconds) or 0) * SECOND_NS, SECOND_NS
-    return Reading(asked_ns=answer.asked_ns, theirs_ns=theirs_ns, tick_ns=tick_ns, answered_ns=answer.answered_ns)
+    return ClockReading(asked_ns=answer.asked_ns, theirs_ns=theirs_ns, tick_ns=tick_ns, answered_ns=answer.answered_ns)
 
 
 def text_or_error(path: str, text: str) -> str | OSError:

@@ -16,7 +16,7 @@ from assay.catalogue import Listener
 from assay.hosts.channel import FAREWELL_S
 
 
-class Way(Protocol):
+class LineChannel(Protocol):
     """How lines get to the worker and back."""
 
     async def send(self, lines: bytes) -> None:
@@ -39,7 +39,7 @@ class Way(Protocol):
 class WorkerChannel:
     """A `Channel` to the agent of a worker; lines are sent and heard in the thread of `loop`."""
 
-    def __init__(self, way: Way, loop: asyncio.AbstractEventLoop, release: Callable[[], None], address: str) -> None:
+    def __init__(self, way: LineChannel, loop: asyncio.AbstractEventLoop, release: Callable[[], None], address: str) -> None:
         """Begin to read, in the thread of the loop."""
         self._way, self._loop, self._release, self._address = way, loop, release, address
         self._thread, self._mutex = threading.get_ident(), threading.Lock()

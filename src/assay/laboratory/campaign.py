@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -14,6 +15,7 @@ from assay.laboratory.results import judged_run
 from assay.laboratory.session import trial_runner
 from assay.notebook.store import Store
 from assay.records import Observations, Outcome, Precision, Run, Trial, Verdict
+from assay.terminal.output import say
 from assay.trial.attempt import OnProgress
 from assay.trial.runner import TrialRunner
 
@@ -24,7 +26,7 @@ REPEATS_SHARE = 0.5
 
 
 @dataclass(kw_only=True)
-class Patience:
+class RepeatBudget:
     """How much time repeats for noise may still take: noise that goes on would triple an experiment and change nothing."""
 
     trials: int
@@ -63,15 +65,18 @@ class Campaign:
 
 
 def conduct(campaign: Campaign) -> None:
-    """Run what is left of the schedule. Everything that was set up is removed at the end, also after an interrupt."""
+    """Run what is left of the schedule, or until a host is lost. All that was set up is removed at the end."""
     mine = [one for one in campaign.store.plan.trials if campaign.sitting in (None, one.sitting)]
-    patience = Patience(
+    patience = RepeatBudget(
         trials=sum(one.id not in campaign.finished for one in mine),
         grows=campaign.store.experiment.budget_ns is not None or isinstance(campaign.store.experiment.repeats, Precision),
     )
     with trial_runner(campaign.store.experiment, Local(), campaign.store.folder.parent) as runner:
         for trial in pending(campaign):
             execute(campaign, runner, trial, patience)
+            if (lost := runner.lost()) is not None:
+                say(f"assay: {lost}. The schedule ends here. Continue it with --resume.", sys.stderr)
+                return
 
 
 def pending(campaign: Campaign) -> Iterator[Trial]:
@@ -99,7 +104,7 @@ def enough(campaign: Campaign, sitting: int, block: int) -> bool:
     return reason is not None
 
 
-def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Patience) -> None:
+def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: RepeatBudget) -> None:
     """One trial with its repetitions: a run that only noise spoiled is done again while there is time, all attempts are kept."""
     first = campaign.attempts.get(trial.id, 0) + 1
     for attempt in range(first, first + MOST_ATTEMPTS):

@@ -97,9 +97,9 @@ def chosen(knobs: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def length_ns(run: Run) -> int:
-    """From the start of a run to its end, with set-up and undoing."""
+    """From the start of a run to its end, with set-up and undoing; 0 where the wall clock was set back during it."""
     took = datetime.fromisoformat(run.ended_utc) - datetime.fromisoformat(run.started_utc)
-    return round(took.total_seconds() * SECOND_NS)
+    return max(0, round(took.total_seconds() * SECOND_NS))
 
 
 def seconds(utc: str) -> float:
@@ -145,7 +145,7 @@ def worked_ns(runs: Sequence[Run]) -> int:
     spans = sorted((seconds(run.started_utc), seconds(run.ended_utc)) for run in runs)
     longest = max((end - start for start, end in spans), default=0.0)
     gaps = (after[0] - before[1] for before, after in pairwise(spans))
-    return int((sum(end - start for start, end in spans) + sum(gap for gap in gaps if 0 < gap <= longest)) * SECOND_NS)
+    return int((sum(max(0.0, end - start) for start, end in spans) + sum(gap for gap in gaps if 0 < gap <= longest)) * SECOND_NS)
 
 
 def widths(folder: Path, sitting: int, last: int) -> tuple[float | None, float | None]:

@@ -1,4 +1,4 @@
-"""The hosts of an experiment, opened together and closed together: this machine, machines behind ssh, workers of Dask."""
+"""The hosts of an experiment, opened and closed together: this machine, machines behind ssh, workers of Dask, switches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.records import HostSpec
 
 if TYPE_CHECKING:
     from assay.hosts.far import FarHost
-    from assay.hosts.placing import Placed
+    from assay.hosts.placing import PlacedEngine
     from assay.hosts.shell import ShellHost
     from assay.hosts.ssh import Door
 
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attempt:
+class OpenedHost:
     """A host that was opened, or why it could not be."""
 
     spec: HostSpec
@@ -35,7 +35,7 @@ class Attempt:
     error: AssayError | None = None
     host_key: str = ""
     """Of a host by ssh: kind and fingerprint of the key that it proved."""
-    engine: Placed | None = None
+    engine: PlacedEngine | None = None
     """Of a host by ssh where the engine may be: its place, and whether it has come there just now."""
     end: Callable[[], None] | None = None
     """Closes the host."""
@@ -56,14 +56,17 @@ def opened(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[Mapp
 
 
 @contextlib.contextmanager
-def attempted(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[tuple[Attempt, ...]]:
+def attempted(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[tuple[OpenedHost, ...]]:
     """As `opened`; a host that cannot be opened has the reason in its place. Raises UsageError."""
     check_addresses(specs)
     with contextlib.ExitStack() as stack:
-        found = {spec.name: Attempt(spec=spec, host=Local(spec.name)) for spec in specs if spec.via == "local"}
+        found = {spec.name: OpenedHost(spec=spec, host=Local(spec.name)) for spec in specs if spec.via == "local"}
         found |= {
             one.spec.name: one for one in stack.enter_context(_by_ssh([spec for spec in specs if spec.via == "ssh"], engine))
         }
+        devices = at_once([spec for spec in specs if spec.via == "snmp"], _by_snmp)
+        stack.callback(_close, devices)
+        found |= {one.spec.name: one for one in devices}
         found |= _by_dask(stack, [spec for spec in specs if spec.via == "dask"], undo, engine)
         yield tuple(found[spec.name] for spec in specs)
 
@@ -109,8 +112,8 @@ def each(hosts: Mapping[str, Host], ask: Callable[[Host], T]) -> dict[str, T | A
 
 
 @contextlib.contextmanager
-def _by_ssh(specs: Sequence[HostSpec], engine: Path) -> Iterator[list[Attempt]]:
-    found: list[Attempt] = []
+def _by_ssh(specs: Sequence[HostSpec], engine: Path) -> Iterator[list[OpenedHost]]:
+    found: list[OpenedHost] = []
     try:
         found += _connected(specs, engine)
         yield found
@@ -118,7 +121,7 @@ def _by_ssh(specs: Sequence[HostSpec], engine: Path) -> Iterator[list[Attempt]]:
         _close(found)
 
 
-def _connected(specs: Sequence[HostSpec], engine: Path) -> list[Attempt]:
+def _connected(specs: Sequence[HostSpec], engine: Path) -> list[OpenedHost]:
     """Every host, or why it cannot be reached. An interrupt closes those that have been reached."""
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="opens hosts") as pool:
         reaching = [pool.submit(_attempt, spec, engine) for spec in specs]
@@ -130,7 +133,7 @@ def _connected(specs: Sequence[HostSpec], engine: Path) -> list[Attempt]:
             raise
 
 
-def _attempt(spec: HostSpec, engine: Path) -> Attempt:
+def _attempt(spec: HostSpec, engine: Path) -> OpenedHost:
     """Connect to a host by its control address, else by its address."""
     from assay.hosts.addresses import parsed
     from assay.hosts.ssh import Door
@@ -141,13 +144,13 @@ def _attempt(spec: HostSpec, engine: Path) -> Attempt:
     except BaseException as error:
         door.close()
         if isinstance(error, AssayError):
-            return Attempt(spec=spec, error=error)
+            return OpenedHost(spec=spec, error=error)
         if isinstance(error, OSError):
-            return Attempt(spec=spec, error=LostHostError(f"host {spec.name}: {error.strerror or error}"))
+            return OpenedHost(spec=spec, error=LostHostError(f"host {spec.name}: {error.strerror or error}"))
         raise
 
 
-def _reached(spec: HostSpec, door: Door, engine: Path) -> Attempt:
+def _reached(spec: HostSpec, door: Door, engine: Path) -> OpenedHost:
     where, placed = spec.control or spec.address or "", None
     host: FarHost | ShellHost
     if spec.engine or spec.load:
@@ -165,10 +168,27 @@ def _reached(spec: HostSpec, door: Door, engine: Path) -> Attempt:
         host.close()
         door.close()
 
-    return Attempt(spec=spec, host=host, host_key=door.host_key, engine=placed, end=end)
+    return OpenedHost(spec=spec, host=host, host_key=door.host_key, engine=placed, end=end)
 
 
-def _by_dask(stack: contextlib.ExitStack, specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Mapping[str, Attempt]:
+def _by_snmp(spec: HostSpec) -> OpenedHost:
+    """Ask a device for its description, with the secret of its file."""
+    from assay.hosts.snmp import SnmpHost
+    from assay.hosts.snmp_security import community_of, user_of
+
+    secrets = {"community_file": community_of, "credentials_file": user_of}
+    key = next(key for key in secrets if key in spec.options)
+    ports = spec.options.get("ports", ())
+    assert isinstance(ports, tuple)
+    try:
+        who = secrets[key](Path(str(spec.options[key])).expanduser())
+        host = SnmpHost(spec.name, spec.address or "", who, tuple(map(str, ports)))
+    except AssayError as error:
+        return OpenedHost(spec=spec, error=error)
+    return OpenedHost(spec=spec, host=host, end=host.close)
+
+
+def _by_dask(stack: contextlib.ExitStack, specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Mapping[str, OpenedHost]:
     if not specs:
         return {}
     from assay.hosts import dask
@@ -176,11 +196,11 @@ def _by_dask(stack: contextlib.ExitStack, specs: Sequence[HostSpec], undo: Undo,
     try:
         hosts = stack.enter_context(dask.opened(specs, engine, undo))
     except AssayError as error:
-        return {spec.name: Attempt(spec=spec, error=error) for spec in specs}
-    return {spec.name: Attempt(spec=spec, host=hosts[spec.name]) for spec in specs}
+        return {spec.name: OpenedHost(spec=spec, error=error) for spec in specs}
+    return {spec.name: OpenedHost(spec=spec, host=hosts[spec.name]) for spec in specs}
 
 
-def _close(found: Sequence[Attempt]) -> None:
+def _close(found: Sequence[OpenedHost]) -> None:
     """Close hosts, some at a time: one that is gone lets us wait."""
     at_once([one.end for one in found if one.end is not None], lambda end: end())
 

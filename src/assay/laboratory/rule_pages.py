@@ -26,7 +26,7 @@ ITEM = re.compile(r"- |\d\. ")
 """How an item of a list begins."""
 
 
-class Evidence(TypedDict):
+class EvidenceEntry(TypedDict):
     """One kind of evidence that a rule reads."""
 
     key: str
@@ -53,7 +53,7 @@ class Page(TypedDict):
     applies: str
     severity: str
     needs: list[str]
-    reads: list[Evidence]
+    reads: list[EvidenceEntry]
     needed_by: list[str]
     thresholds: dict[str, Threshold]
     alternatives: list[str]

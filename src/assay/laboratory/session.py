@@ -35,7 +35,8 @@ def engine_path() -> Path:
 def own_ledger() -> Iterator[Ledger]:
     """A ledger whose entries are all undone at the end. Raises TrialError naming what could not be, also after an interrupt.
 
-    Where another error ends the work, that one goes through, and what could not be undone is reported on standard error.
+    Where another error ends the work, that one goes through, and what could not be undone is reported on standard error. So is
+    what is left on far hosts alone: it is written down there, and costs no result.
     """
     ledger = Ledger()
     try:
@@ -45,12 +46,13 @@ def own_ledger() -> Iterator[Ledger]:
         ledger.close()
         remains = f"not undone: {'; '.join(f'{one.entry} ({one.reason})' for one in left)}. {_remedy(left)}"
         reason = sys.exc_info()[1]
-        if left and isinstance(reason, KeyboardInterrupt | None):
+        if any(one.entry.host == HERE for one in left) and isinstance(reason, KeyboardInterrupt | None):
             raise TrialError(remains if reason is None else f"interrupted; {remains}")
         if left:
             say(f"assay: {remains}", sys.stderr)
 
 
+HERE = Local().name
 FAR_SCRATCH = Path("/var/tmp")  # noqa: S108 - a directory of ours is made in it, with a marker
 """Where a far host keeps what is too large for memory and outlives a session."""
 FAR_ENGINE = "assay-engine"
@@ -93,7 +95,7 @@ def _reached(experiment: Experiment, ledger: Ledger) -> Iterator[Mapping[str, Ho
     from assay.laboratory import hosts  # only where there are any
 
     with hosts.opened(specs, ledger, engine_path()) as found:
-        clean_hosts(found)
+        clean_hosts({name: host for name, host in found.items() if catalogue.system_of(host) != catalogue.SNMP})
         try:
             yield found
         finally:
@@ -105,7 +107,7 @@ def _stations(far: Mapping[str, Host], ledger: Ledger, observers: tuple[Observer
     found = {}
     for name, host in far.items():
         undo = ledger.on(host)
-        path = scratch(host, undo, FAR_SCRATCH)
+        path = "" if catalogue.system_of(host) == catalogue.SNMP else scratch(host, undo, FAR_SCRATCH)
         found[name] = Station(host=host, undo=undo, scratch=path, engine=FAR_ENGINE, observers=observers)
     return found
 
@@ -141,7 +143,7 @@ def clean_hosts(hosts: Mapping[str, Host]) -> tuple[Cleaned, ...]:
 
 
 def _remedy(left: Sequence[Cleaned]) -> str:
-    far = any(one.entry.address for one in left)
+    far = any(one.entry.host != HERE for one in left)
     return f"Run `{'assay hosts FILE clean' if far else 'assay doctor'}` to try again."
 
 

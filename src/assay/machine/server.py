@@ -143,7 +143,7 @@ def family(host: Host, pids: Iterable[int]) -> Iterator[int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class ServerInterface:
     """The interface through which a host, or one of its network namespaces, reaches an address."""
 
     interface: str
@@ -151,7 +151,7 @@ class Way:
     """`loopback`, `physical` (with a device, also a virtual machine's) or `virtual` (veth, bridge, bond, tunnel)."""
 
 
-def way(host: Host, address: str, pid: int | None = None) -> Way | None:
+def way(host: Host, address: str, pid: int | None = None) -> ServerInterface | None:
     """Return the way to an address from the lab's network namespace, or from a process's; None without a route.
 
     The kernel is asked, rules of policy routing included. A machine's own address always leads to `lo`.
@@ -160,7 +160,7 @@ def way(host: Host, address: str, pid: int | None = None) -> Way | None:
     match = re.search(r"\bdev (\S+)", _output(host, [*inside, "ip", "route", "get", address]))
     if match is None:
         return None
-    return Way(interface=match[1], kind=kind(host, match[1]) if pid is None else _kind_inside(host, inside, match[1]))
+    return ServerInterface(interface=match[1], kind=kind(host, match[1]) if pid is None else _kind_inside(host, inside, match[1]))
 
 
 def _inside_of(pid: int | None) -> list[str]:

@@ -25,7 +25,7 @@ class Better(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class FigureKind:
     """What a figure is counted in and which way it is better."""
 
     unit: Unit
@@ -44,6 +44,8 @@ class Figure:
     """The time it was counted in, for rates."""
     flush_ns: int = 0
     """Of the time that makes it differ from `raw`: the flush after the last operation, inside the clock."""
+    flushes: int = 0
+    """How many flushes the workload made; `flush_ns` is of the last ones."""
     drain_ns: int | None = None
     """The drain that was charged; None where none was."""
 
@@ -60,27 +62,27 @@ PERCENTILES: Mapping[str, float] = {
     "latency_p999_ns": 0.999,
     "latency_max_ns": 1.0,
 }
-FIGURES: Mapping[str, Kind] = {
-    "ops_per_s": Kind(unit=Unit.PER_S, better=Better.HIGHER),
-    "busy_ops_per_s": Kind(unit=Unit.PER_S, better=Better.HIGHER),
-    "bytes_per_s": Kind(unit=Unit.BYTES_PER_S, better=Better.HIGHER),
-    "latency_mean_ns": Kind(unit=Unit.NANOSECONDS, better=Better.LOWER),
-    **{name: Kind(unit=Unit.NANOSECONDS, better=Better.LOWER) for name in PERCENTILES},
-    "elapsed_ns": Kind(unit=Unit.NANOSECONDS, better=Better.LOWER),
-    "count": Kind(unit=Unit.COUNT, better=Better.HIGHER),
-    "bytes": Kind(unit=Unit.BYTES, better=Better.HIGHER),
-    "errors": Kind(unit=Unit.COUNT, better=Better.LOWER),
-    **{name: Kind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
+FIGURES: Mapping[str, FigureKind] = {
+    "ops_per_s": FigureKind(unit=Unit.PER_S, better=Better.HIGHER),
+    "busy_ops_per_s": FigureKind(unit=Unit.PER_S, better=Better.HIGHER),
+    "bytes_per_s": FigureKind(unit=Unit.BYTES_PER_S, better=Better.HIGHER),
+    "latency_mean_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
+    **{name: FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER) for name in PERCENTILES},
+    "elapsed_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
+    "count": FigureKind(unit=Unit.COUNT, better=Better.HIGHER),
+    "bytes": FigureKind(unit=Unit.BYTES, better=Better.HIGHER),
+    "errors": FigureKind(unit=Unit.COUNT, better=Better.LOWER),
+    **{name: FigureKind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
     **{
-        name: Kind(unit=unit, better=Better.HIGHER if name in far_end.ARRIVED else Better.LOWER)
+        name: FigureKind(unit=unit, better=Better.HIGHER if name in far_end.ARRIVED else Better.LOWER)
         for name, unit in far_end.FAR_UNITS.items()
     },
 }
-OBSERVED: Mapping[str, Kind] = {"cpu_share": Kind(unit=Unit.SHARE, better=Better.LOWER)}
+OBSERVED: Mapping[str, FigureKind] = {"cpu_share": FigureKind(unit=Unit.SHARE, better=Better.LOWER)}
 """Figures that follow `@HOST.`; a file adds `observe.NAME`, whose unit the measure carries."""
 
 
-def figure_kind(figure: str) -> Kind | None:
+def figure_kind(figure: str) -> FigureKind | None:
     """Unit and direction of a figure's name, observed ones (`@HOST.cpu_share`) included; None where there is no such figure."""
     if figure.startswith(HOST_SIGN):
         return None if ".observe." in figure else OBSERVED.get(figure.rpartition(".")[2])
@@ -167,6 +169,7 @@ def rate(phase: Phase, observations: Observations, measure: Measure) -> Figure |
         treatment=steady,
         window=Window(from_ns=whole.from_ns, to_ns=end, count=whole.count, bytes=whole.bytes),
         flush_ns=last_flush_ns(phase, measure.operation, whole),
+        flushes=own_flushes(phase),
         drain_ns=phase.drain_ns,
     )
 
@@ -175,6 +178,12 @@ def last_flush_ns(phase: Phase, operation: str, charged: Window) -> int:
     """How long after the last of its operations the clock ran on for the workload's own flush."""
     own = whole_window(phase, operation)
     return max(0, charged.to_ns - own.to_ns) if own is not None and phase.flush_in_clock else 0
+
+
+def own_flushes(phase: Phase) -> int:
+    """How many flushes the workload made inside the clock."""
+    totals = (total for client in phase.clients for total in client.operations)
+    return sum(one.count for one in totals if phase.directions.get(one.operation) is Direction.FLUSH)
 
 
 def rounds_in_words(phase: Phase, operation: str) -> str | None:
@@ -253,7 +262,15 @@ def elapsed(phase: Phase, _observations: Observations, measure: Measure) -> Figu
         return Figure(value=raw, unit=Unit.NANOSECONDS, window=whole)
     with_drain = float(charged.to_ns - charged.from_ns + phase.drain_ns)
     flush_ns = last_flush_ns(phase, measure.operation, charged)
-    return Figure(value=with_drain, unit=Unit.NANOSECONDS, raw=raw, window=charged, flush_ns=flush_ns, drain_ns=phase.drain_ns)
+    return Figure(
+        value=with_drain,
+        unit=Unit.NANOSECONDS,
+        raw=raw,
+        window=charged,
+        flush_ns=flush_ns,
+        flushes=own_flushes(phase),
+        drain_ns=phase.drain_ns,
+    )
 
 
 def tally(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import statistics
 from collections.abc import Iterator
 from enum import StrEnum
 
 from assay.evidence import ladder
 from assay.frozen import dataclass
-from assay.records import Limit, Observations, Phase
+from assay.records import Limit, Observations, Phase, Series
 from assay.units import Unit
 
 
@@ -41,6 +43,8 @@ class LimitUse:
     """The time over which the rate was taken."""
     unit: Unit
     credit: Credit = Credit()
+    by_device: bool = False
+    """Whether the device itself counted what passed it."""
 
     @property
     def share(self) -> float:
@@ -78,3 +82,42 @@ def of_device(phase: Phase, observations: Observations, limit: Limit, traffic: T
         return ()
     counted = (step.raw_bytes, step.raw_operations) if traffic is Traffic.ALL else (step.bytes, step.operations)
     return tuple(uses(limit, (counted[0] / seconds, counted[1] / seconds), seconds, Credit()))
+
+
+PORT_METRICS = ("rx_bytes", "tx_bytes")
+FEWEST_REFRESHES = 3
+"""A port's rate is taken over at least so many refreshes of its counters."""
+
+
+def of_port(
+    phase: Phase, observations: Observations, port: tuple[str, str], name: str, limit: tuple[float, float]
+) -> LimitUse | None:
+    """What was used of a port's limit in the busier direction while the phase ran, by the counters of the device itself.
+
+    `port` is host and name, `limit` bytes a second and the share of them that is let through. Counters stand still between two
+    refreshes, so the rate is that between two of their changes; a change is seen at most one look late. None where nobody counted
+    them, or over fewer than three refreshes.
+    """
+    host, interface = port
+    rates = [
+        found
+        for metric in PORT_METRICS
+        for one in observations.on(host).over_time(phase.name, "network", metric, f"interface:{interface}")
+        if (found := _between_changes(one, phase.start_ns, phase.end_ns)) is not None
+    ]
+    if not rates:
+        return None
+    rate, seconds, look_s = max(rates)
+    credit = Credit(share=limit[1], burst_s=look_s)
+    return LimitUse(name=name, per_s=limit[0], rate=rate, seconds=seconds, unit=Unit.BYTES_PER_S, credit=credit, by_device=True)
+
+
+def _between_changes(series: Series, from_ns: int, to_ns: int) -> tuple[float, float, float] | None:
+    """The rate between the first and the last change within a time, over how long (s), and the time between two looks (s)."""
+    points = [(at, value) for at, value in zip(series.at_ns, series.value, strict=True) if from_ns <= at <= to_ns]
+    changes = [after for before, after in itertools.pairwise(points) if after[1] > before[1]]
+    if len(changes) <= FEWEST_REFRESHES:
+        return None
+    (first_ns, first), (last_ns, last) = changes[0], changes[-1]
+    look_ns = statistics.median(after - before for (before, _), (after, _) in itertools.pairwise(points))
+    return (last - first) * 1e9 / (last_ns - first_ns), (last_ns - first_ns) / 1e9, look_ns / 1e9

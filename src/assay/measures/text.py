@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
+import shlex
 from collections.abc import Mapping
 
 from assay import catalogue, units
+from assay.catalogue import Knob
 from assay.errors import UsageError
 from assay.records import Estimate, Experiment, Value
 from assay.units import HUGE, Unit, human, percent
@@ -80,21 +82,33 @@ def decimals(smallest: float, width: float) -> int:
 
 def unit_of(experiment: Experiment, path: str) -> Unit:
     """Give the unit of the knob that a factor sets; none where it sets no knob with a unit."""
+    knob = knob_of(experiment, path)
+    return knob.unit if knob is not None else Unit.NONE
+
+
+def knob_of(experiment: Experiment, path: str) -> Knob | None:
+    """Give the knob that a factor sets; None where it sets none."""
     name, _, knob = path.partition(".")
     workload = next((one.kind for one in experiment.workloads if one.name == name), None)
     target = next((one.kind for one in experiment.targets if one.name == name), None)
-    return _unit("targets" if workload is None else "workloads", workload or target or "", knob)
+    return _knob("targets" if workload is None else "workloads", workload or target or "", knob)
 
 
 @functools.cache
-def _unit(group: str, kind: str, knob: str) -> Unit:
-    """Give the unit of a knob; none of a kind that this version does not know."""
+def _knob(group: str, kind: str, name: str) -> Knob | None:
+    """Give a knob by its name; none of a kind that this version does not know."""
     try:
         known = catalogue.find("workloads", kind).knobs if group == "workloads" else catalogue.find("targets", kind).knobs
     except UsageError:
-        return Unit.NONE
+        return None
     knobs = (*known, *catalogue.TIMING) if group == "workloads" else known
-    return next((one.unit for one in knobs if one.name == knob), Unit.NONE)
+    return next((one for one in knobs if one.name == name), None)
+
+
+def command_line(experiment: Experiment, path: str, value: tuple[Value, ...]) -> str | None:
+    """Give a level that is a command line as a shell takes it: `dd if=f bs=4k`; None of any other."""
+    knob = knob_of(experiment, path)
+    return shlex.join(map(str, value)) if value and knob is not None and knob.is_command else None
 
 
 def quantity(experiment: Experiment, path: str, level: Value) -> str | None:
@@ -114,7 +128,7 @@ def level(experiment: Experiment, path: str, value: Value) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, tuple):
-        return ", ".join(level(experiment, path, item) for item in value)
+        return command_line(experiment, path, value) or ", ".join(level(experiment, path, item) for item in value)
     return quantity(experiment, path, value) or (f"{value:,}" if isinstance(value, int) else str(value))
 
 
@@ -126,9 +140,9 @@ def levels(experiment: Experiment, values: Mapping[str, Value]) -> str:
 
 
 def word(experiment: Experiment, path: str, value: Value) -> str:
-    """Give one level as it is typed: `true`, `1000`, `2 s`, `a+b`."""
+    """Give one level as it is typed: `true`, `1000`, `2 s`, `a+b`, `dd if=f`."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return "+".join(word(experiment, path, item) for item in value)
+        return command_line(experiment, path, value) or "+".join(word(experiment, path, item) for item in value)
     return quantity(experiment, path, value) or str(value)

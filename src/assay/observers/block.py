@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, Watch
 from assay.errors import EvidenceError
-from assay.evidence.snapshots import Counters, Origin, Way, counter, gauge, number, readings, text_of, texts
+from assay.evidence.snapshots import Counters, Origin, RungCounter, counter, gauge, number, readings, text_of, texts
 from assay.evidence.sources import DEVICE
 from assay.machine.stack import disk_of
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
@@ -72,7 +72,9 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     for device in subject.devices:
         rung = Rung.LOWEST_DEVICE if device == subject.devices[-1] else Rung.UPPER_DEVICE
         seen = [(snapshot, found) for snapshot in snapshots if (found := counters_of(snapshot, device)) is not None]
-        ways = [Way(rung=rung, direction=each, bytes=size, operations=count) for each, (size, count) in DIRECTIONS.items()]
+        ways = [
+            RungCounter(rung=rung, direction=each, bytes=size, operations=count) for each, (size, count) in DIRECTIONS.items()
+        ]
         found_readings += readings(origin, f"device:{device}", seen, ways)
         series += series_of(origin, device, seen)
         missing |= absent(rung, device, snapshots, [found for _, found in seen])

@@ -32,7 +32,7 @@ UNITS = dict.fromkeys(("cpu_ns", "sure_cpu_ns", "kernel_cpu_ns", "own_cpu_ns"), 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Process:
+class SeenProcess:
     """One process at one look."""
 
     command: str
@@ -50,7 +50,7 @@ class Process:
     of_kernel: bool
 
 
-Look = Mapping[int, Process]
+Look = Mapping[int, SeenProcess]
 
 
 def words(stat: str) -> list[str]:
@@ -71,7 +71,7 @@ def seen_over_time(snapshots: Sequence[Snapshot]) -> list[tuple[Snapshot, Look]]
 
 def look(snapshot: Snapshot, *former: tuple[Snapshot, Look]) -> Look:
     """Every process of a snapshot by its number. Most did nothing since the former look: their texts are not read again."""
-    found: dict[int, Process] = {}
+    found: dict[int, SeenProcess] = {}
     past, known = former[0] if former else (None, {})
     for path, text in snapshot.raw.items():
         (_, _, pid, *name) = path.split("/")
@@ -83,14 +83,14 @@ def look(snapshot: Snapshot, *former: tuple[Snapshot, Look]) -> Look:
     return found
 
 
-def process(pid: int, snapshot: Snapshot, paths: tuple[str, str, str]) -> Process:
+def process(pid: int, snapshot: Snapshot, paths: tuple[str, str, str]) -> SeenProcess:
     """One process from its texts: stat, io, cgroup. Raises EvidenceError."""
     path = paths[0]
     stat, io, group = (text_of(snapshot, one) for one in paths)
     fields, command = words(stat or ""), (stat or "").partition("(")[2].rpartition(")")[0]
     heir = adopts(pid, command)
     counters = NOTHING if io is None or heir else named_numbers(io, path)
-    return Process(
+    return SeenProcess(
         command=command,
         parent=number(fields[1], path),
         job=number(fields[2], path),
@@ -117,9 +117,9 @@ def ancestry(pid: int, look: Look) -> Iterator[int]:
         pid = look[pid].parent
 
 
-def left_to(before: Look, after: Look) -> dict[int, list[Process]]:
+def left_to(before: Look, after: Look) -> dict[int, list[SeenProcess]]:
     """Which processes ended, by who has their account by now: the next of their ancestors that is still there."""
-    found: dict[int, list[Process]] = {}
+    found: dict[int, list[SeenProcess]] = {}
     for child in before.keys() - after.keys():
         heir = next((pid for pid in ancestry(child, before) if pid in after), None)
         if heir is not None and not adopts(heir, after[heir].command):
@@ -198,7 +198,7 @@ def own_processes(look: Look, snapshot: Snapshot) -> set[int]:
     return {pid for pid in look if not {lab, *left, *named, *workers}.isdisjoint(ancestry(pid, look))}
 
 
-def rise(pid: int, now: Process, before: Look, gone: Sequence[Process]) -> dict[str, int]:
+def rise(pid: int, now: SeenProcess, before: Look, gone: Sequence[SeenProcess]) -> dict[str, int]:
     """Return the rise of a process's account, without the inherited accounts of ended children."""
     was = before.get(pid)
     past = [was, *gone] if was and was.started == now.started else []

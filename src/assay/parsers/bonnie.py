@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, Printed, lines, of_device, power, printed, prints, reads
+from assay.catalogue.printed import KIB, ParsedNumber, lines, of_device, power, printed, prints, reads
 
 EXPECTED = "the CSV line (formats 1.97 and 1.98) or the screen output of bonnie++, with a figure that is not +++++"
 CSV = re.compile(r"1\.9[78],(?:[^,]{0,200},){45,51}[^,]{0,40}")
@@ -23,7 +23,7 @@ STARTED = re.compile(r"[^,]{0,20}(?:,[^,]{0,200}){30}.*")
 LATENCY = {"us": 1e3, "ms": 1e6, "s": 1e9}
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     rows = lines(text)
     found = [row.split(",") for row in rows if CSV.fullmatch(row)]
     if not found:
@@ -34,7 +34,7 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         yield from _csv(fields)
 
 
-def _csv(fields: Sequence[str]) -> Iterator[tuple[str, Printed]]:
+def _csv(fields: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of one test: each rate precedes a CPU percentage; format 1.98 has two more fields, about seeks."""
     first = {50: 9, 48: 7}[len(fields)]
     for index, operation in enumerate(IO):
@@ -53,7 +53,7 @@ def _measured(fields: Sequence[str], operation: str, first: int) -> bool:
     return fields[first + index].strip("+") != ""
 
 
-def _screen(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
+def _screen(rows: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the rates of the line below the headings; a cell is a rate and a percentage, or blank."""
     inside = False
     for row in rows:
@@ -65,7 +65,7 @@ def _screen(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
                 yield from _rate(operation, (cell.split() or [""])[0], 1)
 
 
-def _rate(operation: str, cell: str, unit: int) -> Iterator[tuple[str, Printed]]:
+def _rate(operation: str, cell: str, unit: int) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield a rate; nothing for a blank or `+++++`. `unit` is the unit of a number without a letter."""
     if cell.strip("+") == "":
         return

@@ -10,7 +10,19 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, Printed, both_sides, exact, lines, of_device, option, power, printed, prints, reads
+from assay.catalogue.printed import (
+    SECOND,
+    ParsedNumber,
+    both_sides,
+    exact,
+    lines,
+    of_device,
+    option,
+    power,
+    printed,
+    prints,
+    reads,
+)
 
 EXPECTED = "dd's lines with records and with bytes copied (not with status=none or status=noxfer)"
 RECORDS = re.compile(r"\s*\d+\+\d+\s.*")
@@ -29,7 +41,7 @@ def operations(argv: Sequence[str]) -> tuple[str, ...]:
     return ("write",) if source is None or source in NO_SOURCE else ()
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the results, without progress lines: one after each two record lines; several calls may be interleaved.
 
     Records without a result belong to a call of unknown rate and are refused.
@@ -46,7 +58,7 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         raise ValueError("line with bytes copied, after the records")
 
 
-def _copy_figures(match: re.Match[str], base: int) -> Iterator[tuple[str, Printed]]:
+def _copy_figures(match: re.Match[str], base: int) -> Iterator[tuple[str, ParsedNumber]]:
     amount, seconds = exact(int(match[1])), printed(match[2], SECOND)
     rate = printed(match[3], power(match[4], base))
     yield from both_sides(bytes=amount, elapsed_ns=seconds, bytes_per_s=rate)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, Printed, calls, exact, last_run, lines, of_device, option, prints, reads, truncated
+from assay.catalogue.printed import MIB, ParsedNumber, calls, exact, last_run, lines, of_device, option, prints, reads, truncated
 
 EXPECTED = "elbencho's table with FIRST DONE and LAST DONE, or the content of its --csvfile or --jsonfile"
 PHASES = {"WRITE": "write", "READ": "read", "STAT": "stat", "STATDIRS": "stat_dir", "MKDIRS": "mkdir", "RMFILES": "unlink"} | {
@@ -36,16 +36,16 @@ def result_file(argv: Sequence[str]) -> str | None:
     return next((path for name in ("--jsonfile", "--csvfile", "--resfile") if (path := option(argv, name))), None)
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of the last call (result files grow with each call), and of each operation's last phase."""
     rows = lines(text)
-    found: dict[str, Mapping[str, Printed]] = {}
+    found: dict[str, Mapping[str, ParsedNumber]] = {}
     found.update((*_table(rows[last_run(rows, HEADER) :]), *_json(rows), *_csv(rows)))
     for operation, figures in found.items():
         yield from ((f"{operation}.{name}", figure) for name, figure in figures.items())
 
 
-def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
+def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber]]]:
     phase, cells, inside = "", dict[str, str](), False
     for row in rows:
         if HEADER.fullmatch(row):
@@ -64,7 +64,7 @@ def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
         raise ValueError(f"end of the phase {phase}")  # else an earlier phase would replace it
 
 
-def _json(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
+def _json(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber]]]:
     phases: list[Mapping[str, Any]] = [json.loads(row) for row in rows if row.startswith('{"phase_type"')]
     for record in phases:
         if record["config"]["command"] == phases[-1]["config"]["command"]:
@@ -72,7 +72,7 @@ def _json(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
             yield from _phase(str(record["phase_type"]), cells)
 
 
-def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
+def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber]]]:
     names: list[str] = []
     phases: list[Mapping[str, str]] = []
     for cells in csv.reader(row for row in rows if row.startswith("ISO date,") or re.match(r"\d{4}-\d\d-\d\dT", row)):
@@ -88,7 +88,7 @@ def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
             yield from _phase(line["operation"], {**last, **mix, **{f"{name} us": cell for name, cell in latency.items()}})
 
 
-def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
+def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber]]]:
     """Yield the figures of one phase, from any of the three formats."""
     operation = "write" if phase.startswith("RWMIX") else PHASES.get(phase)
     time = next((cells[name] for name in ("Elapsed time", "time ms", "elapsed_time_ms") if name in cells), None)
@@ -106,7 +106,7 @@ def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[
         yield ENTRIES.get(operation, operation), {**elapsed, "ops_per_s": truncated(entries), "count": exact(int(count))}
 
 
-def _data_figures(cells: Mapping[str, str], side: str) -> Iterator[tuple[str, Printed]]:
+def _data_figures(cells: Mapping[str, str], side: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the data figures of one direction of a phase."""
     for key, name, size in (
         *((f"Throughput {unit}", "bytes_per_s", factor) for unit, factor in SIZES.items()),

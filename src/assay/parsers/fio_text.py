@@ -14,7 +14,7 @@ from assay.catalogue import Parser
 from assay.catalogue.printed import (
     FIO_PERCENTILES,
     Manner,
-    Printed,
+    ParsedNumber,
     exact,
     file_option,
     fio_groups,
@@ -43,15 +43,15 @@ NS = {"nsec": 1, "usec": 1e3, "msec": 1e6}
 
 
 @dataclass(kw_only=True)
-class Job:
+class JobBlock:
     """Content of one job's block; the figures of each direction by name."""
 
     group: str
     failed: bool
-    sides: dict[str, dict[str, Printed]] = field(default_factory=dict)
+    sides: dict[str, dict[str, ParsedNumber]] = field(default_factory=dict)
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     rows = lines(text)
     report = rows[_last_report(rows) :]
     sums = _sums(report)
@@ -82,9 +82,9 @@ def _last_report(rows: Sequence[str]) -> int:
     return begin
 
 
-def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, Printed]]:
+def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, ParsedNumber]]:
     """Return the sums of each group and direction of one report."""
-    found: dict[tuple[str, str], Mapping[str, Printed]] = {}
+    found: dict[tuple[str, str], Mapping[str, ParsedNumber]] = {}
     group = ""
     for row in rows:
         head, line = GROUP.fullmatch(row), SUM.fullmatch(row)
@@ -98,14 +98,14 @@ def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, Printed]
     return found
 
 
-def _jobs(rows: Sequence[str]) -> list[Job]:
+def _jobs(rows: Sequence[str]) -> list[JobBlock]:
     """Return the job blocks of one report."""
-    jobs: list[Job] = []
+    jobs: list[JobBlock] = []
     side, unit = "", ""
     for row in rows:
         _refuse_damaged(row)
         if head := JOB.fullmatch(row):
-            jobs.append(Job(group=head[1], failed=int(head[2]) != 0))
+            jobs.append(JobBlock(group=head[1], failed=int(head[2]) != 0))
             side, unit = "", ""
         elif jobs and (begun := SIDE.fullmatch(row)):
             side, unit = begun[1], ""
@@ -126,7 +126,7 @@ def _refuse_damaged(row: str) -> None:
             raise ValueError(f"{row.strip()[:80]!r} as the head of a block")
 
 
-def _within(job: Job, side: str, unit: str, row: str) -> str:
+def _within(job: JobBlock, side: str, unit: str, row: str) -> str:
     """Parse one line of a job's block; return the unit of the percentiles that follow."""
     if (latency := LATENCY.fullmatch(row)) and side:
         job.sides[side]["latency_max_ns"] = _sized(latency[2], latency[3]).times(NS[latency[1]])
@@ -144,7 +144,7 @@ def _within(job: Job, side: str, unit: str, row: str) -> str:
     return ""
 
 
-def _of_jobs(jobs: Sequence[Job], side: str, elapsed: Printed) -> Mapping[str, Printed]:
+def _of_jobs(jobs: Sequence[JobBlock], side: str, elapsed: ParsedNumber) -> Mapping[str, ParsedNumber]:
     """Return the figures of one job; for several jobs the counts, weighted means and maxima, without percentiles."""
     found = [job.sides[side] for job in jobs if side in job.sides]
     errors = {"errors": exact(sum(job.failed for job in jobs))}
@@ -154,11 +154,11 @@ def _of_jobs(jobs: Sequence[Job], side: str, elapsed: Printed) -> Mapping[str, P
         return errors
     count = total(one["count"] for one in found)
     rate = count.value * 1e9 / elapsed.value if elapsed.value else 0.0
-    ops = {"ops_per_s": Printed(value=rate, half=rate * elapsed.half / elapsed.value)} if elapsed.value else {}
+    ops = {"ops_per_s": ParsedNumber(value=rate, half=rate * elapsed.half / elapsed.value)} if elapsed.value else {}
     return {**errors, "count": count, **ops, **_latencies(found, count.value)}
 
 
-def _latencies(found: Sequence[Mapping[str, Printed]], count: float) -> Mapping[str, Printed]:
+def _latencies(found: Sequence[Mapping[str, ParsedNumber]], count: float) -> Mapping[str, ParsedNumber]:
     """Return the weighted mean and the maximum of several jobs; empty if a job has no latencies (engines of files)."""
     if not all({"latency_mean_ns", "latency_max_ns"} <= set(one) for one in found):
         return {}
@@ -169,7 +169,7 @@ def _latencies(found: Sequence[Mapping[str, Printed]], count: float) -> Mapping[
     }
 
 
-def _sized(number: str, prefix: str) -> Printed:
+def _sized(number: str, prefix: str) -> ParsedNumber:
     """Parse a number with a prefix: `12.8k` is 12,800; `8192Ki` is 8,388,608."""
     return printed(number, power(prefix[:1], 1024 if prefix.endswith("i") else 1000))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
 from assay.catalogue.printed import (
-    Printed,
+    ParsedNumber,
     combined_rate,
     damaged_line,
     exact,
@@ -34,7 +34,7 @@ LOOPS = re.compile(r"\s-\w{0,3}L\s*(\d{1,9})\s")
 UNTIL_FULL = re.compile(r"\s-\w{0,3}F\w{0,3}\s")
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of the last run in the output."""
     rows = lines(text)
     begin = last_run(rows, CALL)

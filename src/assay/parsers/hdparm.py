@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, MIB, SECOND, Printed, lines, printed, prints, reads
+from assay.catalogue.printed import KIB, MIB, SECOND, ParsedNumber, lines, printed, prints, reads
 from assay.records import Tier
 
 EXPECTED = "hdparm's line 'Timing ... reads: N MB in T seconds = R MB/sec' of one device"
@@ -31,7 +31,7 @@ def tier(argv: Sequence[str]) -> Tier | None:
     return Tier.CLIENT_CACHE if "T" in letters else None
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of one device; lines of several devices cannot be told apart."""
     found = [match for line in lines(text) if (match := LINE.fullmatch(line))]
     names = [OPERATIONS[match[1]] for match in found]

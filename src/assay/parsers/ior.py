@@ -12,7 +12,7 @@ from assay.catalogue import Parser
 from assay.catalogue.printed import (
     MIB,
     SECOND,
-    Printed,
+    ParsedNumber,
     exact,
     file_option,
     json_number,
@@ -34,7 +34,7 @@ SIZE = re.compile(rf"\s({NUMBER})\s+[A-Z0-9-]{{1,12}}\s+\d+\s*")
 CSV = "access,bw(MiB/s),IOPS,"
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of the last run in the output."""
     if '"summary"' in text:
         yield from _json(text)
@@ -51,7 +51,7 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         yield from _csv(rows)
 
 
-def _of_row(match: re.Match[str]) -> Iterator[tuple[str, Printed]]:
+def _of_row(match: re.Match[str]) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of a row: max, min, mean and deviation of MiB/s, the same of operations/s, then the mean time."""
     operation, columns = match[1], match[2].split()
     yield f"{operation}.bytes_per_s", printed(columns[2], MIB)
@@ -62,7 +62,7 @@ def _of_row(match: re.Match[str]) -> Iterator[tuple[str, Printed]]:
         yield f"{operation}.bytes", printed(size[1], MIB)
 
 
-def _json(text: str) -> Iterator[tuple[str, Printed]]:
+def _json(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     report = json_report(text)
     seen: set[str] = set()
     for row in report["summary"]:
@@ -71,17 +71,17 @@ def _json(text: str) -> Iterator[tuple[str, Printed]]:
             continue
         _once(seen, operation)
         half = 0.5e-4
-        yield f"{operation}.bytes_per_s", Printed(value=json_number(row["bwMeanMIB"]), half=half).times(MIB)
-        yield f"{operation}.ops_per_s", Printed(value=json_number(row["OPsMean"]), half=half)
+        yield f"{operation}.bytes_per_s", ParsedNumber(value=json_number(row["bwMeanMIB"]), half=half).times(MIB)
+        yield f"{operation}.ops_per_s", ParsedNumber(value=json_number(row["OPsMean"]), half=half)
         if row["repetitions"] == 1:
-            yield f"{operation}.elapsed_ns", Printed(value=json_number(row["MeanTime"]), half=half).times(SECOND)
+            yield f"{operation}.elapsed_ns", ParsedNumber(value=json_number(row["MeanTime"]), half=half).times(SECOND)
             yield (
                 f"{operation}.bytes",
                 exact(json_number(row["blockSize"]) * json_number(row["segmentCount"]) * json_number(row["numTasks"])),
             )
 
 
-def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
+def _csv(rows: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
     names = next((row.split(",") for row in rows if row.startswith(CSV)), [])
     seen: set[str] = set()
     for row in rows:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.catalogue import Parser
 from assay.catalogue.printed import (
     KIB,
-    Printed,
+    ParsedNumber,
     combined_rate,
     damaged_line,
     exact,
@@ -72,16 +72,16 @@ EXCEL_HEADER = re.compile(r'\s+("\d+"\s*)+')
 EXCEL_ROW = re.compile(r'"(\d+)"((?:\s+\d+)+)\s*')
 UNITS = {"kbytes/sec": "rate", "operations per second.": "ops", "microseconds per operation.": "time"}
 UNIT = re.compile(r".{0,40}\bOutput is in (.{1,40}?)\s*")
-Cell = tuple[str, int, int, Printed]
+Cell = tuple[str, int, int, ParsedNumber]
 """Operation, kB of the file, kB of the record, printed figure."""
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of the last run in the output."""
     rows = lines(text)
     begin = last_run(rows, BEGUN)
     cells = tuple(_table(rows, begin)) or tuple(_excel(rows, begin))
-    matrices: dict[str, dict[tuple[int, int], Printed]] = {}
+    matrices: dict[str, dict[tuple[int, int], ParsedNumber]] = {}
     for operation, size, record, figure in cells:
         matrices.setdefault(operation, {})[size, record] = figure
     if len({tuple(matrix) for matrix in matrices.values()}) > 1 or sum(map(len, matrices.values())) < len(cells):
@@ -150,7 +150,7 @@ def _excel(rows: Sequence[str], begin: int) -> Iterator[Cell]:
             raise damaged_line(rows, index)
 
 
-def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], Printed], what: str) -> Iterator[tuple[str, Printed]]:
+def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], ParsedNumber], what: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield one figure of an operation: a single cell, or all bytes (operations) of a matrix over all times."""
     cells = matrix.items()
     count = exact(sum(size // record for size, record in matrix))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser
 from assay.catalogue.printed import (
     SECOND,
-    Printed,
+    ParsedNumber,
     exact,
     file_option,
     json_number,
@@ -34,7 +34,7 @@ ROW = re.compile(
 LOST = re.compile(r".*\s(\d+)/(\d+) \(.{1,12}%\).*")
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of the last run in the output: --logfile appends each run."""
     if "{" in text and '"end"' in text:
         yield from _json(text)
@@ -53,14 +53,14 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     yield from _loss("receive" if reverse else "send", found)
 
 
-def _of_row(operation: str, match: re.Match[str]) -> Iterator[tuple[str, Printed]]:
+def _of_row(operation: str, match: re.Match[str]) -> Iterator[tuple[str, ParsedNumber]]:
     unit = power(match[7], 1000) / 8 if match[8] == "bits" else power(match[7])
     yield f"{operation}.bytes", printed(match[4], power(match[5]))
     yield f"{operation}.elapsed_ns", printed(match[3], SECOND)
     yield f"{operation}.bytes_per_s", printed(match[6], unit)
 
 
-def _loss(operation: str, found: Sequence[re.Match[str]]) -> Iterator[tuple[str, Printed]]:
+def _loss(operation: str, found: Sequence[re.Match[str]]) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the lost datagrams of one stream or the sum."""
     for match in found:
         lost = LOST.fullmatch(match[9] + " ")
@@ -68,7 +68,7 @@ def _loss(operation: str, found: Sequence[re.Match[str]]) -> Iterator[tuple[str,
             yield f"{operation}.errors", exact(int(lost[1]))
 
 
-def _json(text: str) -> Iterator[tuple[str, Printed]]:
+def _json(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     report = json_report(text)
     if "error" in report:
         raise ValueError(f"error {str(report['error'])[:200]!r}")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, exact, lines, reads, real_time
+from assay.catalogue.printed import ParsedNumber, calls, exact, lines, reads, real_time
 
 EXPECTED = "ldapsearch's '# numEntries' (not with -LLL), or the elapsed time of time"
 ENTRIES = re.compile(r"# numEntries: (\d{1,15})")
@@ -24,7 +24,7 @@ def recognises(argv: Sequence[str], output: str) -> bool:
     return calls(argv, "ldapsearch") and (any(RESULT.fullmatch(row) for row in rows) or real_time(rows) is not None)
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures: a paged search has one count per page; of several timed searches the last counts."""
     whole = lines(text)
     timed = [index for index, row in enumerate(whole) if real_time([row])]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, last_run, lines, of_device, printed, prints, reads
+from assay.catalogue.printed import ParsedNumber, last_run, lines, of_device, printed, prints, reads
 
 EXPECTED = "mdtest's 'SUMMARY rate (in ops/sec)'"
 BEGUN = re.compile(r"mdtest-\S{1,40} was launched with .{1,80}")
@@ -32,7 +32,7 @@ OPERATIONS = {
 }
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of the last run in the output, from its summary of rates, not of times."""
     whole = lines(text)
     inside = False

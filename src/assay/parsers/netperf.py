@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, Printed, exact, lines, printed, prints, reads
+from assay.catalogue.printed import SECOND, ParsedNumber, exact, lines, printed, prints, reads
 
 EXPECTED = "the table of a netperf test with its heading (or THROUGHPUT= and THROUGHPUT_UNITS= of the omni test)"
 TITLE = re.compile(r"(?:MIGRATED )?((?:TCP|UDP|OMNI|SCTP) [A-Za-z/ ]{3,40}?)(?: TEST| Test) from .{1,300}")
@@ -25,7 +25,7 @@ DATAGRAMS = 6
 """Numbers in the sender's line of a UDP stream: socket, message, time, messages, errors, rate; the receiver's has 4."""
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     rows = lines(text)
     titles = [match[1] for row in rows if (match := TITLE.fullmatch(row))]
     if len(titles) != 1:
@@ -45,7 +45,7 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         yield "transaction.ops_per_s", printed(table[0][5])
 
 
-def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[tuple[str, Printed]]:
+def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the sent datagrams; lost ones count as errors."""
     sent, arrived = table[0], table[1]
     if len(sent) != DATAGRAMS:
@@ -56,7 +56,7 @@ def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[tuple[st
     yield "send.bytes_per_s", printed(sent[5], size)
 
 
-def _keys(stream: str, found: dict[str, str]) -> Iterator[tuple[str, Printed]]:
+def _keys(stream: str, found: dict[str, str]) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of the omni test's list of names and values (-- -k)."""
     if "THROUGHPUT" in found:
         yield f"{stream}.bytes_per_s", printed(found["THROUGHPUT"], SIZES[found["THROUGHPUT_UNITS"].removesuffix("/s")])

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, both_sides, copy_operations, exact, lines, power, printed, prints, reads
+from assay.catalogue.printed import ParsedNumber, both_sides, copy_operations, exact, lines, power, printed, prints, reads
 
 EXPECTED = "rsync's line 'sent N bytes  received N bytes  N bytes/sec' or the end of --info=progress2, without -h"
 GROUPED = r"(\d{1,3}(?:[.,]?\d{3}){0,7})"
@@ -24,7 +24,7 @@ SUMMARY = re.compile(r"total size is .{1,200}")
 NAMES = "sending incremental file list"
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the bytes of files if printed, else all bytes transferred; nothing if no file was copied."""
     whole = lines(text)
     ends = [index for index, row in enumerate(whole) if SUMMARY.fullmatch(row)]
@@ -48,9 +48,9 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         yield from both_sides(bytes_per_s=_of_clock(_whole(sent[3]) + int(sent[4]) / 100, crossed))
 
 
-def _of_clock(rate: float, crossed: int) -> Printed:
+def _of_clock(rate: float, crossed: int) -> ParsedNumber:
     """Return a rate whose time is known to +/-1 s."""
-    return Printed(value=rate, half=rate * rate / crossed)
+    return ParsedNumber(value=rate, half=rate * rate / crossed)
 
 
 def _whole(text: str) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from assay.catalogue import Parser
 from assay.catalogue.printed import (
-    Printed,
+    ParsedNumber,
     both_sides,
     combined_rate,
     copy_operations,
@@ -29,7 +29,7 @@ ANY = re.compile(r"\s*(\S.{0,511}?)\s+\S{0,3}%\s.*B/s.*")
 """A progress line of a file, complete or not."""
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     files = []
     begun: dict[str, str] = {}
     for line in lines(text):

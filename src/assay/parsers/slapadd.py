@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, Printed, calls, lines, power, printed, reads, real_time
+from assay.catalogue.printed import SECOND, ParsedNumber, calls, lines, power, printed, reads, real_time
 
 EXPECTED = "slapadd's meter at 100.00% (which it prints on a terminal only), or the elapsed time of time"
 METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+(\S{0,15})\s+spd\s+([\d.]{1,8}) ([ kMGTPEZY])/s\s*")
@@ -24,13 +24,13 @@ def recognises(argv: Sequence[str], output: str) -> bool:
     return calls(argv, "slapadd") and (any(METER.fullmatch(row) for row in rows) or real_time(rows) is not None)
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     rows = lines(text)
     for row in rows:
         if match := METER.fullmatch(row):
             seconds = sum(int(number) * SIZES[unit] for number, unit in TERM.findall(match[1]))
             if seconds:
-                yield "add.elapsed_ns", Printed(value=seconds * SECOND, half=SECOND)
+                yield "add.elapsed_ns", ParsedNumber(value=seconds * SECOND, half=SECOND)
             yield "add.bytes_per_s", printed(match[2], power(match[3]))
     elapsed = real_time(rows)
     if elapsed:

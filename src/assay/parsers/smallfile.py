@@ -13,7 +13,7 @@ from assay.catalogue import Parser
 from assay.catalogue.printed import (
     MIB,
     SECOND,
-    Printed,
+    ParsedNumber,
     exact,
     file_option,
     json_number,
@@ -36,7 +36,7 @@ OPERATIONS = (
 )
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     if '"filesPerSec"' in text:
         yield from _json(text)
         return
@@ -52,7 +52,7 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
         yield f"{name}.bytes_per_s", printed(found["MiB/sec"], MIB)
 
 
-def _json(text: str) -> Iterator[tuple[str, Printed]]:
+def _json(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     report = json_report(text)
     name, row = _name(report["params"]["operation"]), report["results"]
     yield f"{name}.ops_per_s", exact(json_number(row["filesPerSec"]))

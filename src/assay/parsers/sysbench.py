@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, Printed, exact, last_run, lines, of_device, printed, prints, reads
+from assay.catalogue.printed import MIB, SECOND, ParsedNumber, exact, last_run, lines, of_device, printed, prints, reads
 
 EXPECTED = "the report of sysbench 1.0's fileio (File operations, Throughput, total time)"
 BEGUN = re.compile(r"sysbench \d.{1,100}")
@@ -25,7 +25,7 @@ LATENCIES = {
 }
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of the last run (prepare or run) in the output."""
     whole = lines(text)
     rows = whole[last_run(whole, BEGUN) :]

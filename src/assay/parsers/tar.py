@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, exact, lines, power, printed, reads
+from assay.catalogue.printed import ParsedNumber, calls, exact, lines, power, printed, reads
 
 EXPECTED = "tar's --totals line, such as 'Total bytes written: 10240 (10KiB, 154MiB/s)'"
 TOTALS = re.compile(r"([^:\d]{3,80}): (\d{1,18}) \([\d.,]{1,20}([KMGTPE]i)?B, ([\d.,]{1,20})(?:([KMGTPE])i)?B/s\)")
@@ -43,7 +43,7 @@ def _result(line: str) -> re.Match[str] | None:
     return None if line.startswith(("tar:", "/")) else TOTALS.fullmatch(line)
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     for line in lines(text):
         if line.startswith(tuple(SIDES)) and not _result(line):
             raise ValueError(f"line {line[:80]!r}")  # an earlier total (--totals=SIGNAL) is not the final one
@@ -51,7 +51,7 @@ def _figures(text: str) -> Iterator[tuple[str, Printed]]:
             rate = printed(match[4], power(match[5] or ""))
             for side in SIDES.get(match[1], ("read", "write")):
                 yield f"{side}.bytes", exact(int(match[2]))
-                yield f"{side}.bytes_per_s", Printed(value=rate.value, half=2 * rate.half)
+                yield f"{side}.bytes_per_s", ParsedNumber(value=rate.value, half=2 * rate.half)
 
 
 def trap(argv: Sequence[str]) -> str | None:

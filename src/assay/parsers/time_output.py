@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, lines, reads, real_time
+from assay.catalogue.printed import ParsedNumber, calls, lines, reads, real_time
 
 EXPECTED = "the output of time (real 0m1.234s, 0:01.23elapsed, or Elapsed of -v), above 0"
 
@@ -18,7 +18,7 @@ def recognises(argv: Sequence[str], output: str) -> bool:
     return calls(argv, "time") and real_time(lines(output)) is not None
 
 
-def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     elapsed = real_time(lines(text))
     if elapsed:
         yield "command.elapsed_ns", elapsed

@@ -15,7 +15,7 @@ from assay.analysis.resources import PROCESSORS, RESOURCES, amounts, described, 
 from assay.frozen import dataclass, field
 from assay.measures.text import word as typed
 from assay.records import Capacity, Estimate, Experiment, Judged, Method, Observations, Phase, Results, Value
-from assay.statistics.queueing import CONFIDENCE, Demands, Point, Unknown, demands, highest_rate, quantiles
+from assay.statistics.queueing import CONFIDENCE, Demands, MixPoint, Unknown, demands, highest_rate, quantiles
 
 SHARE = "read_share"
 """The knob of a workload that says its mix."""
@@ -138,7 +138,7 @@ def demand(seen: Sequence[Sample], resource: str, *, seed: int = 1) -> Demand:
     together = joined(seen)
     names = tuple(sorted({name for sample in seen for name in sample.rates} - set(together)))
     points = [
-        Point(mix=one.mix, rates=tuple(one.rates.get(name, 0.0) for name in names), used=one.used[resource]) for one in seen
+        MixPoint(mix=one.mix, rates=tuple(one.rates.get(name, 0.0) for name in names), used=one.used[resource]) for one in seen
     ]
     return Demand(
         resource=resource,

@@ -12,7 +12,7 @@ from assay.errors import UsageError
 from assay.frozen import dataclass
 from assay.prediction import values as values_of
 from assay.prediction.platform import Capacities, Lookup, capacities, platform, table
-from assay.prediction.question import Capacity, Production, Question
+from assay.prediction.question import MachineCapacity, Production, Question
 from assay.toml_document import Document, Path, Point, load, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
@@ -187,7 +187,7 @@ def of_a_share(document: Document, values: Mapping[str, object]) -> None:
         document.wrong(("machine",), "no CPUs", "cpus = 4: the utilisation is of CPUs", Point.KEY)
 
 
-def all_measured(document: Document, there: tuple[Capacity, ...], done: Production) -> None:
+def all_measured(document: Document, there: tuple[MachineCapacity, ...], done: Production) -> None:
     """Whether every operation of production has a demand of every resource."""
     known = [capacity.platform.demand.operations for capacity in there if capacity.platform is not None]
     for key, names in (("operations", done.operations), ("mix", done.mix or {})):

@@ -11,7 +11,7 @@ from assay.frozen import dataclass
 from assay.prediction import values as values_of
 from assay.prediction.demand import Demand, Sample, demand
 from assay.prediction.predict import tested
-from assay.prediction.question import Capacity, Holdout, Platform
+from assay.prediction.question import Holdout, MachineCapacity, Platform
 from assay.prediction.values import Selection
 from assay.records import Estimate
 from assay.statistics.queueing import Unknown
@@ -165,7 +165,7 @@ Capacities = Callable[[str, str | None, str, values_of.Selection], Estimate | Re
 """(notebook, experiment, measure, where) -> what was measured, or why there is nothing."""
 
 
-def capacities(document: Document, value: object, new: PlatformTable | None, measured: Capacities) -> tuple[Capacity, ...]:
+def capacities(document: Document, value: object, new: PlatformTable | None, measured: Capacities) -> tuple[MachineCapacity, ...]:
     """Return all that the table tells, CPUs first, with what operations use of each where that was measured."""
     values = toml_document.table(document, MACHINE, value, MACHINE_KEYS, MACHINE_EXPECTED)
     if isinstance(value, dict) and not any(name in values for name in ("cpus", *OTHERS)):
@@ -176,14 +176,14 @@ def capacities(document: Document, value: object, new: PlatformTable | None, mea
 
 def each_capacity(
     document: Document, values: Mapping[str, object], new: PlatformTable | None, measured: Capacities
-) -> Iterator[Capacity]:
+) -> Iterator[MachineCapacity]:
     """Yield the capacities one by one."""
     speed = values_of.positive(document, (*MACHINE, "speed"), values.get("speed", 1.0))
     if "cpus" in values:
         count = values_of.count(document, (*MACHINE, "cpus"), values)
         chosen = None if new is None else platform(document, new, new.cpus)
         resource = chosen.demand.resource if chosen else PROCESSORS[0]
-        yield Capacity(
+        yield MachineCapacity(
             resource=resource,
             amount=(count * speed,) * 3,
             amount_text=counted(count, "CPU"),
@@ -211,7 +211,7 @@ def of_other(document: Document, new: PlatformTable, name: str) -> Platform | No
     return platform(document, replace(new, blamed=(*MACHINE, name)), name)
 
 
-def capacity(document: Document, path: Path, what: tuple[Resource, object], measured: Capacities) -> Capacity | None:
+def capacity(document: Document, path: Path, what: tuple[Resource, object], measured: Capacities) -> MachineCapacity | None:
     """Return how much there is of one resource."""
     resource, value = what
     if isinstance(value, dict):
@@ -222,18 +222,18 @@ def capacity(document: Document, path: Path, what: tuple[Resource, object], meas
     if isinstance(amount, Refusal):
         document.wrong(path, amount.found, f"{amount.expected}, or a table with notebook and measure")
         return None
-    return Capacity(
+    return MachineCapacity(
         resource=resource.name, amount=(amount,) * 3, amount_text=amount_text(resource, amount, value), of=resource.words
     )
 
 
-def devices(document: Document, path: Path, resource: Resource, value: object) -> Capacity | None:
+def devices(document: Document, path: Path, resource: Resource, value: object) -> MachineCapacity | None:
     """Devices that share the load, each of which does one thing at a time."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         document.wrong(path, shown(value), f"how many devices share the load: {resource.name} = 1")
         return None
     text = "the device's time" if value == 1 else f"the time of {value} devices"
-    return Capacity(resource=resource.name, amount=(float(value),) * 3, amount_text=text, servers=value)
+    return MachineCapacity(resource=resource.name, amount=(float(value),) * 3, amount_text=text, servers=value)
 
 
 def in_rate(value: object, unit: Unit) -> float | Refusal:
@@ -248,7 +248,7 @@ def in_rate(value: object, unit: Unit) -> float | Refusal:
 
 def of_measure(
     document: Document, path: Path, what: tuple[Resource, Mapping[str, object]], measured: Capacities
-) -> Capacity | None:
+) -> MachineCapacity | None:
     """Return what a measure in a notebook says that there is."""
     resource, values = what[0], toml_document.known(document, path, what[1], MEASURED)
     notebook, measure, experiment = (values.get(key) for key in ("notebook", "measure", "experiment"))
@@ -266,7 +266,7 @@ def of_measure(
         return None
     low, high = (found.value if end is None or end <= 0 else end for end in (found.low, found.high))
     text, of = amount_text(resource, found.value, None), f"{resource.words} ({measure} of {notebook})"
-    return Capacity(resource=resource.name, amount=(low, found.value, high), amount_text=text, of=of)
+    return MachineCapacity(resource=resource.name, amount=(low, found.value, high), amount_text=text, of=of)
 
 
 def amount_text(resource: Resource, amount: float, value: object) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from assay.analysis.resources import RESOURCES
 from assay.frozen import dataclass
 from assay.prediction.demand import Demand
-from assay.prediction.question import Capacity, Holdout, Platform, Question, Range
+from assay.prediction.question import Holdout, MachineCapacity, Platform, Question, Range
 from assay.statistics.queueing import Demands, amounts, carried, quantiles, scaled, slowdown, used_by
 from assay.units import Unit, digits, human
 
@@ -39,7 +39,7 @@ def assumptions(question: Question) -> Iterator[str]:
         yield f"One CPU of the new machine does {question.speed:g} times the work of a measured CPU."
 
 
-def beyond(uses: Iterable[tuple[Capacity, float]]) -> Iterator[str]:
+def beyond(uses: Iterable[tuple[MachineCapacity, float]]) -> Iterator[str]:
     """That a load is heavier than any that was measured; `uses`: a capacity and the share of it that production uses."""
     found: dict[str, float] = {}
     for capacity, share in uses:
@@ -91,7 +91,7 @@ BUSY = 0.7
 class ResourceUse:
     """What the load uses of one resource."""
 
-    capacity: Capacity
+    capacity: MachineCapacity
     utilisation: Range
     """Share of all there is; above 1 is more than that."""
     slowdown: Range
@@ -178,7 +178,7 @@ def predict(question: Question) -> Prediction:
     )
 
 
-def use(question: Question, capacity: Capacity) -> ResourceUse:
+def use(question: Question, capacity: MachineCapacity) -> ResourceUse:
     """Return what the load uses of one resource."""
     exact = of_rates(question, capacity) if question.production.operations else of_share(question, capacity)
     utilisation = _three([round(one, 9) for one in exact])
@@ -194,7 +194,7 @@ def use(question: Question, capacity: Capacity) -> ResourceUse:
     )
 
 
-def named_hours(question: Question, capacity: Capacity) -> tuple[str, ...]:
+def named_hours(question: Question, capacity: MachineCapacity) -> tuple[str, ...]:
     """Return the names of the hours that counted."""
     if not question.production.hours or capacity.platform is None:
         return ()
@@ -213,7 +213,7 @@ def servers(utilisation: float, background: float = 0.0) -> int | None:
     return math.ceil(round((utilisation - background) / (BUSY - background), 6))
 
 
-def of_rates(question: Question, capacity: Capacity) -> Range:
+def of_rates(question: Question, capacity: MachineCapacity) -> Range:
     """Return the utilisation of a resource of the new machine from the operations/s of production."""
     assert capacity.platform is not None
     used = carried(capacity.platform.found, list(hours(question, capacity.platform).values()))
@@ -237,7 +237,7 @@ def _at(rates: Sequence[float], hour: int) -> float:
     return rates[hour] if len(rates) > 1 else rates[0]
 
 
-def of_share(question: Question, capacity: Capacity) -> Range:
+def of_share(question: Question, capacity: MachineCapacity) -> Range:
     """Return the utilisation of the new machine's CPUs from that of the old one's."""
     production = question.production
     assert production.used is not None

@@ -66,7 +66,7 @@ class Production:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Capacity:
+class MachineCapacity:
     """How much of a resource the machine to be has."""
 
     resource: str
@@ -102,7 +102,7 @@ class Question:
     old: Platform | None
     """What operations use of the CPUs of today's machine."""
     multiplier: tuple[float, float] | None
-    capacities: tuple[Capacity, ...]
+    capacities: tuple[MachineCapacity, ...]
     """Processors first, where there are any."""
     speed: float
     """What one processor does against one of the laboratory's (of the old machine's, where a multiplier was told)."""

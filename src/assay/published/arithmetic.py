@@ -26,7 +26,7 @@ from assay.published.claim import (
     printed,
 )
 from assay.published.statement import ClaimComparison, Wire
-from assay.published.vocabulary import Interval, QuantityKind, Role
+from assay.published.vocabulary import Interval, QuantityKind, Sense
 from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
 
@@ -76,7 +76,7 @@ def check_links(case: Case) -> Iterator[Finding]:
     if not all_wires:
         return
     wire = min(all_wires, key=lambda one: one.link.payload_bytes_per_s)
-    large = statement.with_jumbo(wire) if Role.JUMBO in case.statement.roles else None
+    large = statement.with_jumbo(wire) if Sense.JUMBO in case.statement.roles else None
     rates = judged_rates(case)
     for rate in rates:
         ways = 2 if _goes_both_ways(rate) and wire.is_duplex else 1
@@ -88,7 +88,7 @@ def check_links(case: Case) -> Iterator[Finding]:
 
 def _goes_both_ways(rate: Quantity) -> bool:
     """Return whether the rate is one of reads and writes together."""
-    return Role.BOTH_WAYS in rate.roles or {Role.READ, Role.WRITE} <= rate.roles
+    return Sense.BOTH_WAYS in rate.roles or {Sense.READ, Sense.WRITE} <= rate.roles
 
 
 def _against(case: Case, one: LinkRate) -> Finding:
@@ -341,7 +341,7 @@ def fits_memory(case: Case) -> Iterator[Finding]:
     memories = tuple(printed(figure) for figure in statement.of(QuantityKind.MEMORY))
     stated = tuple(printed(figure) for figure in statement.of(QuantityKind.DATA))
     data = max((*claim.amounts(statement), *stated), key=lambda amount: amount.value, default=None)
-    if not memories or data is None or not data.value or Role.CACHED in statement.roles:
+    if not memories or data is None or not data.value or Sense.CACHED in statement.roles:
         return
     text = " and ".join(memory.text for memory in memories)
     memory, least = sum((memory.value for memory in memories), Fraction(0)), case.limit(WORKING_SET, "memory_multiple")
@@ -355,7 +355,7 @@ def fits_memory(case: Case) -> Iterator[Finding]:
     room = f"{fits} {text} of memory"
     least_text = claim.quantity(least * memory, QuantityKind.AMOUNT)
     words = f"{data.text} {room}; required: at least {float(least):g} times the memory, {least_text}"
-    if Role.DIRECT in statement.roles:
+    if Sense.DIRECT in statement.roles:
         yield claim_finding(
             WORKING_SET, State.PASS, f"{words}; direct I/O bypasses the client's cache, not the caches behind it."
         )
@@ -386,7 +386,7 @@ def too_short(case: Case) -> Iterator[Finding]:
     relabel = f"lasts only {time}"
     if lasted.value >= steady:
         yield claim_finding(TOO_SHORT, State.PASS, f"{how}.")
-    elif Role.STEADY in case.statement.roles:
+    elif Sense.STEADY in case.statement.roles:
         severity = Severity.INVALIDATES if lasted.value < never else Severity.QUALIFIES
         words = f"{how}; a sustained rate needs at least {float(steady):g} s."
         yield claim_finding(TOO_SHORT, State.FAIL, words, severity=severity, relabel=relabel)
@@ -451,12 +451,12 @@ def in_flight(case: Case) -> Iterator[Finding]:
 def orders(case: Case) -> Iterator[Finding]:
     """Random reads are not faster than sequential ones (L08), unless memory answered or more were in flight."""
     rates = [printed(figure) for figure in case.statement.of(QuantityKind.RATE)]
-    random = [rate for rate in rates if Role.RANDOM in rate.roles and Role.SEQUENTIAL not in rate.roles]
-    in_order = [rate for rate in rates if Role.SEQUENTIAL in rate.roles and Role.RANDOM not in rate.roles]
+    random = [rate for rate in rates if Sense.RANDOM in rate.roles and Sense.SEQUENTIAL not in rate.roles]
+    in_order = [rate for rate in rates if Sense.SEQUENTIAL in rate.roles and Sense.RANDOM not in rate.roles]
     tolerance = case.limit(CROSS_METRIC, "tolerance_share")
     for one in random:
         for other in in_order:
-            ways = {Role.READ, Role.WRITE}
+            ways = {Sense.READ, Sense.WRITE}
             if one.roles & ways == other.roles & ways and other.interval.below(one.interval, tolerance):
                 words = f"random {one.text} is more than sequential {other.text}"
                 yield claim_finding(
@@ -468,7 +468,7 @@ def head_moves(case: Case) -> Iterator[Finding]:
     """Judge random requests on a rotating disk (L08): its head moves to each of them."""
     statement, found = case.statement, claim.requests(case.statement)
     turns = statement.only(QuantityKind.TURNS)
-    if turns is None or found is None or Role.RANDOM not in statement.roles or Role.SEQUENTIAL in statement.roles:
+    if turns is None or found is None or Sense.RANDOM not in statement.roles or Sense.SEQUENTIAL in statement.roles:
         return
     most = turns.value * case.limit(CROSS_METRIC, "requests_a_turn")
     rate = claim.quantity(found.value, QuantityKind.EVENTS)

@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 from assay import links, units
 from assay.catalogue import Rule, find
 from assay.published.statement import PrintedFigure, Statement
-from assay.published.vocabulary import BASES, Interval, QuantityKind, Role
+from assay.published.vocabulary import BASES, Interval, QuantityKind, Sense
 from assay.records import Bound, Finding, Severity, State
 from assay.units import UNITS, Unit
 
@@ -162,7 +162,7 @@ class Quantity:
     value: Fraction
     interval: Interval
     clause: int
-    roles: frozenset[Role] = frozenset()
+    roles: frozenset[Sense] = frozenset()
     most: Fraction | None = None
     """Of a range the upper end."""
     is_joined: bool = True
@@ -184,7 +184,7 @@ def printed(figure: PrintedFigure) -> Quantity:
         roles=figure.roles,
         most=figure.ends[1].value if figure.ends else None,
         is_in_bits=figure.kind is QuantityKind.RATE and IN_BITS.search(figure.text) is not None,
-        is_upper_limit=figure.limit is Role.UNDER,
+        is_upper_limit=figure.limit is Sense.UNDER,
     )
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from assay import units
 from assay.published import statement, vocabulary
 from assay.published.statement import LABEL_ROLES, ClaimComparison, Leftover, PrintedFigure, Statement, Wire
-from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, Interval, PrintedNumber, QuantityKind, Role, unit_size
+from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, Interval, PrintedNumber, QuantityKind, Sense, unit_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class Token:
     text: str
     figure: PrintedFigure | None = None
     wire: Wire | None = None
-    role: Role | None = None
+    role: Sense | None = None
     reason: str | None = None
 
 
@@ -149,7 +149,7 @@ def _word(text: str, start: int) -> Token | None:
 def _depth(text: str, start: int) -> Token | None:
     """`QD32`: a word and its number in one."""
     match = _DEPTH.match(text, start)
-    return None if match is None else Token(start=start, end=match.end(), text=match[0], role=Role.IN_FLIGHT)
+    return None if match is None else Token(start=start, end=match.end(), text=match[0], role=Sense.IN_FLIGHT)
 
 
 def _unknown(text: str, start: int) -> Token:
@@ -170,7 +170,7 @@ class Draft:
     used: set[int] = field(default_factory=set)
     comparisons: list[tuple[int, int, bool]] = field(default_factory=list)
 
-    def role(self, place: int) -> Role | None:
+    def role(self, place: int) -> Sense | None:
         """Return what the word at a place does; None where there is no word."""
         return self.tokens[place].role if 0 <= place < len(self.tokens) else None
 
@@ -178,7 +178,7 @@ class Draft:
         """Return the token at a place in small letters; empty beyond the ends."""
         return self.tokens[place].text.lower() if 0 <= place < len(self.tokens) else ""
 
-    def places(self, *roles: Role) -> Iterator[int]:
+    def places(self, *roles: Sense) -> Iterator[int]:
         """Return where words with one of these roles stand."""
         return (place for place, token in enumerate(self.tokens) if token.role in roles)
 
@@ -187,7 +187,7 @@ def begin(tokens: tuple[Token, ...]) -> Draft:
     """Return the draft of these tokens; each figure knows its clause."""
     figures, clause = dict[int, PrintedFigure](), 0
     for place, token in enumerate(tokens):
-        clause += token.role in (Role.BREAK, Role.AGAINST)
+        clause += token.role in (Sense.BREAK, Sense.AGAINST)
         if token.figure is not None:
             figures[place] = replace(token.figure, clause=clause)
     return Draft(tokens=tokens, figures=figures)
@@ -197,7 +197,7 @@ MOST_REQUEST_BYTES = 64 << 20
 """A larger amount beside `reads` is the data, not one request."""
 USUAL_REQUEST_BYTES = 1 << 20
 OF = ("of", "=", ":", "is")
-WAYS = frozenset({*LABEL_ROLES, Role.BOTH_WAYS})
+WAYS = frozenset({*LABEL_ROLES, Sense.BOTH_WAYS})
 COMPARED = frozenset(
     {
         QuantityKind.RATE,
@@ -214,10 +214,10 @@ COMPARED = frozenset(
 
 def _limits(draft: Draft) -> None:
     """`under 20 MB/s`, `at least 5 s`, `~400 MB/s`."""
-    for place in draft.places(Role.UNDER, Role.ABOVE, Role.OVER, Role.ABOUT):
+    for place in draft.places(Sense.UNDER, Sense.ABOVE, Sense.OVER, Sense.ABOUT):
         figure = draft.figures.get(place + 1)
         role = draft.role(place)
-        if figure is None or role is None or (role is Role.OVER and not _is_over_a_limit(draft, place, figure)):
+        if figure is None or role is None or (role is Sense.OVER and not _is_over_a_limit(draft, place, figure)):
             continue
         draft.figures[place + 1] = _limited(figure, role, draft.tokens[place])
         draft.used.add(place)
@@ -225,30 +225,30 @@ def _limits(draft: Draft) -> None:
 
 def _is_over_a_limit(draft: Draft, place: int, figure: PrintedFigure) -> bool:
     """Return whether `over` says more than, and not which way or how long."""
-    begins = place == 0 or draft.role(place - 1) in (Role.BREAK, Role.AGAINST)
+    begins = place == 0 or draft.role(place - 1) in (Sense.BREAK, Sense.AGAINST)
     return begins and figure.kind in (QuantityKind.RATE, QuantityKind.EVENTS, QuantityKind.SHARE, QuantityKind.NUMBER)
 
 
-def _limited(figure: PrintedFigure, role: Role, word: Token) -> PrintedFigure:
+def _limited(figure: PrintedFigure, role: Sense, word: Token) -> PrintedFigure:
     gap = " " if word.text[-1].isalpha() or word.text[-1] == "." else ""
     where = replace(figure, text=f"{word.text}{gap}{figure.text}", start=word.start)
-    if role is Role.UNDER:
-        return replace(where, limit=Role.UNDER, interval=Interval(low=Fraction(0), high=figure.value))
-    if role is Role.ABOUT:
+    if role is Sense.UNDER:
+        return replace(where, limit=Sense.UNDER, interval=Interval(low=Fraction(0), high=figure.value))
+    if role is Sense.ABOUT:
         number = vocabulary.NUMBER_AT.match(figure.text)
         step = PrintedNumber(value=figure.value, interval=figure.interval)
         rough = vocabulary.roughly(number[0], step) if number is not None and figure.ends is None else step
         return replace(where, interval=rough.interval)
-    return replace(where, limit=Role.ABOVE, interval=Interval(low=figure.value, high=None))
+    return replace(where, limit=Sense.ABOVE, interval=Interval(low=figure.value, high=None))
 
 
 def _changes_and_ranges(draft: Draft) -> None:
     """`from A to B` is a change; `A - B` and `A to B` with units on both sides are a range."""
-    for place in draft.places(Role.TO):
+    for place in draft.places(Sense.TO):
         first, second = draft.figures.get(place - 1), draft.figures.get(place + 1)
         if first is None or second is None or first.kind is not second.kind:
             continue
-        if draft.role(place - 2) is Role.FROM:
+        if draft.role(place - 2) is Sense.FROM:
             draft.comparisons.append((place - 1, place + 1, True))
             draft.used |= {place - 2, place}
         elif first.value <= second.value and first.ends is second.ends is None:
@@ -268,7 +268,7 @@ def _changes_and_ranges(draft: Draft) -> None:
 
 def _changes_in_one_unit(draft: Draft) -> None:
     """`from 1 to 2 GB/s`: the ends of what looks like a range are the two figures of a change."""
-    for place in draft.places(Role.FROM):
+    for place in draft.places(Sense.FROM):
         figure = draft.figures.get(place + 1)
         if figure is None or figure.ends is None:
             continue
@@ -294,7 +294,7 @@ def _unit(figure: PrintedFigure) -> str:
 
 def _memories(draft: Draft) -> None:
     """`12 GB RAM`, `12 GB of memory`, `RAM: 12 GB`."""
-    for place in draft.places(Role.MEMORY):
+    for place in draft.places(Sense.MEMORY):
         before = place - 2 if draft.word(place - 1) == "of" else place - 1
         after = place + 2 if draft.word(place + 1) in OF else place + 1
         if _becomes(draft, (before, after), QuantityKind.AMOUNT, QuantityKind.MEMORY):
@@ -313,7 +313,7 @@ def _becomes(draft: Draft, places: tuple[int, int], was: QuantityKind, kind: Qua
 
 def _data_sets(draft: Draft) -> None:
     """`16 GB file` says how much there is, `512 MB in 0.6 s` how much was moved; `200 GB volume` says neither."""
-    for role, kind in ((Role.DATA, QuantityKind.DATA), (Role.DEVICE, QuantityKind.CAPACITY)):
+    for role, kind in ((Sense.DATA, QuantityKind.DATA), (Sense.DEVICE, QuantityKind.CAPACITY)):
         for place in draft.places(role):
             of = place + 2 if draft.word(place + 1) in OF else place + 1
             _becomes(draft, (place - 1, of), QuantityKind.AMOUNT, kind)
@@ -321,7 +321,7 @@ def _data_sets(draft: Draft) -> None:
 
 def _products(draft: Draft) -> None:
     """`4 KiB x 2,097,152` and `2 x 512 MB`: a size and how often."""
-    for place in draft.places(Role.TIMES):
+    for place in draft.places(Sense.TIMES):
         sides = {place - 1: draft.figures.get(place - 1), place + 1: draft.figures.get(place + 1)}
         kinds = {figure.kind: other for other, figure in sides.items() if figure is not None}
         count = kinds.get(QuantityKind.NUMBER, kinds.get(QuantityKind.COUNT))
@@ -344,24 +344,24 @@ def _sizes(draft: Draft) -> None:
     for place, figure in tuple(draft.figures.items()):
         if figure.kind is not QuantityKind.AMOUNT or figure.value > MOST_REQUEST_BYTES:
             continue
-        ordered = draft.role(place - 1) in (Role.RANDOM, Role.SEQUENTIAL)
+        ordered = draft.role(place - 1) in (Sense.RANDOM, Sense.SEQUENTIAL)
         if ordered or (figure.value <= USUAL_REQUEST_BYTES and figure.clause not in moved):
             draft.figures[place] = _exact(figure, QuantityKind.SIZE)
             continue
         behind = draft.role(place + 1)
         of = place - 2 if draft.word(place - 1) in OF else place - 1
-        plural = behind in (Role.READ, Role.WRITE) and draft.word(place + 1).endswith("s")
-        events = draft.figures.get(place - 2 if draft.role(place - 1) in (Role.PLAIN, Role.TIMES) else place - 1)
+        plural = behind in (Sense.READ, Sense.WRITE) and draft.word(place + 1).endswith("s")
+        events = draft.figures.get(place - 2 if draft.role(place - 1) in (Sense.PLAIN, Sense.TIMES) else place - 1)
         counted = events is not None and events.kind is QuantityKind.EVENTS
-        if counted or plural or behind in (Role.BLOCK, Role.RANDOM, Role.SEQUENTIAL) or draft.role(of) is Role.BLOCK:
+        if counted or plural or behind in (Sense.BLOCK, Sense.RANDOM, Sense.SEQUENTIAL) or draft.role(of) is Sense.BLOCK:
             draft.figures[place] = _exact(figure, QuantityKind.SIZE)
 
 
 def _latencies_and_depths(draft: Draft) -> None:
     """`4 ms latency`, `32 threads`, `queue depth 32`."""
     for role, was, becomes in (
-        (Role.LATENCY, QuantityKind.TIME, QuantityKind.LATENCY),
-        (Role.IN_FLIGHT, QuantityKind.NUMBER, QuantityKind.IN_FLIGHT),
+        (Sense.LATENCY, QuantityKind.TIME, QuantityKind.LATENCY),
+        (Sense.IN_FLIGHT, QuantityKind.NUMBER, QuantityKind.IN_FLIGHT),
     ):
         for place in draft.places(role):
             of = place + 2 if draft.word(place + 1) in OF else place + 1
@@ -376,7 +376,7 @@ def _against(draft: Draft) -> None:
             QuantityKind.NUMBER
         }:
             continue
-        if token.text != "/" and token.role is not Role.AGAINST:
+        if token.text != "/" and token.role is not Sense.AGAINST:
             continue
         before = [other for other in sorted(draft.figures) if other < place and draft.figures[other].kind in COMPARED]
         behind = [other for other in sorted(draft.figures) if other > place and draft.figures[other].kind in COMPARED]
@@ -404,9 +404,9 @@ def _share_unit(draft: Draft, first: int, second: int) -> None:
 
 def _roles(draft: Draft) -> None:
     """Read, write, random, inside, ... belong to the rates of their clause."""
-    clause, named = 0, dict[int, set[Role]]()
+    clause, named = 0, dict[int, set[Sense]]()
     for token in draft.tokens:
-        clause += token.role in (Role.BREAK, Role.AGAINST)
+        clause += token.role in (Sense.BREAK, Sense.AGAINST)
         if token.role in WAYS:
             named.setdefault(clause, set()).add(token.role)
     for place, figure in draft.figures.items():
@@ -417,7 +417,7 @@ def _roles(draft: Draft) -> None:
 def _inside_and_out(draft: Draft) -> None:
     """Two rates of which one is that inside or outside are held against each other."""
     rates = [place for place in sorted(draft.figures) if draft.figures[place].kind is QuantityKind.RATE]
-    sides = {Role.INSIDE, Role.OUTSIDE}
+    sides = {Sense.INSIDE, Sense.OUTSIDE}
     if len(rates) == 2 and not draft.comparisons and any(draft.figures[place].roles & sides for place in rates):
         draft.comparisons.append((rates[0], rates[1], False))
 
@@ -437,14 +437,14 @@ PASSES: tuple[Callable[[Draft], None], ...] = (
 )
 
 
-LOOSE: dict[Role, str] = {
-    Role.AGAINST: "no two comparable figures around it",
-    Role.UNDER: "no figure follows it",
-    Role.ABOVE: "no figure follows it",
-    Role.ABOUT: "no figure follows it",
-    Role.TIMES: "no two figures to multiply around it",
-    Role.MEMORY: "no amount next to it",
-    Role.LATENCY: "no time next to it",
+LOOSE: dict[Sense, str] = {
+    Sense.AGAINST: "no two comparable figures around it",
+    Sense.UNDER: "no figure follows it",
+    Sense.ABOVE: "no figure follows it",
+    Sense.ABOUT: "no figure follows it",
+    Sense.TIMES: "no two figures to multiply around it",
+    Sense.MEMORY: "no amount next to it",
+    Sense.LATENCY: "no time next to it",
 }
 """Words that mean nothing where nothing was done with them, and why."""
 
@@ -495,6 +495,6 @@ def _quoted(draft: Draft) -> Iterator[Leftover]:
 def _loose(draft: Draft, place: int) -> str | None:
     """Return why a word that nothing was done with cannot be passed over; None where it can."""
     role = draft.role(place)
-    if role is Role.TO and not draft.word(place).isalpha():
+    if role is Sense.TO and not draft.word(place).isalpha():
         return "no two figures of one kind around it"
     return LOOSE.get(role) if role is not None else None

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from assay import links
 from assay.links import Link
-from assay.published.vocabulary import BASES, UNIT_PATTERNS, Interval, PrintedNumber, QuantityKind, Role, unit_size
+from assay.published.vocabulary import BASES, UNIT_PATTERNS, Interval, PrintedNumber, QuantityKind, Sense, unit_size
 
 COUNT_WORDS: Mapping[str, int] = {"one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "dual": 2, "quad": 4}
 FIBRE_CHANNEL, ETHERNET = "GFC", "GbE"
@@ -125,7 +125,14 @@ def _by_rate(text: str, start: int) -> Wire | None:
 
 def _of_rate(name: str, rate: Fraction) -> Link:
     """Make a link of which nothing but its rate is known."""
-    return Link(name=name, count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself")
+    return Link(
+        name=name,
+        count=1,
+        line_bits_per_s=float(rate * 8),
+        payload_bytes_per_s=float(rate),
+        counted_bytes_per_s=float(rate),
+        source="the claim itself",
+    )
 
 
 def _crossed(text: str, start: int) -> Wire | None:
@@ -184,12 +191,12 @@ class PrintedFigure:
     interval: Interval
     unit: Fraction
     """Size of its printed unit in base units."""
-    roles: frozenset[Role] = frozenset()
+    roles: frozenset[Sense] = frozenset()
     """What the words beside it say of it: read, write, random, ..."""
     clause: int = 0
     ends: tuple[PrintedNumber, PrintedNumber] | None = None
     """Of a range its two ends, in base units."""
-    limit: Role | None = None
+    limit: Sense | None = None
     """UNDER or ABOVE where the text says so."""
 
     @property
@@ -204,7 +211,7 @@ class PrintedFigure:
         return f"{self.text} ({', '.join(roles)})" if roles else self.text
 
 
-LABEL_ROLES = (Role.RANDOM, Role.SEQUENTIAL, Role.READ, Role.WRITE, Role.STEADY, Role.INSIDE, Role.OUTSIDE)
+LABEL_ROLES = (Sense.RANDOM, Sense.SEQUENTIAL, Sense.READ, Sense.WRITE, Sense.STEADY, Sense.INSIDE, Sense.OUTSIDE)
 """Roles of words that are told with a figure."""
 
 
@@ -234,7 +241,7 @@ class Statement:
     figures: tuple[PrintedFigure, ...]
     wires: tuple[Wire, ...]
     comparisons: tuple[ClaimComparison, ...]
-    roles: frozenset[Role]
+    roles: frozenset[Sense]
     """What all its words do."""
     quoted: tuple[Leftover, ...]
     assumed: tuple[str, ...]

@@ -56,7 +56,7 @@ BASES: Mapping[QuantityKind, str] = {
 }
 
 
-class Role(StrEnum):
+class Sense(StrEnum):
     """What a word does."""
 
     BREAK = "ends a clause"
@@ -132,49 +132,49 @@ IOPS: Mapping[str, Fraction] = {
     if prefix or not gap
 }
 """Operations are counted in powers of 1,000 alone, so `K` and `M` are clear before them."""
-NOUNS: Mapping[str, Role | None] = {
-    **dict.fromkeys(("read", "reads"), Role.READ),
-    **dict.fromkeys(("write", "writes", "create", "creates"), Role.WRITE),
+NOUNS: Mapping[str, Sense | None] = {
+    **dict.fromkeys(("read", "reads"), Sense.READ),
+    **dict.fromkeys(("write", "writes", "create", "creates"), Sense.WRITE),
     **dict.fromkeys(("op", "ops", "operation", "operations", "request", "requests", "I/O", "I/Os", "IOs"), None),
     **dict.fromkeys(("transaction", "transactions", "file", "files", "object", "objects"), None),
 }
 """What operations are called where they are counted, with what they do where that is said."""
 
-_WORDS: Mapping[Role, str] = {
-    Role.BREAK: ", | ; | . | : | ( | )",
-    Role.PLAIN: "a | an | the | of | in | on | with | at | by | is | was | are | were | for | and | it | this | that"
+_WORDS: Mapping[Sense, str] = {
+    Sense.BREAK: ", | ; | . | : | ( | )",
+    Sense.PLAIN: "a | an | the | of | in | on | with | at | by | is | was | are | were | for | and | it | this | that"
     " | through | via | = | / | using | does | do | did | gives | gave | reaches | reached | took | takes | lasts"
     " | lasted | run | runs | ran | test | benchmark | size | rate | speed | throughput | bandwidth | transfer"
     " | transferred | frames | I/O | link | links | path | paths | port | ports | one way | one direction | machine",
-    Role.AGAINST: "against | vs. | vs | versus | compared with | compared to | instead of | -> | →",
-    Role.FROM: "from",
-    Role.TO: "to | - | – | — | ..",
-    Role.UNDER: "under | below | up to | at most | less than | fewer than | not more than | no more than | < | <= | ≤",
-    Role.ABOVE: "above | at least | more than | not less than | > | >= | ≥",
-    Role.OVER: "over",
-    Role.ABOUT: "~ | ≈ | about | around | approximately | roughly | circa | ca. | some | nearly | almost",
-    Role.TIMES: "x | × | * | times",
-    Role.READ: "read | reads | reading | reread | rereads",
-    Role.WRITE: "write | writes | writing | written | rewrite | rewrites | overwrite | overwrites",
-    Role.RANDOM: "random | randomly",
-    Role.SEQUENTIAL: "sequential | sequentially | streaming | stream",
-    Role.INSIDE: "inside",
-    Role.OUTSIDE: "outside",
-    Role.DATA: "data | data set | dataset | working set | file | files | database",
-    Role.DEVICE: "disk | disks | volume | LUN | partition | file system | filesystem | array",
-    Role.MEMORY: "RAM | memory | main memory | DRAM | cache | page cache | buffer cache | array cache | controller cache"
+    Sense.AGAINST: "against | vs. | vs | versus | compared with | compared to | instead of | -> | →",
+    Sense.FROM: "from",
+    Sense.TO: "to | - | – | — | ..",
+    Sense.UNDER: "under | below | up to | at most | less than | fewer than | not more than | no more than | < | <= | ≤",
+    Sense.ABOVE: "above | at least | more than | not less than | > | >= | ≥",
+    Sense.OVER: "over",
+    Sense.ABOUT: "~ | ≈ | about | around | approximately | roughly | circa | ca. | some | nearly | almost",
+    Sense.TIMES: "x | × | * | times",
+    Sense.READ: "read | reads | reading | reread | rereads",
+    Sense.WRITE: "write | writes | writing | written | rewrite | rewrites | overwrite | overwrites",
+    Sense.RANDOM: "random | randomly",
+    Sense.SEQUENTIAL: "sequential | sequentially | streaming | stream",
+    Sense.INSIDE: "inside",
+    Sense.OUTSIDE: "outside",
+    Sense.DATA: "data | data set | dataset | working set | file | files | database",
+    Sense.DEVICE: "disk | disks | volume | LUN | partition | file system | filesystem | array",
+    Sense.MEMORY: "RAM | memory | main memory | DRAM | cache | page cache | buffer cache | array cache | controller cache"
     " | disk cache | server memory | server RAM | server cache | client memory | client RAM | client cache",
-    Role.CACHED: "cached | from cache | from memory | from RAM | in cache | in memory | warm",
-    Role.DIRECT: "direct | O_DIRECT | direct I/O | unbuffered",
-    Role.STEADY: "sustained | steady | steady state | continuous | continuously",
-    Role.JUMBO: "jumbo | jumbo frames | MTU 9000",
-    Role.BOTH_WAYS: "both directions | both ways | bidirectional | full duplex",
-    Role.BLOCK: "record | records | record size | block | blocks | block size | requests | request size",
-    Role.LATENCY: "latency | response time | each | per operation | per request",
-    Role.IN_FLIGHT: "clients | client | threads | thread | workers | readers | writers | processes | jobs"
+    Sense.CACHED: "cached | from cache | from memory | from RAM | in cache | in memory | warm",
+    Sense.DIRECT: "direct | O_DIRECT | direct I/O | unbuffered",
+    Sense.STEADY: "sustained | steady | steady state | continuous | continuously",
+    Sense.JUMBO: "jumbo | jumbo frames | MTU 9000",
+    Sense.BOTH_WAYS: "both directions | both ways | bidirectional | full duplex",
+    Sense.BLOCK: "record | records | record size | block | blocks | block size | requests | request size",
+    Sense.LATENCY: "latency | response time | each | per operation | per request",
+    Sense.IN_FLIGHT: "clients | client | threads | thread | workers | readers | writers | processes | jobs"
     " | streams | queue depth | depth | iodepth | numjobs | QD",
 }
-WORDS: Mapping[str, Role] = {word.strip().lower(): role for role, listed in _WORDS.items() for word in listed.split(" | ")}
+WORDS: Mapping[str, Sense] = {word.strip().lower(): role for role, listed in _WORDS.items() for word in listed.split(" | ")}
 
 
 def pattern(names: Mapping[str, object], flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:

@@ -105,6 +105,7 @@ from assay.records.run import (
     StopRule,
 )
 from assay.records.scaling import (
+    ArmOrder,
     Capacity,
     CapacitySource,
     Ceiling,
@@ -112,7 +113,6 @@ from assay.records.scaling import (
     Growth,
     Knee,
     LawName,
-    Order,
     Scaled,
     Scaling,
     ScalingKind,

@@ -138,7 +138,7 @@ class HostSpec:
     scheduler: str | None = None
     """With dask: the address of a scheduler that runs already (`tls://...`)."""
     options: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
-    """With dask: what the cluster takes (`queue`, `walltime`, ...)."""
+    """With dask: what the cluster takes (`queue`, ...). With snmp: the file of the secret, the ports of `[limits]`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,6 +253,14 @@ class Experiment:
     """Commands that watch hosts beside the observers."""
     digest: str = ""
     """SHA-256 of the canonical form (experiment/digest.py)."""
+
+    def watched_hosts(self) -> tuple[str, ...]:
+        """The hosts of `[observe]` and of figures that begin with `@HOST.`."""
+        figures = tuple(measure.figure for measure in self.measures if measure.figure.startswith("@"))
+        seen = {name for spec in self.observe for name in spec.hosts}
+        return tuple(
+            one.name for one in self.hosts if one.name in seen or any(figure.startswith(f"@{one.name}.") for figure in figures)
+        )
 
     def used_targets(self) -> tuple[TargetSpec, ...]:
         """The targets that the factor `target` names, else the first: no other is ever prepared."""

@@ -220,6 +220,8 @@ class Label:
     """The drain that was charged."""
     flush_ns: float = 0.0
     """The flush inside the clock, after the last operation, that was charged with it."""
+    flushes: int = 0
+    """How many flushes there were inside the clock."""
     undrained: float | None = None
     """The figure without drain and flush, in the unit of the verdict."""
     because: tuple[str, ...] = ()
@@ -241,7 +243,7 @@ class Label:
     @property
     def general(self) -> Label:
         """The label without what only one run's figures say: equal for runs that measured the same thing."""
-        return replace(self, drain_ns=None, flush_ns=0.0, undrained=None, error=None)
+        return replace(self, drain_ns=None, flush_ns=0.0, flushes=0, undrained=None, error=None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -121,7 +121,7 @@ class Growth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class ArmOrder:
     """Which of two arms is above the other."""
 
     candidate: Value
@@ -182,7 +182,7 @@ class Scaling:
     open_high: bool = False
     """Whether the interval of the count goes on below or above the measured range."""
     growth: Growth | None = None
-    order: Order | None = None
+    order: ArmOrder | None = None
     use: Use | None = None
     knee: Knee | None = None
     requirement: str = ""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from assay.frozen import dataclass
 from assay.records import Judged, Observations, Outcome, Results, Scaled, Value
 from assay.report.charts import curves, latency, limits, scaling, spread, timeline, tornado
-from assay.report.charts.figure import Figure, Table
+from assay.report.charts.figure import ChartFigure, Table
 from assay.report.charts.roles import Key, Roles, roles
 
 REPRESENTATIVES = 8
@@ -57,7 +57,7 @@ class Gallery:
     id: str
     name: str
     lede: str
-    figures: tuple[Figure, ...]
+    figures: tuple[ChartFigure, ...]
 
     @property
     def answers(self) -> bool:

@@ -55,7 +55,7 @@ _REMOTE = (Rung.CLIENT_NIC, Rung.SERVER_NIC, Rung.SERVER_PROCESS, Rung.SERVER_CA
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class DrawnStep:
     """One rung as drawn: shares are of what the application moved."""
 
     name: str
@@ -86,7 +86,7 @@ class Ladder:
     levels: str
     total: float
     """Bytes, or operations, of the application."""
-    steps: tuple[Step, ...]
+    steps: tuple[DrawnStep, ...]
     full: float
     """What the full width of the picture stands for, as a share of what the application moved: 1 or more."""
     foot: tuple[str, ...]
@@ -203,12 +203,12 @@ def _below(seen: Observations, phase: Phase, direction: Direction, wanted: Seque
     return found
 
 
-def _sum(steps: Sequence[evidence.Step], *, operations: bool) -> float:
+def _sum(steps: Sequence[evidence.LadderStep], *, operations: bool) -> float:
     return sum(step.operations if operations else step.bytes for step in steps)
 
 
-def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction) -> tuple[Step, ...]:
-    steps: list[Step] = []
+def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction) -> tuple[DrawnStep, ...]:
+    steps: list[DrawnStep] = []
     above = 1.0
     seen_device = False
     for index, one in enumerate(shown):
@@ -217,7 +217,7 @@ def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction
         blind = one.rung is Rung.SYSCALL and part < min(1.0, deepest) - COUNTED
         device = one.rung in _DEVICES
         steps.append(
-            Step(
+            DrawnStep(
                 name=_NAMES[one.rung],
                 detail=one.subject,
                 amount="does not count this kind of I/O" if blind else _amount(one, unit),
@@ -299,10 +299,10 @@ WIDE = 1000.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placed:
+class PlacedRung:
     """One rung: where its text and its bar begin, how far the bar and its late part reach."""
 
-    step: Step
+    step: DrawnStep
     shore: int | None
     remark: int
     text: int
@@ -317,7 +317,7 @@ class Sketch:
     """A ladder with its geometry; `streams` are the points of the polygons between the bars."""
 
     ladder: Ladder
-    placed: tuple[Placed, ...]
+    placed: tuple[PlacedRung, ...]
     streams: tuple[str, ...]
     whole: float
     """Where all that the application moved ends."""
@@ -330,7 +330,7 @@ def sketch(ladder: Ladder) -> Sketch:
     top = 0
     whole = WIDE / ladder.full
     width = whole
-    placed: list[Placed] = []
+    placed: list[PlacedRung] = []
     streams: list[str] = []
     for step in ladder.steps:
         begun = top
@@ -343,7 +343,7 @@ def sketch(ladder: Ladder) -> Sketch:
         if placed:
             streams.append(f"0,{begun} {width:.1f},{begun} {new:.1f},{bar} 0,{bar}")
         placed.append(
-            Placed(
+            PlacedRung(
                 step=step,
                 shore=shore,
                 remark=remark,

@@ -13,7 +13,7 @@ from assay.frozen import dataclass
 from assay.records import Cell, Experiment, Finding, Measure, Results, State, Verdict, VerdictState, worst
 from assay.report import picture
 from assay.report.charts import cells
-from assay.report.charts.figure import Figure
+from assay.report.charts.figure import ChartFigure
 
 MOST_FIGURES = 8
 """A measure with more combinations of levels opens with one line of them all; its chart and table have the rest."""
@@ -30,7 +30,7 @@ class Section:
     claim: str
     counts: tuple[tuple[VerdictState, int], ...]
     label: str
-    figure: Figure | None
+    figure: ChartFigure | None
 
 
 @dataclass(frozen=True, kw_only=True)

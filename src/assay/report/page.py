@@ -17,7 +17,7 @@ from assay.records import Bound, Estimate, Results, Severity, State
 from assay.report import galleries, ladder, listing, picture, runs
 from assay.report.charts import blocks, forest, theme
 from assay.report.charts import ladder as rungs
-from assay.report.charts.figure import Figure
+from assay.report.charts.figure import ChartFigure
 from assay.report.galleries import Load, Pictures
 
 FEW = 4
@@ -105,7 +105,7 @@ def grave(doubts: Sequence[Doubt]) -> int:
     return shown if len(doubts) - shown > 2 else len(doubts)
 
 
-def figures(results: Results, load: Load, pictures: Pictures) -> tuple[Figure, ...]:
+def figures(results: Results, load: Load, pictures: Pictures) -> tuple[ChartFigure, ...]:
     """All figures of the page, in its order."""
     found = galleries.groups(results)
     observed = [(judged, load(judged.id)) for judged in galleries.representatives(results, found)]

@@ -17,7 +17,7 @@ from typing import Any
 from assay.errors import MissingError, UsageError
 from assay.frozen import dataclass
 from assay.report.charts import theme
-from assay.report.charts.figure import Drawn, Figure, Table, document
+from assay.report.charts.figure import ChartFigure, Drawn, Table, document
 
 HERE = Path(__file__).parent
 BUNDLE = HERE / "static" / "vega.js"
@@ -87,7 +87,7 @@ def read(name: str) -> object:
     return Markup((HERE / name).read_text(encoding="utf-8"))  # noqa: S704 - a file of this package
 
 
-def write(figures: Sequence[Figure], name: str, path: Path) -> None:
+def write(figures: Sequence[ChartFigure], name: str, path: Path) -> None:
     """Write the chart of this name (a figure's id in the page) to a file ending in .svg or .png.
 
     Raises UsageError for an unknown chart or ending, naming what there is; MissingError where vl-convert is not installed.
@@ -104,7 +104,7 @@ def write(figures: Sequence[Figure], name: str, path: Path) -> None:
         _write_specification(theme.without_variables(json.dumps(specification(chosen))), path)
 
 
-def caption(figure: Figure) -> str:
+def caption(figure: ChartFigure) -> str:
     """Give the caption of a picture that is alone: with what the page says once for all its kind."""
     return f"{figure.alone} {figure.caption}".strip()
 
@@ -142,7 +142,7 @@ def converter(need: str = "draw pictures; install assay-lab[picture]") -> Any:  
         raise MissingError(f"found no vl-convert; expected it to {need}") from None
 
 
-def specification(figure: Figure) -> theme.Spec:
+def specification(figure: ChartFigure) -> theme.Spec:
     """Put all panels of a figure below each other, with its title and caption."""
     return {
         "title": {
@@ -158,7 +158,7 @@ def specification(figure: Figure) -> theme.Spec:
     }
 
 
-def _sized(figure: Figure) -> Iterator[theme.Spec]:
+def _sized(figure: ChartFigure) -> Iterator[theme.Spec]:
     """Give the panels, whose expressions name the scales as Vega calls them below each other: `concat_0_x` for `x`."""
     for index, panel in enumerate(figure.panels):
         text = re.sub(r"\b(scale|bandwidth)\('([xy])'", rf"\1('concat_{index}_\2'", json.dumps(panel.spec))

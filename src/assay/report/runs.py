@@ -143,7 +143,7 @@ FIRST = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arms:
+class ArmDifferences:
     """How the two arms of one or more comparisons differ, as the audit found it (C01)."""
 
     title: str
@@ -170,7 +170,7 @@ CHANGED, IMPLIED = "changed during a run: ", "implied: "
 """How C01 begins those pieces of its evidence that are no difference beside the factor."""
 
 
-def arms(results: Results) -> tuple[Arms, ...]:
+def arms(results: Results) -> tuple[ArmDifferences, ...]:
     """How the arms differ, once for all comparisons of the same arms of which the same was found."""
     judged = ((one, results.comparison_verdicts[one.id]) for one in results.comparisons if one.id in results.comparison_verdicts)
     rows = (
@@ -182,12 +182,12 @@ def arms(results: Results) -> tuple[Arms, ...]:
     return tuple(dict.fromkeys(rows))
 
 
-def _arms(experiment: Experiment, one: Comparison, finding: Finding) -> Arms:
+def _arms(experiment: Experiment, one: Comparison, finding: Finding) -> ArmDifferences:
     changed = [text.removeprefix(CHANGED) for text in finding.evidence if text.startswith(CHANGED)]
     implied = [text.removeprefix(IMPLIED) for text in finding.evidence if text.startswith(IMPLIED)]
     compared = finding.observed.get("compared")
     levels = [marks.level(experiment, one.factor, level) for level in (one.baseline, one.candidate)]
-    return Arms(
+    return ArmDifferences(
         title=f"{one.factor}: {levels[0]} against {levels[1]}",
         compared=int(compared) if isinstance(compared, int | float) else 0,
         beside=tuple(text for text in finding.evidence if not text.startswith((CHANGED, IMPLIED))),

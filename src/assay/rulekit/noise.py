@@ -30,7 +30,7 @@ NEVER = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effect:
+class NoiseEffect:
     """The most that noise can have changed a figure, and what follows for the finding."""
 
     share: float
@@ -40,19 +40,19 @@ class Effect:
     bound: Bound | None
 
 
-def effect(case: TrialCase, lost: float) -> Effect:
+def effect(case: TrialCase, lost: float) -> NoiseEffect:
     """What a lost share of the load's time, 0..1, means for the figure."""
     lost = min(lost, room(case))
     bound = bound_of(case, lost)
     share = changed(case, bound) if bound is not None else lost
     if share <= case.thresholds["noted_share"]:
-        return Effect(share=share, state=State.PASS, severity=Severity.QUALIFIES, bound=None)
+        return NoiseEffect(share=share, state=State.PASS, severity=Severity.QUALIFIES, bound=None)
     if share <= case.experiment.matters_share:
-        return Effect(share=share, state=State.FAIL, severity=Severity.NOTES, bound=None)
-    return Effect(share=share, state=State.FAIL, severity=Severity.QUALIFIES, bound=bound)
+        return NoiseEffect(share=share, state=State.FAIL, severity=Severity.NOTES, bound=None)
+    return NoiseEffect(share=share, state=State.FAIL, severity=Severity.QUALIFIES, bound=bound)
 
 
-def in_words(case: TrialCase, one: Effect) -> str:
+def in_words(case: TrialCase, one: NoiseEffect) -> str:
     """`Effect on the figure at most 12 % (limit 5 %).`"""
     limit = f"(limit {measures.percent(case.experiment.matters_share)})"
     if one.state is State.FAIL and one.severity is Severity.QUALIFIES and one.bound is None:

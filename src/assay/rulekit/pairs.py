@@ -26,7 +26,7 @@ NOTEBOOK = "notebook"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class PairedRatio:
     """The ratio of the arms as a contrast of logarithms, and what follows from it."""
 
     contrast: Contrast
@@ -92,7 +92,7 @@ def by_block(case: ComparisonCase, of: Values) -> dict[Key, tuple[float, float]]
     return {key: (first[key], second[key]) for key in first if key in second}
 
 
-def answer(case: ComparisonCase, of: Values) -> Answer | None:
+def answer(case: ComparisonCase, of: Values) -> PairedRatio | None:
     """The answer by these values, made as the comparison is: paired by block, or unpaired where a person changes the level.
 
     None where fewer than three pairs, or values that are not positive, give no interval.
@@ -110,13 +110,13 @@ def answer(case: ComparisonCase, of: Values) -> Answer | None:
     return concluded(case, contrast) if contrast.n > 2 else None
 
 
-def concluded(case: ComparisonCase, contrast: Contrast) -> Answer:
+def concluded(case: ComparisonCase, contrast: Contrast) -> PairedRatio:
     """The answer that follows from a contrast."""
     wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)
     ratio, means = case.comparison.ratio, ""
     if ratio is not None and ratio.method not in GEOMETRIC:
         means = " by geometric means"
-    return Answer(contrast=contrast, conclusion=four_way(wide, narrow, case.comparison.matters_share), means=means)
+    return PairedRatio(contrast=contrast, conclusion=four_way(wide, narrow, case.comparison.matters_share), means=means)
 
 
 def by_hand(case: ComparisonCase) -> bool:

@@ -23,7 +23,7 @@ class Work(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class SoundnessRow:
     """One row of the table."""
 
     part: str
@@ -37,8 +37,8 @@ class Row:
     words: str
 
 
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[SoundnessRow, ...] = (
+    SoundnessRow(
         part="tier",
         value=Tier.AS_IS,
         work=Work.ANY,
@@ -47,7 +47,7 @@ ROWS: tuple[Row, ...] = (
         rules=("E01", "E05", "L07"),
         words="a finished run, no contradiction between rungs, no failed operations, latencies that obey Little's law",
     ),
-    Row(
+    SoundnessRow(
         part="tier",
         value=Tier.DEVICE,
         work=Work.READ,
@@ -57,7 +57,7 @@ ROWS: tuple[Row, ...] = (
         words="two that agree with the requested bytes: storage reads of the process, bytes of the lowest visible device,"
         " pages added to the page cache. No cache between stacked devices, no holes, no limit exceeded",
     ),
-    Row(
+    SoundnessRow(
         part="tier",
         value=Tier.DEVICE,
         work=Work.WRITE,
@@ -66,7 +66,7 @@ ROWS: tuple[Row, ...] = (
         rules=("D01", "T03", "T06", "L04"),
         words="the bytes written at the lowest visible device, no dirty data at the end or the drain charged, no limit exceeded",
     ),
-    Row(
+    SoundnessRow(
         part="tier",
         value=Tier.DEVICE,
         work=Work.METADATA,
@@ -75,7 +75,7 @@ ROWS: tuple[Row, ...] = (
         rules=("T12",),
         words="an inode loaded for each object touched, and reads at the lowest visible device",
     ),
-    Row(
+    SoundnessRow(
         part="tier",
         value=Tier.CLIENT_CACHE,
         work=Work.READ,
@@ -84,7 +84,7 @@ ROWS: tuple[Row, ...] = (
         rules=("T01",),
         words="no storage reads",
     ),
-    Row(
+    SoundnessRow(
         part="tier",
         value=Tier.SERVER_CACHE,
         work=Work.READ,
@@ -93,7 +93,7 @@ ROWS: tuple[Row, ...] = (
         rules=("T01", "T02"),
         words="no bytes from the client's cache, all bytes from the server's cache",
     ),
-    Row(
+    SoundnessRow(
         part="durability",
         value=Durability.STABLE_MEDIA,
         work=Work.WRITE,
@@ -102,7 +102,7 @@ ROWS: tuple[Row, ...] = (
         rules=("D01", "D02"),
         words="a flush at the lowest visible device, and no dirty data at the end or the drain charged",
     ),
-    Row(
+    SoundnessRow(
         part="durability",
         value=Durability.STABLE_MEDIA,
         work=Work.METADATA,
@@ -111,7 +111,7 @@ ROWS: tuple[Row, ...] = (
         rules=("D01", "D02"),
         words="a flush at the lowest visible device, and the drain charged",
     ),
-    Row(
+    SoundnessRow(
         part="regime",
         value=Regime.COLD,
         work=Work.READ,
@@ -120,7 +120,7 @@ ROWS: tuple[Row, ...] = (
         rules=("T01",),
         words="no page of the data in memory before the clock, or every byte read from storage",
     ),
-    Row(
+    SoundnessRow(
         part="regime",
         value=Regime.COLD,
         work=Work.METADATA,
@@ -129,7 +129,7 @@ ROWS: tuple[Row, ...] = (
         rules=("T12",),
         words="an inode loaded for each object touched",
     ),
-    Row(
+    SoundnessRow(
         part="regime",
         value=Regime.WARM,
         work=Work.READ,
@@ -138,7 +138,7 @@ ROWS: tuple[Row, ...] = (
         rules=("T01",),
         words="every page of the data in memory before the clock, or no storage reads",
     ),
-    Row(
+    SoundnessRow(
         part="regime",
         value=Regime.STEADY,
         work=Work.ANY,
@@ -147,7 +147,7 @@ ROWS: tuple[Row, ...] = (
         rules=("W01", "W02"),
         words="long enough, and steady over the window by two of three tests",
     ),
-    Row(
+    SoundnessRow(
         part="load",
         value=Load.CLOSED,
         work=Work.ANY,
@@ -156,7 +156,7 @@ ROWS: tuple[Row, ...] = (
         rules=("L07", "W04"),
         words="clients that ran together, each waiting for its answer",
     ),
-    Row(
+    SoundnessRow(
         part="load",
         value=Load.OPEN,
         work=Work.ANY,
@@ -165,7 +165,7 @@ ROWS: tuple[Row, ...] = (
         rules=("G01", "G02"),
         words="latencies from the due time of each operation, and the attained rate",
     ),
-    Row(
+    SoundnessRow(
         part="path",
         value=Path.LOOPBACK,
         work=Work.ANY,
@@ -174,7 +174,7 @@ ROWS: tuple[Row, ...] = (
         rules=("L05",),
         words="the route to the server stays on this machine",
     ),
-    Row(
+    SoundnessRow(
         part="path",
         value=Path.WIRE,
         work=Work.ANY,
@@ -196,7 +196,7 @@ def work_of(direction: Direction | None) -> Work:
     return {Direction.READ: Work.READ, Direction.METADATA: Work.METADATA}.get(direction, Work.WRITE)
 
 
-def rows_for(claim: Claim, direction: Direction | None) -> Iterator[Row]:
+def rows_for(claim: Claim, direction: Direction | None) -> Iterator[SoundnessRow]:
     """The rows that a claim on an operation must satisfy."""
     work = work_of(direction)
     for row in ROWS:

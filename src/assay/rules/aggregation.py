@@ -31,7 +31,7 @@ PRINTED = {"ops_per_s": 1.0, "bytes_per_s": float(1 << 20)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sum:
+class ReportedSum:
     """The programs' reports: the sum of their rates, all their work, and the longest time in s."""
 
     rate: float
@@ -86,14 +86,14 @@ def check(case: TrialCase) -> Finding:
     )
 
 
-def sum_of(case: TrialCase) -> Sum | None:
+def sum_of(case: TrialCase) -> ReportedSum | None:
     """Reported rate, work and time; None if one is missing or 0."""
     names = (case.measure.figure, measures.AMOUNTS[case.measure.figure], "elapsed_ns")
     rate, amount, elapsed = (case.phase.values.get(f"{case.measure.operation}.{name}", 0.0) for name in names)
-    return Sum(rate=rate, amount=amount, seconds=elapsed / 1e9) if min(rate, amount, elapsed) > 0 else None
+    return ReportedSum(rate=rate, amount=amount, seconds=elapsed / 1e9) if min(rate, amount, elapsed) > 0 else None
 
 
-def together(case: TrialCase, report: Sum) -> tuple[float, float]:
+def together(case: TrialCase, report: ReportedSum) -> tuple[float, float]:
     """The shortest time in s in which all of the work can have been done, and the share in which all programs ran.
 
     A program's own time lies somewhere between its start and its end, so at both ends of the whole that much is left open.
@@ -117,7 +117,7 @@ def whole_s(case: TrialCase) -> float:
     return (max(last for _, last in spans) - min(first for first, _ in spans)) / 1e9
 
 
-def allowed_share(case: TrialCase, report: Sum) -> float:
+def allowed_share(case: TrialCase, report: ReportedSum) -> float:
     """How far the rate may lie above: a threshold, and what is lost in the digits of rate, work and time."""
     clients, unit = len(case.phase.clients), PRINTED[case.measure.figure]
     share = case.thresholds["several_share" if clients > 1 else "apart_share"]

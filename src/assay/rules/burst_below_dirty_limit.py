@@ -117,7 +117,7 @@ def seconds(case: TrialCase) -> float:
     return (case.phase.end_ns - case.phase.start_ns) / 1e9
 
 
-def absorbed(case: TrialCase, step: ladder.Step, observed: dict[str, float | None]) -> Finding:
+def absorbed(case: TrialCase, step: ladder.LadderStep, observed: dict[str, float | None]) -> Finding:
     """The failure: the run was over before the device had to do anything."""
     dirtied, threshold, expire = (observed[name] or 0.0 for name in ("dirtied_bytes", "background_bytes", "expire_s"))
     ran = seconds(case)

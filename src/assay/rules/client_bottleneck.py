@@ -37,7 +37,7 @@ TICK_NS = 10_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
+class CpuUse:
     """The load's use of CPUs, as shares; None if unknown."""
 
     thread: float | None
@@ -85,7 +85,7 @@ def check(case: TrialCase) -> Finding:
     return found(RULE, case, State.PASS, statement, observed=observed)
 
 
-def reached(use: Use, case: TrialCase) -> list[str]:
+def reached(use: CpuUse, case: TrialCase) -> list[str]:
     """Which limits were reached, in words."""
     limits, ours = case.thresholds, use.own is not None and use.own >= case.thresholds["own_share"]
     over = []
@@ -151,7 +151,7 @@ def takes_new_memory(case: TrialCase, of_page: float | None) -> bool:
     return reports and not knob(case, "direct") and of_page is not None and of_page >= case.thresholds["new_page_ns"]
 
 
-def used(case: TrialCase) -> Use:
+def used(case: TrialCase) -> CpuUse:
     """Everything that is known."""
     phase = case.phase
     user, system, whole = (
@@ -165,7 +165,7 @@ def used(case: TrialCase) -> Use:
     workers = sum(client.workers for client in phase.clients)
     shares = [share for client in phase.clients if (share := busiest(case, client)) is not None]
     ran, ready = max(shares, default=(None, 0.0))
-    return Use(
+    return CpuUse(
         thread=ran if ran is None or phase.values else min(1.0, ran / (1 - ready)) if ready < 1 else 1.0,
         ran=ran,
         host=host,

@@ -110,7 +110,7 @@ def uncounted(case: TrialCase, hits: float, requested: float) -> str | None:
     return f"System calls for {measures.in_bytes(requested)} by a command without a report: its own libraries."
 
 
-def counted(case: TrialCase) -> ladder.Step | None:
+def counted(case: TrialCase) -> ladder.LadderStep | None:
     """Bytes sent to the client or read from storage; else of the device; None if fewer are stored."""
     behind = served.server(case.run) is not None
     own = served.below_client(case.run, case.phase, case.observations)
@@ -152,7 +152,16 @@ def served_from_cache(case: TrialCase, hits: float, requested: float) -> Finding
         bound=bound,
         relabel=label,
         detail=detail,
+        advice=advice(case),
     )
+
+
+def advice(case: TrialCase) -> str:
+    """What to do: files of a file system in memory stay there whatever is dropped."""
+    place = next((place for place in case.run.places if place.is_in_memory), None)
+    if place is None:
+        return RULE.advice
+    return f"Use a directory on a disk: {place.filesystem} stores its files in memory alone, so no cache can be dropped."
 
 
 def from_memory(case: TrialCase, hits: float, requested: float) -> Finding:

@@ -1,6 +1,6 @@
 """Finds figures that depend on the runs before them: one run changes the state in which the next one begins.
 
-The rule takes the runs of each measure at each combination of levels in their order of time, on logarithms:
+The rule takes the runs of each measure at each combination of levels in the order in which they ran, on logarithms:
 - the first run against the rest, by the t test of one new value,
 - the slope over the order, by its t test,
 - the 95 % interval of their geometric mean.
@@ -9,6 +9,7 @@ The figure is qualified if first run or slope differ by more than `matters` of t
 multiplies p.
 It is qualified, too, if the ends of the interval differ by more than `interval_factor`.
 The statement adds runs whose rate changes inside the trial. Such a change alone may belong to the load: W02 and W03 judge it.
+The wall clock was set back by `step_s` or more between two runs: a note, and the order is that of the schedule.
 One arm is enough. S04 and S05 test whether the order explains the difference of two.
 """
 
@@ -23,6 +24,7 @@ from assay import measures
 from assay.catalogue import ExperimentCase, Rule
 from assay.measures.text import level as level_text
 from assay.records import Course, Finding, Outcome, Scope, Severity, State, Value, VerdictState
+from assay.rulekit import chronology
 from assay.rulekit.findings import found
 from assay.statistics.contrast import Contrast, interval, p_value
 from assay.statistics.least_squares import trend
@@ -35,7 +37,7 @@ LEAST = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Series:
+class CellRuns:
     """The runs of one measure at one combination of levels, in order of time."""
 
     measure: str
@@ -75,10 +77,11 @@ class Series:
         return f"; {len(changes)} of {len(self.logs)} runs change inside the trial, by {most} at most" if changes else ""
 
 
-def series(case: ExperimentCase) -> Iterator[Series]:
+def series(case: ExperimentCase) -> Iterator[CellRuns]:
     """The figures with enough runs that count."""
-    last = {judged.run.trial.id: judged for judged in case.runs if judged.run.outcome is Outcome.FINISHED}
-    runs = sorted(last.values(), key=lambda judged: judged.run.started_utc)
+    ordered = chronology.in_order(case.runs)
+    last = {judged.run.trial.id: judged for judged in ordered if judged.run.outcome is Outcome.FINISHED}
+    runs = [judged for judged in ordered if last.get(judged.run.trial.id) is judged]
     for measure in case.experiment.measures:
         kind = measures.figure_kind(measure.figure)
         if kind is not None and kind.unit in ADDITIVE:
@@ -93,45 +96,58 @@ def series(case: ExperimentCase) -> Iterator[Series]:
         for where, known in cells.items():
             if len(known) >= LEAST:
                 logs, courses = zip(*known, strict=True)
-                yield Series(measure=measure.name, where=where, logs=logs, courses=tuple(filter(None, courses)))
+                yield CellRuns(measure=measure.name, where=where, logs=logs, courses=tuple(filter(None, courses)))
 
 
 def applies(case: ExperimentCase) -> str | None:
-    """Experiments with a figure of three runs."""
-    return None if any(series(case)) else f"no figure has {LEAST} runs that count"
+    """Experiments with a figure of three runs, or with a clock that was set back."""
+    return None if any(series(case)) or set_back(case) else f"no figure has {LEAST} runs that count"
+
+
+def set_back(case: ExperimentCase) -> str:
+    """Say that the wall clock was set back between two runs; empty where it was not."""
+    step_s = chronology.set_back_s(judged.run for judged in case.runs)
+    if step_s < case.thresholds["step_s"]:
+        return ""
+    return f" The wall clock was set back by at least {step_s:.3g} s between two runs; the order is that of the schedule."
 
 
 def check(case: ExperimentCase) -> Finding:
     """Fail where the order of the runs, or what nobody knows, moves a figure by more than its interval may hide."""
     every = list(series(case))
-    p = case.thresholds["p"] / (2 * len(every))
+    p = case.thresholds["p"] / max(1, 2 * len(every))
     held = {place: tuple(one.against(case.experiment.matters_share, p)) for place, one in enumerate(every)}
     failed = [one for place, one in enumerate(every) if held[place] or one.factor > case.thresholds["interval_factor"]]
+    step = set_back(case)
     if not failed:
-        return found(RULE, case, State.PASS, f"{len(every)} figures: the order of the runs changes none.")
+        statement = f"{len(every)} figures: the order of the runs changes none.{step}"
+        if step:
+            label = "measured while the wall clock was set back"
+            return found(RULE, case, State.FAIL, statement, severity=Severity.NOTES, relabel=label)
+        return found(RULE, case, State.PASS, statement)
     worst = max(failed, key=lambda one: one.factor)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{in_words(case, worst, held[every.index(worst)])}{more(failed, worst)}",
+        f"{in_words(case, worst, held[every.index(worst)])}{more(failed, worst)}{step}",
         observed={name: max(one.factor for one in failed if one.measure == name) for name in names(failed)},
     )
 
 
-def names(failed: Sequence[Series]) -> tuple[str, ...]:
+def names(failed: Sequence[CellRuns]) -> tuple[str, ...]:
     """The measures of these series, each once."""
     return tuple(dict.fromkeys(one.measure for one in failed))
 
 
-def in_words(case: ExperimentCase, one: Series, held: Sequence[str]) -> str:
+def in_words(case: ExperimentCase, one: CellRuns, held: Sequence[str]) -> str:
     """What is held against one figure."""
     at = ", ".join(f"{path} = {level_text(case.experiment, path, level)}" for path, level in one.where)
     at = f" at {at}" if at else ""
     return f"{one.measure}{at}: {'; '.join((*held, f'95 % interval over a factor of {one.factor:.3g}'))}{one.inside()}."
 
 
-def more(failed: Sequence[Series], worst: Series) -> str:
+def more(failed: Sequence[CellRuns], worst: CellRuns) -> str:
     """Name the other measures."""
     others = [name for name in names(failed) if name != worst.measure]
     return f" Also: {', '.join(others)}." if others else ""

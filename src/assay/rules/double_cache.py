@@ -75,7 +75,7 @@ def severity(case: TrialCase, of_device: Severity) -> Severity:
     return of_device if case.claim.tier is Tier.DEVICE else Severity.NOTES
 
 
-def figures(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> dict[str, float | str | None]:
+def figures(case: TrialCase, upper: ladder.LadderStep, lower: ladder.LadderStep) -> dict[str, float | str | None]:
     """What was observed, for the finding."""
     return {
         "ratio": upper.raw_bytes / max(1.0, lower.raw_bytes),
@@ -87,7 +87,7 @@ def figures(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> dict[str
     }
 
 
-def cached_between(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> Finding:
+def cached_between(case: TrialCase, upper: ladder.LadderStep, lower: ladder.LadderStep) -> Finding:
     """The failure: bytes that the upper device delivered and the lower one never read."""
     share = lower.raw_bytes / upper.raw_bytes
     bound = at_most(case, share)
@@ -106,7 +106,7 @@ def cached_between(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> F
     )
 
 
-def passes_through(case: TrialCase, steps: tuple[ladder.Step, ladder.Step], *, cached: bool) -> Finding:
+def passes_through(case: TrialCase, steps: tuple[ladder.LadderStep, ladder.LadderStep], *, cached: bool) -> Finding:
     """The lower device read as much: a pass, but a qualified one where the image's pages were filled all the same."""
     upper, lower = steps
     cached = cached or "0" in direct_flags(case).values()
@@ -150,7 +150,7 @@ def check_writes(case: TrialCase) -> Finding:
     )
 
 
-def written(case: TrialCase, rung: Rung) -> ladder.Step | None:
+def written(case: TrialCase, rung: Rung) -> ladder.LadderStep | None:
     """What a rung wrote while the clock and the drain ran."""
     clock = ladder.passed(case.phase, case.observations, rung, Direction.WRITE)
     return ladder.both(clock, ladder.passed(case.phase, case.observations, rung, Direction.WRITE, Span.DRAIN))

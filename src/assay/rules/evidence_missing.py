@@ -12,7 +12,7 @@ from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import sources
 from assay.records import Finding, Meaning, Outcome, Scope, Severity, State
 from assay.rulekit.findings import found
-from assay.rulekit.soundness import Row, rows_for
+from assay.rulekit.soundness import SoundnessRow, rows_for
 
 
 def no_figure(case: TrialCase) -> str:
@@ -45,17 +45,17 @@ def check(case: TrialCase) -> Finding:
     )
 
 
-def absent(case: TrialCase, row: Row) -> tuple[str, ...]:
+def absent(case: TrialCase, row: SoundnessRow) -> tuple[str, ...]:
     """The evidence of a row that is not there."""
     return tuple(key for key in row.evidence if not sources.has(case.phase, case.observations, key))
 
 
-def lacks(case: TrialCase, row: Row) -> bool:
+def lacks(case: TrialCase, row: SoundnessRow) -> bool:
     """Whether fewer kinds of evidence are there than the row asks for."""
     return len(row.evidence) - len(absent(case, row)) < row.least
 
 
-def in_words(case: TrialCase, row: Row) -> str:
+def in_words(case: TrialCase, row: SoundnessRow) -> str:
     """What is claimed, what it needs, what is not there and why."""
     missing = absent(case, row)
     reasons = dict.fromkeys(filter(None, map(case.observations.why_missing, missing)))

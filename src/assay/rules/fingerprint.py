@@ -80,7 +80,8 @@ def check(case: ComparisonCase) -> Finding:
     every = (*case.baseline, *case.candidate)
     if not (all(case.arms) and all(observations.facts for _, observations in every)):
         return found(RULE, case, State.UNVERIFIED, "Environment of the arms unknown: not every run has facts.")
-    of_all = list(differences(*case.arms))
+    added = hosts_of_one_arm(case)
+    of_all = [one for one in differences(*case.arms) if one.key.partition(": ")[0] not in added]
     implied, alien = ([one for one in of_all if is_implied(case, one.key) is wanted] for wanted in (True, False))
     drifted = sorted({one for _, observations in every for one in drift(observations)})
     bundle = is_bundle(case)
@@ -221,6 +222,14 @@ def is_implied(case: ComparisonCase, key: str) -> bool:
     of_target = first == "target" or first in {target.name for target in case.experiment.targets}
     stack = bare(key).startswith(OF_THE_STACK) and stacks(case.baseline) != stacks(case.candidate)
     return (of_target and (stack or bare(key).startswith(OF_THE_TARGET))) or case.experiment.implies(bare(key))
+
+
+def hosts_of_one_arm(case: ComparisonCase) -> frozenset[str]:
+    """The hosts that a factor of numbers of hosts adds: that their facts are there in one arm alone is the factor itself."""
+    if case.comparison.factor != "hosts":
+        return frozenset()
+    baseline, candidate = (frozenset(fact.host for _, seen in runs for fact in seen.facts) for runs in case.arms)
+    return baseline ^ candidate
 
 
 def bare(key: str) -> str:

@@ -44,7 +44,7 @@ TINY = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
+class OtherProgramsUse:
     """Other programs' use of one resource."""
 
     share: float
@@ -78,7 +78,7 @@ def check(case: TrialCase) -> Finding:
     return found(RULE, case, State.PASS, statement, observed=observed)
 
 
-def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
+def doubts(case: TrialCase, uses: Mapping[str, OtherProgramsUse | None]) -> Iterator[str]:
     """Why nothing can be passed, one reason after the other."""
     if uses["cpu_share"] is None and case.role is not HostRole.TARGET:
         yield "CPU time of other programs unknown: no counters of the host (observer cpu)."
@@ -99,7 +99,7 @@ def unseen(case: TrialCase) -> float | None:
     return max(0.0, sum(known[len(accounts) :]) - sum(known[: len(accounts)])) / whole
 
 
-def processors(case: TrialCase) -> Use | None:
+def processors(case: TrialCase) -> OtherProgramsUse | None:
     """Least share of a load host's CPU time of other programs, and what the load lost to it; None if unobserved."""
     if case.role is HostRole.TARGET:
         return None
@@ -113,7 +113,7 @@ def processors(case: TrialCase) -> Use | None:
     missing = share if crowded(case) else 0.0
     by = by_whom(case, "cpu_ns") if share > case.thresholds["noted_share"] else ""
     words = f"{measures.percent(share)} of the CPU time{by}, with the CPUs {measures.percent(busy)} busy"
-    return Use(share=share, lost=1 - (1 - beside) * (1 - missing), words=words)
+    return OtherProgramsUse(share=share, lost=1 - (1 - beside) * (1 - missing), words=words)
 
 
 def crowded(case: TrialCase) -> bool:
@@ -123,7 +123,7 @@ def crowded(case: TrialCase) -> bool:
     return not seen or noise.workers(case) > cpus
 
 
-def device(case: TrialCase) -> Use | None:
+def device(case: TrialCase) -> OtherProgramsUse | None:
     """Least share of the work of the target's lowest device of other programs; None without a device or its count.
 
     The load loses time to it only while it waits for the device; a drain that is charged is waiting altogether.
@@ -137,24 +137,26 @@ def device(case: TrialCase) -> Use | None:
     foreign = sum(min(amount or 0.0, beyond(case, way, passed[way])) for way, amount in theirs)
     share = foreign / whole
     if share <= case.thresholds["bytes_share"] or foreign < case.thresholds["least_bytes"]:
-        return Use(share=share, lost=0.0, words=f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}")
+        return OtherProgramsUse(
+            share=share, lost=0.0, words=f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}"
+        )
     each = case.thresholds["operation_bytes"]
     before = sum(min(step.other_processes_operations, step.raw_operations) for step in steps)
     share = (foreign + each * before) / (whole + each * sum(step.raw_operations for step in steps))
     waits = 1.0 if charges_drain(case.phase, case.measure) else 1 - cost.on_cpu_share(case.phase)
     by = by_whom(case, "read_bytes", "write_bytes")
     words = f"{measures.in_bytes(foreign)} of the device's {measures.in_bytes(whole)}{by}"
-    return Use(share=share, lost=share * waits, words=words)
+    return OtherProgramsUse(share=share, lost=share * waits, words=words)
 
 
-def beyond(case: TrialCase, way: Direction, step: ladder.Step | None) -> float:
+def beyond(case: TrialCase, way: Direction, step: ladder.LadderStep | None) -> float:
     """Device bytes beyond the storage requests of the load, or of a server apart: the most that other programs can have moved."""
     asking = Rung.SERVER_CACHE if case.role is HostRole.TARGET else Rung.CLIENT_CACHE
     own = ladder.passed(case.phase, case.observations, asking, way)
     return max(0.0, (step.raw_bytes if step else 0.0) - (own.bytes if own else 0.0))
 
 
-def at_device(case: TrialCase) -> dict[Direction, ladder.Step | None]:
+def at_device(case: TrialCase) -> dict[Direction, ladder.LadderStep | None]:
     """What passed the target's lowest device each way; nothing on a load host that the target is not on."""
     ways = WAYS if case.holds_target else ()
     return {way: ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in ways}

@@ -31,7 +31,7 @@ PIECE, THROTTLED, GOVERNOR = "speed.piece_ns", "speed.throttled.", "speed.govern
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class SpeedChange:
     """Time of the fixed work before and after, and the load's share of time on a CPU."""
 
     before_ns: float
@@ -77,7 +77,7 @@ def check(case: TrialCase) -> Finding:
     return found(RULE, case, State.PASS, f"T{in_words(change)[1:]}.", observed=observed)
 
 
-def in_words(change: Change) -> str:
+def in_words(change: SpeedChange) -> str:
     """What was timed, and what of it the load felt at most."""
     before, after = (measures.with_unit(time, Unit.NANOSECONDS) for time in (change.before_ns, change.after_ns))
     share, on_cpu, effect = (measures.percent(one) for one in (change.share, change.on_cpu, change.effect))
@@ -85,15 +85,15 @@ def in_words(change: Change) -> str:
     return f"{timed}; effect {effect} at most, with the load on a CPU for {on_cpu} of its time"
 
 
-def change_of(case: TrialCase) -> Change | None:
+def change_of(case: TrialCase) -> SpeedChange | None:
     """What was timed on the load's hosts, the one that changed most; None where it was not timed at both ends."""
     hosts = dict.fromkeys(client.host for client in case.phase.clients)
-    changes: list[Change] = []
+    changes: list[SpeedChange] = []
     for host in hosts:
         times = [case.observations.fact(PIECE, when, host) for when in (When.BEFORE, When.AFTER)]
         known = [float(time) for time in times if time is not None and float(time) > 0]
         if len(known) == len(times):
-            changes.append(Change(before_ns=known[0], after_ns=known[1], on_cpu=cost.on_cpu_share(case.phase)))
+            changes.append(SpeedChange(before_ns=known[0], after_ns=known[1], on_cpu=cost.on_cpu_share(case.phase)))
     return max(changes, key=lambda change: change.share, default=None)
 
 

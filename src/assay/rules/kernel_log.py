@@ -51,7 +51,7 @@ LONGEST = 140
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class JudgedMessage:
     """One message with what it does to the claim."""
 
     severity: Severity
@@ -83,7 +83,7 @@ def check(case: TrialCase) -> Finding:
     return found(RULE, case, State.PASS, f"{logged}.", observed=observed)
 
 
-def messages(case: TrialCase) -> Iterator[Message]:
+def messages(case: TrialCase) -> Iterator[JudgedMessage]:
     """Every message of this phase that is worth knowing."""
     key = f"{FACTS}{case.phase.name}."
     for fact in case.observations.facts:
@@ -92,12 +92,12 @@ def messages(case: TrialCase) -> Iterator[Message]:
             continue
         if NETWORK.search(text):
             wire = case.claim.path is Path.WIRE
-            yield Message(severity=Severity.QUALIFIES if wire else Severity.NOTES, kind="a failed link", text=text)
+            yield JudgedMessage(severity=Severity.QUALIFIES if wire else Severity.NOTES, kind="a failed link", text=text)
         elif PROCESSORS.search(text):
-            yield Message(severity=Severity.QUALIFIES, kind="stalled CPUs", text=text)
+            yield JudgedMessage(severity=Severity.QUALIFIES, kind="stalled CPUs", text=text)
         elif int(level) <= case.thresholds["level"]:
             kind = "a storage error" if STORAGE.search(text) else "something else"
-            yield Message(severity=of_storage(case, text) if STORAGE.search(text) else Severity.NOTES, kind=kind, text=text)
+            yield JudgedMessage(severity=of_storage(case, text) if STORAGE.search(text) else Severity.NOTES, kind=kind, text=text)
 
 
 def of_storage(case: TrialCase, text: str) -> Severity:
@@ -119,7 +119,7 @@ def same(name: str, device: str) -> bool:
     return name in above
 
 
-def in_words(worst: list[Message]) -> str:
+def in_words(worst: list[JudgedMessage]) -> str:
     """The first messages, quoted."""
     quoted = "; ".join(f"`{one.text[:LONGEST]}`" for one in worst[:MOST_QUOTED])
     more = f" and {len(worst) - MOST_QUOTED} more" if len(worst) > MOST_QUOTED else ""

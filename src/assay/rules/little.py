@@ -6,7 +6,9 @@ Its mean times the count, plus the generator's own time, is compared with places
 many as its queue is deep.
 The generator's own time is `think` plus its user time. The tolerance is `gap_share`, or three standard errors of the sampled
 mean if that is larger.
-With too few samples, or with preemptions that explain longer stamped operations, the sum of all latencies replaces the sample.
+The sum of all latencies replaces the sample with too few samples, and where the stamps or preemptions explain longer stamped
+operations. Stamps explain what `stamps_cost` times their measured cost would.
+Two stamps are 60 % of an empty operation, and one takes longer between other code than in the loop that measures it.
 - Too little: workers were idle, the queue was not full, or the generator was busy. The rate with all places busy is the bound:
   a note up to the experiment's `matters`, qualified above it.
 - Too much: rate and latency contradict each other. Invalid.
@@ -118,7 +120,7 @@ def balance_of(case: TrialCase) -> Balance | None:
     totals = [total for _, total in pairs]
     enough = all(total.sampled_count >= case.thresholds["least_samples"] for total in totals)
     error = math.sqrt(sum(error_of(case, total) ** 2 for total in totals)) if enough else math.inf
-    independent = 3 * error < available and not preempted(case, clients, pairs)
+    independent = 3 * error < available and not (preempted(case, clients, pairs) or stamped(case, pairs))
     spent = (pair[1].count * sampled_ns(*pair) / pair[1].sampled_count if independent else pair[1].busy_ns for pair in pairs)
     waiting = float(sum(held(case, *pair) * ns for pair, ns in zip(pairs, spent, strict=True)))
     thinking = sum(thinking_ns(case, client) for client in clients)
@@ -184,6 +186,13 @@ def preempted(case: TrialCase, clients: Sequence[Client], pairs: Sequence[tuple[
     turns = sum(client.cost.involuntary_switches for client in clients if client.cost is not None)
     extra = sum(sampled_ns(client, total) - total.sampled_count * total.busy_ns / total.count for client, total in pairs)
     return 0 < extra <= turns * case.thresholds["turn_ns"]
+
+
+def stamped(case: TrialCase, pairs: Sequence[tuple[Client, OperationTotal]]) -> bool:
+    """Whether the second pair of stamps alone may explain why the stamped operations took longer than all did."""
+    own = sum(EXTRA_STAMPS * total.sampled_count * (client.stamp_ns or 0) for client, total in pairs)
+    extra = sum(total.sampled_ns - total.sampled_count * total.busy_ns / total.count for _, total in pairs)
+    return 0 < extra <= own * case.thresholds["stamps_cost"]
 
 
 RULE = Rule(

@@ -48,7 +48,7 @@ def check(case: TrialCase) -> Finding:
     return completed(case, flushes, upper, observed)
 
 
-def completed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: Figures) -> Finding:
+def completed(case: TrialCase, flushes: ladder.LadderStep, upper: ladder.LadderStep | None, observed: Figures) -> Finding:
     """There were flushes: the load's, if they exceed those of other processes."""
     least = case.thresholds["least_flushes"]
     above = f", {upper.raw_operations:,.0f} through {upper.device} above it" if upper else ""
@@ -67,13 +67,13 @@ def completed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, 
     return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
 
 
-def is_distinct(flushes: ladder.Step, least: float) -> bool:
+def is_distinct(flushes: ladder.LadderStep, least: float) -> bool:
     """Whether flushes exceed those of other processes by two standard deviations of a Poisson count."""
     foreign = flushes.other_processes_operations
     return flushes.raw_operations >= least + foreign + 2 * math.sqrt(foreign)
 
 
-def seen(case: TrialCase, rung: Rung) -> ladder.Step | None:
+def seen(case: TrialCase, rung: Rung) -> ladder.LadderStep | None:
     """The flushes of a rung while the clock and the drain ran."""
     clock = ladder.passed(case.phase, case.observations, rung, Direction.FLUSH, Span.CLOCK)
     return ladder.both(clock, ladder.passed(case.phase, case.observations, rung, Direction.FLUSH, Span.DRAIN))
@@ -85,7 +85,7 @@ def wants_flushes(case: TrialCase, subjects: tuple[str, ...]) -> bool:
     return not facts or any(fact != "write through" for fact in facts)
 
 
-def not_flushed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: Figures) -> Finding:
+def not_flushed(case: TrialCase, flushes: ladder.LadderStep, upper: ladder.LadderStep | None, observed: Figures) -> Finding:
     """No flush was counted, or none beyond those of other processes."""
     where = f"no flush of this load reached {flushes.device}"
     if upper is not None and upper.raw_operations < case.thresholds["least_flushes"]:

@@ -28,7 +28,7 @@ SAME_HOST = "same host: client and server share CPUs and memory bandwidth"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class ClientRoute:
     """How the clients of one load host reach the server."""
 
     interface: str
@@ -69,12 +69,12 @@ def check(case: TrialCase) -> Finding:
     return left(case, way, f"Clients reach the server through {way.interface}, {behind(way)}", amount, observed)
 
 
-def behind(way: Way) -> str:
+def behind(way: ClientRoute) -> str:
     """What is behind an interface that leads out of the machine."""
     return "which has a device behind it" if way.kind == "physical" else "which leads to another machine"
 
 
-def left(case: TrialCase, way: Way, text: str, amount: str, observed: Figures) -> Finding:
+def left(case: TrialCase, way: ClientRoute, text: str, amount: str, observed: Figures) -> Finding:
     """The bytes left the machine: a pass, unless the loopback is claimed."""
     if case.claim.path is Path.LOOPBACK:
         text = f"Loopback claimed, but {text[:1].lower()}{text[1:]}."
@@ -84,13 +84,13 @@ def left(case: TrialCase, way: Way, text: str, amount: str, observed: Figures) -
     return found(RULE, case, State.PASS, f"{text}{amount}.", observed=observed)
 
 
-def way_of(case: TrialCase) -> Way | None:
+def way_of(case: TrialCase) -> ClientRoute | None:
     """The interface and its kind as the clients' namespace, else the lab's on that host, tells them; None where unknown."""
     for keys, inside in ((f"{served.INSIDE_FACT}{case.phase.name}", True), ("", False)):
         names = (keys, f"{keys}.kind") if inside else (served.ROUTE_FACT, served.KIND_FACT)
         interface, kind = (case.observations.fact(name, host=case.host) for name in names)
         if interface is not None and kind is not None:
-            return Way(interface=interface, kind=kind, inside=inside)
+            return ClientRoute(interface=interface, kind=kind, inside=inside)
     return None
 
 
@@ -103,14 +103,14 @@ def is_one_machine(case: TrialCase) -> bool | None:
     return None if own is None or None in theirs else False
 
 
-def one_machine(case: TrialCase, way: Way | None) -> Finding:
+def one_machine(case: TrialCase, way: ClientRoute | None) -> Finding:
     """Two hosts of the experiment with one boot id."""
     observed = {"interface": way.interface if way else None, "kind": way.kind if way else None}
     text = f"Load host {case.host} and the target's host are one machine (equal boot ids), so nothing left this machine"
     return stayed(case, text, observed)
 
 
-def passed(case: TrialCase, way: Way, *, crosses: bool) -> float | None:
+def passed(case: TrialCase, way: ClientRoute, *, crosses: bool) -> float | None:
     """Bytes both ways on the client's interface (L3), or for one that never leaves the machine on the server's (L4)."""
     both = (Rung.CLIENT_NIC, Rung.SERVER_NIC)
     rungs = (both[:1] if case.beyond is not None else both) if crosses else both[1:]

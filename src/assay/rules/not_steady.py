@@ -39,7 +39,7 @@ RATE = "the rate"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course:
+class TrendTests:
     """What three tests say of one figure over time."""
 
     name: str
@@ -81,7 +81,7 @@ def check(case: TrialCase) -> Finding:
     )
 
 
-def courses_of(case: TrialCase, edges: tuple[int, int]) -> Iterator[Course]:
+def courses_of(case: TrialCase, edges: tuple[int, int]) -> Iterator[TrendTests]:
     """The rate, and the mean latency where a latency is the figure; none where too little is known between the edges."""
     known = measures.points_inside(case.phase, case.observations, case.measure.operation, edges)
     parts = min(PARTS, known // BATCH * BATCH)
@@ -100,7 +100,7 @@ def amounts(case: TrialCase, metric: str, edges: tuple[int, int], parts: int) ->
     return measures.in_parts(case.phase, case.observations, (case.measure.operation, metric), edges, parts)
 
 
-def course(case: TrialCase, name: str, values: Sequence[float]) -> Course:
+def course(case: TrialCase, name: str, values: Sequence[float]) -> TrendTests:
     """The three tests held against their limits."""
     limits, found_ = case.thresholds, steadiness(values)
     rounds, truncation, step = found_.rounds, found_.truncation, found_.step_share
@@ -112,15 +112,15 @@ def course(case: TrialCase, name: str, values: Sequence[float]) -> Course:
         against.append("the first half looks like warm-up (MSER-5)")
     if step is not None and step > limits["step_share"]:
         against.append(f"the level changes by {measures.percent(step)}")
-    return Course(name=name, found=found_, against=tuple(against))
+    return TrendTests(name=name, found=found_, against=tuple(against))
 
 
-def but(worst: Course) -> str:
+def but(worst: TrendTests) -> str:
     """What one test alone holds against it."""
     return f"; one of three tests disagrees: {worst.against[0]}" if worst.against else " by three tests"
 
 
-def unsteady(case: TrialCase, worst: Course) -> Finding:
+def unsteady(case: TrialCase, worst: TrendTests) -> Finding:
     """The failure, bounded by the stretches of different level."""
     bound = None
     kind = measures.figure_kind(case.measure.figure)

@@ -46,7 +46,7 @@ DRIFTED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class RunPoint:
     """One run that counts: its arm, when it started (s), the logarithm of its value less its arm's mean."""
 
     arm: int
@@ -94,7 +94,7 @@ def judged(case: ComparisonCase, drift: Trend | None, step_s: float) -> Finding:
     )
 
 
-def in_sittings(case: ComparisonCase, points: Sequence[Point]) -> Finding:
+def in_sittings(case: ComparisonCase, points: Sequence[RunPoint]) -> Finding:
     """The finding on arms that a person changed, with the drift from the first to the last sitting of the baseline."""
     groups: dict[int, list[float]] = {}
     for point in (point for point in points if point.arm == 0):
@@ -116,7 +116,7 @@ def in_sittings(case: ComparisonCase, points: Sequence[Point]) -> Finding:
     )
 
 
-def out_of_order(case: ComparisonCase, points: Sequence[Point]) -> str:
+def out_of_order(case: ComparisonCase, points: Sequence[RunPoint]) -> str:
     """In which order the sittings ran if it is not that of the plan, in words; empty otherwise."""
     ran = list(dict.fromkeys(point.sitting for point in sorted(points, key=lambda point: point.started_s)))
     if ran == sorted(ran):
@@ -161,7 +161,7 @@ def booted_s(seen: Observations) -> float | None:
     return next(times, None)
 
 
-def arm(case: ComparisonCase, number: int, runs: Runs) -> list[Point]:
+def arm(case: ComparisonCase, number: int, runs: Runs) -> list[RunPoint]:
     """The points of one arm: runs with a positive value that the comparison did not exclude."""
     judged_runs = [(run, seen, case.verdicts.get(run.id)) for run, seen in runs if run.id not in case.comparison.excluded]
     logs = [
@@ -172,7 +172,7 @@ def arm(case: ComparisonCase, number: int, runs: Runs) -> list[Point]:
     centre = fmean(log for _, _, log in logs) if logs else 0.0
     was_set = clock_step_s(case) >= case.thresholds["step_s"]
     return [
-        Point(
+        RunPoint(
             arm=number,
             sitting=run.trial.sitting,
             started_s=datetime.fromisoformat(run.started_utc).timestamp() - ((booted_s(seen) or 0.0) if was_set else 0.0),
@@ -182,13 +182,13 @@ def arm(case: ComparisonCase, number: int, runs: Runs) -> list[Point]:
     ]
 
 
-def places(points: Sequence[Point]) -> list[int]:
+def places(points: Sequence[RunPoint]) -> list[int]:
     """The place of each point in the order of starts."""
     order = sorted(range(len(points)), key=lambda index: points[index].started_s)
     return [order.index(index) for index in range(len(points))]
 
 
-def trend_of(points: Sequence[Point]) -> Trend | None:
+def trend_of(points: Sequence[RunPoint]) -> Trend | None:
     """The trend of the residuals over time; one more degree of freedom is spent on the second arm's mean."""
     return trend([point.started_s for point in points], [point.residual for point in points], spent=1)
 

@@ -59,7 +59,7 @@ def extents(case: TrialCase, metric: str) -> list[Series]:
     return [*ladder.gauges(case.phase, case.observations, "extents", metric, "path")]
 
 
-def of_device(case: TrialCase, direction: Direction) -> ladder.Step | None:
+def of_device(case: TrialCase, direction: Direction) -> ladder.LadderStep | None:
     """What the device that the file system is on moved for the load: of writes with the drain."""
     clock = ladder.highest_device(case.phase, case.observations, direction)
     if direction is Direction.READ or clock is None:
@@ -130,7 +130,7 @@ def as_it_is(case: TrialCase, share: float) -> Finding:
     )
 
 
-def reduced(case: TrialCase, requested: float, step: ladder.Step, observed: Mapping[str, float | None]) -> Finding:
+def reduced(case: TrialCase, requested: float, step: ladder.LadderStep, observed: Mapping[str, float | None]) -> Finding:
     """The failure; declared compressible data make it a bound."""
     share, ways = step.raw_bytes / requested, poverty(case)
     part, stored = measures.percent(share), measures.percent(observed["encoded_share"] or 0.0)

@@ -7,6 +7,9 @@ rates are allowed `above_share`.
 - Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
   names the mistaken unit.
 - From `at_limit_share` on: pass, and the label names the limiter.
+- The limit of a switch port (SNMP) is also held against what the port counted in its busier direction.
+  The load must be at least `own_share` of that, and no more.
+  If the port counted more than its limit, the limit is wrong: a note.
 
 Latencies use the rate of their phase. Limits in operations apply to direct I/O only, since the page cache merges.
 """
@@ -63,7 +66,7 @@ def above(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Findi
     """The failure: more than the limit permits, with the unit mistake named where the ratio is one."""
     mistake = links.unit_mistake(line.share, case.thresholds["unit_share"])
     hint = f" The ratio {line.share:.3g} is that of {mistake}." if mistake else ""
-    wrong = case.claim.tier is Tier.DEVICE or case.claim.path is Path.WIRE
+    wrong = not line.by_device and (case.claim.tier is Tier.DEVICE or case.claim.path is Path.WIRE)
     return found(
         RULE,
         case,
@@ -72,9 +75,9 @@ def above(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Findi
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
         observed=observed,
         threshold={"allowed": line.allowed},
-        bound=Bound(low=None, high=line.allowed, unit=line.unit),
-        relabel=f"faster than {line.name} can be: memory, compression or wrong units",
-        evidence=("L0 engine", "declared limit"),
+        bound=None if line.by_device else Bound(low=None, high=line.allowed, unit=line.unit),
+        relabel=None if line.by_device else f"faster than {line.name} can be: memory, compression or wrong units",
+        evidence=("counters of the port" if line.by_device else "L0 engine", "declared limit"),
     )
 
 
@@ -95,6 +98,7 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
     for limit in (limit for place in case.run.places for limit in place.limits if limit.direction is direction):
         yield from limits.uses(limit, rates, window.seconds, slices)
     above = Credit(share=case.thresholds["above_share"])
+    yield from ports(case, bytes_per_s)
     for name, per_s in declared(case) if bytes_per_s else ():
         yield LimitUse(name=name, per_s=per_s, rate=bytes_per_s, seconds=window.seconds, unit=Unit.BYTES_PER_S, credit=above)
 
@@ -106,6 +110,23 @@ def declared(case: TrialCase) -> Iterator[tuple[str, float]]:
         capacity = links.capacity(text)
         if isinstance(capacity, float) and (name in devices or case.claim.path is Path.WIRE):
             yield f"{name} ({text})", capacity
+
+
+def ports(case: TrialCase, bytes_per_s: float) -> Iterator[LimitUse]:
+    """The limits of ports that the load passed, with what the ports counted themselves.
+
+    A load that is faster than its port does not pass the port, and one that is far slower has other traffic beside it.
+    """
+    devices = [host.name for host in case.experiment.hosts if host.via == "snmp"]
+    for name, text in case.experiment.limits.items() if case.everywhere is not None and devices else ():
+        host = next((one for one in devices if name.startswith(f"{one}.")), None)
+        capacity = links.counted(text)
+        if host is not None and isinstance(capacity, float) and case.everywhere is not None:
+            port = (host, name.removeprefix(f"{host}."))
+            limit = (capacity, case.thresholds["above_share"])
+            use = limits.of_port(case.phase, case.everywhere, port, f"{name} ({text}, with headers)", limit)
+            if use is not None and case.thresholds["own_share"] * use.rate <= bytes_per_s <= use.rate * use.credit.share:
+                yield use
 
 
 RULE = Rule(

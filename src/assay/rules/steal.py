@@ -28,7 +28,7 @@ TICK_NS = 10_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Losses:
+class CpuLosses:
     """What the load lost on one host under the clock, as shares; None where it is not known or not judged."""
 
     host: str
@@ -63,7 +63,7 @@ def check(case: TrialCase) -> Finding:
     )
 
 
-def in_words(worst: Losses) -> str:
+def in_words(worst: CpuLosses) -> str:
     """What was lost, in words."""
     stolen = f"steal {measures.percent(worst.steal)} of the CPU time"
     if worst.waiting is None:
@@ -82,7 +82,7 @@ def hosts_of(case: TrialCase) -> tuple[str, ...]:
     return tuple(dict.fromkeys(series.host for series in case.observations.over_time(case.phase.name, "cpu", "steal_ns")))
 
 
-def losses_of(case: TrialCase, host: str) -> Losses | None:
+def losses_of(case: TrialCase, host: str) -> CpuLosses | None:
     """What the load lost on one host between the ends of the clock; None where it was not seen at both."""
     steal = under_clock(case, host, "cpu", "steal_ns", ABSOLUTE)
     total = under_clock(case, host, "cpu", "total_ns", ABSOLUTE)
@@ -90,7 +90,7 @@ def losses_of(case: TrialCase, host: str) -> Losses | None:
         return None
     cpus = max((value for _, value in under_clock(case, host, "cpu", "cpus", ABSOLUTE)), default=1.0)
     share = max(0.0, steal[-1][1] - steal[0][1] - TICK_NS) / (total[-1][1] - total[0][1])
-    return Losses(
+    return CpuLosses(
         host=host,
         steal=share,
         stolen=share * cpus / min(cpus, max(1, sum(client.workers for client in case.phase.clients if client.host == host))),

@@ -29,7 +29,7 @@ STAMPS = {"latency": 1, "rate": 2}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class StampCost:
     """Cost of the time stamps per operation in ns: lower bound, and one upper bound per method."""
 
     low_ns: float
@@ -86,12 +86,12 @@ def check(case: TrialCase) -> Finding:
     return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
 
 
-def cost_of(case: TrialCase) -> Cost:
+def cost_of(case: TrialCase) -> StampCost:
     """The bounds of what taking the time cost an operation."""
     limits, stamps = case.thresholds, STAMPS[kind_of(case) or "rate"]
     name = "gettime" if is_slow(case) else "tsc"
     bounds = (measured(case) or stamps * limits[f"{name}_most_ns"], shortest(case), user_ns(case))
-    return Cost(low_ns=stamps * limits[f"{name}_ns"], most_ns=tuple(filter(None, bounds)), user_ns=user_ns(case))
+    return StampCost(low_ns=stamps * limits[f"{name}_ns"], most_ns=tuple(filter(None, bounds)), user_ns=user_ns(case))
 
 
 def is_slow(case: TrialCase) -> bool:
@@ -125,7 +125,7 @@ def user_ns(case: TrialCase) -> float | None:
     return sum(parts) / count if known else None
 
 
-def too_short(case: TrialCase, cost: Cost, middle_ns: float, observed: dict[str, float]) -> Finding:
+def too_short(case: TrialCase, cost: StampCost, middle_ns: float, observed: dict[str, float]) -> Finding:
     """The failure, with what the figure would be without the clock."""
     source, each = SLOW if is_slow(case) else "the cycle counter", measures.with_unit(middle_ns, Unit.NANOSECONDS)
     return found(

@@ -118,7 +118,7 @@ def flushed(case: TrialCase, volatile: list[str], observed: Figures) -> Finding:
     return found(RULE, case, State.PASS, f"The cache of {over} is volatile; {count}.", observed=observed)
 
 
-def late(case: TrialCase, over: str, step: ladder.Step, observed: Figures) -> Finding:
+def late(case: TrialCase, over: str, step: ladder.LadderStep, observed: Figures) -> Finding:
     """No operation waited for a flush: each was over when the cache had it."""
     return found(
         RULE,

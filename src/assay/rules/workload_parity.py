@@ -32,7 +32,7 @@ EVIDENCE = ("L0: the clients' own counts of operations and bytes", "the plan: se
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gap:
+class UnequalAmount:
     """One amount of which the runs of one arm all have more than those of the other."""
 
     what: str
@@ -73,7 +73,7 @@ def check(case: ComparisonCase) -> Finding:
     return judged(case, [*gaps, *mixed], Severity.INVALIDATES if gaps or fixed else Severity.NOTES, seeds)
 
 
-def judged(case: ComparisonCase, gaps: Sequence[Gap], severity: Severity, seeds: Sequence[set[int]]) -> Finding:
+def judged(case: ComparisonCase, gaps: Sequence[UnequalAmount], severity: Severity, seeds: Sequence[set[int]]) -> Finding:
     """The finding, with how many seeds the arms had and how many they share."""
     both = len(seeds[0] & seeds[1])
     alike = f"with {counted(both, 'common seed')}" if both else "with different seeds"
@@ -99,7 +99,7 @@ def phases(case: ComparisonCase, runs: Runs) -> list[Phase]:
 
 def gaps_of(
     arms: Sequence[Sequence[Phase]], of: Callable[[Phase], Amounts], threshold: float, *, points: bool = False
-) -> Iterator[Gap]:
+) -> Iterator[UnequalAmount]:
     """The amounts whose ranges in the two arms lie apart by more than the threshold: a share, or points of a share."""
     tables = [[of(phase) for phase in arm] for arm in arms]
     for what in dict.fromkeys(key for arm in tables for table in arm for key in table):
@@ -107,7 +107,7 @@ def gaps_of(
         (low, high), (least, most) = ((min(column), max(column)) for column in columns)
         apart = max(least - high, low - most)
         if apart > (threshold if points else threshold * max(high, most)):
-            yield Gap(what=what, baseline=(low, high), candidate=(least, most))
+            yield UnequalAmount(what=what, baseline=(low, high), candidate=(least, most))
 
 
 def done(phase: Phase) -> Iterator[tuple[str, float, float]]:

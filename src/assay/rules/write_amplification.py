@@ -60,21 +60,21 @@ def check(case: TrialCase) -> Finding:
     )
 
 
-def is_private(case: TrialCase, step: ladder.Step) -> bool:
+def is_private(case: TrialCase, step: ladder.LadderStep) -> bool:
     """Whether a device holds the file system of a target and nothing else: a loop device, or one on an image of ours."""
     uppermost = {place.devices[0]: place for place in case.run.places if place.devices}
     place = uppermost.get(step.device)
     return place is not None and (step.device.startswith("loop") or bool(place.backing_files))
 
 
-def took(case: TrialCase, rung: Rung) -> ladder.Step | None:
+def took(case: TrialCase, rung: Rung) -> ladder.LadderStep | None:
     """What a rung took while the clock and the drain ran; None for a stack of several upper devices, which count a byte each."""
     clock = ladder.passed(case.phase, case.observations, rung, Direction.WRITE)
     step = clock and ladder.both(clock, ladder.passed(case.phase, case.observations, rung, Direction.WRITE, Span.DRAIN))
     return None if step is not None and rung is Rung.UPPER_DEVICE and len(step.subjects) > 1 else step
 
 
-def in_words(step: ladder.Step, written: float) -> str:
+def in_words(step: ladder.LadderStep, written: float) -> str:
     """Bytes that a device took per byte written, in words."""
     return (
         f"{step.device} took {in_bytes(step.raw_bytes)} for {in_bytes(written)} written,"

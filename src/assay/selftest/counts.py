@@ -50,7 +50,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class ControlOutcome:
     """One control run once, with its repetitions for noise."""
 
     lie: Judgement
@@ -60,7 +60,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class NamedControl:
     """A control by the name of its file, its rule, and why this machine cannot run it."""
 
     name: str
@@ -128,7 +128,7 @@ def reason(findings: Iterable[Finding]) -> str:
     return "no finding of the rule" if found is None else f"{found.rule} {found.state}: {found.statement}"
 
 
-def tally(outcomes: Sequence[Outcome]) -> Tally:
+def tally(outcomes: Sequence[ControlOutcome]) -> Tally:
     """Count."""
     lies, twins = [one.lie.side for one in outcomes], [one.twin.side for one in outcomes]
     judged = sum(map(twins.count, TWINS))
@@ -143,7 +143,7 @@ def tally(outcomes: Sequence[Outcome]) -> Tally:
     )
 
 
-def remarks(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def remarks(outcomes: Sequence[ControlOutcome]) -> Iterator[str]:
     """What did not come out as it should, each different sentence once with how often."""
     return each_once(
         f"{what} {judgement.side}: {judgement.why}"
@@ -163,18 +163,18 @@ def each_once(sentences: Iterable[str]) -> Iterator[str]:
 class ControlResults:
     """All controls that were asked for, with what came of each."""
 
-    rows: tuple[tuple[Subject, tuple[Outcome, ...]], ...]
+    rows: tuple[tuple[NamedControl, tuple[ControlOutcome, ...]], ...]
     times: int
     complete: bool = True
     """Whether it came to its end without an interrupt."""
 
     @property
-    def outcomes(self) -> tuple[Outcome, ...]:
+    def outcomes(self) -> tuple[ControlOutcome, ...]:
         """Of all controls together."""
         return tuple(one for _, outcomes in self.rows for one in outcomes)
 
     @property
-    def skipped(self) -> tuple[Subject, ...]:
+    def skipped(self) -> tuple[NamedControl, ...]:
         """What this machine or user cannot run."""
         return tuple(subject for subject, _ in self.rows if subject.obstacle is not None)
 
@@ -203,7 +203,7 @@ def text(results: ControlResults) -> str:
     return "\n\n".join(part for part in (answer(results), "\n".join(noted), rows_text) if part)
 
 
-def row(subject: Subject, outcomes: tuple[Outcome, ...]) -> Row:
+def row(subject: NamedControl, outcomes: tuple[ControlOutcome, ...]) -> Row:
     """One control."""
     if subject.obstacle is not None:
         return Row(cells=(subject.rule, subject.name, "-", "", "-", "", "-"), note=f"skipped: {subject.obstacle}")

@@ -21,7 +21,7 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly, engine_path
 from assay.selftest import Request, counts
 from assay.selftest.control import Heard, obstacle, run_control
-from assay.selftest.counts import Judgement, Outcome, Side, Subject, Tally, settled, tally
+from assay.selftest.counts import ControlOutcome, Judgement, NamedControl, Side, Tally, settled, tally
 from assay.terminal.output import deliver
 from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode
 
@@ -29,7 +29,7 @@ INTERRUPTED = 130
 NO_CONTROL = "quick"
 """The one file of the folder that is no control."""
 T = TypeVar("T")
-Show = Callable[[Subject, int], None]
+Show = Callable[[NamedControl, int], None]
 """Is called before each part of the work, with its number."""
 
 
@@ -39,7 +39,7 @@ class Pair:
 
     path: Path
     control: Control
-    subject: Subject
+    subject: NamedControl
 
 
 def run_controls(request: Request, rules: str | None = None, times: int = 1) -> int:
@@ -87,18 +87,18 @@ def pairs() -> Iterator[Pair]:
     folder = Path(str(resources.files("assay.controls")))
     known = [(read.control(path), path) for path in folder.glob("*.toml") if path.stem != NO_CONTROL]
     for control, path in sorted(((control, path) for control, path in known if control), key=lambda one: (one[0].rule, one[1])):
-        subject = Subject(name=path.stem, rule=control.rule, obstacle=obstacle(control.needs))
+        subject = NamedControl(name=path.stem, rule=control.rule, obstacle=obstacle(control.needs))
         yield Pair(path=path, control=control, subject=subject)
 
 
-def outcomes(rounds: Sequence[Pair], show: Show) -> Iterator[tuple[str, Outcome]]:
+def outcomes(rounds: Sequence[Pair], show: Show) -> Iterator[tuple[str, ControlOutcome]]:
     """Run control after control; give the name and the outcome of each."""
     for number, pair in enumerate(rounds, 1):
         show(pair.subject, number)
         yield pair.subject.name, outcome(pair.path)
 
 
-def outcome(path: Path) -> Outcome:
+def outcome(path: Path) -> ControlOutcome:
     """Run one control until both sides are judged; its notebooks are thrown away."""
     started_ns, heard = time.monotonic_ns(), list[Heard]()
     while (judgements := settled(heard)) is None:
@@ -109,7 +109,7 @@ def outcome(path: Path) -> Outcome:
                 judgements = (Judgement(side=Side.NOT_JUDGED, why=f"could not be run: {error}"),) * 2
                 break
     lie, twin = judgements
-    return Outcome(lie=lie, twin=twin, tries=max(len(heard), 1), elapsed_ns=time.monotonic_ns() - started_ns)
+    return ControlOutcome(lie=lie, twin=twin, tries=max(len(heard), 1), elapsed_ns=time.monotonic_ns() - started_ns)
 
 
 def gathered(mode: ProgressMode, of: int, work: Callable[[Show], Iterator[T]]) -> tuple[tuple[T, ...], bool]:
@@ -128,7 +128,7 @@ def gathered(mode: ProgressMode, of: int, work: Callable[[Show], Iterator[T]]) -
 def progressing(mode: ProgressMode, of: int) -> Iterator[Show]:
     """Give what to call before each part of the work; a thread shows the part that is under way."""
     line = ProgressLine(mode)
-    ended, now = threading.Event(), list[tuple[Subject, int]]()
+    ended, now = threading.Event(), list[tuple[NamedControl, int]]()
 
     def every_second() -> None:
         while not ended.wait(1):
@@ -145,7 +145,7 @@ def progressing(mode: ProgressMode, of: int) -> Iterator[Show]:
         line.close()
 
 
-def write_part(line: ProgressLine, subject: Subject, number: int, of: int) -> None:
+def write_part(line: ProgressLine, subject: NamedControl, number: int, of: int) -> None:
     """Write the part that is under way, its number and the time so far."""
     elapsed_s = (time.monotonic_ns() - line.started_ns) // SECOND_NS
     line.write(

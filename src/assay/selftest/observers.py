@@ -23,7 +23,7 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import conduct
 from assay.records import Conclusion, Estimate, Experiment, Method, Outcome
 from assay.selftest import Request
-from assay.selftest.counts import Subject
+from assay.selftest.counts import NamedControl
 from assay.selftest.lies import progressing
 from assay.terminal.output import Row, deliver, table
 from assay.terminal.progress import ProgressMode
@@ -59,7 +59,7 @@ GRAVITY = (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL, Conclusion.UNDECIDED, C
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effect:
+class ObserverEffect:
     """What observing did to one figure of a load."""
 
     load: str
@@ -94,7 +94,7 @@ def measure_observers(request: Request, which: str, pairs: int = PAIRS) -> int:
         numbers = count(1)
 
         def trial(load: str, watchers: tuple[str, ...]) -> Once:
-            show(Subject(name=load, rule=RULE), next(numbers))
+            show(NamedControl(name=load, rule=RULE), next(numbers))
             return once(replace(experiment_of(load, directory), observers=watchers))
 
         found = tuple(one for load in LOADS for one in effects(load, partial(trial, load), names, pairs))
@@ -119,7 +119,7 @@ def chosen(which: str, pairs: int) -> tuple[str, ...]:
     return tuple(named)
 
 
-def effects(load: str, trial: Callable[[tuple[str, ...]], Once], names: tuple[str, ...], pairs: int) -> Iterator[Effect]:
+def effects(load: str, trial: Callable[[tuple[str, ...]], Once], names: tuple[str, ...], pairs: int) -> Iterator[ObserverEffect]:
     """The ratios of one load over so many pairs; which of a pair comes first is drawn by lot."""
     drawn = random.Random(f"{load} {pairs}")  # noqa: S311 - an order, no secret
     without, watched = list[Once](), list[Once]()
@@ -131,7 +131,7 @@ def effects(load: str, trial: Callable[[tuple[str, ...]], Once], names: tuple[st
         both = [[value for one in arm if (value := getattr(one, name))] for arm in (without, watched)]
         if all(len(values) == pairs for values in both):
             ratio, conclusion = compared(*both)
-            yield Effect(load=load, figure=figure, ratio=ratio, conclusion=conclusion, cpu_share=share)
+            yield ObserverEffect(load=load, figure=figure, ratio=ratio, conclusion=conclusion, cpu_share=share)
 
 
 def experiment_of(load: str, directory: str) -> Experiment:
@@ -180,7 +180,7 @@ def compared(without: list[float], watched: list[float]) -> tuple[Estimate, Conc
     return ratio, four_way(wide, narrow, limits.thresholds(RULE)["ratio_share"])
 
 
-def text(names: tuple[str, ...], found: tuple[Effect, ...]) -> str:
+def text(names: tuple[str, ...], found: tuple[ObserverEffect, ...]) -> str:
     """For people: the answer first."""
     margin = measures.percent(limits.thresholds(RULE)["ratio_share"])
     worst = max(found, key=lambda one: (GRAVITY.index(one.conclusion), abs(math.log(one.ratio.value))))
@@ -198,7 +198,7 @@ def text(names: tuple[str, ...], found: tuple[Effect, ...]) -> str:
     return f"{answer}\n\n{table(header, [*rows(found)], (2, 3, 4, 6))}"
 
 
-def rows(found: tuple[Effect, ...]) -> Iterator[Row]:
+def rows(found: tuple[ObserverEffect, ...]) -> Iterator[Row]:
     """A line a load."""
     for one in found:
         took = "?" if one.cpu_share is None else f"{measures.percent(one.cpu_share)} of one CPU"
@@ -206,7 +206,7 @@ def rows(found: tuple[Effect, ...]) -> Iterator[Row]:
         yield Row(cells=(one.load, one.figure, f"{one.ratio.value:.3f}", interval, str(one.ratio.n), WORDS[one.conclusion], took))
 
 
-def plain(names: tuple[str, ...], found: tuple[Effect, ...]) -> dict[str, Any]:
+def plain(names: tuple[str, ...], found: tuple[ObserverEffect, ...]) -> dict[str, Any]:
     """As JSON."""
     return {
         "observers": list(names),

@@ -35,7 +35,7 @@ HELLO_S = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class LookCost:
     """What looking with one observer costs; why it cannot where it cannot."""
 
     observer: str
@@ -63,10 +63,10 @@ class Start:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class LabCost:
     """What the lab costs on this machine."""
 
-    looks: tuple[Look, ...]
+    looks: tuple[LookCost, ...]
     null: dict[str, float | None]
     """The figures of `measures.costs` of the engine's loop without a system call."""
     start: Start
@@ -76,12 +76,12 @@ def measure_overhead(*, json_to: str | None) -> int:
     """Measure and print. Raises MissingError without an engine, TrialError where it does not run."""
     with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory:
         looks = tuple(look_costs(directory))
-    found = Cost(looks=looks, null=null_loop(), start=started())
+    found = LabCost(looks=looks, null=null_loop(), start=started())
     deliver(json_to, "selftest", lambda: plain(found), lambda: text(found))
     return 0
 
 
-def look_costs(directory: str) -> Iterator[Look]:
+def look_costs(directory: str) -> Iterator[LookCost]:
     """Look with each observer at this process, a file in the directory, and its devices."""
     host, file = Local(), Path(directory, "data")
     file.write_bytes(bytes(1 << 20))
@@ -91,13 +91,13 @@ def look_costs(directory: str) -> Iterator[Look]:
         yield look(observer, host, subject)
 
 
-def look(observer: Observer, host: Local, subject: Subject) -> Look:
+def look(observer: Observer, host: Local, subject: Subject) -> LookCost:
     """The processor time of many looks, each as a look's part."""
     every_s = observer.every_s if observer.scope is ObserverScope.PHASE else None
     if (obstacle := observer.available(host)) is not None:
-        return Look(observer=observer.name, obstacle=obstacle)
+        return LookCost(observer=observer.name, obstacle=obstacle)
     if observer.beside is not None:
-        return Look(
+        return LookCost(
             observer=observer.name, obstacle=f"samples during a phase only. Run assay selftest --observers {observer.name}"
         )
     try:
@@ -108,9 +108,9 @@ def look(observer: Observer, host: Local, subject: Subject) -> Look:
             observer.read(host, subject)
             looks += 1
     except (MissingError, OSError) as error:
-        return Look(observer=observer.name, obstacle=str(error))
+        return LookCost(observer=observer.name, obstacle=str(error))
     cpu_ns = (time.thread_time_ns() - began_ns) / max(looks, 1)
-    return Look(observer=observer.name, looks=looks, cpu_ns=cpu_ns, every_s=every_s)
+    return LookCost(observer=observer.name, looks=looks, cpu_ns=cpu_ns, every_s=every_s)
 
 
 def null_loop() -> dict[str, float | None]:
@@ -151,7 +151,7 @@ def cpu_ns_used() -> int:
     return round(sum(one.ru_utime + one.ru_stime for one in used) * SECOND_NS)
 
 
-def text(found: Cost) -> str:
+def text(found: LabCost) -> str:
     """For people: the answer first."""
     share = sum(one.share or 0 for one in found.looks)
     loop = nanoseconds(found.null["cpu_ns_per_op"])
@@ -168,7 +168,7 @@ def text(found: Cost) -> str:
     return f"{answer}\n\n{table(header, rows, (1, 2, 3, 4))}\n\n{engine}\n{start}"
 
 
-def row(one: Look) -> Row:
+def row(one: LookCost) -> Row:
     """One observer."""
     if one.obstacle is not None:
         return Row(cells=(one.observer, "-", "-", "-", "-"), note=one.obstacle)
@@ -182,7 +182,7 @@ def nanoseconds(value: float | None) -> str:
     return "?" if value is None else measures.with_unit(value, Unit.NANOSECONDS)
 
 
-def plain(found: Cost) -> dict[str, Any]:
+def plain(found: LabCost) -> dict[str, Any]:
     """As JSON: times in nanoseconds, null where unknown."""
     return {
         "observers": [

@@ -29,7 +29,7 @@ from assay.records import Comparison, Conclusion, Experiment, Results, Severity,
 from assay.rulekit.contrasts import differs
 from assay.selftest import Request
 from assay.selftest.control import measured
-from assay.selftest.counts import Subject, each_once, head, interval, of, percent
+from assay.selftest.counts import NamedControl, each_once, head, interval, of, percent
 from assay.selftest.lies import INTERRUPTED, Show, gathered
 from assay.statistics.intervals import Proportion, proportion
 from assay.terminal.output import Row, deliver, table
@@ -64,7 +64,7 @@ path = {path}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class SmallLoad:
     """A load of a fraction of a second, and the figure that is compared."""
 
     workload: str
@@ -72,20 +72,20 @@ class Kind:
 
 
 KINDS = {
-    "reads from memory": Kind(
+    "reads from memory": SmallLoad(
         workload='kind = "bulk_io"\noperations = ["random_read"]\nsize = "8 MiB"\nrecord_size = "4 KiB"\nops = 40000\n'
         'cache = "warm"',
         figure="random_read.ops_per_s",
     ),
-    "files created": Kind(
+    "files created": SmallLoad(
         workload='kind = "metadata"\ncount = 2000\noperations = ["create", "unlink"]', figure="create.ops_per_s"
     ),
-    "writes flushed each": Kind(
+    "writes flushed each": SmallLoad(
         workload='kind = "bulk_io"\noperations = ["random_write"]\nsize = "4 MiB"\nrecord_size = "4 KiB"\nops = 60\n'
         'overwrite = true\nflush = "each"',
         figure="random_write.ops_per_s",
     ),
-    "reads past the cache": Kind(
+    "reads past the cache": SmallLoad(
         workload='kind = "bulk_io"\noperations = ["random_read"]\nsize = "8 MiB"\nrecord_size = "4 KiB"\nops = 1000\n'
         "direct = true",
         figure="random_read.latency_p50_ns",
@@ -155,7 +155,7 @@ def status(results: SameResults, gate: Gate) -> int:
 def once(number: int, show: Show) -> Compared:
     """One comparison; its notebook and its directory are thrown away."""
     name = list(KINDS)[(number - 1) % len(KINDS)]
-    show(Subject(name=name, rule="same"), number)
+    show(NamedControl(name=name, rule="same"), number)
     with tempfile.TemporaryDirectory(prefix="assay-selftest-") as folder:
         text = experiment_text(name, number, Path(folder))
         try:

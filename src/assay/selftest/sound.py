@@ -22,7 +22,7 @@ from assay.laboratory.session import clean_quietly, engine_path
 from assay.records import Experiment, Finding, Outcome, Results, State, Value
 from assay.selftest import Request
 from assay.selftest.control import accuses, fixed, last_runs, measured, obstacle
-from assay.selftest.counts import Subject, each_once, head, interval, of, percent
+from assay.selftest.counts import NamedControl, each_once, head, interval, of, percent
 from assay.selftest.lies import INTERRUPTED, Show, gathered, pairs
 from assay.statistics.intervals import Proportion, proportion
 from assay.terminal.output import Row, deliver, table
@@ -37,7 +37,7 @@ BY_RULE = ("rule", "accused", "95 % interval")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class TrialKind:
     """One kind of sound trial."""
 
     name: str
@@ -111,7 +111,7 @@ def run_sound_trials(request: Request, trials: int) -> int:
 # ------------------------------------------------------------------------------------------------- the kinds
 
 
-def shipped() -> Iterator[Kind]:
+def shipped() -> Iterator[TrialKind]:
     """The sound experiments, on each of their file systems."""
     folder = Path(str(resources.files("assay.controls"))) / "sound"
     for path in sorted(folder.glob("*.toml")):
@@ -119,14 +119,14 @@ def shipped() -> Iterator[Kind]:
         (levels,) = (factor.levels for factor in experiment.factors if factor.path == FILESYSTEM)
         for level in levels:
             one = restricted(experiment, {FILESYSTEM: level})
-            yield Kind(name=f"{path.stem} {level}", path=path, experiment=one, obstacle=obstacle(needs(one)))
+            yield TrialKind(name=f"{path.stem} {level}", path=path, experiment=one, obstacle=obstacle(needs(one)))
 
 
-def twins() -> Iterator[Kind]:
+def twins() -> Iterator[TrialKind]:
     """The sound twin of each control."""
     for pair in pairs():
         one = restricted(read.read(pair.path), pair.control.passes)
-        yield Kind(name=f"twin of {pair.subject.name}", path=pair.path, experiment=one, obstacle=pair.subject.obstacle)
+        yield TrialKind(name=f"twin of {pair.subject.name}", path=pair.path, experiment=one, obstacle=pair.subject.obstacle)
 
 
 def restricted(experiment: Experiment, levels: Mapping[str, Value]) -> Experiment:
@@ -143,7 +143,7 @@ def needs(experiment: Experiment) -> tuple[str, ...]:
 # ---------------------------------------------------------------------------------------------- the trials
 
 
-def rounds(able: Sequence[Kind], wanted: int, show: Show) -> Iterator[Tried]:
+def rounds(able: Sequence[TrialKind], wanted: int, show: Show) -> Iterator[Tried]:
     """Round after round, each with data and an order of its own, until so many trials are judged.
 
     A round in which none is judged is the last.
@@ -154,13 +154,13 @@ def rounds(able: Sequence[Kind], wanted: int, show: Show) -> Iterator[Tried]:
         for kind in able:
             if judged >= wanted:
                 return
-            show(Subject(name=kind.name, rule="sound"), judged + 1)
+            show(NamedControl(name=kind.name, rule="sound"), judged + 1)
             for one in tried(kind, seed):
                 judged += one.failed is None
                 yield one
 
 
-def tried(kind: Kind, seed: int) -> tuple[Tried, ...]:
+def tried(kind: TrialKind, seed: int) -> tuple[Tried, ...]:
     """The trials of one kind; its notebook is thrown away."""
     with tempfile.TemporaryDirectory(prefix="assay-selftest-") as lab:
         try:

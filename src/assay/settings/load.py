@@ -64,7 +64,7 @@ _EXAMPLES = 'stages such as "10 s at 100 /s", "10 s from 100 /s to 900 /s" or "5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class LoadStage:
     """One rate of all clients together for some time; with `to_per_s` a linear ramp."""
 
     duration_ns: int
@@ -78,7 +78,7 @@ class Stage:
         return self.duration_ns / 1e9 * (self.per_s + end) / 2
 
 
-def stage(written: str) -> Stage | tuple[Refusal, ...]:
+def stage(written: str) -> LoadStage | tuple[Refusal, ...]:
     """Parse a stage as a person writes it; return it or every mistake in it."""
     match = _STAGE.fullmatch(written.strip())
     if match is None:
@@ -91,7 +91,7 @@ def stage(written: str) -> Stage | tuple[Refusal, ...]:
     return refusals or _stage(written, [int(part) for part in parts if not isinstance(part, Refusal)])
 
 
-def _stage(written: str, parts: list[int]) -> Stage | tuple[Refusal, ...]:
+def _stage(written: str, parts: list[int]) -> LoadStage | tuple[Refusal, ...]:
     """Build a stage of a duration and up to two rates, if the engine supports it."""
     duration_ns, rates = parts[0], parts[1:]
     wrong = (
@@ -102,12 +102,12 @@ def _stage(written: str, parts: list[int]) -> Stage | tuple[Refusal, ...]:
     refusals = tuple(Refusal(found=repr(written), expected=expected) for expected in messages(wrong))
     if refusals:
         return refusals
-    return Stage(duration_ns=duration_ns, per_s=rates[0] if rates else 0, to_per_s=rates[1] if len(rates) > 1 else None)
+    return LoadStage(duration_ns=duration_ns, per_s=rates[0] if rates else 0, to_per_s=rates[1] if len(rates) > 1 else None)
 
 
-def stages(values: Values) -> tuple[Stage, ...]:
+def stages(values: Values) -> tuple[LoadStage, ...]:
     """Return the valid stages of the schedule."""
-    return tuple(one for one in map(stage, names(values, "schedule")) if isinstance(one, Stage))
+    return tuple(one for one in map(stage, names(values, "schedule")) if isinstance(one, LoadStage))
 
 
 def is_open(values: Values) -> bool:
@@ -131,7 +131,7 @@ def load_setting(values: Values, clients: int) -> dict[str, object]:
     return {"schedule": tuple(_client_stage(one, clients) for one in stages(values)), **spacing}
 
 
-def _client_stage(one: Stage, clients: int) -> dict[str, object]:
+def _client_stage(one: LoadStage, clients: int) -> dict[str, object]:
     ramp = {} if one.to_per_s is None else {"to": one.to_per_s / clients}
     return {"duration_ns": one.duration_ns, "rate": one.per_s / clients, **ramp}
 
@@ -139,7 +139,7 @@ def _client_stage(one: Stage, clients: int) -> dict[str, object]:
 def load_mistakes(values: Values) -> tuple[str, ...]:
     """Return mistakes: invalid stages, and load knobs that contradict each other."""
     written = names(values, "schedule")
-    refusals = [refusal for one in map(stage, written) if not isinstance(one, Stage) for refusal in one]
+    refusals = [refusal for one in map(stage, written) if not isinstance(one, LoadStage) for refusal in one]
     rate, think, depth = integer(values, "rate"), integer(values, "think"), integer(values, "depth", 1)
     still = bool(written) and not refusals and not any(one.operations for one in stages(values))
     mistakes = (

@@ -43,7 +43,7 @@ KEYS = ("title", "source", "read_share", "random_share", "depth", "think", "alig
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class SizedRequest:
     """Requests of one size; `weight` of `WHOLE` requests have it."""
 
     bytes: int
@@ -58,7 +58,7 @@ class Profile:
     source: str
     read_share: float
     random_share: float
-    requests: tuple[Request, ...]
+    requests: tuple[SizedRequest, ...]
     depth: int = 1
     think_ns: int = 0
     align: int | None = None
@@ -186,7 +186,7 @@ def _depth(sheet: Document, value: object) -> int:
     return 1
 
 
-def _requests(sheet: Document, rows: object) -> tuple[Request, ...]:
+def _requests(sheet: Document, rows: object) -> tuple[SizedRequest, ...]:
     """Return the rows of the table; note the mistakes in and between them."""
     at: Where = ("requests",)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
@@ -206,11 +206,11 @@ def _requests(sheet: Document, rows: object) -> tuple[Request, ...]:
     return requests
 
 
-def _request(sheet: Document, at: Where, row: Mapping[str, object]) -> Request:
+def _request(sheet: Document, at: Where, row: Mapping[str, object]) -> SizedRequest:
     known(sheet, at, row, ("bytes", "share"))
     size = _sectors(sheet, (*at, "bytes"), row.get("bytes"))
     before = len(sheet.mistakes)
     weight = round(_share(sheet, (*at, "share"), row.get("share")) * WHOLE)
     if len(sheet.mistakes) == before and not weight:
         sheet.wrong((*at, "share"), repr(row.get("share")), "at least 0.0001 %")
-    return Request(bytes=size, weight=weight)
+    return SizedRequest(bytes=size, weight=weight)

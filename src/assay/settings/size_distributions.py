@@ -28,7 +28,7 @@ SHIPPED = Path(__file__).parent.parent / "size_distributions"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Band:
+class SizeClass:
     """Files of similar size: above the previous band, up to `up_to` bytes (None: no upper edge)."""
 
     files: int
@@ -47,7 +47,7 @@ class SizeDistribution:
 
     title: str
     source: str
-    sizes: tuple[Band, ...]
+    sizes: tuple[SizeClass, ...]
     survey: Mapping[str, object] = field(default_factory=dict)
     """Free facts about the survey."""
 
@@ -99,7 +99,7 @@ def parse(text: str, file: str) -> SizeDistribution:
     return SizeDistribution(title=title, source=source, sizes=sizes, survey=survey if isinstance(survey, dict) else {})
 
 
-def bands(sheet: Document, rows: object) -> tuple[Band, ...]:
+def bands(sheet: Document, rows: object) -> tuple[SizeClass, ...]:
     """Return the valid rows; note the mistakes in and between the others."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         sheet.wrong(("sizes",), "no sizes" if rows is None else repr(rows), "rows [[sizes]] with up_to, files and bytes")
@@ -119,13 +119,15 @@ def bands(sheet: Document, rows: object) -> tuple[Band, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def band(sheet: Document, row: Mapping[str, object], at: Where) -> Band | None:
+def band(sheet: Document, row: Mapping[str, object], at: Where) -> SizeClass | None:
     """Return one row; None if it has a mistake."""
     before = len(sheet.mistakes)
     known(sheet, at, row, ("up_to", "files", "bytes"))
     files, size = (count(sheet, (*at, key), row.get(key)) for key in ("files", "bytes"))
     up_to = required_quantity(sheet, (*at, "up_to"), row["up_to"], Unit.BYTES) if "up_to" in row else None
-    return Band(files=files, bytes=size, up_to=None if up_to is None else int(up_to)) if len(sheet.mistakes) == before else None
+    return (
+        SizeClass(files=files, bytes=size, up_to=None if up_to is None else int(up_to)) if len(sheet.mistakes) == before else None
+    )
 
 
 def count(sheet: Document, at: Where, value: object) -> int:
@@ -136,7 +138,7 @@ def count(sheet: Document, at: Where, value: object) -> int:
     return 0
 
 
-def check_edges(sheet: Document, at: Where, one: Band, lower: int) -> None:
+def check_edges(sheet: Document, at: Where, one: SizeClass, lower: int) -> None:
     """Note an edge that is not above the previous one, and files that do not fit into their band."""
     found = f"{one.bytes} bytes in {one.files} files"
     if one.up_to is not None and at[-1] and one.up_to <= lower:

@@ -52,7 +52,7 @@ class Unknown(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class MixPoint:
     """One trial: which mix it was, the rate of each class (1/s) and what was used of the resource (units/s)."""
 
     mix: str
@@ -90,7 +90,7 @@ class Demands:
         return None if self.misfit is None else self.misfit <= LINEAR
 
 
-def demands(points: Sequence[Point], *, idles: bool = True, seed: int = 1, draws: int = DRAWS) -> Demands | Unknown:
+def demands(points: Sequence[MixPoint], *, idles: bool = True, seed: int = 1, draws: int = DRAWS) -> Demands | Unknown:
     """The demands of all classes, or why they cannot be told; the same points give the same draws.
 
     Without `idles` nothing is used with no operation, and none is looked for.
@@ -202,7 +202,7 @@ def quantiles(draws: Array, confidence: float = CONFIDENCE) -> tuple[float, floa
     return float(low), float(middle), float(high)
 
 
-def _weights(points: Sequence[Point]) -> Array:
+def _weights(points: Sequence[MixPoint]) -> Array:
     """What the error of each trial is told as a share of."""
     import numpy as np
 
@@ -211,7 +211,7 @@ def _weights(points: Sequence[Point]) -> Array:
     return weights
 
 
-def _terms(points: Sequence[Point], weights: Array) -> Array:
+def _terms(points: Sequence[MixPoint], weights: Array) -> Array:
     """One row a trial: 1 and the rates, each as a share of what was used."""
     import numpy as np
 
@@ -231,7 +231,7 @@ def _fit(terms: Array, target: Array, has_background: bool) -> Array:  # noqa: F
     return found if has_background else np.concatenate([[0.0], found])
 
 
-def _separate(points: Sequence[Point], mixes: Sequence[str], *, with_background: bool) -> bool:
+def _separate(points: Sequence[MixPoint], mixes: Sequence[str], *, with_background: bool) -> bool:
     """Whether the means of the mixes tell all terms apart: noise alone never does."""
     import numpy as np
 
@@ -248,7 +248,7 @@ def _separate(points: Sequence[Point], mixes: Sequence[str], *, with_background:
     return bool(singular[-1] >= max(NO_RANK * singular[0], NOISE * off))
 
 
-def _off(points: Sequence[Point], fitted: Array) -> Array:
+def _off(points: Sequence[MixPoint], fitted: Array) -> Array:
     """How far each trial is from the line, as a share of what the line says, or of the floor."""
     import numpy as np
 

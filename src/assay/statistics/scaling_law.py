@@ -191,7 +191,7 @@ def _refitted(name: str | None, points: Sequence[Point], law: Law, random: tuple
 
 
 @dataclass(frozen=True, kw_only=True)
-class Band:
+class CurveValue:
     """The curve at one place, with its interval."""
 
     at: float
@@ -210,7 +210,7 @@ class Crossing:
     rising: bool
 
 
-def crossings(bands: Sequence[Band], level: float = 0.0) -> tuple[Crossing, ...]:
+def crossings(bands: Sequence[CurveValue], level: float = 0.0) -> tuple[Crossing, ...]:
     """Every passage of the curve through the level, from left to right."""
     ordered = sorted(bands, key=lambda band: band.at)
     places = [band.at for band in ordered]

@@ -21,7 +21,7 @@ def printable(path: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-class Clock(StrEnum):
+class FileTime(StrEnum):
     """Which of a file's times is its age counted from."""
 
     MODIFIED = "mtime"
@@ -93,7 +93,7 @@ def as_typed(words: Words) -> tuple[str, ...]:
     )
 
 
-def keeper(filters: Filters, clock: Clock, now_ns: int) -> Keeper | None:
+def keeper(filters: Filters, clock: FileTime, now_ns: int) -> Keeper | None:
     """Return the test of these filters at this time (since 1970); None where everything is kept."""
     tests = [*_name_tests(filters), *_size_tests(filters), *_age_tests(filters, clock, now_ns)]
     if not tests:
@@ -122,7 +122,7 @@ def _size_tests(filters: Filters) -> list[Keeper]:
     return tests
 
 
-def _age_tests(filters: Filters, clock: Clock, now_ns: int) -> list[Keeper]:
+def _age_tests(filters: Filters, clock: FileTime, now_ns: int) -> list[Keeper]:
     field = f"st_{clock.value}_ns"
     tests: list[Keeper] = []
     if filters.newer_ns is not None:

@@ -11,7 +11,7 @@ from os import stat_result
 from assay.errors import RefusedError
 from assay.frozen import dataclass
 from assay.survey.bands import AGE_BANDS, SIZE_BANDS, AgeBand, SizeBand, bytes_text
-from assay.survey.filters import Clock, Keeper
+from assay.survey.filters import FileTime, Keeper
 
 MOST_NAMED = 5
 """Paths that are named of those that were left out or could not be read; all of them are counted."""
@@ -78,7 +78,7 @@ class Survey:
 
     directories: tuple[str, ...]
     started_utc: str
-    clock: Clock
+    clock: FileTime
     filters: tuple[str, ...]
     """As on the command line; empty where every file is kept."""
     crossed: bool
@@ -178,7 +178,7 @@ class Counting:
     Ages are those at `now_ns` (since 1970) by the clock that is asked for; `keep` None keeps all.
     """
 
-    def __init__(self, clock: Clock, now_ns: int, keep: Keeper | None) -> None:
+    def __init__(self, clock: FileTime, now_ns: int, keep: Keeper | None) -> None:
         self._keep = keep
         self._when = attrgetter(f"st_{clock.value}_ns")
         self._now_ns = now_ns

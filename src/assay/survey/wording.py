@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.survey import bands, result
-from assay.survey.filters import Clock
+from assay.survey.filters import FileTime
 from assay.survey.result import MOST_NAMED, FileSum, Survey
 from assay.units import Unit, counted, human, percent
 
-DONE: Mapping[Clock, str] = {Clock.MODIFIED: "modified", Clock.ACCESSED: "accessed", Clock.CHANGED: "changed"}
+DONE: Mapping[FileTime, str] = {FileTime.MODIFIED: "modified", FileTime.ACCESSED: "accessed", FileTime.CHANGED: "changed"}
 """What a clock tells the time of."""
 NOTABLE_NS = bands.AGES["year"]
 """The age that the answer is about where the filters ask for none."""
@@ -165,7 +165,11 @@ def _doubts(survey: Survey) -> Iterator[str]:
 
 
 def _manner(survey: Survey) -> Iterator[str]:
-    whose = {Clock.MODIFIED: "last modification", Clock.ACCESSED: "last access", Clock.CHANGED: "last change of data or inode"}
+    whose = {
+        FileTime.MODIFIED: "last modification",
+        FileTime.ACCESSED: "last access",
+        FileTime.CHANGED: "last change of data or inode",
+    }
     yield (
         f"Ages count from the {whose[survey.clock]} ({survey.clock.value}) to {survey.started_utc} (month: 30 days, year: 365). "
         "Size bands are in KiB and MiB (powers of 1,024), sums in kB, MB, GB (powers of 1,000)."

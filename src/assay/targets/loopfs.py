@@ -180,7 +180,7 @@ TARGET = Target(
         Knob(name="filesystem", kind=KnobKind.CHOICE, choices=tuple(FILESYSTEMS), required=True, help="type of the file system"),
         Knob(name="size", kind=KnobKind.QUANTITY, unit=Unit.BYTES, required=True, low=8 * image.MIB, help="size of the image"),
         Knob(name="mount_options", kind=KnobKind.TEXTS, default=(), help="options of mount -o"),
-        Knob(name="mkfs_options", kind=KnobKind.TEXTS, default=(), help="further arguments of mkfs"),
+        Knob(name="mkfs_options", kind=KnobKind.TEXTS, default=(), is_command=True, help="further arguments of mkfs"),
         Knob(name="direct_io", kind=KnobKind.SWITCH, default=True, help="the loop device bypasses the page cache of its image"),
         choice("image", "sparse gives wrong results; for controls", "written", "sparse"),
         Knob(name="scratch", kind=KnobKind.PATH, help="directory for the image; default: the experiment's scratch"),

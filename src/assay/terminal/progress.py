@@ -35,10 +35,10 @@ class ProgressLine:
         self.started_ns = self._written_ns = time.monotonic_ns()
         self._width = 0
 
-    def is_due(self, *, event: bool = False) -> bool:
-        """Return whether it is time for a line; an event is shown at once, except in a pipe."""
-        if self.mode is ProgressMode.NONE:
-            return False
+    def is_due(self, *, event: bool = False, alarm: bool = False) -> bool:
+        """Return whether it is time for a line; an event is shown at once, except in a pipe, and an alarm everywhere."""
+        if self.mode is ProgressMode.NONE or alarm:
+            return self.mode is not ProgressMode.NONE
         return time.monotonic_ns() - self._written_ns >= self._every_ns or (event and self._every_ns == SECOND_NS)
 
     def write(self, words: str, news: Mapping[str, object]) -> None:
@@ -83,13 +83,15 @@ class Progress:
         self._most_s, self._word = most_s, word
         self._done: set[object] = set()
         self._current: object = None
+        self._failed: object = None
         self._worked_ns = self._since_ns = self._line.started_ns
         self._guessed_s = 0.0
 
     def __call__(self, news: Mapping[str, object]) -> None:
-        """Take one record: `trial`, `attempt`, `phase`, `event` and, while running, `operations` and `silent`."""
+        """Take one record: `trial`, `attempt`, `phase`, `event` and, while running, `operations`, `silent` and `failed`."""
         self._count(news.get("event"), news.get("trial"))
-        if self._line.is_due(event=news.get("event") in EVENTS):
+        former, self._failed = self._failed, news.get("failed")
+        if self._line.is_due(event=news.get("event") in EVENTS, alarm=self._failed not in (None, former)):
             self._line.write(self._words(news), {**news, "done": len(self._done), "of": self._trials, "left_s": self._left_s()})
 
     def _count(self, event: object, trial: object) -> None:
@@ -110,8 +112,8 @@ class Progress:
         trial = f"trial {min(len(self._done) + 1, self._trials)}/{self._trials}"
         left_s = self._left_s()
         left = "" if left_s is None or left_s < 1 else f"{self._word} {left_s:.0f} s left"
-        silent = news.get("silent")
-        named = "; ".join(map(str, silent)) if isinstance(silent, list) else ""
+        listed = (news.get(key) for key in ("failed", "silent"))
+        named = "; ".join(str(one) for words in listed if isinstance(words, list) for one in words)
         parts = (trial, *(str(news.get(name) or "") for name in ("workload", "phase", "event")), named, left)
         return "  ".join(part for part in parts if part)
 

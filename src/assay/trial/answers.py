@@ -27,7 +27,7 @@ AT = "at_ns"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class ClientReport:
     """One client's result of one phase, and T0 in its host's clock."""
 
     phase: str
@@ -52,7 +52,7 @@ class Answer:
         return mono_ns - self.t0_ns
 
 
-def curves(answer: Answer) -> Iterator[Series]:
+def curves(answer: ClientReport) -> Iterator[Series]:
     """Count, bytes, summed latency and spread of the latencies of each operation over time, cumulative."""
     for name, found in answer.result["operations"].items():
         points = found["checkpoints"]
@@ -62,14 +62,14 @@ def curves(answer: Answer) -> Iterator[Series]:
         yield from spread(answer, name, found.get("spread") or {"at_ns": ()})
 
 
-def sockets(answer: Answer) -> Iterator[Series]:
+def sockets(answer: ClientReport) -> Iterator[Series]:
     """What the kernel said of a client's connections at each look, all of them together."""
     for layer, metric, unit, at_ns, values in columns(answer.result.get("net")):
         own_ns = array("q", map(answer.at, at_ns))
         yield replace(over_time(answer, (metric, unit), own_ns, values), source=SOCKET_SOURCE, layer=layer)
 
 
-def spread(answer: Answer, name: str, found: Mapping[str, Any]) -> Iterator[Series]:
+def spread(answer: ClientReport, name: str, found: Mapping[str, Any]) -> Iterator[Series]:
     """Latencies that fell into each latency bucket over time, cumulative; none of a phase that was too short for two looks."""
     if len(found["at_ns"]) < 2:
         return
@@ -79,7 +79,7 @@ def spread(answer: Answer, name: str, found: Mapping[str, Any]) -> Iterator[Seri
         yield over_time(answer, (f"{name}.bucket_{upper_ns}_ns", "count"), at_ns, counts)
 
 
-def over_time(answer: Answer, what: tuple[str, str], at_ns: array[int], values: Sequence[float]) -> Series:
+def over_time(answer: ClientReport, what: tuple[str, str], at_ns: array[int], values: Sequence[float]) -> Series:
     """One client's values of something (metric, unit)."""
     metric, unit = what
     return Series(
@@ -95,7 +95,7 @@ def over_time(answer: Answer, what: tuple[str, str], at_ns: array[int], values: 
     )
 
 
-def histograms(answer: Answer) -> Iterator[Histogram]:
+def histograms(answer: ClientReport) -> Iterator[Histogram]:
     """The latencies of each operation that was done."""
     for name, found in answer.result["operations"].items():
         if found["count"]:

@@ -29,8 +29,8 @@ from assay.trial.fleet import Fleet, Station, each, seen_from
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log, in_words
 from assay.trial.phase import perform
-from assay.trial.rendezvous import Rendezvous, State
-from assay.trial.site import Load, Site, attach, place_on, setting_on, target_of, workloads_of
+from assay.trial.rendezvous import Rendezvous, Stage
+from assay.trial.site import PlacedWorkload, Site, attach, place_on, setting_on, target_of, workloads_of
 
 OnProgress = Callable[[Mapping[str, object]], None]
 
@@ -62,14 +62,15 @@ def live(attempt: Attempt) -> None:
         for load in loads:
             if attempt.log.outcome is Outcome.FINISHED:
                 _run(attempt, site, load)
-        _facts(attempt, site, loads, When.AFTER)
+        if not any(one.host.lost() for load in loads for one in site.fleet(load, attempt.stations).stations):
+            _facts(attempt, site, loads, When.AFTER)
     finally:
         with attempt.interrupts.uninterrupted():
             if site is not None:
                 _tear_down(attempt, site)
 
 
-def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterable[Load]) -> Setting:
+def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterable[PlacedWorkload]) -> Setting:
     """What the target of the trial is given."""
     return Setting(
         name=spec.name,
@@ -81,9 +82,9 @@ def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterab
     )
 
 
-def loads_of(attempt: Attempt) -> tuple[Load, ...]:
+def loads_of(attempt: Attempt) -> tuple[PlacedWorkload, ...]:
     """The workloads of the trial. Raises UsageError with all that is wrong with their knobs."""
-    loads: list[Load] = []
+    loads: list[PlacedWorkload] = []
     mistakes: list[str] = []
     far = attempt.stations[target_of(attempt.experiment, attempt.trial.levels).host]
     for spec in workloads_of(attempt.experiment, attempt.trial.levels):
@@ -101,7 +102,7 @@ def loads_of(attempt: Attempt) -> tuple[Load, ...]:
         servers = workload.servers(full.knobs)
         pins = placement.pins([one.host for one in stations], far.host, full.knobs)
         loads.append(
-            Load(
+            PlacedWorkload(
                 workload=workload,
                 spec=full,
                 clients=clients,
@@ -116,7 +117,7 @@ def loads_of(attempt: Attempt) -> tuple[Load, ...]:
     return tuple(loads)
 
 
-def _prepare(attempt: Attempt, loads: tuple[Load, ...]) -> Site:
+def _prepare(attempt: Attempt, loads: tuple[PlacedWorkload, ...]) -> Site:
     spec = target_of(attempt.experiment, attempt.trial.levels)
     target, station = catalogue.find("targets", spec.kind), attempt.stations[spec.host]
     setting = _setting(attempt, station, spec, loads)
@@ -133,10 +134,16 @@ def _prepare(attempt: Attempt, loads: tuple[Load, ...]) -> Site:
         if target.read_only and not load.workload.only_reads(load.spec.knobs)
     ]
     refuse(mistakes)
-    return Site(target=target, station=station, setting=setting, place=target.prepare(station.host, setting))
+    return Site(
+        target=target,
+        station=station,
+        setting=setting,
+        place=target.prepare(station.host, setting),
+        named=attempt.experiment.watched_hosts(),
+    )
 
 
-def _group(attempt: Attempt, site: Site, loads: tuple[Load, ...]) -> None:
+def _group(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...]) -> None:
     """The groups of all client processes of the trial, on each host: they share one memory limit.
 
     Raises UsageError, RefusedError; what was made by then is in the site.
@@ -158,7 +165,7 @@ NAMES = ("target.made",)
 """What a target says of itself that makes no difference by itself: which making of it this is (S10)."""
 
 
-def _facts(attempt: Attempt, site: Site, loads: tuple[Load, ...], when: When) -> None:
+def _facts(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...], when: When) -> None:
     """What the target, and the observers of trial scope of every host, say."""
     stations = {one.name: one for load in loads for one in site.fleet(load, attempt.stations).stations}
 
@@ -170,13 +177,10 @@ def _facts(attempt: Attempt, site: Site, loads: tuple[Load, ...], when: When) ->
     for name, (found, missing) in each(tuple(stations.values()), seen).items():
         attempt.log.add_missing(name, missing)
         attempt.log.facts += found
+    beside = {one.name: one for load in loads for one in load.stations if one is not site.station}
+    ways = each(tuple(beside.values()), lambda one: server.facts(one.host, site.place.server))
     pairs = [(site.station.name, f"target.{key}", value) for key, value in site.target.facts(site.station.host, site.place)]
-    pairs += [
-        (station.name, f"target.{key}", value)
-        for station in {one.name: one for load in loads for one in load.stations}.values()
-        if station is not site.station
-        for key, value in server.facts(station.host, site.place.server)
-    ]
+    pairs += [(name, f"target.{key}", value) for name, found in ways.items() for key, value in found]
     pairs += [
         (station.name, key, value)
         for load in loads
@@ -198,7 +202,7 @@ def _facts(attempt: Attempt, site: Site, loads: tuple[Load, ...], when: When) ->
         attempt.log.facts += _programs(attempt, site, loads)
 
 
-def _programs(attempt: Attempt, site: Site, loads: tuple[Load, ...]) -> Iterator[Fact]:
+def _programs(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...]) -> Iterator[Fact]:
     """Which file each external command is, and what is in the files that knobs name, before they can have changed."""
     for load in loads:
         matters = trial_facts.fact_class(load.spec, attempt.trial.levels)
@@ -210,7 +214,7 @@ def _programs(attempt: Attempt, site: Site, loads: tuple[Load, ...]) -> Iterator
             yield Fact(host=load.stations[0].name, when=When.BEFORE, key=key, value=value, fact_class=matters)
 
 
-def _run(attempt: Attempt, site: Site, load: Load) -> None:
+def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
     """One workload with clients of its own, phase after phase until one does not end as it should."""
     fleet, endpoints = site.fleet(load, attempt.stations), site.endpoints(load)
     order = Order(workload=load.spec.name, knobs=load.spec.knobs, endpoints=endpoints, seed=attempt.trial.seed)
@@ -235,7 +239,7 @@ def _run(attempt: Attempt, site: Site, load: Load) -> None:
             crew.close()
 
 
-def _perform_all(attempt: Attempt, bench: Bench, load: Load, order: Order) -> None:
+def _perform_all(attempt: Attempt, bench: Bench, load: PlacedWorkload, order: Order) -> None:
     log, seed, first = attempt.log, attempt.trial.seed, load.stations[0]
     seen = seen_from(bench.place, first, order.endpoints)
     for planned in load.workload.phases(order):
@@ -257,14 +261,14 @@ def _perform_all(attempt: Attempt, bench: Bench, load: Load, order: Order) -> No
             return
 
 
-def _gather(attempt: Attempt, crew: Crew, load: Load, fleet: Fleet) -> Dialogue:
+def _gather(attempt: Attempt, crew: Crew, load: PlacedWorkload, fleet: Fleet) -> Dialogue:
     """Wait for every client's hello. Raises TrialError where one does not come, or is no release build."""
     engine = load.stations[0].engine
     known = clocks.compare({one.name: one.host for one in fleet.stations})
     hosts = [station.name for station in load.everyone]
     rendezvous = Rendezvous(hosts=hosts, now_ns=time.monotonic_ns(), clocks=known)
     dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
-    if dialogue.drive(State.READY, State.ENDED) is State.ENDED:
+    if dialogue.drive(Stage.READY, Stage.ENDED) is Stage.ENDED:
         raise TrialError(f"the load engine {engine} did not start: {'; '.join(rendezvous.failures.values())}")
     for client in rendezvous.clients:
         hello = client.hello or {}
@@ -280,15 +284,22 @@ def _gather(attempt: Attempt, crew: Crew, load: Load, fleet: Fleet) -> Dialogue:
 def _tear_down(attempt: Attempt, site: Site) -> None:
     """Undo what was prepared; what cannot be undone is told in the run and does not keep the rest from being undone."""
     attempt.tell({"event": "removing"})
-    steps: list[Callable[[], None]] = []
-    for name, group in site.cgroups.items():
-        steps.append(partial(placement.leave, attempt.stations[name].undo, group))
-    for (_, name), endpoint in reversed(site.attached.items()):
-        station = attempt.stations[name]
-        steps.append(partial(site.target.detach, station.host, setting_on(site, station), endpoint))
-    steps.append(partial(site.target.teardown, site.station.host, site.setting, site.place))
-    for step in steps:
-        try:
-            step()
-        except Exception as error:  # the other steps must still be done
-            attempt.log.errors.append(f"could not be undone: {in_words(error)}")
+    names = sorted({*site.cgroups, *(name for _, name in site.attached)})
+    each(tuple(attempt.stations[name] for name in names), lambda one: _leave(attempt, site, one))
+    _undo(attempt, partial(site.target.teardown, site.station.host, site.setting, site.place))
+
+
+def _leave(attempt: Attempt, site: Site, station: Station) -> None:
+    """Undo what the clients of one host were given, the latest first."""
+    if station.name in site.cgroups:
+        _undo(attempt, partial(placement.leave, station.undo, site.cgroups[station.name]))
+    for (_, name), endpoint in reversed(tuple(site.attached.items())):
+        if name == station.name:
+            _undo(attempt, partial(site.target.detach, station.host, setting_on(site, station), endpoint))
+
+
+def _undo(attempt: Attempt, step: Callable[[], None]) -> None:
+    try:
+        step()
+    except Exception as error:  # the other steps must still be done
+        attempt.log.errors.append(f"could not be undone: {in_words(error)}")

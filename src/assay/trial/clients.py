@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from assay.catalogue import Host, Process, Undo
-from assay.errors import AssayError, TrialError
+from assay.catalogue import Host, Process
+from assay.errors import AssayError, LostHostError, TrialError
 from assay.trial import placement
-from assay.trial.fleet import Station
+from assay.trial.fleet import Station, each
 from assay.trial.protocol import Message
 from assay.undo.kinds import FAMILY, process_state
 
@@ -43,7 +43,7 @@ class Received:
 class _Member:
     station: Station
     process: Process
-    start_ticks: str
+    start_ticks: str = ""
     ended: bool = False
     heard_out: threading.Event = field(default_factory=threading.Event)
     """Set when the end of its output was seen."""
@@ -56,35 +56,47 @@ class Crew:
     inbox: queue.SimpleQueue[Received] = field(default_factory=queue.SimpleQueue)
     token: str = field(default_factory=lambda: secrets.token_hex(8))
     """In the environment of every engine and of all that it starts."""
-    _members: list[_Member] = field(default_factory=list)
-    _families: list[Undo] = field(default_factory=list)
+    _members: dict[int, _Member] = field(default_factory=dict)
+    """Client -> its process."""
+    _stations: dict[str, Station] = field(default_factory=dict)
+    """Where processes with our token may be."""
     _closing: threading.Event = field(default_factory=threading.Event)
 
     def spawn(self, stations: Sequence[Station], cgroups: Mapping[str, placement.Cgroup] = NO_GROUPS) -> None:
         """Start an engine on each of these stations, one a client, in the group of that host.
 
-        Raises what Host.spawn and placement raise; then `close` still works.
+        What is asked besides is asked of all hosts at the same time; but a process of this machine dies with the thread that
+        starts it, so all are started by the caller's. Raises what Host.spawn and placement raise; then `close` still works.
         """
-        for station in {one.name: one for one in stations}.values():
-            station.undo.add("family", token=self.token)
-            self._families.append(station.undo)
+        there = tuple({one.name: one for one in stations}.values())
+        self._stations = {one.name: one for one in there}
+        each(there, lambda one: one.undo.add("family", token=self.token))
         for index, station in enumerate(stations):
-            process = station.host.spawn([station.engine], env={FAMILY: self.token})
-            member = _Member(station=station, process=process, start_ticks=start_ticks(station.host, process.pid))
-            self._members.append(member)
-            station.undo.add("process", pid=str(process.pid), start_ticks=member.start_ticks)
-            if station.name in cgroups:
-                placement.enter(station.host, cgroups[station.name], process.pid)
-            process.listen(partial(self._hear, index, member))
+            self._members[index] = _Member(
+                station=station, process=station.host.spawn([station.engine], env={FAMILY: self.token})
+            )
+        each(there, lambda one: self._enter(one, cgroups.get(one.name)))
+
+    def _enter(self, station: Station, group: placement.Cgroup | None) -> None:
+        """Write down the engines of one host, put them into their group, and listen."""
+        for index, member in self._members.items():
+            if member.station is not station:
+                continue
+            pid = member.process.pid
+            member.start_ticks = start_ticks(station.host, pid)
+            station.undo.add("process", pid=str(pid), start_ticks=member.start_ticks)
+            if group is not None:
+                placement.enter(station.host, group, pid)
+            member.process.listen(partial(self._hear, index, member))
 
     @property
     def pids(self) -> tuple[int, ...]:
         """The process of each client."""
-        return tuple(member.process.pid for member in self._members)
+        return tuple(member.process.pid for _, member in sorted(self._members.items()))
 
     def pids_on(self, name: str) -> tuple[int, ...]:
         """The processes of the clients on a host."""
-        return tuple(member.process.pid for member in self._members if member.station.name == name)
+        return tuple(one.process.pid for _, one in sorted(self._members.items()) if one.station.name == name)
 
     def send(self, client: int, message: Message) -> str | None:
         """Say something to a client; why it could not be said, None where it was."""
@@ -115,25 +127,35 @@ class Crew:
         What cannot be struck out, as its host is lost, stays there and is raised as TrialError when all else is done.
         """
         self._closing.set()
-        for member in self._members:
+        for member in self._members.values():
             if not member.ended:
                 with contextlib.suppress(AssayError, OSError):
                     member.process.end_input()
-        left: list[str] = []
-        for member in self._members:
-            try:
-                _dismiss(member)
-                member.station.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
-            except (AssayError, OSError) as error:
-                left.append(str(error))
+        found = each(tuple(self._stations.values()), self._leave)
         self._members.clear()
-        while self._families:
-            try:
-                self._families.pop().undo("family", token=self.token)
-            except (AssayError, OSError) as error:
-                left.append(str(error))
+        self._stations.clear()
+        left = [reason for reasons in found.values() for reason in reasons]
         if left:
             raise TrialError("; ".join(dict.fromkeys(left)))
+
+    def _leave(self, station: Station) -> list[str]:
+        """End the engines of one host and strike them out; why that could not be done."""
+        left: list[str] = []
+        for member in self._members.values():
+            if member.station is not station:
+                continue
+            try:
+                _dismiss(member)
+                station.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
+            except LostHostError:
+                return []
+            except (AssayError, OSError) as error:
+                left.append(str(error))
+        try:
+            station.undo.undo("family", token=self.token)
+        except (AssayError, OSError) as error:
+            left.append(str(error))
+        return left
 
     def _hear(self, index: int, member: _Member, line: str | None, at_ns: int) -> None:
         """Take a line of a client, in the thread of its host."""
@@ -172,7 +194,8 @@ def start_ticks(host: Host, pid: int) -> str:
 
 def _dismiss(member: _Member) -> None:
     # The end of its output must be seen before the pipe is closed under its listener, which would wait in vain on a closed one.
-    member.heard_out.wait(FAREWELL_S)
+    if member.start_ticks:  # else nobody listens
+        member.heard_out.wait(FAREWELL_S)
     if member.ended:
         return
     try:

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from assay.records import Role, SteadyState
 from assay.trial.clients import Crew, Received
 from assay.trial.protocol import Instruction, Send
-from assay.trial.rendezvous import Rendezvous, State
-from assay.trial.steady import Watch
+from assay.trial.rendezvous import Rendezvous, Stage
+from assay.trial.steady import SteadyWatch
 
 STEP_S = 0.25
 """The longest wait for a client at once: leases and deadlines are looked at this often."""
 KEEP_S = 5.0
 """While nobody listens, leases are looked at this often."""
 PROGRESS_NS = 1_000_000_000
-WAITING = (State.READY, State.ARMED, State.ENDED)
+WAITING = (Stage.READY, Stage.ARMED, Stage.ENDED)
 """No client is waited for: it is the caller that is busy."""
 
 
@@ -52,7 +52,7 @@ class Dialogue:
                         if isinstance(order, Send):
                             self.crew.send(order.client, order.message)
 
-    def drive(self, *until: State, meanwhile: Sequence[Callable[[], None]] = ()) -> State:
+    def drive(self, *until: Stage, meanwhile: Sequence[Callable[[], None]] = ()) -> Stage:
         """Listen and obey until one of these states is reached; every wait in it ends, at the latest by its deadline.
 
         The functions of `meanwhile` are called between two waits.
@@ -64,7 +64,7 @@ class Dialogue:
                 step()
         return self.rendezvous.state
 
-    def catch_up(self) -> State:
+    def catch_up(self) -> Stage:
         """Take in what the clients have said so far, without waiting."""
         while (heard := self.crew.hear(0.0)) is not None:
             self._take(heard)
@@ -98,7 +98,7 @@ class Dialogue:
 
 
 def progress_report(dialogue: Dialogue, tell: Callable[[Mapping[str, object]], None]) -> Callable[[], None]:
-    """Tells the sums over the clients, at most once a second."""
+    """Tells the sums over the clients, at most once a second, with who shows no progress and what failed so far."""
     last_ns = time.monotonic_ns()
 
     def meanwhile() -> None:
@@ -106,8 +106,9 @@ def progress_report(dialogue: Dialogue, tell: Callable[[Mapping[str, object]], N
         now_ns = time.monotonic_ns()
         if now_ns - last_ns >= PROGRESS_NS:
             last_ns = now_ns
-            silent = dialogue.rendezvous.silent
-            tell({"operations": sums(dialogue), **({"silent": list(silent.values())} if silent else {})})
+            rendezvous = dialogue.rendezvous
+            named = {"silent": list(rendezvous.silent.values()), "failed": list(dict.fromkeys(rendezvous.failures.values()))}
+            tell({"operations": sums(dialogue), **{key: words for key, words in named.items() if words}})
 
     return meanwhile
 
@@ -127,7 +128,7 @@ def sums(dialogue: Dialogue) -> dict[str, dict[str, int]]:
 class Stopper:
     """Stops all clients together as soon as the phase is steady; `stopped_ns` is when, None before."""
 
-    def __init__(self, dialogue: Dialogue, watch: Watch, limit_ns: int) -> None:
+    def __init__(self, dialogue: Dialogue, watch: SteadyWatch, limit_ns: int) -> None:
         self.watch = watch
         self.stopped_ns: int | None = None
         self._dialogue, self._limit_ns = dialogue, limit_ns

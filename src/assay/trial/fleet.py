@@ -46,6 +46,8 @@ class Fleet:
     """How many clients the load has; those after them are servers, on the target's station. None: all are the load."""
     beside: tuple[Station, ...] = ()
     """Further ones that only give evidence: nodes of the server on hosts of their own."""
+    watched: tuple[Station, ...] = ()
+    """Devices that answer SNMP: their counters are read, and nothing else concerns them."""
 
     def of(self, client: int) -> Station:
         """The station that a client is on."""
@@ -66,13 +68,15 @@ class Fleet:
         return len(self.stations) > 1
 
 
-def each(stations: Sequence[Station], act: Callable[[Station], Found]) -> dict[str, Found]:
-    """What `act` gives of every station, on all of them at the same time; an error is raised when all have ended."""
+def each(stations: Sequence[Station], act: Callable[[Station], Found], at_once: int | None = None) -> dict[str, Found]:
+    """What `act` gives of every station, of all (or so many) at the same time. An error is raised when all have ended."""
+    if not stations:
+        return {}
     if len(stations) == 1:
         return {stations[0].name: act(stations[0])}
     from concurrent.futures import ThreadPoolExecutor  # only where there are several hosts
 
-    with ThreadPoolExecutor(len(stations), thread_name_prefix="station") as pool:
+    with ThreadPoolExecutor(at_once or len(stations), thread_name_prefix="station") as pool:
         begun = {station.name: pool.submit(act, station) for station in stations}
     return {name: one.result() for name, one in begun.items()}
 

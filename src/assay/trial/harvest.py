@@ -28,7 +28,7 @@ from assay.records import (
     Rung,
     Value,
 )
-from assay.trial.answers import SOURCE, Answer, curves, histograms, net_end, sockets
+from assay.trial.answers import SOURCE, ClientReport, curves, histograms, net_end, sockets
 from assay.trial.protocol import Message
 
 PROCESS_SOURCE = "engine:/proc/self/io"
@@ -50,7 +50,7 @@ class Harvest:
     histograms: tuple[Histogram, ...]
 
 
-def harvest(answer: Answer, *, counts_io: bool = True) -> Harvest:
+def harvest(answer: ClientReport, *, counts_io: bool = True) -> Harvest:
     """The records of one result. Raises KeyError or TypeError where the engine left something out.
 
     The engine's own counters of L1 and L2 are the evidence of an observer: where the experiment leaves that out
@@ -70,7 +70,7 @@ def harvest(answer: Answer, *, counts_io: bool = True) -> Harvest:
     )
 
 
-def client_of(answer: Answer) -> Client:
+def client_of(answer: ClientReport) -> Client:
     """The client with its totals and its own cost."""
     result = answer.result
     return Client(
@@ -109,7 +109,7 @@ def printed(command: Mapping[str, Any] | None) -> Printed | None:
     )
 
 
-def total(answer: Answer, name: str, found: Mapping[str, Any]) -> OperationTotal:
+def total(answer: ClientReport, name: str, found: Mapping[str, Any]) -> OperationTotal:
     """What was done of one operation; one that was never done has the client's own first time at both ends."""
     never = not found["count"]
     return OperationTotal(
@@ -137,7 +137,7 @@ def optional(kind: type[Record], found: Mapping[str, Any] | None) -> Record | No
     return None if found is None else kind(**{field.name: found[field.name] for field in fields(kind) if field.name in found})
 
 
-def application_readings(answer: Answer, client: Client) -> Iterator[Reading]:
+def application_readings(answer: ClientReport, client: Client) -> Iterator[Reading]:
     """L0: what the load generator says it did, by operation."""
     for one in client.operations:
         if one.operation not in answer.plan.directions:
@@ -156,7 +156,7 @@ def application_readings(answer: Answer, client: Client) -> Iterator[Reading]:
         )
 
 
-def process_readings(answer: Answer) -> Iterator[Reading]:
+def process_readings(answer: ClientReport) -> Iterator[Reading]:
     """L1 and L2: the client's own /proc/PID/io from arming to the end, read by itself before it could be gone."""
     counters: Message | None = answer.result.get("io")
     if counters is None:

@@ -116,7 +116,7 @@ class Log:
             places=tuple(self.places),
             phases=tuple(self.phases),
             versions=dict(self.versions),
-            error="; ".join(self.errors) or None,
+            error="; ".join(dict.fromkeys(self.errors)) or None,
         )
 
     def observations(self) -> Observations:

@@ -37,6 +37,7 @@ def observing(spec: ObserveSpec) -> Observer:
         parse=partial(_parse, spec),
         every_s=spec.every_ns / 1e9,
         alone=True,
+        systems=(),
     )
 
 

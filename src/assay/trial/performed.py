@@ -40,5 +40,5 @@ class PhaseLife:
     steady: SteadyState | None
 
     def t0_of(self, host: str) -> int:
-        """T0 by that host's clock."""
-        return self.clocks[host].t0_mono_ns
+        """T0 by that host's clock; by ours where it has none."""
+        return self.clocks[host].t0_mono_ns if host in self.clocks else self.t0_ns

@@ -25,16 +25,16 @@ from assay.records import (
 )
 from assay.settings.load import scheduled_ns
 from assay.trial import clocks, initial_state
-from assay.trial.answers import Answer
+from assay.trial.answers import ClientReport
 from assay.trial.bench import Bench, Job, whole
 from assay.trial.dialogue import Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of
 from assay.trial.fleet import Station, each
 from assay.trial.harvest import Harvest, harvest, judge, reported
 from assay.trial.performed import Performed, PhaseLife
-from assay.trial.quiet import Patience, Quiet, wait_for_quiet
-from assay.trial.rendezvous import State
-from assay.trial.steady import CELLS, Watch
+from assay.trial.quiet import Quiet, QuietWait, wait_for_quiet
+from assay.trial.rendezvous import Stage
+from assay.trial.steady import CELLS, SteadyWatch
 from assay.trial.watchers import Watchers, drains
 
 IDLE_BASELINE_NS = 250_000_000
@@ -95,7 +95,7 @@ def _prepare(bench: Bench, job: Job) -> tuple[Mapping[str, initial_state.Proof],
     """Quiet, then caches as asked: a guest gives memory that was freed before a wait back to its hypervisor."""
     bench.progress(job, "waiting for quiet")
     longest = whole(job.spec.knobs, "quiesce")
-    patience = Patience() if longest is None else Patience(longest_ns=longest)
+    patience = QuietWait() if longest is None else QuietWait(longest_ns=longest)
     quiet = each(bench.fleet.stations, lambda one: wait_for_quiet(one.host, bench.seen_from(job, one), job.plan, patience))
     bench.progress(job, "preparing")
     return _caches(bench, job), quiet
@@ -135,10 +135,10 @@ def _arm(bench: Bench, job: Job, watchers: Watchers) -> None:
     opened_ns = time.monotonic_ns()
     configs = [_config(bench, job, client) for client in range(dialogue.rendezvous.count)]
     dialogue.obey(dialogue.rendezvous.arm(job.name, configs, _limit_ns(job), opened_ns, job.plan.roles))
-    dialogue.drive(State.ARMED, State.ENDED)
+    dialogue.drive(Stage.ARMED, Stage.ENDED)
     time.sleep(max(0, opened_ns + IDLE_BASELINE_NS - time.monotonic_ns()) / 1e9)
     watchers.edge(Edge.ARMED)
-    if dialogue.catch_up() is not State.ARMED:
+    if dialogue.catch_up() is not Stage.ARMED:
         raise TrialError(f"phase {job.name} cannot be started: {'; '.join(dialogue.rendezvous.failures.values())}")
 
 
@@ -164,7 +164,7 @@ def _start(bench: Bench, job: Job) -> int:
     """Agree on T; a client's own `start_delay_ns`, or the knob `start_delay` times its index, makes it late."""
     rendezvous = bench.dialogue.rendezvous
     rendezvous.clocks = clocks.compare(bench.hosts, lost=partial(_lose, bench))
-    if bench.dialogue.catch_up() is not State.ARMED:
+    if bench.dialogue.catch_up() is not Stage.ARMED:
         raise TrialError(f"phase {job.name} cannot be started: {'; '.join(dict.fromkeys(rendezvous.failures.values()))}")
     each = whole(job.spec.knobs, "start_delay") or 0
     own = [
@@ -191,11 +191,11 @@ def _run(bench: Bench, job: Job, start_ns: int) -> Stopper | None:
     dialogue, round_ns = bench.dialogue, _round_ns(job)
     tell = progress_report(dialogue, lambda news: bench.progress(job, "running", **news))
     if round_ns is None:
-        dialogue.drive(State.ENDED, meanwhile=(tell,))
+        dialogue.drive(Stage.ENDED, meanwhile=(tell,))
         return None
-    watch = Watch(round_ns=round_ns, start_ns=start_ns, clients=len(job.endpoints))
+    watch = SteadyWatch(round_ns=round_ns, start_ns=start_ns, clients=len(job.endpoints))
     stopper = Stopper(dialogue, watch, _limit_ns(job))
-    dialogue.drive(State.ENDED, meanwhile=(tell, stopper.look))
+    dialogue.drive(Stage.ENDED, meanwhile=(tell, stopper.look))
     return stopper
 
 
@@ -231,7 +231,7 @@ def _conclude(bench: Bench, job: Job, parts: tuple[Watchers, Events], course: Ph
 def _harvest(bench: Bench, job: Job, client: int, course: PhaseLife) -> Harvest:
     station = bench.fleet.of(client)
     result = bench.dialogue.rendezvous.results[client]
-    answer = Answer(
+    answer = ClientReport(
         phase=job.name, plan=job.plan, client=client, host=station.name, t0_ns=course.t0_of(station.name), result=result
     )
     return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in station.observers))

@@ -14,7 +14,7 @@ from assay.records import Role
 Message = Mapping[str, object]
 
 
-class Step(StrEnum):
+class ClientStep(StrEnum):
     """Where one client is."""
 
     STARTED = "started"
@@ -53,7 +53,7 @@ Instruction = Send | Kill
 class ClientState:
     """What is known of one client."""
 
-    step: Step = Step.STARTED
+    step: ClientStep = ClientStep.STARTED
     role: Role = Role.LOAD
     """What it is for in this phase."""
     pid: int | None = None
@@ -84,44 +84,44 @@ def take(client: ClientState, phase: str, message: Message) -> bool:
 
 def _hello(client: ClientState, _phase: str, message: Message) -> bool:
     pid = message.get("pid")
-    if client.step is not Step.STARTED or not isinstance(pid, int):
+    if client.step is not ClientStep.STARTED or not isinstance(pid, int):
         return False
-    client.step, client.pid, client.hello = Step.IDLE, pid, message
+    client.step, client.pid, client.hello = ClientStep.IDLE, pid, message
     return True
 
 
 def _armed(client: ClientState, phase: str, message: Message) -> bool:
-    if client.step is not Step.ARMING or message.get("phase") != phase:
+    if client.step is not ClientStep.ARMING or message.get("phase") != phase:
         return False
     address = message.get("address")
-    client.step, client.address = Step.ARMED, address if isinstance(address, str) else None
+    client.step, client.address = ClientStep.ARMED, address if isinstance(address, str) else None
     return True
 
 
 def _start_known(client: ClientState, phase: str, message: Message) -> bool:
     told_ns = message.get("mono_ns")
-    if client.step is not Step.RUNNING or message.get("phase") != phase or not isinstance(told_ns, int):
+    if client.step is not ClientStep.RUNNING or message.get("phase") != phase or not isinstance(told_ns, int):
         return False
     client.told_ns = told_ns
     return True
 
 
 def _progress(client: ClientState, _phase: str, message: Message) -> bool:
-    if client.step is Step.RUNNING:
+    if client.step is ClientStep.RUNNING:
         client.progress = message
     return True
 
 
 def _result(client: ClientState, phase: str, message: Message) -> bool:
-    if client.step is not Step.RUNNING or message.get("phase") != phase:
+    if client.step is not ClientStep.RUNNING or message.get("phase") != phase:
         return False
-    client.step = Step.DONE
+    client.step = ClientStep.DONE
     return True
 
 
 def _error(client: ClientState, _phase: str, _message: Message) -> bool:
     # An engine that did not understand a request says so at any step.
-    client.step = Step.FAILED
+    client.step = ClientStep.FAILED
     return True
 
 

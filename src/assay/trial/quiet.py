@@ -18,7 +18,7 @@ SECTOR_BYTES = 512
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
+class QuietWait:
     """What counts as quiet and how long it is waited for."""
 
     dirty_share: float = 0.01
@@ -51,9 +51,9 @@ class _Look:
     in_flight: int
 
 
-def wait_for_quiet(host: Host, place: Place, plan: PhasePlan, patience: Patience | None = None) -> Quiet:
+def wait_for_quiet(host: Host, place: Place, plan: PhasePlan, patience: QuietWait | None = None) -> Quiet:
     """Flush the target, then wait for quiet. A `longest_ns` of 0 neither flushes nor waits. Raises OSError of syncfs."""
-    rules = patience or Patience()
+    rules = patience or QuietWait()
     started = host.monotonic_ns()
     if rules.longest_ns == 0:
         return Quiet(waited_ns=0, quiet=False, dirty_bytes=_look(host, place).dirty_bytes)
@@ -87,7 +87,7 @@ def _planned(settings: Mapping[str, object]) -> int:
     return count * each if isinstance(count, int) and isinstance(each, int) else 0
 
 
-def _calm(before: _Look, now: _Look, allowed: int, rules: Patience) -> bool:
+def _calm(before: _Look, now: _Look, allowed: int, rules: QuietWait) -> bool:
     rate = (now.written_bytes - before.written_bytes) * 1e9 / max(1, now.at_ns - before.at_ns)
     clean = now.dirty_bytes is None or now.dirty_bytes <= allowed
     return clean and now.in_flight == 0 and rate <= rules.device_bytes_per_s

@@ -15,12 +15,12 @@ from enum import StrEnum
 from assay import units
 from assay.records import Role
 from assay.trial.clocks import Clock
-from assay.trial.protocol import ClientState, Instruction, Kill, Message, Send, Step, error_text, take
-from assay.trial.silence import LOOK_NS, Pace, Silence
+from assay.trial.protocol import ClientState, ClientStep, Instruction, Kill, Message, Send, error_text, take
+from assay.trial.silence import LOOK_NS, Silence, WaitLimits
 from assay.trial.waves import PhaseTimes, Waves
 
 
-class State(StrEnum):
+class Stage(StrEnum):
     """Where all clients together are."""
 
     GATHERING = "gathering"
@@ -33,10 +33,10 @@ class State(StrEnum):
     """The phase is over: each client has a result or a failure, or the start was called off."""
 
 
-WAITED_FOR = {State.GATHERING: Step.STARTED, State.ARMING: Step.ARMING, State.RUNNING: Step.RUNNING}
+WAITED_FOR = {Stage.GATHERING: ClientStep.STARTED, Stage.ARMING: ClientStep.ARMING, Stage.RUNNING: ClientStep.RUNNING}
 """A state lasts until no client is at this step."""
-IN_WORDS = {State.GATHERING: "hello", State.ARMING: "armed", State.RUNNING: "result"}
-FOLLOWING = {State.GATHERING: State.READY, State.ARMING: State.ARMED, State.RUNNING: State.ENDED}
+IN_WORDS = {Stage.GATHERING: "hello", Stage.ARMING: "armed", Stage.RUNNING: "result"}
+FOLLOWING = {Stage.GATHERING: Stage.READY, Stage.ARMING: Stage.ARMED, Stage.RUNNING: Stage.ENDED}
 
 
 @dataclass(kw_only=True)
@@ -49,10 +49,10 @@ class Rendezvous:
 
     hosts: Sequence[str]
     now_ns: int
-    pace: Pace = field(default_factory=Pace)
+    pace: WaitLimits = field(default_factory=WaitLimits)
     clocks: Mapping[str, Clock] = field(default_factory=dict)
     """Host -> its clock against ours. Clients of a host that has none get no lease."""
-    state: State = State.GATHERING
+    state: Stage = Stage.GATHERING
     start_ns: int | None = None
     """T of the phase, on our clock."""
     clients: tuple[ClientState, ...] = ()
@@ -64,7 +64,7 @@ class Rendezvous:
     """Client -> in words, for those that were told of this phase's start after it (on another machine), or started late."""
     _phase: PhaseTimes = field(default_factory=PhaseTimes)
     _silence: Silence = field(default_factory=lambda: Silence(start_ns=0))
-    _at_step: Counter[Step] = field(default_factory=Counter)
+    _at_step: Counter[ClientStep] = field(default_factory=Counter)
     """How many clients are at each step."""
     _news: set[int] = field(default_factory=set)
     _lease_due_ns: int = 0
@@ -74,7 +74,7 @@ class Rendezvous:
         if not self.hosts:
             raise ValueError("found no clients; expected at least one")
         self.clients = tuple(ClientState() for _ in self.hosts)
-        self._at_step[Step.STARTED], self._several = self.count, len(set(self.hosts)) > 1
+        self._at_step[ClientStep.STARTED], self._several = self.count, len(set(self.hosts)) > 1
         self._phase.deadline_ns = self.now_ns + self.pace.hello_ns
 
     @property
@@ -85,7 +85,7 @@ class Rendezvous:
     @property
     def lost(self) -> frozenset[int]:
         """The clients whose process is gone."""
-        return frozenset(self._at(Step.LOST))
+        return frozenset(self._at(ClientStep.LOST))
 
     @property
     def silent(self) -> Mapping[int, str]:
@@ -110,44 +110,44 @@ class Rendezvous:
 
         With servers among the roles the rest is armed as soon as all servers are, and is given their addresses.
         """
-        if self.state not in (State.READY, State.ENDED) or self.failures:
+        if self.state not in (Stage.READY, Stage.ENDED) or self.failures:
             raise ValueError(f"cannot arm {phase}: the clients are {self.state}, {len(self.failures)} of them failed")
         if len(configs) != self.count:
             raise ValueError(f"found {len(configs)} configurations; expected {self.count}, one a client")
-        self.state, self.start_ns = State.ARMING, None
+        self.state, self.start_ns = Stage.ARMING, None
         waves = Waves(configs=configs, roles=roles)
         self._phase = PhaseTimes(name=phase, limit_ns=limit_ns, waves=waves)
         self.results, self.late = {}, {}
         self._silence, self._news = Silence(start_ns=0), set()
         for index, one in enumerate(self.clients):
-            one.step, one.role = Step.WAITING, waves.role(index)
+            one.step, one.role = ClientStep.WAITING, waves.role(index)
             one.progress = one.told_ns = one.address = None
-        self._at_step = Counter({Step.WAITING: self.count})
+        self._at_step = Counter({ClientStep.WAITING: self.count})
         return self._arm(waves.first(), now_ns)
 
     def _arm(self, wave: Mapping[int, Message], now_ns: int) -> tuple[Instruction, ...]:
         """Send these clients their configs."""
         self._phase.deadline_ns = now_ns + self.pace.arm_ns
         for index in wave:
-            self.clients[index].step = Step.ARMING
-        self._at_step += Counter({Step.ARMING: len(wave), Step.WAITING: -len(wave)})
+            self.clients[index].step = ClientStep.ARMING
+        self._at_step += Counter({ClientStep.ARMING: len(wave), ClientStep.WAITING: -len(wave)})
         envelope = {"type": "config", "phase": self._phase.name, "limit_ns": self._phase.limit_ns}
         return tuple(Send(client=index, message={**envelope, **config}) for index, config in wave.items())
 
     def start(self, now_ns: int, delays_ns: Sequence[int] = ()) -> tuple[Instruction, ...]:
         """Agree on T and tell every client; `delays_ns`, one a client, makes clients late on purpose."""
         unknown = sorted(set(self.hosts) - self.clocks.keys())
-        if self.state is not State.ARMED or unknown:
+        if self.state is not Stage.ARMED or unknown:
             reason = f"no clock of {', '.join(unknown)}" if unknown else f"the clients are {self.state}, not armed"
             raise ValueError(f"cannot start: {reason}")
-        self.state, self.start_ns = State.RUNNING, now_ns + self._margin_ns()
+        self.state, self.start_ns = Stage.RUNNING, now_ns + self._margin_ns()
         self._phase.deadline_ns = self.start_ns + max(delays_ns, default=0) + self._phase.limit_ns + self.pace.grace_ns
         self._phase.look_due_ns = self.start_ns + LOOK_NS
         self._silence = Silence(start_ns=self.start_ns, patience=self.pace.patience)
-        self._at_step = Counter({Step.RUNNING: self.count})
+        self._at_step = Counter({ClientStep.RUNNING: self.count})
         told: list[Instruction] = []
         for index, one in enumerate(self.clients):
-            one.step, one.go_ns = Step.RUNNING, self.start_ns + (delays_ns[index] if delays_ns else 0)
+            one.step, one.go_ns = ClientStep.RUNNING, self.start_ns + (delays_ns[index] if delays_ns else 0)
             clock = self.clocks[self.hosts[index]]
             one.offset_ns, one.ours = clock.offset_ns, clock.exact
             told.append(Send(client=index, message={"type": "go", "at_ns": one.own(one.go_ns)}))
@@ -165,18 +165,18 @@ class Rendezvous:
 
         A flush that ends the work may take long; `stop_ns` of the pace where nothing is said. Servers end after the load.
         """
-        if self.state is not State.RUNNING or self._phase.stopping:
+        if self.state is not Stage.RUNNING or self._phase.stopping:
             return ()
         self._phase.stopping = True
         self._phase.deadline_ns = now_ns + (self.pace.stop_ns if within_ns is None else within_ns)
-        running = (index for index in self._at(Step.RUNNING) if self.clients[index].role is not Role.SERVER)
+        running = (index for index in self._at(ClientStep.RUNNING) if self.clients[index].role is not Role.SERVER)
         return tuple(Send(client=index, message={"type": "stop"}) for index in running)
 
     def hear(self, client: int, message: Message, now_ns: int) -> tuple[Instruction, ...]:
         """A client said something at this time; what it must not say now costs it its life."""
         one = self.clients[client]
         before = one.step
-        if before is Step.LOST:
+        if before is ClientStep.LOST:
             return ()
         if not take(one, self._phase.name, message):
             said = message.get("type")
@@ -185,13 +185,13 @@ class Rendezvous:
             self._note(client, message)
             return ()
         self._count_step(client, before)
-        if one.step is Step.DONE:
+        if one.step is ClientStep.DONE:
             self.results[client] = message
             self._check_time(client, message.get("started_ns"), self.pace.late_ns, "started")
-        if one.step is Step.FAILED:
+        if one.step is ClientStep.FAILED:
             self.failures[client] = error_text(message)
         following = self._advance(now_ns)
-        return following if one.step is Step.ARMED else (*following, *self._lease(client, now_ns))
+        return following if one.step is ClientStep.ARMED else (*following, *self._lease(client, now_ns))
 
     def _note(self, client: int, message: Message) -> None:
         """What is noted of a message that leaves a client where it is."""
@@ -211,21 +211,23 @@ class Rendezvous:
 
     def lose(self, client: int, reason: str, now_ns: int) -> tuple[Instruction, ...]:
         """A client's process or connection is gone."""
-        if self.clients[client].step is Step.LOST:
+        if self.clients[client].step is ClientStep.LOST:
             return ()
         self._lose(client, f"{self.called(client)} was lost: {reason}")
         return self._advance(now_ns)
 
     def lose_host(self, host: str, reason: str, now_ns: int) -> tuple[Instruction, ...]:
         """A host is gone with all its clients: one reason for all of them. None of them is spoken to any more."""
-        here = [index for index, name in enumerate(self.hosts) if name == host and self.clients[index].step is not Step.LOST]
+        here = [
+            index for index, name in enumerate(self.hosts) if name == host and self.clients[index].step is not ClientStep.LOST
+        ]
         words = f"host {host} was lost with {units.counted(len(here), 'client')}: {reason}"
         for index in here:
             self._lose(index, words)
         return self._advance(now_ns)
 
     def _lose(self, client: int, words: str) -> None:
-        before, self.clients[client].step = self.clients[client].step, Step.LOST
+        before, self.clients[client].step = self.clients[client].step, ClientStep.LOST
         self._count_step(client, before)
         self.failures.setdefault(client, words)
 
@@ -236,7 +238,7 @@ class Rendezvous:
             reason = f"no {IN_WORDS[self.state]} in time"
             for index in self._at(WAITED_FOR[self.state]):
                 orders += self._abandon(index, reason, now_ns)
-        elif self.state is State.RUNNING and now_ns >= self._phase.look_due_ns:
+        elif self.state is Stage.RUNNING and now_ns >= self._phase.look_due_ns:
             self._phase.look_due_ns = now_ns + LOOK_NS
             for index, words in self._silence.look(self.clients, now_ns).items():
                 orders += self._abandon(index, f"it {words}, and the rest has ended", now_ns)
@@ -249,26 +251,26 @@ class Rendezvous:
         """Go to the next state where nobody is waited for any more; what follows for the load of servers, or for these."""
         waited_for = WAITED_FOR.get(self.state)
         if waited_for is not None and self._at_step[waited_for]:
-            if self.state is State.RUNNING:
-                self._phase.await_servers(self.clients, self._at_step[Step.RUNNING], now_ns, self.pace)
+            if self.state is Stage.RUNNING:
+                self._phase.await_servers(self.clients, self._at_step[ClientStep.RUNNING], now_ns, self.pace)
             return ()
-        if self.state is State.ARMING and self._at_step[Step.WAITING] and not self.failures:
+        if self.state is Stage.ARMING and self._at_step[ClientStep.WAITING] and not self.failures:
             return self._arm(self._phase.waves.second(self.clients), now_ns)
-        self.state = State.ENDED if self.failures else FOLLOWING.get(self.state, self.state)
+        self.state = Stage.ENDED if self.failures else FOLLOWING.get(self.state, self.state)
         return ()
 
     def _stop_servers(self, now_ns: int) -> tuple[Instruction, ...]:
-        if self.state is not State.RUNNING or not self._phase.ends_servers(now_ns):
+        if self.state is not Stage.RUNNING or not self._phase.ends_servers(now_ns):
             return ()
-        return tuple(Send(client=index, message={"type": "stop"}) for index in self._at(Step.RUNNING))
+        return tuple(Send(client=index, message={"type": "stop"}) for index in self._at(ClientStep.RUNNING))
 
     def _leases(self, now_ns: int) -> tuple[Instruction, ...]:
         """A lease for every client that has said hello, of a host whose clock is known."""
         if not self.clocks:
             return ()
-        longest_ns = self.pace.lease_ns if self.state is State.RUNNING else self.pace.idle_lease_ns
+        longest_ns = self.pace.lease_ns if self.state is Stage.RUNNING else self.pace.idle_lease_ns
         self._lease_due_ns = now_ns + longest_ns // 3
-        alive = (index for index, one in enumerate(self.clients) if one.step not in (Step.STARTED, Step.LOST))
+        alive = (index for index, one in enumerate(self.clients) if one.step not in (ClientStep.STARTED, ClientStep.LOST))
         return tuple(lease for index in alive for lease in self._lease(index, now_ns))
 
     def _lease(self, client: int, now_ns: int) -> tuple[Instruction, ...]:
@@ -276,17 +278,17 @@ class Rendezvous:
         clock = self.clocks.get(self.hosts[client])
         if clock is None:
             return ()
-        running = self.clients[client].step is Step.RUNNING
+        running = self.clients[client].step is ClientStep.RUNNING
         until_ns = now_ns + clock.offset_ns + (self.pace.lease_ns if running else self.pace.idle_lease_ns)
         return (Send(client=client, message={"type": "lease", "until_ns": until_ns}),)
 
     def _abandon(self, client: int, reason: str, now_ns: int) -> tuple[Instruction, ...]:
         return (Kill(client=client, reason=reason), *self.lose(client, reason, now_ns))
 
-    def _at(self, *steps: Step) -> list[int]:
+    def _at(self, *steps: ClientStep) -> list[int]:
         return [index for index, one in enumerate(self.clients) if one.step in steps]
 
-    def _count_step(self, client: int, before: Step) -> None:
+    def _count_step(self, client: int, before: ClientStep) -> None:
         self._at_step[before] -= 1
         self._at_step[self.clients[client].step] += 1
         self._silence.named.pop(client, None)

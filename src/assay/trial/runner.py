@@ -105,6 +105,10 @@ class TrialRunner:
         tell({"event": "finished", "outcome": str(log.outcome)})
         return log.run(), log.observations()
 
+    def lost(self) -> Exception | None:
+        """Why a host is lost, of the first that is: no trial that needs it can run any more."""
+        return next((error for one in self.far.values() if (error := one.host.lost()) is not None), None)
+
     def _present(self, log: Log) -> dict[str, Station]:
         """Every host with the observers that can look at it; what the rest would have given is noted as missing."""
         every = {name: self._station(name) for name in dict.fromkeys((self.host.name, *self.far))}

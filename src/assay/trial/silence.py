@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.trial.protocol import ClientState, Message, Step, completed
+from assay.trial.protocol import ClientState, ClientStep, Message, completed
 
 LOOK_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
+class SilenceLimit:
     """How long a client may be without progress, and how long all that are so are waited for."""
 
     mute_looks: int = 5
@@ -29,7 +29,7 @@ class Patience:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pace:
+class WaitLimits:
     """How long is waited for what."""
 
     hello_ns: int = 20_000_000_000
@@ -52,7 +52,7 @@ class Pace:
     """For each further client: each is told by itself."""
     late_ns: int = 500_000_000
     """A client that began its work this long after its time started late; less is judged by what it does to the figures (W04)."""
-    patience: Patience = field(default_factory=Patience)
+    patience: SilenceLimit = field(default_factory=SilenceLimit)
 
 
 @dataclass(kw_only=True)
@@ -69,7 +69,7 @@ class Silence:
     """The clients of one phase. `named`: client -> what it lacks, as long as it lacks it."""
 
     start_ns: int
-    patience: Patience = field(default_factory=Patience)
+    patience: SilenceLimit = field(default_factory=SilenceLimit)
     named: dict[int, str] = field(default_factory=dict)
     _pulses: list[_Pulse] = field(default_factory=list)
     _alone_ns: int | None = None
@@ -80,10 +80,10 @@ class Silence:
     def look(self, clients: Sequence[ClientState], now_ns: int) -> Mapping[int, str]:
         """Look at all clients; those to be given up now, with the reason."""
         self._pulses = self._pulses or [_Pulse() for _ in clients]
-        running = [index for index, one in enumerate(clients) if one.step is Step.RUNNING]
+        running = [index for index, one in enumerate(clients) if one.step is ClientStep.RUNNING]
         due = [index for index in running if now_ns >= clients[index].go_ns]
         moved = {index for index in due if self._beat(index, clients[index].progress)}
-        rest_moves = bool(moved) or any(one.step is Step.DONE for one in clients)
+        rest_moves = bool(moved) or any(one.step is ClientStep.DONE for one in clients)
         for index in due:
             self._count(index, stuck=self._counted and rest_moves and index not in moved)
         self.named = {index: words for index in due if (words := self._words(index)) is not None}

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from assay.catalogue import Setting, Target, Workload
+from assay.catalogue import SNMP, Setting, Target, Workload, system_of
 from assay.errors import TrialError, UsageError
 from assay.machine import ownership
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
 from assay.trial import placement
-from assay.trial.fleet import Fleet, Station, seen_from
+from assay.trial.fleet import Fleet, Station, each, seen_from
+
+AT_ONCE = 8
+"""Hosts that come to a target at the same time: an sshd refuses more than ten that have not logged in (MaxStartups)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
+class PlacedWorkload:
     """A workload of this trial with its knobs, how many clients it has, and where they are."""
 
     workload: Workload
@@ -52,26 +55,38 @@ class Site:
     cgroups: dict[str, placement.Cgroup] = field(default_factory=dict)
     """Host -> the groups of the clients there."""
 
-    def fleet(self, load: Load, stations: Mapping[str, Station]) -> Fleet:
+    named: tuple[str, ...] = ()
+    """Hosts that the experiment watches by commands or figures, whatever else they are."""
+
+    def fleet(self, load: PlacedWorkload, stations: Mapping[str, Station]) -> Fleet:
         """Who is where for a workload."""
         nodes = self.place.server.nodes if self.place.server else ()
-        beside = tuple(stations[node.host] for node in nodes if node.host in stations)
-        return Fleet(target=self.station, load=load.stations, clients=load.clients, beside=beside)
+        names = dict.fromkeys((*(node.host for node in nodes), *self.named))
+        beside = tuple(stations[name] for name in names if name in stations)
+        watched = tuple(one for one in stations.values() if system_of(one.host) == SNMP)
+        return Fleet(target=self.station, load=load.stations, clients=load.clients, beside=beside, watched=watched)
 
-    def endpoints(self, load: Load) -> tuple[Endpoint, ...]:
+    def endpoints(self, load: PlacedWorkload) -> tuple[Endpoint, ...]:
         """What the clients of a workload are given."""
         return tuple(self.attached[client, load.on(client).name] for client in range(load.clients))
 
 
-def attach(site: Site, loads: Iterable[Load]) -> None:
-    """Give every client of every workload what it uses, on its own host, once."""
+def attach(site: Site, loads: Iterable[PlacedWorkload]) -> None:
+    """Give every client of every workload what it uses, on its own host, once; some hosts at the same time."""
+    wanted: dict[str, dict[int, Station]] = {}
     for load in loads:
         for client in range(load.clients):
             station = load.on(client)
-            if (client, station.name) not in site.attached:
-                found = site.target.attach(station.host, setting_on(site, station), site.place, client)
-                site.attached[client, station.name] = found
-                _see(site, station, found)
+            wanted.setdefault(station.name, {})[client] = station
+    stations = tuple(next(iter(clients.values())) for clients in wanted.values())
+    each(stations, lambda one: _attach(site, one, wanted[one.name]), AT_ONCE)
+
+
+def _attach(site: Site, station: Station, clients: Iterable[int]) -> None:
+    for client in clients:
+        found = site.target.attach(station.host, setting_on(site, station), site.place, client)
+        site.attached[client, station.name] = found
+        _see(site, station, found)
 
 
 def setting_on(site: Site, station: Station) -> Setting:

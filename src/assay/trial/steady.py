@@ -35,7 +35,7 @@ class _Course:
 
 
 @dataclass(kw_only=True)
-class Watch:
+class SteadyWatch:
     """The clients of one phase that is to run until it is steady. Times are on the controller's clock."""
 
     round_ns: int

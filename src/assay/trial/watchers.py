@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 
+from assay.errors import LostHostError
 from assay.records import Direction, Edge, Place, Subject
 from assay.sampler import Sampler, Seen, looking
 from assay.trial.bench import Bench, Job, whole
@@ -16,7 +18,7 @@ class Watchers:
 
     def __init__(self, bench: Bench, job: Job) -> None:
         every_ns = whole(job.spec.knobs, "look_every")
-        self._stations = bench.fleet.stations
+        self._stations = (*bench.fleet.stations, *bench.fleet.watched)
         self._all = {
             one.name: Sampler(one.host, looking(one.observers, every_ns), _subject(bench, job, one)) for one in self._stations
         }
@@ -82,4 +84,6 @@ def _flush(station: Station, place: Place) -> int | None:
     calls = station.host.syscalls
     if calls is None or place.directory is None or station.host.lost() is not None:
         return None
-    return calls.syncfs(place.directory)
+    with contextlib.suppress(LostHostError):
+        return calls.syncfs(place.directory)
+    return None

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.records import Role
-from assay.trial.protocol import ClientState, Message, Step
-from assay.trial.silence import Pace
+from assay.trial.protocol import ClientState, ClientStep, Message
+from assay.trial.silence import WaitLimits
 
 ADDRESS = "{server.address}"
 """In the texts of a load's settings: replaced by the address that the arming of its server returned."""
@@ -62,9 +62,9 @@ class PhaseTimes:
     servers_due_ns: int | None = None
     """When its servers have to stop; None before the last of its load has ended."""
 
-    def await_servers(self, clients: Sequence[ClientState], running: int, now_ns: int, pace: Pace) -> None:
+    def await_servers(self, clients: Sequence[ClientState], running: int, now_ns: int, pace: WaitLimits) -> None:
         """Where nobody else runs: they end by themselves when they have read all, or a while later because they must."""
-        left = sum(clients[index].step is Step.RUNNING for index in self.waves.servers)
+        left = sum(clients[index].step is ClientStep.RUNNING for index in self.waves.servers)
         if left == running and self.servers_due_ns is None:
             self.servers_due_ns = now_ns + pace.follow_ns
             self.deadline_ns = self.servers_due_ns + pace.stop_ns

@@ -17,7 +17,7 @@ UNREADABLE = (KeyError, ValueError)
 """What an entry raises whose details are not those of its kind."""
 
 
-class Door:
+class UndoHost:
     """One host. Where it is far, it keeps notes on its own machine."""
 
     def __init__(self, host: Host) -> None:

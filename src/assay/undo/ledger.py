@@ -17,7 +17,7 @@ from pathlib import Path
 from assay.catalogue import Host, Notes, Undo
 from assay.errors import AssayError, UsageError
 from assay.hosts.local import Local
-from assay.undo.doors import Door, entry_of, made_elsewhere
+from assay.undo.doors import UndoHost, entry_of, made_elsewhere
 from assay.undo.entries import Cleaned, LedgerEntry, Orphan, in_order, left_in, strike
 from assay.undo.kinds import KINDS, wait_for_dying
 from assay.undo.owners import OwnerFile, default_directory, lasting_directory, locked_orphans, private
@@ -34,7 +34,7 @@ class Ledger:
         lasting = self.directory if directory is not None else lasting_directory()
         self._directories = tuple(dict.fromkeys((self.directory, lasting)))
         self._book = _Book(near=OwnerFile(self.directory), far=OwnerFile(lasting))
-        self._own = _OnHost(self._book, Door(Local() if host is None else host))
+        self._own = _OnHost(self._book, UndoHost(Local() if host is None else host))
         self._doors = {self._own.door.host.name: self._own.door}
 
     def on(self, host: Host) -> Undo:
@@ -43,7 +43,7 @@ class Ledger:
         if known is self._own.door and not isinstance(host, Notes):
             return self
         if known is None or known.host is not host:
-            known = self._doors[host.name] = Door(host)
+            known = self._doors[host.name] = UndoHost(host)
         return _OnHost(self._book, known)
 
     def add(self, kind: str, **details: str) -> None:
@@ -79,7 +79,7 @@ class Ledger:
         First what a far host noted itself, then what was written down here; of each file throttle rules first, then in
         reverse order. Raises OSError or an AssayError where the host cannot be asked; nothing is forgotten then.
         """
-        door = Door(host)
+        door = UndoHost(host)
         noted = _clean_notes(door)
         return (*noted, *self._clean_files(door, noted))
 
@@ -96,7 +96,7 @@ class Ledger:
             found = ((path, tuple(filter(wanted, left_in(descriptor)))) for path, descriptor in files)
             return tuple(Orphan(file=str(path), entries=entries) for path, entries in found if entries)
 
-    def _clean_files(self, door: Door, noted: Sequence[Cleaned]) -> tuple[Cleaned, ...]:
+    def _clean_files(self, door: UndoHost, noted: Sequence[Cleaned]) -> tuple[Cleaned, ...]:
         outcome: list[Cleaned] = []
         with locked_orphans(self._directories) as files:
             left = [(path, descriptor, left_in(descriptor)) for path, descriptor in files]
@@ -113,7 +113,7 @@ class Ledger:
         return tuple(outcome)
 
 
-def _clean(door: Door, entry: LedgerEntry, noted: Sequence[Cleaned]) -> Cleaned:
+def _clean(door: UndoHost, entry: LedgerEntry, noted: Sequence[Cleaned]) -> Cleaned:
     """Undo what was written down here; a command only where the far machine has not run it by itself.
 
     That machine strikes out its note after the command, and keeps its notes as long as it runs.
@@ -126,7 +126,7 @@ def _clean(door: Door, entry: LedgerEntry, noted: Sequence[Cleaned]) -> Cleaned:
     return door.attempt(entry)
 
 
-def _clean_notes(door: Door) -> list[Cleaned]:
+def _clean_notes(door: UndoHost) -> list[Cleaned]:
     """Undo what a far machine still has in notes of owners that are gone, the files one after the other."""
     if door.notes is None:
         return []
@@ -154,7 +154,7 @@ class _Book:
         self._mutex = threading.Lock()
         """Never held while a host is asked."""
 
-    def enter(self, door: Door, kind: str, details: Mapping[str, str]) -> None:
+    def enter(self, door: UndoHost, kind: str, details: Mapping[str, str]) -> None:
         """Write down, durably, on the far machine first. Raises OSError where it cannot be kept."""
         with self._mutex:
             n = next(self._numbers)
@@ -178,7 +178,7 @@ class _Book:
         with self._mutex:
             return tuple(self._entries)
 
-    def strike(self, door: Door, entry: LedgerEntry) -> None:
+    def strike(self, door: UndoHost, entry: LedgerEntry) -> None:
         """Strike out what was undone; a note that a lost host keeps is found gone by whoever reads it next."""
         with contextlib.suppress(AssayError, OSError):
             door.strike(entry)
@@ -199,7 +199,7 @@ class _OnHost:
     """The `Undo` of one host."""
 
     book: _Book
-    door: Door
+    door: UndoHost
 
     def add(self, kind: str, **details: str) -> None:
         """As `Ledger.add`."""

@@ -206,7 +206,7 @@ def _texts(knobs: Mapping[str, Value], name: str) -> tuple[str, ...]:
 WORKLOAD = Workload(
     name="command",
     knobs=(
-        Knob(name="argv", kind=KnobKind.TEXTS, required=True, help="the command and its arguments"),
+        Knob(name="argv", kind=KnobKind.TEXTS, required=True, is_command=True, help="the command and its arguments"),
         Knob(
             name="parse",
             kind=KnobKind.CHOICE,

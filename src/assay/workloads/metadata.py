@@ -70,7 +70,7 @@ KNOBS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class PhaseStep:
     """One phase: its operations, in order for each object, and the first letter of the names."""
 
     name: str
@@ -86,25 +86,27 @@ def maker(operations: tuple[str, ...]) -> str | None:
     return next((name for name in operations if name in CREATES), None)
 
 
-def steps(operations: tuple[str, ...]) -> tuple[Step, ...]:
+def steps(operations: tuple[str, ...]) -> tuple[PhaseStep, ...]:
     """Return the phases of a valid order of operations."""
     made = maker(operations)
     together = tuple(name for name in operations if name in (made, *COMPANIONS)) if made else ()
-    first = Step(name=made, operations=together) if made else Step(name="layout", operations=("create",), measured=False)
+    first = (
+        PhaseStep(name=made, operations=together) if made else PhaseStep(name="layout", operations=("create",), measured=False)
+    )
     return (first, *_after(tuple(name for name in operations if name not in together)))
 
 
-def _after(operations: tuple[str, ...]) -> Iterator[Step]:
+def _after(operations: tuple[str, ...]) -> Iterator[PhaseStep]:
     prefix = CREATED
     for place, name in enumerate(operations):
         if name in REMOVES:
             for kind in (kind for kind in operations[:place] if kind in LINKS):
-                yield Step(name=f"remove_{kind}s", operations=("unlink",), prefix=LINKS[kind], measured=False, on_links=True)
-        yield Step(name=name, operations=(name,), prefix=prefix)
+                yield PhaseStep(name=f"remove_{kind}s", operations=("unlink",), prefix=LINKS[kind], measured=False, on_links=True)
+        yield PhaseStep(name=name, operations=(name,), prefix=prefix)
         prefix = RENAMED if name == "rename" else prefix
 
 
-def measured_steps(operations: tuple[str, ...]) -> tuple[Step, ...]:
+def measured_steps(operations: tuple[str, ...]) -> tuple[PhaseStep, ...]:
     """Return the measured phases."""
     return tuple(step for step in steps(operations) if step.measured)
 
@@ -198,7 +200,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
     return tuple(phase(order, step) for step in steps(operation_sequence(order.knobs)))
 
 
-def phase(order: Order, step: Step) -> PhasePlan:
+def phase(order: Order, step: PhaseStep) -> PhasePlan:
     """Plan one phase of all clients."""
     values = resolved(KNOBS, order.knobs)
     directions = {name: direction(values, name) for name in step.operations}
@@ -221,7 +223,7 @@ def direction(values: Mapping[str, Value], name: str) -> Direction:
     return Direction.WRITE if name == "create" and any(sizes(values)) else Direction.METADATA
 
 
-def settings(order: Order, step: Step, client: int) -> Mapping[str, object]:
+def settings(order: Order, step: PhaseStep, client: int) -> Mapping[str, object]:
     """Return the engine settings of one client; clients that share a directory use disjoint numbers."""
     values, clients = resolved(KNOBS, order.knobs), len(order.endpoints)
     shared = values["directories"] == "shared"

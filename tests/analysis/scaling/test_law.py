@@ -15,8 +15,8 @@ from assay.answer.wording.scaling import statement
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
-from assay.records import Factor, Method, Observations, Order, Results, Scaling, ScalingKind, Shape, Use
-from assay.statistics.scaling_law import Band, Crossing
+from assay.records import ArmOrder, Factor, Method, Observations, Results, Scaling, ScalingKind, Shape, Use
+from assay.statistics.scaling_law import Crossing, CurveValue
 
 NUMBERS = (1, 2, 4, 8, 16)
 SHARE = "spool.create.@local.cpu_share"
@@ -187,8 +187,8 @@ def crossed(kind, shape, table, one, **changes):
 
 def test_what_noise_alone_can_do_is_no_place():
     """The interval never leaves the level within what was measured: then neither its place nor that there is one is known."""
-    table, one = [Band(at=n, low=-9, value=n - 5, high=9) for n in (1, 8)], Crossing(at=5, low=None, high=None, rising=True)
-    order, use = Order(candidate="new", baseline="old", compared="target", above=True), Use(share=0.88)
+    table, one = [CurveValue(at=n, low=-9, value=n - 5, high=9) for n in (1, 8)], Crossing(at=5, low=None, high=None, rising=True)
+    order, use = ArmOrder(candidate="new", baseline="old", compared="target", above=True), Use(share=0.88)
     full = {"kind": ScalingKind.SATURATION, "table": table, "use": use}
     even = {"kind": ScalingKind.BREAK_EVEN, "table": table, "order": order}
     assert (
@@ -197,7 +197,7 @@ def test_what_noise_alone_can_do_is_no_place():
     )
     assert crossed(shape=ordered(1, one, 0, 2), one=one, **even).endswith("noise alone can do that: no break-even.")
     assert crossed(ScalingKind.OBJECTIVE, keeping(table, one), table, one).endswith("noise allows any number from 1 to 8.")
-    close = [Band(at=n, low=0.8, value=0.88, high=0.92) for n in (1, 8)]
+    close = [CurveValue(at=n, low=0.8, value=0.88, high=0.92) for n in (1, 8)]
     assert (
         crossed(shape=filling(close, None), one=None, **full) == "m is 88 % at most up to 8 clients; its interval includes 90 %."
     )

@@ -20,7 +20,7 @@ from statistics import fmean
 
 from assay.analysis.cells import Load
 from assay.analysis.scaling.law import CONFIDENCE, FULL_SHARE, LEAST_EACH, LEAST_PLACES, estimate, filling, fit_of, kept, passage
-from assay.analysis.scaling.use import Along, Use, along
+from assay.analysis.scaling.use import Along, ResourceCurve, along
 from assay.frozen import dataclass
 from assay.records import (
     Capacity,
@@ -40,7 +40,7 @@ from assay.records import (
 from assay.records import Use as Used
 from assay.statistics.contrast import interval, welch_ratio
 from assay.statistics.intervals import arithmetic_mean, geometric_mean
-from assay.statistics.scaling_law import LEAST_LEVELS, Band, Point, band, crossings, laws
+from assay.statistics.scaling_law import LEAST_LEVELS, CurveValue, Point, band, crossings, laws
 
 PLACES = 40
 """So many places of the fitted curve are told."""
@@ -51,10 +51,10 @@ OVER = 1.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bound:
+class ResourceLimit:
     """The rate at which all of a resource is used up."""
 
-    use: Use
+    use: ResourceCurve
     rate: Estimate
     at: int
     """The number of clients whose trials say what one operation uses."""
@@ -75,13 +75,13 @@ def of_curve(curve: Along) -> tuple[Scaling, ...]:
 # ------------------------------------------------------------------------------------------------- bounds
 
 
-def bounds(curve: Along) -> tuple[Bound, ...]:
+def bounds(curve: Along) -> tuple[ResourceLimit, ...]:
     """The bound of every resource, the lowest first."""
     found = [one for use in curve.uses if (one := bound(curve, use)) is not None]
     return tuple(sorted(found, key=lambda one: one.rate.value))
 
 
-def bound(curve: Along, use: Use) -> Bound | None:
+def bound(curve: Along, use: ResourceCurve) -> ResourceLimit | None:
     """The bound of one resource; None where too few trials tell, or nothing is used of it."""
     number = fastest(curve)
     points = use.points.get(number, ())
@@ -97,7 +97,7 @@ def bound(curve: Along, use: Use) -> Bound | None:
         n=mean.n,
         method=Method.UTILISATION_LAW,
     )
-    return Bound(use=use, rate=rate, at=number)
+    return ResourceLimit(use=use, rate=rate, at=number)
 
 
 def fastest(curve: Along) -> int:
@@ -119,12 +119,12 @@ def saturated(curve: Along) -> Iterator[Scaling]:
             yield saturation(curve, use, table)
 
 
-def on_credit(use: Use) -> bool:
+def on_credit(use: ResourceCurve) -> bool:
     """Whether at some number more was used while the clock ran than there is: then its limit bounds nothing here."""
     return most_clocked(use) > OVER
 
 
-def most_clocked(use: Use) -> float:
+def most_clocked(use: ResourceCurve) -> float:
     """The largest mean share at any number, of what passed while the clock ran."""
     return max(fmean(point.clocked for point in points) for points in use.points.values())
 
@@ -137,7 +137,7 @@ def unsaturated(curve: Along) -> Iterator[Scaling]:
         yield saturation(curve, most, bands(most))
 
 
-def saturation(curve: Along, use: Use, table: Sequence[Band]) -> Scaling:
+def saturation(curve: Along, use: ResourceCurve, table: Sequence[CurveValue]) -> Scaling:
     """Where one resource is used up, or how far it is from that."""
     risen = next((one for one in crossings(table, FULL_SHARE) if one.rising), None)
     found = Used(share=max(band.value for band in table), capacity=use.capacity)
@@ -145,13 +145,13 @@ def saturation(curve: Along, use: Use, table: Sequence[Band]) -> Scaling:
     return replace(scaling_of(curve, ScalingKind.SATURATION, filling(table, risen)), use=found, **place)
 
 
-def bands(use: Use) -> list[Band]:
+def bands(use: ResourceCurve) -> list[CurveValue]:
     """The mean share of each number with its interval."""
     found = []
     for number, points in sorted(use.points.items()):
         mean = arithmetic_mean([point.share for point in points], CONFIDENCE)
         if mean.low is not None and mean.high is not None:
-            found.append(Band(at=float(number), low=mean.low, value=mean.value, high=mean.high))
+            found.append(CurveValue(at=float(number), low=mean.low, value=mean.value, high=mean.high))
     return found
 
 
@@ -166,7 +166,7 @@ def knees(curve: Along) -> Iterator[Scaling]:
     yield knee_of(curve, found[0])
 
 
-def knee_of(curve: Along, lowest: Bound) -> Scaling:
+def knee_of(curve: Along, lowest: ResourceLimit) -> Scaling:
     """The knee by the lowest bound; or why there is none within the numbers, or none that is this curve's."""
     knee, above = crossing_of(curve, lowest), more_than_alone(curve)
     held = held_back(curve, knee) if above is None else None
@@ -190,7 +190,7 @@ def knee_of(curve: Along, lowest: Bound) -> Scaling:
     )
 
 
-def reached_knee(curve: Along, lowest: Bound, knee: Estimate) -> tuple[Shape, float]:
+def reached_knee(curve: Along, lowest: ResourceLimit, knee: Estimate) -> tuple[Shape, float]:
     """Where a knee lies, and the share of its resource that was used: by one alone, at the most, or of the bound."""
     if knee.value < 1:
         return Shape.KNEE_BELOW_RANGE, fmean(point.share for point in lowest.use.points.get(1, lowest.use.points[lowest.at]))
@@ -218,7 +218,7 @@ def more_than_alone(curve: Along) -> int | None:
     return None
 
 
-def crossing_of(curve: Along, lowest: Bound) -> Estimate:
+def crossing_of(curve: Along, lowest: ResourceLimit) -> Estimate:
     """Where one client's rate times their number meets the lowest bound."""
     alone = curve.rates[min(curve.rates)]
     full = [point.rate / point.share for point in lowest.use.points[lowest.at]]
@@ -227,7 +227,7 @@ def crossing_of(curve: Along, lowest: Bound) -> Estimate:
     return estimate(math.exp(ratio.difference), math.exp(low), math.exp(high), len(full), Method.ASYMPTOTIC_BOUNDS)
 
 
-def fullest(use: Use) -> float:
+def fullest(use: ResourceCurve) -> float:
     """The largest mean share of a resource that was used at any number."""
     return max(fmean(point.share for point in points) for points in use.points.values())
 

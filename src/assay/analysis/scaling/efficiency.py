@@ -92,7 +92,7 @@ def processors_of(judged: Judged, load: Load) -> int | None:
     except AssayError:
         return None
     hosts = {client.host for phase in judged.run.phases for client in phase.clients}
-    texts = [evidence.fact("cpu.online", host=host) for host in hosts]
+    texts = [evidence.on(host).fact("cpu.online") for host in hosts]
     known = [listed(text) for text in texts if text and text[0].isdigit()]
     return sum(known) if known and len(known) == len(hosts) else None
 

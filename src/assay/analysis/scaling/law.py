@@ -16,6 +16,7 @@ from typing import Required, TypedDict
 from assay import measures
 from assay.analysis.cells import measure_of
 from assay.records import (
+    ArmOrder,
     Cell,
     Comparison,
     Estimate,
@@ -25,7 +26,6 @@ from assay.records import (
     Growth,
     LawName,
     Method,
-    Order,
     Requirement,
     RequirementKind,
     Scaling,
@@ -35,7 +35,7 @@ from assay.records import (
     Value,
 )
 from assay.statistics.contrast import interval, welch_ratio
-from assay.statistics.scaling_law import LEAST_LEVELS, Band, Crossing, Law, Point, crossings, laws, misfit, peak_interval
+from assay.statistics.scaling_law import LEAST_LEVELS, Crossing, CurveValue, Law, Point, crossings, laws, misfit, peak_interval
 from assay.units import Unit
 
 LEAST_PLACES = 2
@@ -219,7 +219,7 @@ def break_even(
         within={**arm[1], compared.factor: arm[0]},
         lowest=span[0],
         highest=span[1],
-        order=Order(
+        order=ArmOrder(
             candidate=arm[0],
             baseline=compared.baseline,
             compared=compared.factor,
@@ -242,11 +242,11 @@ def ordered(crossed: int, only: Crossing | None, unsure: int, numbers: int) -> S
     return Shape.INDISTINCT if unsure == numbers else Shape.ORDER_KEPT_BY_MEANS
 
 
-def band(number: int, ratio: Estimate) -> Band:
+def band(number: int, ratio: Estimate) -> CurveValue:
     """The logarithm of a ratio and of its interval."""
     assert ratio.low is not None
     assert ratio.high is not None
-    return Band(at=float(number), low=math.log(ratio.low), value=math.log(ratio.value), high=math.log(ratio.high))
+    return CurveValue(at=float(number), low=math.log(ratio.low), value=math.log(ratio.value), high=math.log(ratio.high))
 
 
 # ----------------------------------------------------------------------------------------------- saturation
@@ -259,7 +259,9 @@ def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Ite
         shares = measures.unit_of(measure_of(experiment, measure)) is Unit.SHARE
         if not shares or len(estimates) < LEAST_PLACES or any(one.low is None for _, one in estimates):
             continue
-        bands = [Band(at=float(number), low=one.low or 0.0, value=one.value, high=one.high or 0.0) for number, one in estimates]
+        bands = [
+            CurveValue(at=float(number), low=one.low or 0.0, value=one.value, high=one.high or 0.0) for number, one in estimates
+        ]
         risen = next((one for one in crossings(bands, FULL_SHARE) if one.rising), None)
         span = (float(along[0][0]), float(along[-1][0]))
         yield Scaling(
@@ -275,7 +277,7 @@ def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Ite
         )
 
 
-def filling(bands: Sequence[Band], risen: Crossing | None) -> Shape:
+def filling(bands: Sequence[CurveValue], risen: Crossing | None) -> Shape:
     """Whether, and how surely, a share reaches nine tenths."""
     if risen is not None:
         return Shape.CROSSES if is_sure(risen) else Shape.CROSSES_BY_MEANS
@@ -350,7 +352,7 @@ def objective(factor: Factor, requirement: Requirement, cells: Sequence[Cell]) -
         )
 
 
-def keeping(table: Sequence[Band], ends: Crossing | None) -> Shape:
+def keeping(table: Sequence[CurveValue], ends: Crossing | None) -> Shape:
     """Whether, and how surely, a bound is kept up to a number."""
     if ends is not None:
         return Shape.CROSSES if is_sure(ends) else Shape.CROSSES_BY_MEANS
@@ -359,9 +361,9 @@ def keeping(table: Sequence[Band], ends: Crossing | None) -> Shape:
     return Shape.NOT_KEPT if all(band.value > 0 for band in table) else Shape.KEPT_AT_SOME
 
 
-def over(number: int, one: Estimate, bound: tuple[float, int]) -> Band:
+def over(number: int, one: Estimate, bound: tuple[float, int]) -> CurveValue:
     """By how much a figure is worse than what is required; below 0 it is kept."""
     low, value, high = sorted(
         bound[1] * ((end if end is not None else one.value) - bound[0]) for end in (one.low, one.value, one.high)
     )
-    return Band(at=float(number), low=low, value=value, high=high)
+    return CurveValue(at=float(number), low=low, value=value, high=high)

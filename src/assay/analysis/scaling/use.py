@@ -24,7 +24,7 @@ Shares = tuple[tuple[Capacity, tuple[float, float]], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class UsePoint:
     """One trial: the rate that was measured, and the share of a resource that was used for it."""
 
     rate: float
@@ -35,11 +35,11 @@ class Point:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
+class ResourceCurve:
     """One resource along a curve."""
 
     capacity: Capacity
-    points: Mapping[int, tuple[Point, ...]]
+    points: Mapping[int, tuple[UsePoint, ...]]
     """Number of clients -> its trials."""
 
 
@@ -52,7 +52,7 @@ class Along:
     within: Mapping[str, Value]
     rates: Mapping[int, tuple[float, ...]]
     """Number of clients -> the rate of each trial."""
-    uses: tuple[Use, ...]
+    uses: tuple[ResourceCurve, ...]
     unit: str
     """Of the rates."""
 
@@ -76,12 +76,12 @@ def of_factor(
         measured = measure_of(experiment, measure)
         if measured.figure not in AMOUNTS or len(places) < LEAST_PLACES:
             continue
-        found: dict[str, dict[int, list[Point]]] = {}
+        found: dict[str, dict[int, list[UsePoint]]] = {}
         known: dict[str, Capacity] = {}
         for number, cell in places:
             for run, rate in cell.values.items():
                 for capacity, (share, clocked) in uses(run).get((measured.workload, measured.operation), ()):
-                    point = Point(rate=rate, share=share, clocked=clocked)
+                    point = UsePoint(rate=rate, share=share, clocked=clocked)
                     found.setdefault(capacity.resource, {}).setdefault(number, []).append(point)
                     known[capacity.resource] = capacity
         yield Along(
@@ -90,7 +90,7 @@ def of_factor(
             within=within,
             rates={number: tuple(cell.values.values()) for number, cell in places},
             uses=tuple(
-                Use(capacity=known[name], points={number: tuple(points) for number, points in each.items()})
+                ResourceCurve(capacity=known[name], points={number: tuple(points) for number, points in each.items()})
                 for name, each in found.items()
             ),
             unit=unit_of(measured),

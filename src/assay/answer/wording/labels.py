@@ -85,13 +85,18 @@ def flush(verdict: Verdict) -> str:
         return ", flushed inside the clock"
     if one.drain_ns is None or one.undrained is None:
         return ""
-    return f", {charged(one.flush_ns, one.drain_ns)} ({measures.with_unit(one.undrained, verdict.unit)} without)"
+    return f", {charged((one.flushes, one.flush_ns), one.drain_ns)} ({measures.with_unit(one.undrained, verdict.unit)} without)"
 
 
-def charged(flush_ns: float, drain_ns: float) -> str:
-    """`flush of 90.0 ms and drain of 304 us charged`: what the figure counts beside its operations, each by itself."""
+def charged(flush: tuple[int, float], drain_ns: float) -> str:
+    """`flush of 90.0 ms and drain of 304 us charged`: what the figure counts beside its operations, each by itself.
+
+    `flush` is how many flushes there were, and how long the last one took (ns)."""
     drain = f"drain of {measures.with_unit(drain_ns, Unit.NANOSECONDS)} charged"
-    return f"flush of {measures.with_unit(flush_ns, Unit.NANOSECONDS)} and {drain}" if flush_ns else drain
+    count, flush_ns = flush
+    last = f"last of {count:,} flushes ({measures.with_unit(flush_ns, Unit.NANOSECONDS)})"
+    once = f"flush of {measures.with_unit(flush_ns, Unit.NANOSECONDS)}"
+    return f"{last if count > 1 else once} and {drain}" if flush_ns else drain
 
 
 def no_figure(one: Label) -> str:

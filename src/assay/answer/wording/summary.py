@@ -58,6 +58,8 @@ def sentence(experiment: Experiment, one: Lead) -> str:
     name = named(one.measure)
     if one.sensitivity is not None:
         return f"{name}: {effects.sentences(experiment, one.sensitivity)[0]}"
+    if one.doubted:
+        name = f"{name} ({', '.join(map(labels.short, one.doubted))})"
     if one.growth is not None:
         return f"{name}{scaling.predicate(experiment, one.growth)}; {clause(experiment, one.lines[0])}"
     if one.kind is LeadKind.COMPARED:

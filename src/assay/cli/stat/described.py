@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.cli.stat.execution import Execution
+from assay.cli.stat.execution import JudgedExecution
 from assay.evidence import rungs
 from assay.records import Direction, Verdict
 from assay.units import Unit
@@ -21,12 +21,12 @@ LEAST_PRECISION = 0.001
 """A finer print precision is not shown."""
 
 
-def described(execution: Execution) -> str:
+def described(execution: JudgedExecution) -> str:
     """Return what moved, and where it came from or went: no claim, no verdict."""
     return "; ".join(transfers(execution)) or "; ".join(figure(execution, one) for one in execution.verdicts) or NOTHING
 
 
-def transfers(execution: Execution) -> Iterator[str]:
+def transfers(execution: JudgedExecution) -> Iterator[str]:
     """Yield what was read, and from where; what was written, and where it was at the end."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
     for direction, verb in ((Direction.READ, "read"), (Direction.WRITE, "wrote")):
@@ -42,7 +42,7 @@ def transfers(execution: Execution) -> Iterator[str]:
             yield f"{text}{written_to(execution, destination(execution, known))}"
 
 
-def destination(execution: Execution, known: tuple[rungs.Device, ...]) -> str:
+def destination(execution: JudgedExecution, known: tuple[rungs.Device, ...]) -> str:
     """Return the device below the written files that took most, upper ones first; their file system where there is none."""
     watched = execution.watched
     found = (place_of(watched, one.path) for one in watched.files if one.written)
@@ -66,7 +66,7 @@ def read_from(hits: float | None, device: str) -> str:
     return f" from {cached if hits >= MOSTLY else below if hits >= LEAST_SHARE else device}"
 
 
-def written_to(execution: Execution, device: str) -> str:
+def written_to(execution: JudgedExecution, device: str) -> str:
     """Return where writes were when the command ended."""
     dirty, drain = dirty_bytes(execution), execution.watched.drain_ns
     if dirty is None or dirty < LEAST_BYTES:
@@ -80,7 +80,7 @@ def operation_of(verdict: Verdict) -> str:
     return verdict.measure.split(".")[1]
 
 
-def figure(execution: Execution, verdict: Verdict) -> str:
+def figure(execution: JudgedExecution, verdict: Verdict) -> str:
     """Return `read 5.10 GB/s (±1 % print precision)`."""
     value, share = execution.external.values[figure_of(verdict)], digits_share(execution, verdict)
     digits = f" (±{measures.percent(share)} print precision)" if share >= LEAST_PRECISION else ""
@@ -92,7 +92,7 @@ def figure_of(verdict: Verdict) -> str:
     return verdict.measure.split(".", 1)[1]
 
 
-def digits_share(execution: Execution, verdict: Verdict) -> float:
+def digits_share(execution: JudgedExecution, verdict: Verdict) -> float:
     """Return the print precision of a figure: half of its last printed digit, as a share."""
     name = figure_of(verdict)
     value, half = (
@@ -107,7 +107,7 @@ def bytes_text(count: float | None) -> str:
     return "?" if count is None else measures.with_unit(count, Unit.BYTES)
 
 
-def dirty_bytes(execution: Execution) -> int | None:
+def dirty_bytes(execution: JudgedExecution) -> int | None:
     """What was dirty at exit; None where no written file is known."""
     known = [one.dirty_bytes for one in execution.watched.files if one.written and one.dirty_bytes is not None]
     return sum(known) if known else None

@@ -23,7 +23,7 @@ PATHS = ("sockets",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Execution:
+class JudgedExecution:
     """One execution that is over: what was seen, what it amounts to, what the audit says."""
 
     watched: Watched
@@ -52,7 +52,7 @@ class Execution:
         return worst(verdict.state for verdict in self.judged) if self.judged else VerdictState.UNVERIFIED
 
 
-def keep(lab: Path, runs: Sequence[Execution]) -> None:
+def keep(lab: Path, runs: Sequence[JudgedExecution]) -> None:
     """Keep runs in a notebook and say where. Raises AssayError: the command did run, 126 and 127 would say that it did not.
 
     The error names the command's own status, which that of the failure replaces.
@@ -65,7 +65,7 @@ def keep(lab: Path, runs: Sequence[Execution]) -> None:
         raise AssayError(f"{error}\n{ended(runs[-1].watched) or 'the command ended with status 0'}") from error
 
 
-def once(request: Request, argv: tuple[str, ...]) -> Execution:
+def once(request: Request, argv: tuple[str, ...]) -> JudgedExecution:
     """Run and judge a command. Raises MissingError where there is none, RefusedError where it cannot be executed."""
     from assay.hosts.local import KeptOpen
     from assay.watch import as_run, command, files, reports
@@ -86,7 +86,7 @@ def once(request: Request, argv: tuple[str, ...]) -> Execution:
     found, unread = reports.reported(watched, how(request, watched))
     external = as_run.external(watched, found, request.claim, files.late_extents(host, watched), fed=fed())
     verdicts = judge.judge_run(external.experiment, external.run, external.observations)
-    return Execution(
+    return JudgedExecution(
         watched=watched,
         external=external,
         verdicts=verdicts,
@@ -123,7 +123,7 @@ def fed() -> bool:
     return False
 
 
-def status(execution: Execution, gate: Gate) -> int:
+def status(execution: JudgedExecution, gate: Gate) -> int:
     """The command's own status; a gate replaces only 0."""
     watched = execution.watched
     own = SIGNALLED + watched.signal if watched.signal is not None else (watched.status or 0)

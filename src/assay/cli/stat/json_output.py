@@ -9,7 +9,7 @@ from typing import Any
 from assay import plain as plainly
 from assay.answer.wording import labels
 from assay.cli.stat.described import NOTHING, described, dirty_bytes, operation_of
-from assay.cli.stat.execution import Execution
+from assay.cli.stat.execution import JudgedExecution
 from assay.cli.stat.shown import networks
 from assay.evidence import rungs
 from assay.records import Direction, Verdict
@@ -24,7 +24,7 @@ def write(path: str, found: Mapping[str, Any]) -> None:
     output.write(path, json.dumps(found, indent=2))
 
 
-def plain(execution: Execution) -> dict[str, Any]:
+def plain(execution: JudgedExecution) -> dict[str, Any]:
     """One execution as plain values."""
     watched, account = execution.watched, execution.watched.account
     by_operation = {operation_of(verdict): verdict for verdict in execution.verdicts}
@@ -51,14 +51,14 @@ def plain(execution: Execution) -> dict[str, Any]:
     }
 
 
-def label(execution: Execution) -> str:
+def label(execution: JudgedExecution) -> str:
     """What the worst figure is; what moved where nothing is claimed."""
     if execution.state is None:
         return described(execution)
     return labels.label(execution.judged[0]) if execution.judged else NOTHING
 
 
-def reported(execution: Execution) -> dict[str, Any] | None:
+def reported(execution: JudgedExecution) -> dict[str, Any] | None:
     """What the tool says of itself; null where it says nothing that is understood."""
     found = execution.external.reported
     if found is None:
@@ -79,7 +79,7 @@ def reported(execution: Execution) -> dict[str, Any] | None:
     }
 
 
-def ladder(execution: Execution) -> dict[str, Any]:
+def ladder(execution: JudgedExecution) -> dict[str, Any]:
     """The bytes at each rung."""
     (phase,), seen, watched = execution.external.run.phases, execution.external.observations, execution.watched
     sides = {name: rungs.rungs(phase, seen, direction) for name, direction in SIDES.items()}

@@ -11,7 +11,7 @@ from typing import Any
 
 from assay import measures
 from assay.cli.stat import described, json_output, shown
-from assay.cli.stat.execution import Execution, keep, once, status
+from assay.cli.stat.execution import JudgedExecution, keep, once, status
 from assay.cli.stat.options import Request
 from assay.records import Conclusion, Experiment, VerdictState, worst
 from assay.statistics.contrast import four_way, interval, paired_ratio
@@ -24,7 +24,7 @@ ELAPSED = "elapsed_ns"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ratio:
+class CommandRatio:
     """The other command's figure over the first one's."""
 
     measure: str
@@ -49,9 +49,9 @@ def repeated(request: Request) -> int:
 
     Return the status of the last run.
     """
-    runs: list[Execution] = []
-    rivals: list[Execution] = []
-    made: list[Execution] = []
+    runs: list[JudgedExecution] = []
+    rivals: list[JudgedExecution] = []
+    made: list[JudgedExecution] = []
     for number in range(request.repeat):
         for execution, mine in pair(request, number):
             made.append(execution)
@@ -72,13 +72,13 @@ def repeated(request: Request) -> int:
     return status(runs[-1], request.gate) or status(worst_of(made), request.gate)
 
 
-def worst_of(runs: Sequence[Execution]) -> Execution:
+def worst_of(runs: Sequence[JudgedExecution]) -> JudgedExecution:
     """The run with the worst verdict, of equals the last; the last one where nothing is claimed."""
     order = list(VerdictState)
     return min(reversed(runs), key=lambda one: len(order) if one.state is None else order.index(one.state))
 
 
-def headline(runs: Sequence[Execution]) -> Iterator[str]:
+def headline(runs: Sequence[JudgedExecution]) -> Iterator[str]:
     """The means with their intervals and verdicts, then what the worst run was."""
     states = Counter(one.state for one in runs)
     figures = list(figures_of(runs).items())[: in_headline(runs)]
@@ -94,7 +94,7 @@ def headline(runs: Sequence[Execution]) -> Iterator[str]:
     yield from further
 
 
-def in_headline(runs: Sequence[Execution]) -> int:
+def in_headline(runs: Sequence[JudgedExecution]) -> int:
     """How many figures the first line has: all but the elapsed time, which is the last and may be the only one."""
     return max(1, len(figures_of(runs)) - 1)
 
@@ -105,7 +105,7 @@ def mean_of(values: Sequence[float], unit: str) -> str:
     return f"{measures.with_unit(mean.value, unit)} (geometric mean of {mean.n}{edges(mean, unit)})"
 
 
-def pair(request: Request, number: int) -> Iterator[tuple[Execution, bool]]:
+def pair(request: Request, number: int) -> Iterator[tuple[JudgedExecution, bool]]:
     """One run, or one of each, with whether it is the first command's; who is first changes from pair to pair.
 
     Both may be the same words: a command against itself says what a difference of nothing looks like.
@@ -115,14 +115,14 @@ def pair(request: Request, number: int) -> Iterator[tuple[Execution, bool]]:
         yield once(request, argv), mine
 
 
-def one_line(execution: Execution, number: int, whole: int) -> str:
+def one_line(execution: JudgedExecution, number: int, whole: int) -> str:
     """One run in a line."""
     figures = [described.figure(execution, verdict) for verdict in execution.verdicts] or ["no figure"]
     state = "" if execution.state is None else f" {execution.state}"
     return f"assay: run {number} of {whole}: {'; '.join(figures)}{state}"
 
 
-def figures_of(runs: Sequence[Execution]) -> dict[str, list[float]]:
+def figures_of(runs: Sequence[JudgedExecution]) -> dict[str, list[float]]:
     """The values of every figure that all runs have, drain charged where the claim asks for it; the elapsed time."""
     each = [
         {described.operation_of(verdict): verdict.value for verdict in execution.verdicts if verdict.value is not None}
@@ -135,13 +135,13 @@ def figures_of(runs: Sequence[Execution]) -> dict[str, list[float]]:
     }
 
 
-def unit_of(runs: Sequence[Execution], name: str) -> str:
+def unit_of(runs: Sequence[JudgedExecution], name: str) -> str:
     """The unit of a figure."""
     units = [verdict.unit for verdict in runs[-1].verdicts if described.operation_of(verdict) == name]
     return units[0] if units else Unit.NANOSECONDS
 
 
-def interval_lines(runs: Sequence[Execution]) -> Iterator[str]:
+def interval_lines(runs: Sequence[JudgedExecution]) -> Iterator[str]:
     """The mean of each figure with its interval."""
     for name, values in figures_of(runs).items() if runs else ():
         figure = f"{name.removesuffix('_ns')} {mean_of(values, unit_of(runs, name))}"
@@ -155,7 +155,7 @@ def edges(mean: Mean, unit: str) -> str:
     return f", 95 % CI {measures.with_unit(mean.low, unit)} to {measures.with_unit(mean.high, unit)}"
 
 
-def compared(runs: Sequence[Execution], rivals: Sequence[Execution]) -> Iterator[Ratio]:
+def compared(runs: Sequence[JudgedExecution], rivals: Sequence[JudgedExecution]) -> Iterator[CommandRatio]:
     """Yield the ratio of each shared figure; of the elapsed time where none is shared."""
     mine, theirs = figures_of(runs), figures_of(rivals)
     shared = [name for name in mine if name in theirs and name != ELAPSED] or [ELAPSED]
@@ -168,7 +168,7 @@ def compared(runs: Sequence[Execution], rivals: Sequence[Execution]) -> Iterator
             wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)
             low, high = math.exp(wide[0]), math.exp(wide[1])
             conclusion = four_way(wide, narrow, Experiment.matters_share)
-        yield Ratio(
+        yield CommandRatio(
             measure=name,
             value=value,
             low=low,
@@ -180,7 +180,7 @@ def compared(runs: Sequence[Execution], rivals: Sequence[Execution]) -> Iterator
         )
 
 
-def digits_share(runs: Sequence[Execution], name: str) -> float:
+def digits_share(runs: Sequence[JudgedExecution], name: str) -> float:
     """The most that the last printed digit of a figure leaves open in any run, as a share of the figure."""
     every = (
         (execution, verdict) for execution in runs for verdict in execution.verdicts if described.operation_of(verdict) == name
@@ -188,7 +188,7 @@ def digits_share(runs: Sequence[Execution], name: str) -> float:
     return max((described.digits_share(*one) for one in every), default=0.0)
 
 
-def ratio_line(ratio: Ratio) -> str:
+def ratio_line(ratio: CommandRatio) -> str:
     """Return `write: ratio 1.31 (95 % CI 1.27 to 1.35, 5 pairs): different and matters ...`."""
     interval = "" if ratio.low is None else f"95 % CI {ratio.low:.3g} to {ratio.high:.3g}, "
     state = "" if ratio.state in (None, VerdictState.SOUND) else f"; runs are {ratio.state}"
@@ -199,7 +199,7 @@ def ratio_line(ratio: Ratio) -> str:
     return shown.line("vs", f"{figures}: {ratio.conclusion} (smallest relevant effect {margin}){state}")
 
 
-def plain(runs: Sequence[Execution], rivals: Sequence[Execution], ratios: Sequence[Ratio]) -> dict[str, Any]:
+def plain(runs: Sequence[JudgedExecution], rivals: Sequence[JudgedExecution], ratios: Sequence[CommandRatio]) -> dict[str, Any]:
     """What the repeats add to the JSON of the last run."""
     found: dict[str, Any] = {"repeats": each(runs)}
     if rivals:
@@ -222,7 +222,7 @@ def plain(runs: Sequence[Execution], rivals: Sequence[Execution], ratios: Sequen
     return found
 
 
-def each(runs: Sequence[Execution]) -> dict[str, Any]:
+def each(runs: Sequence[JudgedExecution]) -> dict[str, Any]:
     """The values of every run with their mean, and its interval where there is one."""
     return {
         "n": len(runs),

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.audit import judge
-from assay.cli.stat.execution import Execution
+from assay.cli.stat.execution import JudgedExecution
 from assay.errors import AssayError, BusyError
 from assay.laboratory.results import conclude
 from assay.notebook import layout
@@ -29,7 +29,7 @@ PATIENCE_S = 30.0
 """How long other calls that keep a run are waited for: a run that took hours is not thrown away for that."""
 
 
-def save(lab: Path, runs: tuple[Execution, ...]) -> str:
+def save(lab: Path, runs: tuple[JudgedExecution, ...]) -> str:
     """Keep these runs in the order in which they were made; where they are. Raises RefusedError, BusyError, DamagedError."""
     kept: list[str] = []
     for execution in runs:
@@ -49,7 +49,7 @@ def save(lab: Path, runs: tuple[Execution, ...]) -> str:
     return f"kept as run {kept[-1]}" if len(kept) == 1 else f"kept {len(kept)} runs, the last as {kept[-1]}"
 
 
-def experiment_of(execution: Execution) -> Experiment:
+def experiment_of(execution: JudgedExecution) -> Experiment:
     """The experiment of one command by itself."""
     experiment, argv = execution.external.experiment, execution.watched.argv
     (load,), (target,) = experiment.workloads, experiment.targets

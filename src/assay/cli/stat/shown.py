@@ -17,7 +17,7 @@ from assay.cli.stat.described import (
     figure,
     operation_of,
 )
-from assay.cli.stat.execution import Execution
+from assay.cli.stat.execution import JudgedExecution
 from assay.evidence import rungs
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
@@ -36,12 +36,12 @@ LATENCIES = {"latency_mean_ns": "mean", "latency_p99_ns": "p99"}
 """Latencies that a tool says beside the judged figure, with their words."""
 
 
-def block(execution: Execution) -> list[str]:
+def block(execution: JudgedExecution) -> list[str]:
     """Return verdict and label or what moved; figures and ladder of each direction; drain, time, and failed rules."""
     return [*verdict_lines(execution), *body(execution)][:MOST_LINES]
 
 
-def body(execution: Execution) -> Iterator[str]:
+def body(execution: JudgedExecution) -> Iterator[str]:
     """Yield all lines below the verdicts."""
     if execution.unread:
         yield line("not read", f"figures of the tool: {execution.unread}")
@@ -53,7 +53,7 @@ def body(execution: Execution) -> Iterator[str]:
     yield from rule_lines(execution)
 
 
-def traps(execution: Execution) -> Iterator[str]:
+def traps(execution: JudgedExecution) -> Iterator[str]:
     """What the tool's own words or the place of the files make of the figures."""
     yield from (text for parser, argv in tools(execution.watched.argv) if (text := parser.trap(argv)) is not None)
     for place in used_places(execution.watched):
@@ -66,7 +66,7 @@ def line(name: str, text: str) -> str:
     return f"  {name:<{INDENT}}{text}"
 
 
-def verdict_lines(execution: Execution) -> Iterator[str]:
+def verdict_lines(execution: JudgedExecution) -> Iterator[str]:
     """The worst verdict with its label and its claim, then the others, worst first; without a claim what moved."""
     if execution.state is None:
         yield f"assay: {described(execution)}"
@@ -77,7 +77,7 @@ def verdict_lines(execution: Execution) -> Iterator[str]:
         yield line(str(verdict.state), text) if at else f"assay: {verdict.state}: {text}"
 
 
-def as_claimed(execution: Execution, verdict: Verdict) -> str:
+def as_claimed(execution: JudgedExecution, verdict: Verdict) -> str:
     """Return what the number was judged as, and whose claim that is."""
     claim, tool = verdict.claim, execution.external.by_default
     parts = (claim.tier if claim.tier != "as-is" else None, claim.durability, claim.regime, claim.load, claim.path)
@@ -85,7 +85,7 @@ def as_claimed(execution: Execution, verdict: Verdict) -> str:
     return f" (claim: {named}{f', by default of {tool}' if tool else ''})" if named else ""
 
 
-def direction_lines(execution: Execution, direction: Direction) -> Iterator[str]:
+def direction_lines(execution: JudgedExecution, direction: Direction) -> Iterator[str]:
     """The figures of one direction, then its bytes from rung to rung."""
     directions = execution.external.run.phases[0].directions
     mine = [verdict for verdict in execution.verdicts if directions[operation_of(verdict)] is direction]
@@ -97,13 +97,13 @@ def direction_lines(execution: Execution, direction: Direction) -> Iterator[str]
         yield from ladder_lines(execution, direction)
 
 
-def reporter(execution: Execution) -> str:
+def reporter(execution: JudgedExecution) -> str:
     """Return who says a figure: the tool, or Assay of the whole command."""
     reported = execution.external.reported
     return f"{reported.tool}: " if reported else "whole command: "
 
 
-def in_full(execution: Execution, verdict: Verdict) -> str:
+def in_full(execution: JudgedExecution, verdict: Verdict) -> str:
     """Return a figure with its bytes, operations and latencies, and what is true of it instead."""
     values, name = execution.external.values, operation_of(verdict)
     amount, direction = values.get(f"{name}.bytes"), execution.external.run.phases[0].directions[name]
@@ -119,7 +119,7 @@ def in_full(execution: Execution, verdict: Verdict) -> str:
     return ", ".join((*parts, *(words for words in corrected(verdict) if not words.endswith(f" {parts[0]}"))))
 
 
-def several_calls(execution: Execution) -> str:
+def several_calls(execution: JudgedExecution) -> str:
     """Return how the figures of several calls of one tool were added up."""
     reported = execution.external.reported
     if reported is None or not reported.parts:
@@ -151,7 +151,7 @@ def corrected(verdict: Verdict) -> Iterator[str]:
         yield f"corrected {in_words(bound)}"
 
 
-def ladder_lines(execution: Execution, direction: Direction) -> Iterator[str]:
+def ladder_lines(execution: JudgedExecution, direction: Direction) -> Iterator[str]:
     """Where something moved in a direction: application > calls > storage > devices."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
     found = rungs.rungs(phase, seen, direction)
@@ -183,13 +183,13 @@ def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Itera
         yield f"{device.name} {bytes_text(device.write_bytes)}, {flushes}{drained}"
 
 
-def networks(execution: Execution) -> tuple[rungs.Network, ...]:
+def networks(execution: JudgedExecution) -> tuple[rungs.Network, ...]:
     """Return the interfaces that the command's data can have passed."""
     (phase,), seen = execution.external.run.phases, execution.external.observations
     return rungs.networks(phase, seen) if execution.external.on_network else ()
 
 
-def network_steps(execution: Execution, direction: Direction) -> Iterator[str]:
+def network_steps(execution: JudgedExecution, direction: Direction) -> Iterator[str]:
     """What passed the network, where it was more than a chat."""
     for one in networks(execution):
         count = one.read_bytes if direction is Direction.READ else one.write_bytes
@@ -197,7 +197,7 @@ def network_steps(execution: Execution, direction: Direction) -> Iterator[str]:
             yield f"{one.name} {bytes_text(count)}"
 
 
-def end_lines(execution: Execution) -> Iterator[str]:
+def end_lines(execution: JudgedExecution) -> Iterator[str]:
     """What was dirty at exit and how long it took to drain; the time, and the CPU time."""
     watched, account = execution.watched, execution.watched.account
     dirty = dirty_bytes(execution)
@@ -213,7 +213,7 @@ def end_lines(execution: Execution) -> Iterator[str]:
     yield line("time", f"{watched.elapsed_ns / 1e9:.3f} s, {used}{f'; {end}' if end else ''}")
 
 
-def rule_lines(execution: Execution) -> Iterator[str]:
+def rule_lines(execution: JudgedExecution) -> Iterator[str]:
     """The rules that failed, with what to do; then those that the claim needs and of which nothing is known."""
     said: set[str] = set()
     for finding in (one for verdict in execution.verdicts for one in worth_saying(execution, verdict)):
@@ -223,7 +223,7 @@ def rule_lines(execution: Execution) -> Iterator[str]:
         yield line(finding.rule, f"{finding.name}: {finding.statement}{remedy(execution, finding)}")
 
 
-def worth_saying(execution: Execution, verdict: Verdict) -> list[Finding]:
+def worth_saying(execution: JudgedExecution, verdict: Verdict) -> list[Finding]:
     """Return the findings to show: of a figure without a claim those alone that refute it."""
     failed = failures(verdict.findings)
     if operation_of(verdict) in execution.external.judged:
@@ -231,7 +231,7 @@ def worth_saying(execution: Execution, verdict: Verdict) -> list[Finding]:
     return [one for one in failed if one.severity is Severity.INVALIDATES and not one.is_disturbance]
 
 
-def remedy(execution: Execution, finding: Finding) -> str:
+def remedy(execution: JudgedExecution, finding: Finding) -> str:
     """Return what to do: by means of a shell and of the tool itself; the call that adds missing evidence."""
     if finding.state is not State.FAIL:
         return f" Use: assay stat --observe {','.join(finding.observers)}" if finding.observers else ""
@@ -245,7 +245,7 @@ def remedy(execution: Execution, finding: Finding) -> str:
     return f" {advice}{f' Or use {option}.' if option else ''}" if advice or option else ""
 
 
-def unknown(execution: Execution, verdict: Verdict) -> Iterator[Finding]:
+def unknown(execution: JudgedExecution, verdict: Verdict) -> Iterator[Finding]:
     """Rules that the claim needs and that are unverified."""
     (phase,) = execution.external.run.phases
     rules = required_rules(verdict.claim, phase.directions.get(operation_of(verdict)))

@@ -14,9 +14,10 @@ from assay.answer.scales import DASH, NARROW, Scale, scale_for, show
 from assay.frozen import dataclass
 from assay.records import Experiment, Judged, Results, VerdictState, worst
 from assay.report.charts.dots import EXCLUDED, SHAPE, filling, named
-from assay.report.charts.figure import Figure, Panel, Table
+from assay.report.charts.figure import ChartFigure, Panel, Table
 from assay.report.charts.roles import Roles, roles
 from assay.report.charts.theme import Row, Spec, axis_over, downward, frame, rows_of, series_colours, ticks
+from assay.rulekit.chronology import in_order
 
 NAME = "schedule"
 ROOM, MOST_ROW, LEAST_ROW = 620, 30, 5
@@ -40,7 +41,7 @@ class _Drawing:
     measure: str
 
 
-def figure(results: Results) -> Figure | None:
+def figure(results: Results) -> ChartFigure | None:
     """The picture with the table of all runs; None where none was made."""
     if not results.runs:
         return None
@@ -58,7 +59,7 @@ def figure(results: Results) -> Figure | None:
         height=drawing.high * len(names) + EDGES,
         description=f"{marks.count(len(bars), 'run')} in {marks.count(len(names), 'row')}; the table has them all.",
     )
-    return Figure(
+    return ChartFigure(
         name=NAME,
         title="Schedule",
         caption=_caption(results, bars),
@@ -260,8 +261,8 @@ def bars_of(results: Results) -> tuple[Bar, ...]:
     longest = max(took(judged) for judged in results.runs)
     found = []
     for row, here in enumerate(rows.values()):
-        in_order = sorted(here, key=lambda judged: (judged.run.started_utc, judged.id))
-        for judged, start in zip(in_order, _starts(in_order, longest), strict=True):
+        ordered = in_order(here)
+        for judged, start in zip(ordered, _starts(ordered, longest), strict=True):
             states = [verdict.state for verdict in judged.verdicts.values()]
             found.append(
                 Bar(

@@ -9,7 +9,7 @@ from assay.answer.scales import NARROW, Scale, after, axis_title, in_scale, scal
 from assay.frozen import dataclass
 from assay.records import Cell, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, VerdictState
 from assay.report.charts import dots, heatmap
-from assay.report.charts.figure import Figure, Panel, Table, end_labels
+from assay.report.charts.figure import ChartFigure, Panel, Table, end_labels
 from assay.report.charts.roles import Key, Roles, heading, in_order, laid, nearest, positions, roles
 from assay.report.charts.theme import Row
 
@@ -45,7 +45,7 @@ def runs_of(results: Results, cell: Cell) -> tuple[Dot, ...]:
     return tuple(found)
 
 
-def figure(results: Results, measure: Measure) -> Figure | None:
+def figure(results: Results, measure: Measure) -> ChartFigure | None:
     """The picture of one measure, None where no run has a value: a map over a grid of two numeric factors, else dots."""
     cells = [cell for cell in results.cells if cell.measure == measure.name]
     shown = [(cell, runs_of(results, cell)) for cell in cells]
@@ -57,7 +57,7 @@ def figure(results: Results, measure: Measure) -> Figure | None:
     panels = _panels(axis, shown) if grid is None else heatmap.panels(results, cells, grid, axis.scale)
     dips = [one for one in results.dips if one.measure == measure.name]
     seen = "" if grid is None else f"In {axis.scale.label or 'numbers'}. {heatmap.SEEN}"
-    return Figure(
+    return ChartFigure(
         name=f"measure-{measure.name}",
         title=marks.measure(measure),
         alone=_drawn_as(cells, grid),

@@ -8,7 +8,7 @@ from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, in_scale, scale_for
 from assay.frozen import dataclass
 from assay.records import Outcome, Results, Value
-from assay.report.charts.figure import Figure, Panel, Table, end_labels
+from assay.report.charts.figure import ChartFigure, Panel, Table, end_labels
 from assay.report.charts.latency import MERGED
 from assay.report.charts.roles import Key, Roles, along, heading, in_order, roles
 from assay.report.charts.theme import Row, Spec, axis_over, end_text, frame, room, rows_of, series_colours
@@ -51,7 +51,7 @@ class _Drawing:
     """The longest label, for which all panels keep room."""
 
 
-def figures(results: Results, curves: Sequence[Curve]) -> tuple[Figure, ...]:
+def figures(results: Results, curves: Sequence[Curve]) -> tuple[ChartFigure, ...]:
     """One figure for each operation of each workload that has a curve."""
     levels = {judged.id: judged.run.trial.levels for judged in results.runs}
     known = [curve for curve in curves if curve.run in levels and curve.objects]
@@ -59,7 +59,7 @@ def figures(results: Results, curves: Sequence[Curve]) -> tuple[Figure, ...]:
     return tuple(_figure(results, levels, [c for c in known if (c.workload, c.operation) == key]) for key in keys)
 
 
-def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves: Sequence[Curve]) -> Figure:
+def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves: Sequence[Curve]) -> ChartFigure:
     times = [value for curve in curves for value in curve.time_per_operation_ns]
     scale = scale_for("ns", times)
     parts = roles(results.experiment)
@@ -79,7 +79,7 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
     drawn, finished = len({curve.run for curve in curves}), sum(one.run.outcome is Outcome.FINISHED for one in results.runs)
     some = f" ({drawn} of {finished} runs, evenly spaced in their order)" if finished > MERGED else ""
     thinned = f" Every {drawing.step}th point is drawn." if drawing.step > 1 else ""
-    return Figure(
+    return ChartFigure(
         name=f"curve-{first.workload}-{first.operation}",
         title=f"{marks.operation(first.workload, first.operation)}: time per operation",
         caption=f"Each line is a run{some}. Hollow points: fewer than all clients were active, so the point supports no crossing."

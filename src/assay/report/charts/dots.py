@@ -39,7 +39,7 @@ class Plot:
         )
 
 
-class Way(Enum):
+class Orientation(Enum):
     """In which direction the figure goes: (channel of the place, channel of the figure, a tick's orientation)."""
 
     UPRIGHT = ("x", "y", "horizontal")
@@ -61,8 +61,8 @@ def upright(plot: Plot, title: str, places: Mapping[str, float], labels: Sequenc
         "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.55},
         "encoding": {"x": {**x, "field": "p"}, "y": {**y, "field": "v"}, "color": series_colours()},
     }
-    limits = _limits(plot, y, Way.UPRIGHT, {"x": 4, "dy": -3, "baseline": "bottom"})
-    return frame(HEIGHT, [line, *limits, *_marks(plot, x, y, Way.UPRIGHT), end_text(labels, y)])
+    limits = _limits(plot, y, Orientation.UPRIGHT, {"x": 4, "dy": -3, "baseline": "bottom"})
+    return frame(HEIGHT, [line, *limits, *_marks(plot, x, y, Orientation.UPRIGHT), end_text(labels, y)])
 
 
 def lying(plot: Plot, names: Sequence[str]) -> tuple[Spec, int]:
@@ -70,8 +70,8 @@ def lying(plot: Plot, names: Sequence[str]) -> tuple[Spec, int]:
     height = max(1, len(names)) * ROW + 44
     y: Spec = downward([-0.45, len(names) - 0.3], **name_ticks(names), labelLimit=130)
     x = plot.axis(count=5)
-    limits = _limits(plot, x, Way.LYING, {"y": 8, "dx": 4})
-    return frame(height, [*limits, *_marks(plot, y, x, Way.LYING)]), height
+    limits = _limits(plot, x, Orientation.LYING, {"y": 8, "dx": 4})
+    return frame(height, [*limits, *_marks(plot, y, x, Orientation.LYING)]), height
 
 
 def named(places: Mapping[str, float]) -> str:
@@ -80,7 +80,7 @@ def named(places: Mapping[str, float]) -> str:
     return "".join(choices) + "''"
 
 
-def _marks(plot: Plot, place: Spec, figure: Spec, way: Way) -> list[Spec]:
+def _marks(plot: Plot, place: Spec, figure: Spec, way: Orientation) -> list[Spec]:
     """Each run as a dot (shape and filling tell its verdict), each estimate as a tick with its interval and the runs' ends."""
     flat, tall, across = way.value
     tip: Spec = {"field": "t", "type": "nominal"}
@@ -135,7 +135,7 @@ def filling(colour: Spec) -> Spec:
     return {"condition": {"test": f"indexof({solid}, datum.d) < 0", "value": "transparent"}, **colour}
 
 
-def _limits(plot: Plot, figure: Spec, way: Way, at: Spec) -> list[Spec]:
+def _limits(plot: Plot, figure: Spec, way: Orientation, at: Spec) -> list[Spec]:
     """Required limits as dashed lines with their words."""
     if not plot.limits:
         return []

@@ -78,7 +78,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class ChartFigure:
     """One or more panels in a grid, or a drawing, with a caption and a table.
 
     `stacked` panels share the axis of x and stand in a column.

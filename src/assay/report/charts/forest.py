@@ -14,7 +14,7 @@ from assay.answer.wording.summary import reason
 from assay.frozen import dataclass
 from assay.measures import digits
 from assay.records import Comparison, Conclusion, Experiment, Results, VerdictState
-from assay.report.charts.figure import BOLD, PLAIN, QUIET, Drawn, Figure, Style, Table, text
+from assay.report.charts.figure import BOLD, PLAIN, QUIET, ChartFigure, Drawn, Style, Table, text
 from assay.report.charts.theme import round_ratios
 
 NAMES, TRACK, FIGURES, SAID = 200, 330, 150, 230
@@ -24,14 +24,14 @@ GAP = 14
 NAME = "comparisons"
 
 
-def figure(results: Results) -> Figure | None:
+def figure(results: Results) -> ChartFigure | None:
     """The picture with its table; None where nothing was compared."""
     scale, groups = axis(results), ratios(results)
     if scale is None or not groups:
         return None
     rows = [row for group in groups for row in group.rows]
     description = "; ".join(f"{row.condition}: {row.text} ({row.interval}), {row.comparison.conclusion.value}" for row in rows)
-    return Figure(
+    return ChartFigure(
         name=NAME,
         title="Every comparison",
         caption=caption(groups, results.experiment.matters_share),
@@ -65,7 +65,7 @@ def _parts(axis: Axis, groups: Sequence[Ratios]) -> Iterator[str]:
             y += ROW
 
 
-def _row(row: Ratio, y: float) -> Iterator[str]:
+def _row(row: ForestRow, y: float) -> Iterator[str]:
     matters = row.comparison.conclusion is Conclusion.MATTERS
     colour = "var(--ink)" if matters else "var(--muted)"
     inner = colour if matters else "var(--paper)"
@@ -82,7 +82,7 @@ def _row(row: Ratio, y: float) -> Iterator[str]:
     )
 
 
-def _arrows(row: Ratio, y: float, colour: str) -> Iterator[str]:
+def _arrows(row: ForestRow, y: float, colour: str) -> Iterator[str]:
     """Heads of arrows at the ends of the axis, for what goes on beyond them."""
     for shown, at, back in ((row.before, 0, 8), (row.after, 100, -8)):
         if shown:
@@ -111,7 +111,7 @@ def _table(experiment: Experiment, groups: Sequence[Ratios]) -> Table:
     return Table(head=("measure", "compared", "ratio", "interval", "conclusion", "verdict", "why"), rows=tuple(rows))
 
 
-def _where(experiment: Experiment, row: Ratio) -> str:
+def _where(experiment: Experiment, row: ForestRow) -> str:
     """Against which level, under which conditions."""
     conditions = f" at {marks.levels(experiment, row.comparison.within)}" if row.comparison.within else ""
     return f"against {marks.level(experiment, row.comparison.factor, row.comparison.baseline)}{conditions}"
@@ -122,7 +122,7 @@ REACH, FARTHEST = 8.0, 1000.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ratio:
+class ForestRow:
     """One comparison as a row: where its interval lies on the shared axis, in percent of its width."""
 
     comparison: Comparison
@@ -151,7 +151,7 @@ class Ratios:
     measure: str
     title: str
     better: str
-    rows: tuple[Ratio, ...]
+    rows: tuple[ForestRow, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +213,7 @@ def ratios(results: Results) -> tuple[Ratios, ...]:
     if span is None:
         return ()
     titles = {one.name: one for one in results.experiment.measures}
-    grouped: dict[str, list[Ratio]] = {}
+    grouped: dict[str, list[ForestRow]] = {}
     for one in results.comparisons:
         if one.ratio is not None and one.ratio.value > 0:
             grouped.setdefault(one.measure, []).append(_ratio(results, span, one))
@@ -228,13 +228,13 @@ def ratios(results: Results) -> tuple[Ratios, ...]:
     )
 
 
-def _ratio(results: Results, span: Axis, one: Comparison) -> Ratio:
+def _ratio(results: Results, span: Axis, one: Comparison) -> ForestRow:
     assert one.ratio is not None
     low, high = one.ratio.low or one.ratio.value, one.ratio.high or one.ratio.value
     verdict = results.comparison_verdicts.get(one.id)
     causes = why(results, one, verdict)
     text, *ends = digits(one.ratio)
-    return Ratio(
+    return ForestRow(
         comparison=one,
         condition=", ".join(_named(results.experiment, one)),
         text=text,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from assay.answer.wording.labels import label
-from assay.report.charts.figure import BOLD, INK, Drawn, Figure, Style, Table, text
-from assay.report.ladder import BAR, WIDE, Ladder, Ladders, Placed, Sketch
+from assay.report.charts.figure import BOLD, INK, ChartFigure, Drawn, Style, Table, text
+from assay.report.ladder import BAR, WIDE, Ladder, Ladders, PlacedRung, Sketch
 
 ACROSS = 400
 """Pixels of one ladder."""
@@ -23,13 +23,13 @@ REMARK = Style(anchor="end", fill="--gold-deep", size=11)
 SHORE = Style(fill="--ink", size=9)
 
 
-def figure(shown: Ladders | None) -> Figure | None:
+def figure(shown: Ladders | None) -> ChartFigure | None:
     """All ladders in two columns with their table; None where nothing was moved."""
     if shown is None:
         return None
     sketches = [one for group in (*shown.groups, *shown.folded) for one in group.sketches]
     rows = [sketches[at : at + COLUMNS] for at in range(0, len(sketches), COLUMNS)]
-    return Figure(
+    return ChartFigure(
         name=NAME,
         title="Ladder of bytes",
         caption="100 % is the count of the application; bytes missing below were answered, or are still held, above."
@@ -93,7 +93,7 @@ def _ladder(one: Sketch) -> Iterator[str]:
         yield text(0, HEAD + one.height + 16 + LINE * place, line, Style(size=11))
 
 
-def _rung(one: Placed) -> Iterator[str]:
+def _rung(one: PlacedRung) -> Iterator[str]:
     if one.late:
         yield _box("late", (one.width, one.bar, one.late, BAR))
     yield _box("bar" if one.known else "unknown", (0, one.bar, one.width, BAR))

@@ -12,7 +12,7 @@ from assay.frozen import dataclass
 from assay.measures.latency import percentiles
 from assay.records import Judged, Observations, Results, Value, VerdictState
 from assay.report.charts.dots import named
-from assay.report.charts.figure import Figure, Panel, Table, end_labels
+from assay.report.charts.figure import ChartFigure, Panel, Table, end_labels
 from assay.report.charts.roles import Key, Roles, along, heading, in_order, roles
 from assay.report.charts.theme import (
     SERIES,
@@ -46,7 +46,7 @@ MOST = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class PercentileLine:
     """The percentiles of one operation in one combination of levels: (share of operations, at most so many ns)."""
 
     levels: Mapping[str, Value]
@@ -57,9 +57,9 @@ class Line:
     """So many of the runs are INVALID in a measure of the operation."""
 
 
-def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) -> tuple[Figure, ...]:
+def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) -> tuple[ChartFigure, ...]:
     """One figure for each operation that was counted often enough; the runs of a group share their levels and are merged."""
-    lines: dict[Counted, list[Line]] = {}
+    lines: dict[Counted, list[PercentileLine]] = {}
     for group in groups:
         for key, merged in _merged(group, load).items():
             if sum(merged.values()) > 2 * BEYOND:
@@ -92,15 +92,15 @@ def _merged(group: Sequence[Judged], load: Load) -> dict[Counted, dict[int, int]
     return merged
 
 
-def _line(group: Sequence[Judged], buckets: Mapping[int, int]) -> Line:
+def _line(group: Sequence[Judged], buckets: Mapping[int, int]) -> PercentileLine:
     total = sum(buckets.values())
     furthest = max(0.0, math.log10(total / BEYOND)) if total else 0.0
     wanted = [1 - 10 ** -(furthest * step / STEPS) for step in range(1, STEPS + 1)]
     points = zip(wanted, percentiles(sorted(buckets.items()), wanted), strict=False)
-    return Line(levels=group[0].run.trial.levels, runs=len(group), count=total, points=tuple(points))
+    return PercentileLine(levels=group[0].run.trial.levels, runs=len(group), count=total, points=tuple(points))
 
 
-def _figure(parts: Roles, key: Counted, lines: Sequence[Line]) -> Figure:
+def _figure(parts: Roles, key: Counted, lines: Sequence[PercentileLine]) -> ChartFigure:
     phase, operation = key
     times = [value for line in lines for _, value in line.points] or [1.0]
     span = _Span(
@@ -109,13 +109,13 @@ def _figure(parts: Roles, key: Counted, lines: Sequence[Line]) -> Figure:
         furthest=max((-math.log10(1 - line.points[-1][0]) for line in lines if line.points), default=1.0),
         longest=max((parts.name(line.levels) for line in lines), key=len),
     )
-    panels: dict[Key, list[Line]] = {}
+    panels: dict[Key, list[PercentileLine]] = {}
     for line in lines:
         panels.setdefault(along(parts, line.levels), []).append(line)
     drawn = {where: spread(found) for where, found in panels.items()}
     left_out = sum(map(len, panels.values())) - sum(map(len, drawn.values()))
     more = " The first level, the last and some between are drawn; the table has all." if left_out else ""
-    return Figure(
+    return ChartFigure(
         name=f"latency-{phase}-{operation}",
         title=words.operation(phase.partition(".")[0], operation),
         caption=f"Histograms of {words.count(sum(line.runs for line in lines), 'run')}{_doubted(lines)}.{more}",
@@ -124,13 +124,13 @@ def _figure(parts: Roles, key: Counted, lines: Sequence[Line]) -> Figure:
     )
 
 
-def _doubted(lines: Sequence[Line]) -> str:
+def _doubted(lines: Sequence[PercentileLine]) -> str:
     """How many of the runs are INVALID; nothing where none is."""
     invalid = sum(line.invalid for line in lines)
     return f", {'all' if invalid == sum(line.runs for line in lines) else invalid} of them INVALID" if invalid else ""
 
 
-def spread(lines: Sequence[Line]) -> Sequence[Line]:
+def spread(lines: Sequence[PercentileLine]) -> Sequence[PercentileLine]:
     """All lines of a panel, or of too many to be told apart as many as there are colours, evenly from the first to the last."""
     if len(lines) <= MOST:
         return lines
@@ -147,7 +147,7 @@ class _Span:
     longest: str
 
 
-def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Panel:
+def _panel(parts: Roles, lines: Sequence[PercentileLine], title: str, span: _Span) -> Panel:
     rows: list[Row] = [
         {
             "x": round(-math.log10(1 - share), 3),
@@ -184,13 +184,13 @@ def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Pane
     return Panel(heading=title, spec={**spec, "data": rows_of(rows)}, height=HEIGHT, description=description)
 
 
-def _colour(parts: Roles, lines: Sequence[Line], line: Line) -> str:
+def _colour(parts: Roles, lines: Sequence[PercentileLine], line: PercentileLine) -> str:
     """That of the level; that of the place among the lines where only some of many levels are drawn."""
     some = parts.series is not None and len(parts.series.levels) > MOST
     return str(lines.index(line) % SERIES if some else parts.colour_index(line.levels))
 
 
-def _labels(parts: Roles, lines: Sequence[Line], span: _Span) -> list[Row]:
+def _labels(parts: Roles, lines: Sequence[PercentileLine], span: _Span) -> list[Row]:
     ends = [(parts.name(one.levels), math.log(one.points[-1][1])) for one in lines if one.points and parts.name(one.levels)]
     colours = {parts.name(one.levels): _colour(parts, lines, one) for one in lines}
     placed = end_labels(ends, math.log(span.low), math.log(span.high), 0.09)
@@ -203,11 +203,11 @@ TIME = (
 )
 
 
-def _at(line: Line, share: float) -> float | None:
+def _at(line: PercentileLine, share: float) -> float | None:
     return next((value for place, value in line.points if place >= share), None)
 
 
-def _table(parts: Roles, lines: Sequence[Line]) -> Table:
+def _table(parts: Roles, lines: Sequence[PercentileLine]) -> Table:
     head = ("levels", "runs", "operations", *(f"{mark * 100:g} %" for mark in MARKS))
     rows = tuple(
         (

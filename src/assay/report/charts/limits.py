@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from assay import measures
-from assay.analysis.bottlenecks import NEAR, Chain, Link, Part, chains
+from assay.analysis.bottlenecks import NEAR, Chain, ChainLink, Part, chains
 from assay.answer import marks
 from assay.answer.scales import share
 from assay.records import Direction, Experiment, Judged, Observations
-from assay.report.charts.figure import BOLD, INK, Drawn, Figure, Style, Table, text
+from assay.report.charts.figure import BOLD, INK, ChartFigure, Drawn, Style, Table, text
 from assay.units import Unit
 
 NOUNS = {
@@ -21,14 +21,14 @@ NOUNS = {
 }
 
 
-def name(link: Link) -> str:
+def name(link: ChainLink) -> str:
     """`CPUs`, `CPUs of filer`, `loop0`."""
     if link.part is Part.CPU:
         return f"CPUs of {link.name}" if link.name else "CPUs"
     return link.name
 
 
-def use(link: Link) -> str:
+def use(link: ChainLink) -> str:
     """`user and system time`, `busiest of 30 load hosts`, `of the declared 50 MB/s written`."""
     if link.among > 1:
         return f"busiest of {link.among} load hosts"
@@ -57,7 +57,7 @@ LETTERS = 52
 RIGHT = Style(anchor="end", fill="--ink", weight=600)
 
 
-def figures(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
+def figures(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> tuple[ChartFigure, ...]:
     """One figure for each phase, with a chain for each run."""
     found: dict[str, list[Chain]] = {}
     for chain in chains(observed):
@@ -65,8 +65,8 @@ def figures(experiment: Experiment, observed: Sequence[tuple[Judged, Observation
     return tuple(_figure(experiment, phase, here) for phase, here in found.items())
 
 
-def _figure(experiment: Experiment, phase: str, here: Sequence[Chain]) -> Figure:
-    return Figure(
+def _figure(experiment: Experiment, phase: str, here: Sequence[Chain]) -> ChartFigure:
+    return ChartFigure(
         name=f"limits-{phase}",
         title=phase,
         alone="How far the load used each part that its data passed.",
@@ -121,7 +121,7 @@ def _head(experiment: Experiment, chain: Chain) -> list[str]:
     )
 
 
-def _link(link: Link, y: int, *, is_nearest: bool) -> Iterator[str]:
+def _link(link: ChainLink, y: int, *, is_nearest: bool) -> Iterator[str]:
     colour = "--alarm" if link.used > OVER else "--gold" if is_nearest and link.used >= NEAR else "--muted"
     long = max(1.0, WIDE * min(link.used, OVER))
     yield text(LEFT, y + 14, name(link), INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)

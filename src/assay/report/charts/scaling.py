@@ -10,7 +10,7 @@ from assay.answer.scales import DASH, NARROW, Scale, axis_title, in_scale, scale
 from assay.answer.wording.scaling import fitted, statement
 from assay.frozen import dataclass
 from assay.records import Cell, Results, Scaled, Scaling, ScalingKind
-from assay.report.charts.figure import Figure, Panel, Table, end_labels
+from assay.report.charts.figure import ChartFigure, Panel, Table, end_labels
 from assay.report.charts.roles import Key, Roles, heading, roles
 from assay.report.charts.theme import Row, Spec, axis_over, end_text, frame, room, rows_of, series_colours, ticks
 
@@ -21,7 +21,7 @@ LEDE = (
 )
 
 
-def figures(results: Results, curves: Sequence[Scaled]) -> tuple[Figure, ...]:
+def figures(results: Results, curves: Sequence[Scaled]) -> tuple[ChartFigure, ...]:
     """One figure for each measure, the arms that are compared together in each panel."""
     of_measure: dict[tuple[str, str], list[Scaled]] = {}
     for curve in curves:
@@ -30,7 +30,7 @@ def figures(results: Results, curves: Sequence[Scaled]) -> tuple[Figure, ...]:
     return tuple(_figure(results, tuple(found)) for found in of_measure.values())
 
 
-def _figure(results: Results, curves: tuple[Scaled, ...]) -> Figure:
+def _figure(results: Results, curves: tuple[Scaled, ...]) -> ChartFigure:
     first, parts = curves[0], roles(results.experiment)
     measure = next(one for one in results.experiment.measures if one.name == first.measure)
     groups: dict[Key, list[Scaled]] = {}
@@ -52,7 +52,7 @@ def _figure(results: Results, curves: tuple[Scaled, ...]) -> Figure:
         )
         for key, found in groups.items()
     }
-    return Figure(
+    return ChartFigure(
         name=f"scaling-{first.measure}",
         title=f"{marks.measure(measure)}, by {first.factor}",
         caption=_caption(curves, max(tops)),

@@ -17,7 +17,7 @@ from assay.answer.scales import DASH, show
 from assay.frozen import dataclass
 from assay.measures.timelines import from_zero, interpolated
 from assay.records import Experiment, Judged, Observations, Phase, Series
-from assay.report.charts.figure import Figure, Panel, Table
+from assay.report.charts.figure import ChartFigure, Panel, Table
 from assay.report.charts.latency import BEYOND, TIME
 from assay.report.charts.theme import Row, Spec, axis_over, frame, round_times, rows_of, ticks
 
@@ -55,7 +55,7 @@ class Map:
     seconds: float
 
 
-def figures(experiment: Experiment, shown: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
+def figures(experiment: Experiment, shown: Sequence[tuple[Judged, Observations]]) -> tuple[ChartFigure, ...]:
     """One figure for each measured operation, with a map for each run that is looked at."""
     found: dict[tuple[str, str], list[Map]] = {}
     for judged, seen in shown:
@@ -66,7 +66,7 @@ def figures(experiment: Experiment, shown: Sequence[tuple[Judged, Observations]]
     return tuple(_figure(experiment, *key, maps) for key, maps in found.items())
 
 
-def left_out(shown: Sequence[tuple[Judged, Observations]], drawn: Sequence[Figure]) -> str:
+def left_out(shown: Sequence[tuple[Judged, Observations]], drawn: Sequence[ChartFigure]) -> str:
     """Name the measured operations that have no map, and why; empty where all have one."""
     known = {one.name for one in drawn}
     names = dict.fromkeys(
@@ -151,9 +151,9 @@ def quantile(counts: Counts, share: float) -> float | None:
     return max(counts)
 
 
-def _figure(experiment: Experiment, phase: str, operation: str, maps: Sequence[Map]) -> Figure:
+def _figure(experiment: Experiment, phase: str, operation: str, maps: Sequence[Map]) -> ChartFigure:
     uppers = sorted({upper for one in maps for step in one.steps for upper in step})
-    return Figure(
+    return ChartFigure(
         name=name_of(phase, operation),
         title=f"{words.operation(phase.partition('.')[0], operation)}: latency over time",
         alone=LEDE,

@@ -10,7 +10,7 @@ from assay.frozen import dataclass
 from assay.measures import host_timelines
 from assay.measures.timelines import Strip, strips
 from assay.records import Experiment, Judged, Observations, Phase
-from assay.report.charts.figure import Figure, Panel, Table, end_labels
+from assay.report.charts.figure import ChartFigure, Panel, Table, end_labels
 from assay.report.charts.theme import TINTS, Row, Spec, axis_over, end_text, frame, room, rows_of, tints
 
 HEIGHT = 118
@@ -51,7 +51,7 @@ class _Shared:
     bottom: bool
 
 
-def figures(experiment: Experiment, runs: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
+def figures(experiment: Experiment, runs: Sequence[tuple[Judged, Observations]]) -> tuple[ChartFigure, ...]:
     """One figure for each measured phase, with a column for each run; the columns share their scales."""
     columns: dict[str, list[_Column]] = {}
     for judged, seen in runs:
@@ -77,9 +77,9 @@ def changes(judged: Judged, phase: Phase) -> tuple[float, ...]:
     return tuple(sorted({round((one.at_ns - course.start_ns) / 1e9, 3) for course in found for one in course.changes}))
 
 
-def _figure(experiment: Experiment, name: str, columns: Sequence[_Column]) -> Figure:
+def _figure(experiment: Experiment, name: str, columns: Sequence[_Column]) -> ChartFigure:
     drained = any(column.drains for column in columns)
-    return Figure(
+    return ChartFigure(
         name=f"timeline-{name}",
         title=name,
         caption="Means over equal steps of time."

@@ -12,7 +12,7 @@ from assay.frozen import dataclass
 from assay.measures import digits
 from assay.records import Conclusion, DesignKind, Experiment, FactorEffect, Results, Sensitivity
 from assay.report.charts.dots import named
-from assay.report.charts.figure import Figure, Panel, Table
+from assay.report.charts.figure import ChartFigure, Panel, Table
 from assay.report.charts.theme import Row, Spec, downward, frame, name_ticks, round_ratios, rows_of, ticks
 
 NAME = "tornado-"
@@ -54,12 +54,12 @@ class _Axis:
         return float(f"{min(max(ratio, 1 / self.reach), self.reach):.5g}")
 
 
-def figures(results: Results) -> tuple[Figure, ...]:
+def figures(results: Results) -> tuple[ChartFigure, ...]:
     """For each measure of a designed experiment the effects of its factors, and what pairs of them do together."""
     return tuple(found for one in results.sensitivity for count in (1, 2) if (found := _figure(results, one, count)) is not None)
 
 
-def _figure(results: Results, one: Sensitivity, count: int) -> Figure | None:
+def _figure(results: Results, one: Sensitivity, count: int) -> ChartFigure | None:
     """The figure of the factors, or of the pairs."""
     effects = [each for each in one.effects if each.ratio is not None]
     shown = [each for each in effects if len(each.steps) == count]
@@ -69,7 +69,7 @@ def _figure(results: Results, one: Sensitivity, count: int) -> Figure | None:
     estimate = next(each.ratio for each in shown if each.ratio is not None)
     axis = _axis(effects, one.matters_share)
     legend = CAPTION.format(_percent(estimate.confidence), _percent(one.matters_share))
-    return Figure(
+    return ChartFigure(
         name=f"{NAME}{one.measure}{PAIRS if count > 1 else ''}",
         title=f"{measure}: {'which factors change the effect of another' if count > 1 else 'which factors matter'}",
         caption=f"{TOGETHER if count > 1 else OWN} {legend} Bars: {words.DESIGNS[one.design]}.{_doubt(one, shown)}",

@@ -1,0 +1,275 @@
+"""Whole runs over far machines: `assay run` with its report, and where hosts die, refuse, or are one machine."""
+
+import contextlib
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from assay_process import Bench, wait_until
+
+pytestmark = pytest.mark.root
+
+TEXT = """
+title = "Hosts"
+question = "How fast?"
+repeats = 1
+observers = [{observers}]
+[hosts]
+{hosts}
+[targets.here]
+kind = "directory"
+path = "{path}"
+{target}
+[workloads.w]
+kind = "null"
+think = "1 ms"
+duration = "{seconds} s"
+quiesce = "0 s"
+[measures]
+"w.null.ops_per_s" = {claim}
+{more}
+"""
+ENGINE = "assay-engine"
+SOON_S = 30.0
+
+
+@pytest.fixture
+def fleet(far):
+    """Three machines; most tests need two."""
+    return far(3)
+
+
+@pytest.fixture
+def bench(fleet, tmp_path):
+    (tmp_path / "data").mkdir()
+    return OnFleet(tmp_path, fleet.home)
+
+
+class OnFleet(Bench):
+    """A directory in which `assay` is called by a user whose home has the fleet's keys."""
+
+    def __init__(self, folder, home):
+        super().__init__(folder)
+        self._home = home
+
+    def environment(self, **more):
+        given = super().environment(HOME=str(self._home), **more)
+        given.pop("SSH_AUTH_SOCK", None)
+        return given
+
+    def write(self, hosts, *, seconds=0.5, target="", claim="{}", more="", observers='"cpu", "clock", "network"'):
+        path = self.home / "t.toml"
+        path.write_text(
+            TEXT.format(
+                hosts=hosts,
+                path=self.home / "data",
+                seconds=seconds,
+                target=target,
+                claim=claim,
+                more=more,
+                observers=observers,
+            )
+        )
+        return path
+
+    def runs(self):
+        """The runs in its notebook."""
+        return [json.loads(path.read_text()) for path in sorted(self.home.glob("lab/*/trials/*/*/run.json"))]
+
+
+def line(machines, name="c", **more):
+    """A line of [hosts]: a group of load hosts by ssh."""
+    addresses = ", ".join(f'"{machine.address}"' for machine in machines)
+    return f'{name} = {{ via = "ssh", addresses = [{addresses}], load = true }}'
+
+
+def running(process):
+    """Wait until the clients of a started run work; gives the iterator over its progress."""
+    lines = progress(process)
+    for one in lines:
+        if one.get("operations"):
+            return lines
+    raise AssertionError(f"it ended: {process.wait()}")
+
+
+def finish(process, lines):
+    """Hear a started run out."""
+    for _ in lines:
+        pass
+    process.wait()
+    process.stdout.close()
+    process.stderr.close()
+
+
+def progress(process):
+    for text in process.stderr:
+        with contextlib.suppress(ValueError):
+            yield json.loads(text)
+
+
+def engines(machine):
+    """The load engines on a machine: not its agent."""
+    return [pid for pid, command in machine.processes().items() if command.split(" ")[0].endswith(ENGINE) or command == ENGINE]
+
+
+def ours(machine):
+    """What of ours runs on a machine."""
+    return [command for command in machine.processes().values() if ENGINE in command]
+
+
+def clients_of(machine):
+    return [pid for pid in engines(machine) if " agent" not in machine.processes().get(pid, " agent")]
+
+
+def test_a_run_over_three_machines_with_its_report(bench, fleet):
+    server = f's = {{ via = "ssh", address = "{fleet[0].address}" }}'
+    bench.write(f"{server}\n{line(list(fleet)[1:])}", target='host = "s"')
+    done = bench.run("run", "t.toml")
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode in (0, 4), done.stderr
+    (run,) = bench.runs()
+    assert run["outcome"] == "finished"
+    (phase,) = run["phases"]
+    assert [client["host"] for client in phase["clients"]] == ["c.1", "c.2"]
+    truth = dict(zip(("s", "c.1", "c.2"), fleet, strict=True))
+    for host in phase["hosts"]:
+        clock = host["clock"]
+        assert abs(clock["offset_ns"] - truth[host["host"]].offset_ns) <= clock["error_ns"]
+    (page,) = bench.home.glob("lab/*/*.html")
+    assert "c.2" in page.read_text()
+    assert not any(ours(machine) for machine in fleet)
+    assert not list((fleet[0].home).glob(".cache/assay/*")), "nothing is placed on the server"
+
+
+def test_a_killed_engine_is_named_and_the_other_results_are_kept(bench, fleet):
+    bench.write(line(list(fleet)[:2]), seconds=4)
+    process = bench.start("run", "t.toml", "--progress", "json")
+    lines = running(process)
+    (engine,) = clients_of(fleet[1])
+    os.kill(engine, signal.SIGKILL)
+    killed_s = time.monotonic()
+    named = next(one["failed"] for one in lines if one.get("failed"))
+    assert named[0].startswith("client 1 on c.2 was lost: ")
+    assert time.monotonic() - killed_s < SOON_S, "while the others still work"
+    finish(process, lines)
+    (run,) = bench.runs()
+    assert run["outcome"] == "partial"
+    assert "client 1 on c.2 was lost" in run["error"]
+    assert [client["host"] for client in run["phases"][0]["clients"]] == ["c.1"]
+
+
+def test_a_killed_connection_loses_its_host_alone(bench, fleet):
+    bench.write(line(list(fleet)[:2]), seconds=4)
+    process = bench.start("run", "t.toml", "--progress", "json")
+    lines = running(process)
+    for pid in fleet[1].connections():
+        os.kill(pid, signal.SIGKILL)
+    named = next(one["failed"] for one in lines if one.get("failed"))
+    assert named[0].startswith("host c.2 was lost with 1 client: ")
+    finish(process, lines)
+    (run,) = bench.runs()
+    assert run["outcome"] == "partial"
+    assert [client["host"] for client in run["phases"][0]["clients"]] == ["c.1"]
+
+
+def test_a_killed_controller_leaves_nothing_anywhere(bench, fleet):
+    bench.write(line(list(fleet)[:2]), seconds=120)
+    process = bench.start("run", "t.toml", "--progress", "json")
+    running(process)
+    assert all(clients_of(machine) for machine in list(fleet)[:2])
+    noted = fleet[0].run("find", "/run/assay", "-type", "f", check=False).stdout
+    assert noted.strip(), "what has to be undone is written down there"
+    process.kill()
+    finish(process, ())
+    wait_until(lambda: not any(ours(machine) for machine in fleet), SOON_S)
+    for machine in list(fleet)[:2]:
+        left = machine.run("find", "/run/assay", "-type", "f", "-size", "+0", check=False).stdout
+        assert left.strip() == ""
+
+
+def test_a_changed_key_is_refused_before_anything_is_sent(bench, fleet):
+    fleet[1].host_key = fleet[2].host_key
+    fleet.know(*fleet)
+    bench.write(line(list(fleet)[:2]))
+    done = bench.run("run", "t.toml")
+    assert done.returncode not in (0, 4)
+    assert "host c.2" in done.stderr
+    assert "host key CHANGED: ssh-ed25519 SHA256:" in done.stderr
+    assert "Nothing was sent" in done.stderr
+    assert bench.runs() == []
+    assert not (fleet[1].home / ".cache").exists()
+
+
+def test_two_names_of_one_machine_are_named_and_a_wire_between_them_is_none(bench, fleet):
+    both = f's = {{ via = "ssh", address = "{fleet[0].address}", engine = true }}\n{line([fleet[0]])}'
+    bench.write(both, target='host = "s"', claim='{ claim = { path = "wire" } }', observers='"environment"')
+    done = bench.run("run", "t.toml")
+    assert "INVALID  w.null.ops_per_s" in done.stdout, done.stderr
+    assert "one machine" in done.stdout
+    checked = bench.run("hosts", "t.toml", "check")
+    assert "one machine" in checked.stdout + checked.stderr
+
+
+def test_a_sitting_at_another_address_goes_on_in_the_same_notebook(bench, fleet):
+    server = f's = {{ via = "ssh", address = "{fleet[0].address}" }}'
+    manual = '[factors.system]\nlevels = ["old", "new"]\nchange = "manual"'
+    bench.write(f"{server}\n{line([fleet[2]])}", target='host = "s"', more=manual)
+    first = bench.run("run", "t.toml", "--sitting", "old")
+    assert first.returncode in (0, 4), first.stderr
+    second = bench.run("run", "t.toml", "--sitting", "new", "--resume", "--host", f"s={fleet[1].address}")
+    assert second.returncode in (0, 4), second.stderr
+    assert len(list(bench.home.glob("lab/*/trials"))) == 1
+    assert [run["trial"]["levels"]["system"] for run in bench.runs()] == ["old", "new"]
+    where = [json.loads(path.read_text()) for path in sorted(bench.home.glob("lab/*/trials/*/*/facts.json"))]
+    own = [[one for one in facts["facts"] if (one["host"], one["key"]) == ("s", "host.address")] for facts in where]
+    found = [[one["value"] for one in facts] for facts in own]
+    assert found == [[fleet[0].address], [fleet[1].address]]
+
+
+def test_twelve_clients_where_sshd_allows_ten_channels(bench, fleet):
+    bench.write(line([fleet[0]]), more="[factors]\nclients = [12]")
+    done = bench.run("run", "t.toml")
+    assert "Traceback" not in done.stderr, done.stderr
+    (run,) = bench.runs()
+    assert run["outcome"] == "finished"
+    assert len(run["phases"][0]["clients"]) == 12
+
+
+def test_fewer_clients_than_hosts_are_shown_by_plan_and_refused_by_run(bench, fleet):
+    bench.write(line(fleet), more="[factors]\nclients = [2]")
+    planned, done = bench.run("plan", "t.toml"), bench.run("run", "t.toml")
+    assert "2 clients on 3 load hosts" in planned.stdout + planned.stderr
+    assert done.returncode == 2
+    assert "2 clients on 3 load hosts" in done.stderr
+    assert bench.runs() == []
+
+
+def test_an_address_with_a_command_is_never_executed(bench, tmp_path):
+    mark = tmp_path / "executed"
+    for address in (f"$(touch {mark})", f"x; touch {mark}", f"x' -oProxyCommand='touch {mark}", "-oProxyCommand=x"):
+        bench.write(f"c = {{ via = \"ssh\", address = '''{address}''', load = true }}")
+        done = bench.run("run", "t.toml")
+        assert done.returncode == 2
+        assert "found address" in done.stderr
+    assert not mark.exists()
+    assert bench.runs() == []
+
+
+@pytest.mark.long
+def test_a_host_that_is_cut_off_is_lost_with_its_lease_and_named(bench, fleet):
+    bench.write(line(list(fleet)[:2]), seconds=50)
+    process = bench.start("run", "t.toml", "--progress", "json")
+    lines = running(process)
+    fleet[1].cut()
+    cut_s = time.monotonic()
+    named = next(one["failed"] for one in lines if one.get("failed"))
+    assert named[0].startswith("host c.2 was lost with 1 client: ")
+    assert time.monotonic() - cut_s < 60
+    finish(process, lines)
+    (run,) = bench.runs()
+    assert run["outcome"] == "partial"
+    assert [client["host"] for client in run["phases"][0]["clients"]] == ["c.1"]
+    assert clients_of(fleet[1]) == [], "its own lease has ended there, too"
