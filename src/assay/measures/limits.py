@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections.abc import Iterator
 from enum import StrEnum
 
@@ -119,5 +118,6 @@ def _between_changes(series: Series, from_ns: int, to_ns: int) -> tuple[float, f
     if len(changes) <= FEWEST_REFRESHES:
         return None
     (first_ns, first), (last_ns, last) = changes[0], changes[-1]
-    look_ns = statistics.median(after - before for (before, _), (after, _) in itertools.pairwise(points))
+    gaps = sorted(after - before for (before, _), (after, _) in itertools.pairwise(points))
+    look_ns = gaps[len(gaps) // 2]
     return (last - first) * 1e9 / (last_ns - first_ns), (last_ns - first_ns) / 1e9, look_ns / 1e9
