@@ -8,7 +8,7 @@ import pytest
 
 from assay import catalogue
 from assay.hosts.local import Local
-from assay.observers.sockets import address, peers_in
+from assay.machine.peers import address, peers_in
 from assay.records import Edge, Snapshot, Subject
 from observer_looks import look
 

@@ -2,8 +2,9 @@ import dataclasses
 
 import pytest
 
-from assay.records import Factor, Observations, Severity, State, TargetSpec
+from assay.records import Factor, Observations, Severity, State, TargetSpec, WorkloadSpec
 from assay.rules.tuning_parity import RULE
+from network_cases import between, connection, end
 from noise_cases import comparison_case, run
 
 TARGET = Factor(path="target", levels=("a", "b"))
@@ -62,3 +63,68 @@ def test_settings_of_one_system_are_what_is_compared():
     assert "the factor is" in str(RULE.applies(case))
     stray = comparison_case("C03", TARGET, [], [])
     assert RULE.check(stray).state is State.UNVERIFIED
+
+
+# ---------------------------------------------------------------------------------------------- both ends of a network
+
+
+def network(*arms, factor=TARGET, facts=((), ()), message=None):
+    """Two arms of a stream; each arm's connection, or foreign ends where it is None, and facts of its ends."""
+    cases = [between("C03", load=end(one) if one is not None else None, facts=known) for one, known in zip(arms, facts, strict=True)]
+    runs = [(one.run, one.observations) for one in cases]
+    if message is not None:
+        levels = {"w.message": message}
+        runs[1] = (dataclasses.replace(runs[1][0], trial=dataclasses.replace(runs[1][0].trial, levels=levels)), runs[1][1])
+    for place, one in enumerate(arms):
+        if one is None:
+            run_of, seen = runs[place]
+            foreign = [
+                dataclasses.replace(ph, clients=tuple(dataclasses.replace(c, net=None) for c in ph.clients), servers=())
+                for ph in run_of.phases
+            ]
+            runs[place] = (dataclasses.replace(run_of, phases=tuple(foreign)), seen)
+    case = comparison_case("C03", factor, [runs[0]], [runs[1]])
+    stream = WorkloadSpec(name="w", kind="net_stream")
+    targets = (TargetSpec(name="a", kind="socket"), TargetSpec(name="b", kind="socket"))
+    experiment = dataclasses.replace(case.experiment, targets=targets, factors=(factor,), workloads=(stream,))
+    measure = dataclasses.replace(case.measure, workload="w", operation="send", figure="bytes_per_s")
+    return dataclasses.replace(case, experiment=experiment, measure=measure)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "words"),
+    [
+        (connection(congestion="bbr"), "congestion control cubic against bbr"),
+        (connection(path_mtu=9000), "MTU 1,500 bytes against 9,000 bytes"),
+        (connection(asked=262_144), "window sized by the kernel against 262,144 bytes"),
+    ],
+)
+def test_what_the_sockets_of_the_arms_had(candidate, words):
+    finding = RULE.check(network(connection(), candidate))
+    # the other end of both arms is alike, so both values are in the candidate's arm
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert words.split(" against ")[1] in finding.statement
+
+
+def test_arms_that_are_alike_pass():
+    assert RULE.check(network(connection(), connection())).state is State.PASS
+    placed = Factor(path="w.placement", levels=("same", "different"))
+    case = network(connection(), connection(), factor=placed)
+    assert RULE.applies(case) is None
+    assert "alike in both arms" in RULE.check(case).statement
+
+
+def test_another_message_is_another_load():
+    assert "message 131072 against 4096" in RULE.check(network(connection(), connection(), message=4096)).statement
+
+
+def test_the_factor_itself_may_differ():
+    for path, candidate in (("w.window", connection(asked=65_536)), ("w.congestion", connection(congestion="bbr"))):
+        assert RULE.check(network(connection(), candidate, factor=Factor(path=path, levels=(1, 2)))).state is State.PASS
+
+
+def test_foreign_ends_are_compared_by_their_namespaces():
+    facts = tuple((("end.1.interface.0.mtu", mtu), ("end.1.sysctl.net.ipv4.tcp_congestion_control", "bbr")) for mtu in ("1500", "4000"))
+    finding = RULE.check(network(None, None, facts=facts))
+    assert "MTU 1500 against 4000" in finding.statement
+    assert finding.relabel == "comparison of arms with different MTU"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import pathlib
 import pkgutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal, overload
 
 from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, Runs, TrialCase
@@ -53,7 +53,7 @@ from assay.catalogue.plugs import (
     Workload,
 )
 from assay.errors import UsageError
-from assay.records import Scope
+from assay.records import Experiment, Path, Scope
 from assay.units import Unit
 
 Plug = Target | Workload | Observer | Rule | Parser
@@ -68,6 +68,8 @@ CONSTANTS: Mapping[Kind, str] = {
 
 USUAL = "*"
 """In a list of observers: all that look without being named."""
+PATHS = ("sockets",)
+"""The observers that look where a path is claimed."""
 
 
 @functools.cache
@@ -110,7 +112,7 @@ def rules_of(scope: Scope) -> tuple[Rule, ...]:
 def _text(kind: Kind, name: str) -> str:
     """The text of an entry; empty where there is none."""
     try:
-        return (Path(importlib.import_module(f"assay.{kind}").__path__[0]) / f"{name}.py").read_text(encoding="utf-8")
+        return (pathlib.Path(importlib.import_module(f"assay.{kind}").__path__[0]) / f"{name}.py").read_text(encoding="utf-8")
     except OSError:
         return ""
 
@@ -135,13 +137,22 @@ def noun_of(operation: str) -> str | None:
     return next((noun for name in speaking if (noun := find("workloads", name).nouns.get(operation))), None)
 
 
-def watchers(named: Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the observers that an experiment's list stands for, each once; None stands for `*`."""
+def watchers(named: Sequence[str] | None, *, paths: bool = False) -> tuple[str, ...]:
+    """The names of the observers that an experiment's list stands for, each once; None stands for `*`.
+
+    `paths`: something claims a path, so the usual ones include those that look at the load's own sockets.
+    """
     wanted: dict[str, None] = {}
     for name in (USUAL,) if named is None else named:
-        usual = [one for one in names("observers") if not find("observers", one).on_request] if name == USUAL else [name]
-        wanted |= dict.fromkeys(usual)
+        usual = [one for one in names("observers") if (paths and one in PATHS) or not find("observers", one).on_request]
+        wanted |= dict.fromkeys(usual if name == USUAL else [name])
     return tuple(wanted)
+
+
+def watchers_of(experiment: Experiment) -> tuple[str, ...]:
+    """The names of the observers of an experiment; where a network path is claimed, with those that look at its own sockets."""
+    claimed = any(measure.claim.path not in (None, Path.LOCAL) for measure in experiment.measures)
+    return watchers(experiment.observers, paths=claimed)
 
 
 def help_of(kind: Kind, name: str) -> str:

@@ -83,7 +83,7 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
     loads = {spec.name: (host,) if LOCAL in experiment.load_hosts(spec) else () for spec in experiment.workloads}
     refuse(placement.mistakes(loads, experiment))
     schedule = planning.plan(experiment, history=known)
-    names = catalogue.watchers(experiment.observers)
+    names = catalogue.watchers_of(experiment)
     missing = gaps(host, names) if LOCAL in here else ()
     return Preview(
         title=experiment.title,

@@ -66,7 +66,7 @@ def trial_runner(experiment: Experiment, host: Local, directory: Path | None = N
     The observers are those that the experiment names, or the usual ones; what a machine does not allow is recorded as missing.
     Hosts that take part are reached first, and cleaned of what killed runs left there. Raises AssayError if one is not reached.
     """
-    observers = tuple(catalogue.find("observers", name) for name in catalogue.watchers(experiment.observers))
+    observers = tuple(catalogue.find("observers", name) for name in catalogue.watchers_of(experiment))
     with own_ledger() as ledger, _reached(experiment, ledger) as far:
         runner = TrialRunner(
             experiment=experiment,

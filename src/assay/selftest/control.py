@@ -148,7 +148,7 @@ def without(experiment: Experiment, blind: Sequence[str]) -> Experiment:
     """The experiment with some observers left out."""
     if not blind:
         return experiment
-    names = catalogue.watchers(experiment.observers)
+    names = catalogue.watchers_of(experiment)
     return replace(experiment, observers=tuple(name for name in names if name not in blind))
 
 

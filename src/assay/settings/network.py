@@ -91,7 +91,7 @@ class Talk:
             "connections": integer(values, "connections", 1),
             "workers": values.get("workers"),
             **ends,
-            "load": load.load_setting(values, clients) if way != "receive" else {},
+            "load": load.load_setting(values, clients) if way != "receive" else thinking(values),
         }
         server = {
             **both,
@@ -100,7 +100,7 @@ class Talk:
             "connections": integer(values, "connections", 1) * clients,
             "workers": integer(values, "workers") * clients or None,
             **(ends if way != "send" else {}),
-            "load": load.load_setting(values, 1) if way == "receive" else {},
+            "load": load.load_setting(values, 1) if way == "receive" and not integer(values, "think") else {},
         }
         names = ("send", "receive") if way == "both" else (way,) if self.exchange != "transaction" else ("transaction",)
         return (
@@ -113,6 +113,12 @@ class Talk:
                 roles=(*(Role.LOAD,) * clients, Role.SERVER),
             ),
         )
+
+
+def thinking(values: Values) -> dict[str, object]:
+    """Return the load of a client that only receives: pauses between its reads, or none. The rate is its server's."""
+    think = integer(values, "think")
+    return {"think_ns": think} if think else {}
 
 
 def ended_by(values: Values) -> dict[str, int | None]:
@@ -158,7 +164,6 @@ def mistakes(values: Values) -> tuple[str, ...]:
         ),
         (way == "both" and load.is_open(values), "found a rate with direction both; expected direction send or receive"),
         (way in ("receive", "both") and integer(values, "ops"), f"found ops with direction {way}; expected duration"),
-        (way == "receive" and integer(values, "think"), "found think with direction receive; expected direction send"),
     )
     return (*messages(wrong), *load.load_mistakes(values), *load.timed_mistakes(values), *load.steady_mistakes(values))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from stat import S_ISFIFO, S_ISSOCK
 
-from assay.catalogue import find
+from assay.catalogue import PATHS, find
 from assay.cli.stat.options import Request
 from assay.errors import AssayError
 from assay.frozen import dataclass
@@ -18,8 +18,6 @@ from assay.records import Value, Verdict, VerdictState, Watched, worst
 from assay.watch.as_run import External, ended
 
 SIGNALLED = 128
-PATHS = ("sockets",)
-"""The observers that look where a path is claimed."""
 
 
 @dataclass(frozen=True, kw_only=True)

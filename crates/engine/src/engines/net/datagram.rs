@@ -183,16 +183,18 @@ impl Receiver {
         buffer: &mut [u8],
     ) -> Option<u64> {
         loop {
-            let from = recorder.now();
+            let Some(from) = begin(recorder) else {
+                return drain(connection, inbox, buffer);
+            };
             match receive(&connection.socket, buffer) {
                 Ok(0) => {
                     close(&self.hall, connection, recorder, self.slot, true);
                     return None;
                 }
                 Ok(bytes) => {
-                    let to = recorder.now();
+                    let goes_on = complete(recorder, self.slot, bytes, from);
                     inbox.note(&buffer[..bytes]);
-                    if !recorder.complete(self.slot, bytes, from, to) {
+                    if !goes_on {
                         return drain(connection, inbox, buffer);
                     }
                 }

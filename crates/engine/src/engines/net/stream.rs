@@ -128,12 +128,13 @@ impl Worker for Receiver {
         };
         let slot = self.slot;
         loop {
-            let from = recorder.now();
+            let Some(from) = begin(recorder) else {
+                return drain(&connection, &mut buffer);
+            };
             match receive(&connection.socket, &mut buffer) {
                 Ok(0) => return close(&self.hall, &connection, recorder, slot, true),
                 Ok(bytes) => {
-                    let to = recorder.now();
-                    if !recorder.complete(slot, bytes, from, to) {
+                    if !complete(recorder, slot, bytes, from) {
                         return drain(&connection, &mut buffer);
                     }
                 }

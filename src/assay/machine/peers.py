@@ -1,0 +1,97 @@
+"""The sockets of processes: who is at the other end, and which processes are the ends of a network load."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator
+
+from assay.catalogue import Host
+from assay.frozen import dataclass
+from assay.machine.server import family, network_of, pids
+from assay.records import Subject
+
+TABLES = ("tcp", "tcp6", "udp", "udp6")
+SOCKET = re.compile(r"socket:\[(\d+)\]$")
+ROW = re.compile(r"\s*\d+: \S+ ([0-9A-F]+):([0-9A-F]{4}) [0-9A-F]{2} \S+ \S+ \S+ +\d+ +\d+ (\d+) ")
+
+
+def is_over_network(subject: Subject) -> bool:
+    """Return True if the load reaches a server by an address, or this host has such a server."""
+    return bool(subject.reaches) or any(node.address for node in subject.server)
+
+
+def ends(host: Host, subject: Subject) -> tuple[int, ...]:
+    """Return the processes of both ends on this host: the load's with all that they started, then those of a named server."""
+    load = family(host, subject.pids) if subject.pids else ()
+    return tuple(dict.fromkeys((*load, *pids(host, subject.server))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSpace:
+    """The processes of the ends in one network namespace."""
+
+    name: str
+    """`net:[4026531840]`."""
+    pids: tuple[int, ...]
+
+
+def spaces(host: Host, processes: Iterable[int]) -> tuple[NetworkSpace, ...]:
+    """Return the network namespaces of processes, in the order of their first process; ended processes are left out."""
+    found: dict[str, list[int]] = {}
+    for pid in processes:
+        if name := network_of(host, pid):
+            found.setdefault(name, []).append(pid)
+    return tuple(NetworkSpace(name=name, pids=tuple(each)) for name, each in found.items())
+
+
+def peers(host: Host, space: NetworkSpace) -> tuple[str, ...]:
+    """Return the addresses that the sockets of the processes in a namespace are connected to."""
+    inodes = {inode for pid in space.pids for inode in sockets_of(host, pid)}
+    if not inodes:
+        return ()
+    tables = [text for name in TABLES if (text := _text(host, f"/proc/{space.pids[0]}/net/{name}"))]
+    return tuple(dict.fromkeys(peer for text in tables for peer in peers_in(text, inodes)))
+
+
+def inside(host: Host, space: NetworkSpace) -> int | None:
+    """Return a process by which a namespace is entered; None for the lab's own."""
+    return None if space.name == network_of(host, "self") else space.pids[0]
+
+
+def sockets_of(host: Host, pid: int) -> Iterator[str]:
+    """Yield the inodes of a process's sockets; none where it has ended or is not ours to look at."""
+    try:
+        names = host.list(f"/proc/{pid}/fd")
+    except OSError:
+        return
+    for name in names:
+        try:
+            match = SOCKET.search(host.real_path(f"/proc/{pid}/fd/{name}"))
+        except OSError:
+            continue
+        if match is not None:
+            yield match[1]
+
+
+def peers_in(table: str, inodes: set[str]) -> Iterator[str]:
+    """Yield the peers of these sockets in a table of the kernel; none for sockets without one."""
+    for line in table.splitlines()[1:]:
+        match = ROW.match(line)
+        if match is not None and match[3] in inodes and int(match[2], 16):
+            yield address(match[1])
+
+
+def address(digits: str) -> str:
+    """Return the address that the kernel prints as words of 32 bits in the machine's order, lowest byte first."""
+    words = [bytes.fromhex(digits[at : at + 8])[::-1] for at in range(0, len(digits), 8)]
+    found = ipaddress.ip_address(b"".join(words))
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(mapped or found)
+
+
+def _text(host: Host, path: str) -> str:
+    try:
+        return host.read(path)
+    except OSError:
+        return ""

@@ -1,0 +1,106 @@
+"""Names a socket buffer as the limit of a TCP stream: the receiver's window, the sender's buffer, or a reader that is slow.
+
+The rule reads the kernel's account of both ends' connections (TCP_INFO) during the phase.
+- Rate times measured round trip is at least `window_share` of the granted window: the window decides the rate.
+- The sender waited for buffer space of its own for `limited_share` of the time: the sender's buffer decides.
+- The window was full for `limited_share` of the time, and little was on the way: the data wait in the receiver's queue, unread.
+
+A receiver that ran or waited for a CPU for `restless_share` of its time is no slow reader: its CPU is the limit (L12).
+The first test holds under every congestion control; the kernel's share alone does not (0.2 to 0.3 with bbr).
+Transactions, datagrams and foreign ends are n/a. It is a note: the figure is right, and describes a buffer.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import About, Rule, TrialCase
+from assay.measures import connections
+from assay.measures.connections import StreamUse
+from assay.records import Finding, Scope, Severity, State
+from assay.rulekit.findings import found
+from assay.units import Unit
+
+
+def applies(case: TrialCase) -> str | None:
+    """Streams whose ends are both Assay's."""
+    ends = connections.stream_ends(case.phase, case.measure.operation)
+    return None if ends else "no TCP stream between two ends of Assay"
+
+
+def check(case: TrialCase) -> Finding:
+    """Bytes on the way against the window, and the kernel's two shares."""
+    seen = case.everywhere.on_all() if case.everywhere is not None else case.observations
+    ends = connections.stream_ends(case.phase, case.measure.operation)
+    use = connections.stream_use(case.phase, seen, ends) if ends else None
+    if use is None or ends is None:
+        return found(RULE, case, State.UNVERIFIED, "The kernel's account of the connections during the phase is missing.")
+    restless = connections.restless_share(case.phase, case.everywhere or seen, ends.receivers)
+    observed = {
+        "bytes_per_s": use.bytes_per_s,
+        "rtt_ns": use.rtt_ns,
+        "window_bytes": use.window_bytes,
+        "window_share": use.window_share,
+        "receiver_limited_share": use.receiver_limited_share,
+        "buffer_limited_share": use.buffer_limited_share,
+        "receiver_restless_share": restless,
+    }
+    relabel, words = limiter(case, use, restless)
+    if relabel is None:
+        return found(RULE, case, State.PASS, f"{words}: no socket buffer was the limit.", observed=observed)
+    return found(RULE, case, State.FAIL, f"{words}.", observed=observed, relabel=relabel, detail=words)
+
+
+def limiter(case: TrialCase, use: StreamUse, restless: float | None) -> tuple[str | None, str]:
+    """What the number is limited by, None where no buffer limits it, and the figures."""
+    limits, window, share = case.thresholds, use.window_bytes, use.window_share
+    way = f"{bytes_of(use.on_the_way_bytes)} on the way ({measures.with_unit(use.rtt_ns, Unit.NANOSECONDS)} round trip)"
+    granted = f"{way} of a window of {bytes_of(window)}" if window else way
+    if share is not None and share >= limits["window_share"]:
+        return "limited by the receive window", granted
+    short = use.buffer_limited_share
+    if short is not None and short >= limits["limited_share"]:
+        return (
+            "limited by the sender's buffer",
+            f"{granted}; the sender waited for its buffer {measures.percent(short)} of the time",
+        )
+    full = use.receiver_limited_share
+    if full is not None and full >= limits["limited_share"]:
+        words = f"{granted}; the window was full {measures.percent(full)} of the time"
+        if restless is not None and restless >= limits["restless_share"]:
+            return None, f"{words}, because the receiver lacked CPU time (L12)"
+        return "limited by a slow reader (the receiver's TCP queue was full)", words
+    known = f"; window full {measures.percent(full)} of the time" if full is not None else ""
+    return None, f"{granted}{known}"
+
+
+def bytes_of(amount: float) -> str:
+    """An amount with its unit."""
+    return measures.with_unit(amount, Unit.BYTES)
+
+
+RULE = Rule(
+    id="L14",
+    name="socket-buffer",
+    scope=Scope.TRIAL,
+    severity=Severity.NOTES,
+    part="load",
+    short="a socket buffer at its limit",
+    reads=("tcp.acked_bytes", "tcp.rtt_ns", "tcp.receive_threshold", "tcp.send_window", "tcp.receiver_limited_ns"),
+    applies=applies,
+    check=check,
+    about=About.ALL_HOSTS,
+    wrong="A transfer over 400 km runs at 65 MB/s on a link of 1.2 GB/s. The socket buffer of 256 KiB lets 256 KiB be on the "
+    "way for each round trip of 4 ms. The line is called slow, and a faster line would change nothing.",
+    alternatives=(
+        "A shaper or a queue on the way lengthens the round trip until the window is full. Compare with the least round trip.",
+        "The receiver's program waits for its disk. Then the disk is the limit, and the receive queue shows it.",
+        "The kernel still tunes a buffer that was not set. Run longer.",
+    ),
+    advice="Leave `window` to the kernel, or set at least rate times round trip (net.ipv4.tcp_rmem, net.core.rmem_max). "
+    "More connections share the way. A slow reader needs a faster program or disk, not a larger buffer.",
+    sources=(
+        "RFC 7323: the window limits the rate to window / round trip",
+        "tcp_info: tcpi_rwnd_limited, tcpi_sndbuf_limited, tcpi_rcv_ssthresh (Linux tcp.h)",
+        "measured: window-limited share 0.95 with cubic, 0.2 to 0.33 with bbr, at the same windows and 4 ms",
+    ),
+)
