@@ -9,6 +9,8 @@ from assay.records import (
     DatagramTotal,
     Direction,
     EngineCost,
+    Fact,
+    FactClass,
     NetConnection,
     NetEnd,
     Role,
@@ -19,7 +21,6 @@ from assay.records import (
     When,
     ZerocopyTotal,
 )
-from assay.records import Fact, FactClass
 from audit.case_builder import SECOND, Made, case_of
 
 SERVER = Server(nodes=(ServerNode(host="local", address="127.0.0.1"),))

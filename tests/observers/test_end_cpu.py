@@ -84,7 +84,8 @@ def test_a_new_thread_counts_from_nothing_and_an_ended_one_keeps_its_time():
 
 
 @pytest.mark.parametrize(
-    ("parse", "text"), [(times_of, "cpu0 1 2 3\n"), (times_of, "cpu0 a 0 0 0 0 0 0 0\n"), (packets_of, ""), (packets_of, "CPU0\n")]
+    ("parse", "text"),
+    [(times_of, "cpu0 1 2 3\n"), (times_of, "cpu0 a 0 0 0 0 0 0 0\n"), (packets_of, ""), (packets_of, "CPU0\n")],
 )
 def test_damaged_texts_are_refused(parse, text):
     with pytest.raises(EvidenceError, match="expected"):

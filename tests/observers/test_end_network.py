@@ -29,11 +29,15 @@ def space(drops=0, again=0, dsacks=0, interface_drops=0, pids=(100,)):
 
 def looked(*raws):
     edges = (Edge.ARMED, Edge.LAST)
-    return [Snapshot(edge=edge, at_ns=at * 10**9, took_ns=1, raw=raw) for at, (edge, raw) in enumerate(zip(edges, raws, strict=True))]
+    return [
+        Snapshot(edge=edge, at_ns=at * 10**9, took_ns=1, raw=raw) for at, (edge, raw) in enumerate(zip(edges, raws, strict=True))
+    ]
 
 
 def test_the_counters_of_each_namespace():
-    looks = looked({"net:[1]": space(), "net:[2]": space(3, pids=(7,))}, {"net:[1]": space(9), "net:[2]": space(3, 8, 6, 5, (7, 8))})
+    looks = looked(
+        {"net:[1]": space(), "net:[2]": space(3, pids=(7,))}, {"net:[1]": space(9), "net:[2]": space(3, 8, 6, 5, (7, 8))}
+    )
     made = OBSERVER.parse("h", "p", looks, SUBJECT)
     assert list(the_series(made, "udp_receive_buffer_errors", "net:[1]").value) == [0, 9]
     assert list(the_series(made, "udp_receive_buffer_errors", "net:[2]").value) == [0, 0]

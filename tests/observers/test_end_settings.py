@@ -70,7 +70,7 @@ def test_a_connection_of_this_process_over_the_loopback():
 
 @pytest.mark.root
 def test_an_end_in_a_namespace_of_its_own():
-    inside = "ip link add veth0 mtu 4000 type veth peer name veth1; echo; exec sleep 60"
+    inside = "ip link add veth0 mtu 4000 type veth peer name veth1 mtu 4000; echo; exec sleep 60"
     with subprocess.Popen(["unshare", "-n", "sh", "-c", inside], stdout=subprocess.PIPE) as there:
         there.stdout.readline()
         raw = look(OBSERVER, Local(), Subject(pids=(there.pid,), reaches=("127.0.0.1",)), Edge.ARMED, 0).raw

@@ -1,5 +1,7 @@
 """L12: the CPUs and threads of both ends, with their soft interrupts."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.records import Severity, State
@@ -27,7 +29,7 @@ def test_a_cpu_that_both_ends_share():
     found = judged(*cpu(0, 0.98, 0.15), ran(100, 0, 0.45), ran(SERVER_PID, 0, 0.38))
     assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
     assert found.relabel == "limited by a CPU that both ends share"
-    assert "CPU 0 98.0 % busy (the load 45.0 %, the server 38.0 %, soft interrupts 15.0 %)" in found.statement
+    assert "CPU 0 98 % busy (the load 45 %, the server 38 %, soft interrupts 15 %)" in found.statement
 
 
 @pytest.mark.parametrize(
@@ -80,8 +82,6 @@ def test_a_thread_that_moves_between_cpus():
 def test_without_the_account_by_cpu_nothing_is_known():
     assert judged().state is State.UNVERIFIED
     short = between("L12", gauges=cpu(0, 0.9))
-    from dataclasses import replace
-
     brief = replace(short, phase=replace(short.phase, end_ns=SECOND // 10))
     assert "too short" in RULE.check(brief).statement
 

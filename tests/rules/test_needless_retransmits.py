@@ -16,7 +16,7 @@ def test_most_had_arrived():
     found = judged(1_071, 982)
     assert found.state is State.FAIL
     assert found.relabel == "sent again though nothing was lost"
-    assert "982 of these had arrived (91.7 %, limit 50.0 %): nothing was lost, reordered 3 times" in found.statement
+    assert "982 of these had arrived (91.7 %, limit 50 %): nothing was lost, reordered 3 times" in found.statement
     assert "acknowledgements came late" in judged(1_071, 982, reorderings=0).statement
 
 
@@ -45,7 +45,9 @@ def foreign(again, needless):
         )
     ]
     case = between("L15", gauges=gauges)
-    return replace(case, phase=replace(case.phase, clients=tuple(replace(one, net=None) for one in case.phase.clients), servers=()))
+    return replace(
+        case, phase=replace(case.phase, clients=tuple(replace(one, net=None) for one in case.phase.clients), servers=())
+    )
 
 
 def test_foreign_ends_are_known_by_their_namespaces():

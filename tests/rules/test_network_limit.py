@@ -5,6 +5,7 @@ import pytest
 from assay.records import Claim, Severity, State, Tier
 from assay.rules.network_limit import RULE
 from audit.case_builder import Made, case_of
+from network_cases import between, connection, end
 from server_cases import served
 
 DEVICE = Claim(tier=Tier.DEVICE)
@@ -58,3 +59,16 @@ def test_without_a_known_limit_only_ways_within_the_machine_pass(kind, state):
 def test_uncounted_bytes_are_unverified():
     assert judged(None).state is State.UNVERIFIED
     assert RULE.applies(case_of(Made(), "L03")) == "the target names no server"
+
+
+def own_ends(**tcp):
+    """A stream between two ends of Assay over the loopback, whose server has no process that the target names."""
+    case = between("L03", load=end(connection(**tcp)), facts=[("target.server.route_kind", "loopback")])
+    return RULE.check(case)
+
+
+def test_own_ends_tell_what_they_lost():
+    assert own_ends(segments_out=100_000).state is State.PASS
+    found = own_ends(segments_out=100_000, retransmits=1_000, dsacks=10)
+    assert found.relabel == "limited by packet loss"
+    assert own_ends(segments_out=100_000, retransmits=1_000, dsacks=990).state is State.PASS

@@ -51,7 +51,9 @@ def foreign(drops, received):
         ("end_network", "net:[2]", "udp_received", (0, received)),
     ]
     made = between("L16", gauges=gauges)
-    return replace(made, phase=replace(made.phase, clients=tuple(replace(one, net=None) for one in made.phase.clients), servers=()))
+    return replace(
+        made, phase=replace(made.phase, clients=tuple(replace(one, net=None) for one in made.phase.clients), servers=())
+    )
 
 
 @pytest.mark.parametrize(("drops", "state"), [(79_736, State.FAIL), (0, State.PASS)])

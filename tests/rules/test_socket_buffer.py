@@ -33,7 +33,7 @@ def test_a_window_decides_whatever_share_the_kernel_calls_limited(full):
     found = judged(64e6, full=full)
     assert found.state is State.FAIL
     assert found.relabel == "limited by the receive window"
-    assert "of a window of 256 KiB" in found.statement
+    assert "256 kB on the way (4 ms round trip) of a window of 262 kB" in found.statement
     assert found.observed["window_share"] == pytest.approx(64e6 * 0.004 / (256 * KIB))
 
 

@@ -70,7 +70,9 @@ def test_settings_of_one_system_are_what_is_compared():
 
 def network(*arms, factor=TARGET, facts=((), ()), message=None):
     """Two arms of a stream; each arm's connection, or foreign ends where it is None, and facts of its ends."""
-    cases = [between("C03", load=end(one) if one is not None else None, facts=known) for one, known in zip(arms, facts, strict=True)]
+    cases = [
+        between("C03", load=end(one) if one is not None else None, facts=known) for one, known in zip(arms, facts, strict=True)
+    ]
     runs = [(one.run, one.observations) for one in cases]
     if message is not None:
         levels = {"w.message": message}
@@ -124,7 +126,9 @@ def test_the_factor_itself_may_differ():
 
 
 def test_foreign_ends_are_compared_by_their_namespaces():
-    facts = tuple((("end.1.interface.0.mtu", mtu), ("end.1.sysctl.net.ipv4.tcp_congestion_control", "bbr")) for mtu in ("1500", "4000"))
+    facts = tuple(
+        (("end.1.interface.0.mtu", mtu), ("end.1.sysctl.net.ipv4.tcp_congestion_control", "bbr")) for mtu in ("1500", "4000")
+    )
     finding = RULE.check(network(None, None, facts=facts))
     assert "MTU 1500 against 4000" in finding.statement
     assert finding.relabel == "comparison of arms with different MTU"

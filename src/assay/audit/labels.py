@@ -52,7 +52,7 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
             operation=operation,
             regime=regime,
             circumstance=circumstance(case),
-            noted=next((one.rule for one in explained(notes(findings)) if one.relabel), None),
+            noted=next((one.rule for one in sorted(explained(notes(findings)), key=is_of_path) if one.relabel), None),
             lacking=lacking,
             limited_by=None if lacking else limiter(findings),
             disturbed_by=disturbed_by,
@@ -75,6 +75,11 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
         limited_by=limiter(findings),
         disturbed_by=disturbed_by,
     )
+
+
+def is_of_path(note: Finding) -> bool:
+    """Whether a note is about the way of the bytes: what limited the figure comes before it."""
+    return note.part == "path"
 
 
 REMOVALS = ("unlink",)

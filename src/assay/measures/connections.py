@@ -129,7 +129,10 @@ def connections(clients: Iterable[Client]) -> tuple[NetConnection, ...]:
 
 
 def sums(clients: Iterable[Client], names: Iterable[str]) -> Mapping[str, int] | None:
-    """Counters of TCP_INFO by name, over all listed connections; None where a kernel does not tell one of them."""
+    """Counters of TCP_INFO by name, over all listed connections; None without one, and where a kernel does not tell them."""
+    clients = tuple(clients)
+    if not any(is_stream(one) for one in clients):
+        return None
     found = {name: [one.tcp.get(name) for one in connections(clients) if one.tcp] for name in names}
     known = {name: [value for value in values if value is not None] for name, values in found.items()}
     if any(not values or len(known[name]) < len(values) for name, values in found.items()):

@@ -29,7 +29,7 @@ TIMES = {"busy_ns": BUSY, "soft_ns": SOFT, "stolen_ns": STOLEN, "total_ns": (*BU
 PACKETS = {"net_rx": "NET_RX", "net_tx": "NET_TX"}
 RUN = "run_ns"
 SERVERS = "servers"
-AFTER_NAME = {"ticks": (11, 12), "cpu": 36}
+TICKS, LAST_CPU = (11, 12), 36
 """Words of a thread's stat file after its name in brackets: utime, stime; the CPU that it ran on last."""
 Times = Mapping[tuple[str, str], int]
 """(CPU, metric) -> ns or count."""
@@ -75,7 +75,10 @@ def of_cpus(origin: Origin, snapshots: Sequence[Snapshot], here: set[str]) -> It
             cpu for (cpu, name), count in (packets[-1].items() if packets else ()) if count > packets[0].get((cpu, name), 0)
         }
         for cpu, metric in itertools.product(sorted(here | served), names):
-            points = [(at, found[cpu, metric]) for at, found in looks if (cpu, metric) in found]
+            rows = [(at, found[cpu, metric]) for at, found in looks if (cpu, metric) in found]
+            # The kernel corrects its estimate of iowait, so a total may fall by some ticks.
+            highest = itertools.accumulate((value for _, value in rows), max)
+            points = [(at, value) for (at, _), value in zip(rows, highest, strict=True)]
             if points:
                 yield counter(origin, f"cpu:{cpu}", metric, "ns" if metric.endswith("_ns") else "count", points)
 
@@ -112,10 +115,10 @@ def threads_of(snapshot: Snapshot) -> Mapping[tuple[str, str], tuple[int, str]]:
         words, text = path.split("/"), text_of(snapshot, path)
         if len(words) == len(("", "proc", "PID", "task", "THREAD", "stat")) and text is not None:
             after = text.rpartition(")")[2].split()
-            if len(after) <= AFTER_NAME["cpu"]:
+            if len(after) <= LAST_CPU:
                 raise EvidenceError(f"found {text[:60]!r}; expected a line of /proc/PID/task/THREAD/stat")
-            ticks = sum(number(after[word], path) for word in AFTER_NAME["ticks"])
-            found[words[2], words[4]] = ticks * TICK_NS, after[AFTER_NAME["cpu"]]
+            ticks = sum(number(after[word], path) for word in TICKS)
+            found[words[2], words[4]] = ticks * TICK_NS, after[LAST_CPU]
     return found
 
 

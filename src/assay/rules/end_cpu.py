@@ -98,19 +98,27 @@ def label(full: list[EndsOfCpu]) -> str:
 
 def cpus_of(case: TrialCase) -> Iterator[EndsOfCpu]:
     """Each CPU that an end ran on or that served packets, on the load hosts and on the server's."""
-    for seen, several in ((case.observations, case.run.is_spread), (case.beyond, True)):
-        for busy in seen.over_time(case.phase.name, LAYER, "busy_ns") if seen is not None else ():
-            cpu = busy.subject.partition(":")[2]
-            of_cpu = {name: rise_of(case, seen, (busy.host, busy.subject), name) for name in ("total_ns", "stolen_ns", "soft_ns")}
-            had = (of_cpu["total_ns"] or 0.0) - (of_cpu["stolen_ns"] or 0.0)
-            if had > 0:
-                parts = {SOFT: (of_cpu["soft_ns"] or 0.0) / had}
-                for name, run in runs_on(case, seen, busy.host, cpu):
-                    parts[name] = parts.get(name, 0.0) + run / had
-                rose = ladder.rise(busy, case.phase.start_ns, case.phase.end_ns)
-                where = f" of {busy.host}" if several else ""
-                parts = {name: parts[name] for name in (LOAD, SERVER, SOFT) if name in parts}
-                yield EndsOfCpu(name=f"CPU {cpu}{where}", busy=rose / had, parts=parts)
+    yield from on_hosts(case, case.observations, named=case.run.is_spread)
+    if case.beyond is not None:
+        yield from on_hosts(case, case.beyond, named=True)
+
+
+def on_hosts(case: TrialCase, seen: Observations, *, named: bool) -> Iterator[EndsOfCpu]:
+    """The CPUs that some evidence is about; `named`: with their host."""
+    for busy in seen.over_time(case.phase.name, LAYER, "busy_ns"):
+        cpu = busy.subject.partition(":")[2]
+        of_cpu = {name: rise_of(case, seen, (busy.host, busy.subject), name) for name in ("total_ns", "stolen_ns", "soft_ns")}
+        had = (of_cpu["total_ns"] or 0.0) - (of_cpu["stolen_ns"] or 0.0)
+        if had <= 0:
+            continue
+        parts = {SOFT: (of_cpu["soft_ns"] or 0.0) / had}
+        for name, run in runs_on(case, seen, busy.host, cpu):
+            parts[name] = parts.get(name, 0.0) + run / had
+        yield EndsOfCpu(
+            name=f"CPU {cpu}{f' of {busy.host}' if named else ''}",
+            busy=ladder.rise(busy, case.phase.start_ns, case.phase.end_ns) / had,
+            parts={name: parts[name] for name in (LOAD, SERVER, SOFT) if name in parts},
+        )
 
 
 def rise_of(case: TrialCase, seen: Observations, of: tuple[str, str], metric: str) -> float | None:

@@ -87,7 +87,7 @@ def check(case: TrialCase) -> Finding:
 def by_connection(case: TrialCase) -> Iterator[SentAgain]:
     """The connections of each end of Assay, all together."""
     for end, clients in (("the load", case.phase.clients), ("the server", case.phase.servers)):
-        known = connections.sums(clients, NAMES) if any(connections.is_stream(one) for one in clients) else None
+        known = connections.sums(clients, NAMES)
         if known is not None:
             again, needless, reorderings, sent = (float(known[name]) for name in NAMES)
             yield SentAgain(end=end, again=again, needless=needless, reorderings=reorderings, sent=sent)

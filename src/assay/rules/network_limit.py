@@ -6,6 +6,7 @@ With several load hosts each of them has its own bytes and its own link, and all
 - From `used_share` on the network is the limit.
 - More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: packets are lost.
   Segments that the receiver reports as duplicates (DSACK) do not count.
+  Two ends of Assay have these counts for each connection (TCP_INFO), all others by the server's network namespace.
 
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 TCP window waits and drops inside the card are not read.
@@ -13,9 +14,12 @@ TCP window waits and drops inside the card are not read.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
+from assay.measures import connections
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import Figures, found, held_back
@@ -24,7 +28,7 @@ from assay.units import Unit
 
 def check(case: TrialCase) -> Finding:
     """How full the slowest known part of the way was, and how much was sent again."""
-    rate = served.fuller_way(case.phase, case.observations)
+    rate = served.fuller_way(case.phase, case.observations) or own_rate(case)
     if rate is None:
         return found(RULE, case, State.UNVERIFIED, "Traffic of the server's interfaces unknown.")
     again = sent_again(case)
@@ -45,6 +49,13 @@ def check(case: TrialCase) -> Finding:
     return found(RULE, case, State.PASS, f"{path}: the network was not the limit.", observed=observed)
 
 
+def own_rate(case: TrialCase) -> float | None:
+    """Bytes/s of both directions by the load's own account, where both ends are Assay's; None elsewhere."""
+    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    amount = sum(total.bytes for client in case.phase.clients for total in client.operations)
+    return amount / seconds if case.phase.servers and amount and seconds > 0 else None
+
+
 def stays(case: TrialCase) -> bool:
     """Whether the way of no client leaves its machine."""
     kinds = {case.observations.fact(served.KIND_FACT, host=host) for host in case.phase.load_hosts or (None,)}
@@ -56,8 +67,10 @@ def sent_again(case: TrialCase) -> float | None:
 
     Where processors are short acknowledgements come late: a segment is then sent again although its receiver has it, and says so.
     """
+    own = connections.sums((*case.phase.clients, *case.phase.servers), ("segments_out", "retransmits", "dsacks"))
     names = ("sent_segments", "retransmitted_segments", "needless_segments")
-    sent, again, needless = (served.rose(case.phase, case.observations, name) for name in names)
+    counted: Iterable[float | None] = (served.rose(case.phase, case.observations, name) for name in names)
+    sent, again, needless = counted if own is None else own.values()
     if not sent or again is None or sent < case.thresholds["least_segments"]:
         return None
     return max(0.0, again - (needless or 0.0)) / sent

@@ -6,8 +6,9 @@ import ipaddress
 from collections.abc import Iterator
 
 from assay import measures
+from assay.measures.connections import connections
 from assay.measures.far_end import far_figure
-from assay.records import Client, NetEnd, Phase
+from assay.records import Client, NetEnd, Phase, SocketBuffer
 from assay.units import Unit
 
 
@@ -19,7 +20,7 @@ def lines(phase: Phase, before: str = "") -> Iterator[str]:
         if end.refused:
             yield f"{before}{refused(end)}"
     if servers:
-        yield from (f"{before}{line}" for line in (used(phase), *arrived(phase), *copied(phase)) if line)
+        yield from (f"{before}{line}" for line in (used(phase), *sockets(phase), *arrived(phase), *copied(phase)) if line)
 
 
 def where(phase: Phase, server: Client, end: NetEnd) -> str:
@@ -54,6 +55,24 @@ def used(phase: Phase) -> str:
     time = measures.with_unit(each, Unit.NANOSECONDS)
     per_gb = f"; both ends {measures.with_unit(both, Unit.NANOSECONDS)} per GB" if both is not None and moves else ""
     return f"server {time} of CPU time per operation of the load{per_gb}"
+
+
+def sockets(phase: Phase) -> Iterator[str]:
+    """Congestion control, MTU and buffers of the first connection of each end; nothing of an end without one."""
+    for name, clients in (("load", phase.clients), ("server", phase.servers)):
+        one = next(iter(connections(clients)), None)
+        if one is not None:
+            mtu = one.tcp.get("path_mtu")
+            path = f", path MTU {mtu:,} bytes" if mtu else ""
+            buffers = f"send buffer {in_words(one.send_buffer)}, receive buffer {in_words(one.receive_buffer)}"
+            yield f"sockets of the {name}: {one.congestion or one.protocol}{path}; {buffers}"
+
+
+def in_words(buffer: SocketBuffer) -> str:
+    """`512 KiB of 256 KiB asked`, or what the kernel made of it at the end."""
+    if buffer.asked is None:
+        return f"{measures.with_unit(buffer.end, Unit.BYTES)} at the end (sized by the kernel)"
+    return f"{measures.with_unit(buffer.got, Unit.BYTES)} (asked for {measures.with_unit(buffer.asked, Unit.BYTES)})"
 
 
 def arrived(phase: Phase) -> Iterator[str]:
