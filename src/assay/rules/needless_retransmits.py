@@ -127,8 +127,8 @@ RULE = Rule(
         "Acknowledgements were lost on the way back. Then the data had arrived as well; count the drops of the other direction.",
         "The line duplicates packets itself. Then the receiver reports duplicates that nobody sent again.",
     ),
-    advice="Look for the cause in placement (several CPUs for one flow), in paths of different length, or in a CPU that is too "
-    "busy to acknowledge. Report retransmissions with DSACK, and call only the rest loss.",
+    advice="Look for the cause in placement (several CPUs for one flow), in paths of different length, or in a busy CPU. "
+    "Report retransmissions with DSACK, and call only the rest loss.",
     sources=(
         "RFC 2883: duplicate SACK; RFC 8985: RACK-TLP, which reordering still deceives",
         "measured: 982 of 1,071 retransmissions reported as duplicates on a veth pair without loss",

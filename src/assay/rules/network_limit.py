@@ -6,7 +6,7 @@ With several load hosts each of them has its own bytes and its own link, and all
 - From `used_share` on the network is the limit.
 - More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: packets are lost.
   Segments that the receiver reports as duplicates (DSACK) do not count.
-  Two ends of Assay have these counts for each connection (TCP_INFO), all others by the server's network namespace.
+  Two ends of Assay have these counts for each connection (TCP_INFO), foreign ends in the server's network namespace.
 
 It qualifies tier = device and bounds it; other claims get a note with the limiter.
 TCP window waits and drops inside the card are not read.

@@ -8,7 +8,7 @@ level of a factor but the first.
 - More changed settings only: a note.
 
 Between network arms it compares what both ends had: congestion control, MTU, message and window. By the sockets of the engine
-`net`; with foreign ends by their network namespaces (observer end_settings). What differs besides the factor qualifies.
+`net`; with foreign ends by their network namespaces (observer end_settings). A difference besides the factor qualifies.
 Other comparisons with a factor that is not `target` are n/a.
 
 Tuning in other experiments, by hand or inside a system's own configuration is not visible. Report it beside the answer.

@@ -2,7 +2,7 @@
 
 The kernel confirms every such send and says whether it copied the data. The rule divides the copied sends by the confirmed ones.
 From `copied_share` on the figure is one of copies, with the cost of confirmations added: it is qualified.
-Sends that ask for no zerocopy pass: nothing is said of them.
+Sends that ask for no zerocopy pass.
 """
 
 from __future__ import annotations
