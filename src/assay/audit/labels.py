@@ -47,12 +47,16 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
     disturbed_by = next(iter(disturbed), None)
     lacking = tuple(unverified(findings, required(case)))
     if lacking or is_as_is(case):
+        flushing = figure if figure and figure.flush_ns and figure.drain_ns is None else None
         return Label(
             nature=Nature.UNVERIFIED if lacking else Nature.AS_SEEN,
             operation=operation,
             regime=regime,
             circumstance=circumstance(case),
             noted=next((one.rule for one in explained(notes(findings)) if one.relabel), None),
+            flush_ns=flushing.flush_ns if flushing else 0.0,
+            flushes=flushing.flushes if flushing else 0,
+            undrained=flushing.raw if flushing else None,
             lacking=lacking,
             limited_by=None if lacking else limiter(findings),
             disturbed_by=disturbed_by,
