@@ -42,7 +42,7 @@ def measure() -> Iterator[tuple[str, str]]:
         pid_file.write_text(str(os.getpid()))
         server = ServerNode(pid_file=str(pid_file), data=(str(file),), address="127.0.0.1")
         devices = stack.stack(Local(), folder)
-        subject = Subject(pids=(os.getpid(),), paths=(str(file),), directory=folder, devices=devices, server=server)
+        subject = Subject(pids=(os.getpid(),), paths=(str(file),), directory=folder, devices=devices, server=(server,))
         for name in catalogue.names("observers"):
             yield name, comparison(catalogue.find("observers", name), subject)
     processes = sum(path.name.isdigit() for path in Path("/proc").iterdir())

@@ -9,6 +9,7 @@ A socket's own buffers and congestion control are in the result of the engine `n
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,15 +46,15 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     for number, space in enumerate(spaces(host, ends(host, subject))):
         pid = inside(host, space)
         enter = [] if pid is None else ["nsenter", "-t", str(pid), "-n"]
-        of_end = {**kernel(host, enter), **interfaces_of(host, space, pid, enter)}
+        of_end = {**kernel(host, enter, space.pids), **interfaces_of(host, space, pid, enter)}
         found |= {f"end.{number}.{key}": value for key, value in of_end.items()}
     return found
 
 
-def kernel(host: Host, enter: Sequence[str]) -> dict[str, str]:
+def kernel(host: Host, enter: Sequence[str], pids: tuple[int, ...]) -> dict[str, str]:
     """Return the settings of a network namespace, those that this kernel has."""
     if enter:
-        lines = _output(host, [*enter, "grep", "-s", "", *(f"{SYSCTL}{name}" for name in SETTINGS)]).splitlines()
+        lines = _output(host, (*enter, "grep", "-s", "", *(f"{SYSCTL}{name}" for name in SETTINGS)), pids).splitlines()
         pairs = (line.partition(":")[::2] for line in lines)
         return {_key(path.removeprefix(SYSCTL)): " ".join(text.split()) for path, text in pairs}
     found = {}
@@ -80,9 +81,9 @@ def interfaces_of(host: Host, space: NetworkSpace, pid: int | None, enter: Seque
     found = {"interfaces": " ".join(names)} if names else {}
     for place, name in enumerate(names):
         with contextlib.suppress(ValueError, LookupError, TypeError):
-            shown = json.loads(_output(host, [*enter, "ip", "-j", "link", "show", "dev", name]))[0]
+            shown = json.loads(_output(host, (*enter, "ip", "-j", "link", "show", "dev", name), space.pids))[0]
             found |= {f"interface.{place}.{key}": str(shown[key]) for key in ("mtu", "qdisc", "txqlen") if key in shown}
-        switches = _output(host, [*enter, "ethtool", "-k", name]).splitlines()
+        switches = _output(host, (*enter, "ethtool", "-k", name), space.pids).splitlines()
         found |= {f"interface.{place}.offload.{key}": value for key, value in offloads(switches)}
     return found
 
@@ -95,7 +96,9 @@ def offloads(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield match[1], match[2]
 
 
-def _output(host: Host, argv: Sequence[str]) -> str:
+@functools.lru_cache(maxsize=64)
+def _output(host: Host, argv: tuple[str, ...], _pids: tuple[int, ...]) -> str:
+    """What a command prints, asked once for the same processes: the first look with a value counts."""
     with contextlib.suppress(AssayError, OSError):
         return host.run(argv, check=False).stdout
     return ""

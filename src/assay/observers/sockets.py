@@ -7,12 +7,13 @@ A connection that begins and ends between two looks is not seen. Listening socke
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, Source, needs_file
 from assay.evidence.served import INSIDE_FACT
 from assay.machine.peers import inside, peers, spaces
-from assay.machine.server import family, way
+from assay.machine.server import ServerInterface, family, way
 from assay.records import Fact, FactClass, Snapshot, Subject, When
 
 WAYS = "ways"
@@ -28,9 +29,15 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     found: dict[str, list[str]] = {}
     for space in spaces(host, family(host, subject.pids)):
         for peer in peers(host, space)[:MOST_PEERS]:
-            path = way(host, peer, inside(host, space))
+            path = _way(host, peer, inside(host, space), space.pids)
             found |= {} if path is None else {peer: [path.interface, path.kind]}
     return {WAYS: found} if found else {}
+
+
+@functools.lru_cache(maxsize=64)
+def _way(host: Host, peer: str, pid: int | None, _pids: tuple[int, ...]) -> ServerInterface | None:
+    """The way to a peer, asked once for the same processes: each answer takes a command."""
+    return way(host, peer, pid)
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:

@@ -161,6 +161,8 @@ def _group(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...]) -> N
             site.cgroups[station.name] = made
 
 
+PINNING = (".placement", ".cpus", ".server_cpus")
+"""Knobs whose levels choose the CPUs: which of them share a core then follows from the factor."""
 NAMES = ("target.made",)
 """What a target says of itself that makes no difference by itself: which making of it this is (S10)."""
 
@@ -187,13 +189,14 @@ def _facts(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...], when
         for station in load.stations
         for key, value in placement.siblings(station.host, load.cpus.get(station.name, ()))
     ]
+    pins_vary = any(path.endswith(PINNING) for path in attempt.trial.levels)
     attempt.log.facts += [
         Fact(
             host=host,
             when=when,
             key=key,
             value=value,
-            fact_class=FactClass.IDENTITY if key in NAMES else FactClass.PERFORMANCE,
+            fact_class=FactClass.IDENTITY if key in NAMES or (pins_vary and key.endswith(".siblings")) else FactClass.PERFORMANCE,
         )
         for host, key, value in dict.fromkeys(pairs)
     ]
