@@ -182,17 +182,18 @@ impl Receiver {
         inbox: &mut Inbox,
         buffer: &mut [u8],
     ) -> Option<u64> {
+        let (hall, slot) = (&self.hall, self.slot);
         loop {
             let Some(from) = begin(recorder) else {
                 return drain(connection, inbox, buffer);
             };
             match receive(&connection.socket, buffer) {
                 Ok(0) => {
-                    close(&self.hall, connection, recorder, self.slot, true);
+                    close(hall, connection, recorder, slot, true);
                     return None;
                 }
                 Ok(bytes) => {
-                    let goes_on = complete(recorder, self.slot, bytes, from);
+                    let goes_on = complete(recorder, slot, bytes, from);
                     inbox.note(&buffer[..bytes]);
                     if !goes_on {
                         return drain(connection, inbox, buffer);
@@ -205,19 +206,13 @@ impl Receiver {
                         return Some(sent);
                     }
                     Said::Gone => {
-                        lose(
-                            &self.hall,
-                            connection,
-                            recorder,
-                            self.slot,
-                            Errno::CONNRESET,
-                        );
+                        lose(hall, connection, recorder, slot, Errno::CONNRESET);
                         return None;
                     }
                 },
                 Err(errno) => {
                     let now = recorder.now();
-                    if !recorder.fail(self.slot, errno.raw_os_error(), now) {
+                    if !recorder.fail(slot, errno.raw_os_error(), now) {
                         return None;
                     }
                 }
