@@ -128,7 +128,7 @@ OBSERVER = Observer(
             way="a target with a server address (observer end_network)",
         ),
     ),
-    cost="150 µs CPU per look (one namespace)",
+    cost="200 µs CPU per look (one namespace)",
     available=needs_file("/proc/net/snmp", "network counters are invisible"),
     read=read,
     parse=parse,
