@@ -14,8 +14,10 @@ import secrets
 import shlex
 from pathlib import Path
 
+from assay.catalogue import Host
 from assay.errors import MissingError, RefusedError
 from assay.frozen import dataclass
+from assay.hosts.far_shell import quoted
 from assay.hosts.ssh import LOOP, Door, import_asyncssh
 from assay.hosts.ssh_channel import SshChannel
 
@@ -46,7 +48,7 @@ executes() {
   set -- "$1" $?; rm -f "$1/.try-$$"; return $2
 }
 engine() {
-  for d in "${XDG_CACHE_HOME:+$XDG_CACHE_HOME/assay}" "${HOME:+$HOME/.cache/assay}" "/tmp/assay-$(id -u)"; do
+  for d in PLACES; do
     e=$d/assay-engine-$1
     [ -n "$d" ] && private "$d" || continue
     if [ -f "$e" ] && [ -x "$e" ]; then say path "$e"; say digest "$(digest "$e")"; return; fi
@@ -54,7 +56,19 @@ engine() {
   done
   say nowhere ''
 }
-"""
+runs() { for x in /proc/[0-9]*/exe; do [ "$x" -ef "$1" ] && return; done 2>/dev/null; return 1; }
+others() {
+  [ / -ef / ] 2>/dev/null || return 0
+  for d in PLACES; do
+    [ -n "$d" ] && [ -d "$d" ] && private "$d" || continue
+    for e in "$d"/assay-engine-*; do
+      [ "$e" != "$d/assay-engine-$1" ] && [ -f "$e" ] && [ ! -h "$e" ] || continue
+      [ "$(digest "$e")" = "${e##*/assay-engine-}" ] && ! runs "$e" || continue
+      [ -z "$2" ] || rm -f -- "$e" && say old "$e"
+    done
+  done
+}
+""".replace("PLACES", '"${XDG_CACHE_HOME:+$XDG_CACHE_HOME/assay}" "${HOME:+$HOME/.cache/assay}" "/tmp/assay-$(id -u)"')
 """Only constant text: what differs from host to host is asked there and quoted here."""
 
 
@@ -86,6 +100,23 @@ def place(door: Door, engine: Path) -> PlacedEngine:
         return found
 
     return LOOP.wait(placed(), ALL_S)
+
+
+def old_engines(host: Host, engine: Path) -> tuple[str, ...]:
+    """Return the engines of other laboratories in our private directories on a far host, which nobody runs there."""
+    return _others(host, engine, "")
+
+
+def remove_old_engines(host: Host, engine: Path) -> tuple[str, ...]:
+    """Remove them, and return which. The proof that a file is ours: its digest is its name, in a directory for us alone."""
+    return _others(host, engine, "remove")
+
+
+def _others(host: Host, engine: Path, act: str) -> tuple[str, ...]:
+    digest = hashlib.sha256(engine.read_bytes()).hexdigest()
+    done = host.run(["/bin/sh"], input_text=f"{FUNCTIONS}others {digest} {quoted(act)}", check=False, timeout_s=ANSWER_S)
+    lines = (line.partition(" ") for line in done.stdout.splitlines())
+    return tuple(path for word, _, path in lines if word == "old")
 
 
 class _Placing:

@@ -47,7 +47,7 @@ class Orphan:
 
 @dataclass(frozen=True, kw_only=True)
 class Cleaned:
-    """What became of one entry of an orphan: undone, gone (not there or not ours any more), or left with the reason."""
+    """What became of one entry of an orphan: undone, gone (not there or not ours any more), left or forgotten with the reason."""
 
     entry: LedgerEntry
     state: str
