@@ -8,30 +8,11 @@ import time
 
 import pytest
 
-from assay_process import Bench, wait_until
+from assay_process import wait_until
+from fleet_stage import OnFleet, line
 
 pytestmark = pytest.mark.root
 
-TEXT = """
-title = "Hosts"
-question = "How fast?"
-repeats = 1
-observers = [{observers}]
-[hosts]
-{hosts}
-[targets.here]
-kind = "directory"
-path = "{path}"
-{target}
-[workloads.w]
-kind = "null"
-think = "1 ms"
-duration = "{seconds} s"
-quiesce = "0 s"
-[measures]
-"w.null.ops_per_s" = {claim}
-{more}
-"""
 ENGINE = "assay-engine"
 SOON_S = 30.0
 
@@ -46,44 +27,6 @@ def fleet(far):
 def bench(fleet, tmp_path):
     (tmp_path / "data").mkdir()
     return OnFleet(tmp_path, fleet.home)
-
-
-class OnFleet(Bench):
-    """A directory in which `assay` is called by a user whose home has the fleet's keys."""
-
-    def __init__(self, folder, home):
-        super().__init__(folder)
-        self._home = home
-
-    def environment(self, **more):
-        given = super().environment(HOME=str(self._home), **more)
-        given.pop("SSH_AUTH_SOCK", None)
-        return given
-
-    def write(self, hosts, *, seconds=0.5, target="", claim="{}", more="", observers='"cpu", "clock", "network"'):
-        path = self.home / "t.toml"
-        path.write_text(
-            TEXT.format(
-                hosts=hosts,
-                path=self.home / "data",
-                seconds=seconds,
-                target=target,
-                claim=claim,
-                more=more,
-                observers=observers,
-            )
-        )
-        return path
-
-    def runs(self):
-        """The runs in its notebook."""
-        return [json.loads(path.read_text()) for path in sorted(self.home.glob("lab/*/trials/*/*/run.json"))]
-
-
-def line(machines, name="c", **more):
-    """A line of [hosts]: a group of load hosts by ssh."""
-    addresses = ", ".join(f'"{machine.address}"' for machine in machines)
-    return f'{name} = {{ via = "ssh", addresses = [{addresses}], load = true }}'
 
 
 def running(process):
