@@ -57,7 +57,7 @@ engine() {
   say nowhere ''
 }
 runs() { for x in /proc/[0-9]*/exe; do [ "$x" -ef "$1" ] && return; done 2>/dev/null; return 1; }
-others() {
+spare() {
   [ / -ef / ] 2>/dev/null || return 0
   for d in PLACES; do
     [ -n "$d" ] && [ -d "$d" ] && private "$d" || continue
@@ -104,17 +104,17 @@ def place(door: Door, engine: Path) -> PlacedEngine:
 
 def old_engines(host: Host, engine: Path) -> tuple[str, ...]:
     """Return the engines of other laboratories in our private directories on a far host, which nobody runs there."""
-    return _others(host, engine, "")
+    return _spare(host, engine, "")
 
 
 def remove_old_engines(host: Host, engine: Path) -> tuple[str, ...]:
     """Remove them, and return which. The proof that a file is ours: its digest is its name, in a directory for us alone."""
-    return _others(host, engine, "remove")
+    return _spare(host, engine, "remove")
 
 
-def _others(host: Host, engine: Path, act: str) -> tuple[str, ...]:
+def _spare(host: Host, engine: Path, act: str) -> tuple[str, ...]:
     digest = hashlib.sha256(engine.read_bytes()).hexdigest()
-    done = host.run(["/bin/sh"], input_text=f"{FUNCTIONS}others {digest} {quoted(act)}", check=False, timeout_s=ANSWER_S)
+    done = host.run(["/bin/sh"], input_text=f"{FUNCTIONS}spare {digest} {quoted(act)}", check=False, timeout_s=ANSWER_S)
     lines = (line.partition(" ") for line in done.stdout.splitlines())
     return tuple(path for word, _, path in lines if word == "old")
 
