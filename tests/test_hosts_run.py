@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import time
 
@@ -170,6 +171,23 @@ def test_a_sitting_at_another_address_goes_on_in_the_same_notebook(bench, fleet)
     own = [[one for one in facts["facts"] if (one["host"], one["key"]) == ("s", "host.address")] for facts in where]
     found = [[one["value"] for one in facts] for facts in own]
     assert found == [[fleet[0].address], [fleet[1].address]]
+
+
+def test_a_host_that_is_only_watched_needs_no_path_of_the_targets_host(bench, fleet):
+    fleet[0].run("mkdir", "/root/data")
+    hosts = "\n".join(
+        f'{name} = {{ via = "ssh", address = "{fleet[at].address}", engine = true }}' for at, name in enumerate("sw")
+    )
+    file = bench.write(
+        hosts.replace("engine", "load", 1), target='host = "s"', place="/root/data", more='"w.write.@w.cpu_share" = {}'
+    )
+    writes = 'kind = "bulk_io"\noperations = ["write"]\nsize = "1 MiB"\nrecord_size = "64 KiB"\n'
+    text = file.read_text().replace("w.null.ops_per_s", "w.write.bytes_per_s")
+    file.write_text(re.sub(r'kind = "null"\nthink = .*\nduration = .*\n', writes, text))
+    done = bench.run("run", "t.toml")
+    (run,) = bench.runs()
+    assert run["outcome"] == "finished", done.stderr
+    assert [one["host"] for one in run["phases"][0]["hosts"]] == ["s", "w"]
 
 
 def test_twelve_clients_where_sshd_allows_ten_channels(bench, fleet):
