@@ -167,7 +167,7 @@ def clean(specs: Sequence[HostSpec], json_to: str | None, forget: Sequence[str] 
 def _check_names(forget: Sequence[str], specs: Sequence[HostSpec], ledger: Ledger) -> None:
     kept = dict.fromkeys(entry.host for orphan in ledger.elsewhere(Local()) for entry in orphan.entries)
     known = tuple(dict.fromkeys((*(spec.name for spec in specs if spec.via != "local"), *kept)))
-    refuse(f"found --forget {name}; expected a far host: {one_of(known, name)}" for name in forget if name not in known)
+    refuse([f"found --forget {name}; expected a far host: {one_of(known, name)}" for name in forget if name not in known])
 
 
 def _removed_engines(host: Host) -> tuple[str, ...]:
