@@ -144,7 +144,9 @@ def test_engines_of_other_versions_are_shown_by_check_and_removed_by_clean_where
         cleaned = {one["host"]: one for one in answer(bench, file, "clean")["hosts"]}
         assert cleaned["c"]["engines"] == [f"/root/.cache/assay/{old.name}"]
         assert sorted(path.name for path in used.parent.iterdir()) == sorted((used.name, strange.name, own.rpartition("/")[2]))
-        running.kill()
+        for pid in [pid for pid, command in fleet[0].processes().items() if used.name in command]:
+            os.kill(pid, signal.SIGKILL)
+        running.wait()
     assert [one["engines"] for one in answer(bench, file, "clean")["hosts"]] == [[], [f"/root/.cache/assay/{used.name}"]]
 
 

@@ -149,12 +149,12 @@ def clean_hosts(hosts: Mapping[str, Host]) -> tuple[Cleaned, ...]:
 
 
 def by_reason(outcome: Sequence[Cleaned]) -> Iterator[tuple[str, str, list[str]]]:
-    """State, reason and entries of what became of them alike on one host: each reason is given once."""
+    """State, reason and entries of what became of them alike on one host: each reason, and each thing, is given once."""
     alike: dict[tuple[str, str, str], list[Cleaned]] = {}
     for one in outcome:
         alike.setdefault((one.entry.host, one.state, one.reason), []).append(one)
     for (_, state, reason), group in alike.items():
-        yield state, reason, [str(one.entry) for one in group]
+        yield state, reason, list(dict.fromkeys(str(one.entry) for one in group))
 
 
 def _remedy(left: Sequence[Cleaned]) -> str:

@@ -4,8 +4,8 @@ The rule takes the longest gap of each observer as the lab recorded it. It also 
 least five samples, over its median step.
 More than `gap_intervals` intervals leave the rule unverified, with the observers named: one sample may be late, two missing are
 a hole.
-A command of `[observe.NAME]` counts for its own figures alone, by the steps between its samples: a slow command runs less
-often than asked for, and misses nothing of other evidence.
+A command of `[observe.NAME]` counts for its own figures alone, by the steps between its samples.
+A slow command runs less often than asked for, and misses nothing of other evidence.
 Tracepoints: more than `lost_events` lost events, or too many files for its maps, make all its counts unusable.
 The ladder of bytes is not affected: it is the difference between the ends of the phase.
 """
