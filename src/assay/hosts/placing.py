@@ -140,7 +140,8 @@ class _Placing:
         """A shell on the host, and the engine there."""
         token = secrets.token_hex(8)
         shell = await self._door.opened(f"exec /bin/sh -s {token}")
-        shell.send(f'{FUNCTIONS}say {token} "$(uname -s) $(uname -m)"; engine {self._digest}')
+        fits = "|".join(f'"Linux {kind}"' for kind in self._kinds())
+        shell.send(f'{FUNCTIONS}u="$(uname -s) $(uname -m)"; say {token} "$u"; case $u in {fits}) engine {self._digest};; esac')
         self._check_system((await self._answer(shell, token))[1])
         path = await self._path(shell)
         word, digest = await self._answer(shell)
@@ -177,12 +178,15 @@ class _Placing:
         await self._answer(shell, "placed")
         await shell.closed()
 
+    def _kinds(self) -> tuple[str, ...]:
+        """The machines that the engine is for."""
+        return ARCHITECTURES.get(int.from_bytes(self._content[ELF_MACHINE], "little"), ("?",))
+
     def _check_system(self, system: str) -> None:
-        kinds = ARCHITECTURES.get(int.from_bytes(self._content[ELF_MACHINE], "little"), ("?",))
         name, _, architecture = system.partition(" ")
-        if name != "Linux" or architecture not in kinds:
+        if name != "Linux" or architecture not in self._kinds():
             raise self._refused(
-                f"it is {system}; the engine of this laboratory is for Linux {kinds[0]}."
+                f"it is {system}; the engine of this laboratory is for Linux {self._kinds()[0]}."
                 f" Set engine = false, or install Assay for {system} and run it from there"
             )
 
