@@ -131,7 +131,7 @@ def test_clocks_that_are_known_too_little_are_told_with_the_remedy(bench, fleet)
     done = bench.run("run", "t.toml")
     assert "W08" in done.stdout, done.stdout + done.stderr
     assert "clock" in done.stdout
-    shown = bench.run("show", "1", "--json")
+    shown = bench.run("show", "0001/1", "--json")
     assert "measure longer" in shown.stdout, shown.stderr
 
 
