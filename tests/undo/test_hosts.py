@@ -383,7 +383,7 @@ def test_hosts_are_cleaned_and_a_lost_one_is_told(far, tmp_path, monkeypatch, ca
     assert states(clean_hosts({"c.1": lost, "s": there})) == [("directory", "undone"), ("directory", "gone")]
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "assay: no cleanup after killed runs on host c.1: host c.1 is lost: its connection ended"
-    assert told[1].startswith("assay: undone on host s after a killed run: directory path=")
+    assert told[1].startswith("assay: undone on host s after a killed run: directory marker=m path=")
     assert len(told) == 2
 
 
