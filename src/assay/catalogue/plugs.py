@@ -56,6 +56,8 @@ class Setting:
     scratch: str
     undo: Undo
     trial: Trial | None = None
+    paths: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    """Path of the experiment -> its resolved knobs."""
     needs_bytes: int = 0
     """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
 
@@ -104,6 +106,8 @@ class Target:
     read_only: bool = False
     """Whether it belongs to others and is only read: workloads that write are refused."""
     mounts: Mounts = Mounts.NONE
+    paths: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
+    """Which paths of the experiment it uses with these knobs."""
 
 
 @dataclass(frozen=True, kw_only=True)

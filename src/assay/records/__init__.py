@@ -51,6 +51,7 @@ from assay.records.experiment import (
     Load,
     Measure,
     Path,
+    PathSpec,
     Precision,
     Regime,
     Requirement,

@@ -55,6 +55,8 @@ class Path(StrEnum):
     LOCAL = "local"
     LOOPBACK = "loopback"
     WIRE = "wire"
+    EMULATED = "emulated"
+    """A path that the lab makes itself: stated rate, delay, queue and loss."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +157,11 @@ class Action(StrEnum):
     """What an event does."""
 
     RUN = "run"
+    CUT = "cut"
+    """Nothing gets through a path any more."""
+    MEND = "mend"
+    RATE = "rate"
+    """A path gets another rate, in both directions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,12 +171,22 @@ class Event:
     phase: str
     at_ns: int
     on: str = "local"
-    """A host; for actions to come also a path or a target."""
+    """A host; for `cut`, `mend` and `rate` a path."""
     action: Action = Action.RUN
     for_ns: int | None = None
     """How long it lasts before it is undone; None where it is not."""
     argv: tuple[str, ...] = ()
     """The command that `run` runs on the host."""
+    rate_bytes_per_s: int | None = None
+    """The rate of `rate`; None is without limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathSpec:
+    """A path between two ends as named in the file: its knobs (`rate`, `up.rate`), resolved."""
+
+    name: str
+    knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +267,7 @@ class Experiment:
     observers: tuple[str, ...] | None = None
     """Names of the observers to use; None = all that the catalogue has and the machine allows."""
     observe: tuple[ObserveSpec, ...] = ()
+    paths: tuple[PathSpec, ...] = ()
     """Commands that watch hosts beside the observers."""
     digest: str = ""
     """SHA-256 of the canonical form (experiment/digest.py)."""
