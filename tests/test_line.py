@@ -72,7 +72,8 @@ def conduct(tmp_path, *events, path=WAN, **knobs):
 
 
 def figure(run, observations, name):
-    return measures.value(run, observations, Measure(workload="n", operation="transaction", figure=name))
+    found = measures.value(run, observations, Measure(workload="n", operation="transaction", figure=name))
+    return found.value
 
 
 def test_a_round_trip_takes_the_delay_and_the_line_says_what_it_did(tmp_path):

@@ -16,7 +16,7 @@ def test_both_directions_have_what_the_path_has():
         "frame_bytes": 38,
         "late_ns": 200_000,
     }
-    assert up.words() == "2500 Mbit/s, delay 2 ms, queue 2.5 MB, loss 0.01 %, 38 bytes of framing"
+    assert up.words() == "2500 Mbit/s, delay 2 ms, queue 2500 kB, loss 0.01 %, 38 bytes of framing"
 
 
 def test_a_direction_of_its_own_replaces_single_knobs():

@@ -58,7 +58,7 @@ def _makeable(document: Document, part: PartSpec, factors: tuple[Factor, ...]) -
     wrong = {one.key: one for knobs in variants(part, factors) for one in mistakes(knobs)}
     for one in wrong.values():
         own, factor = (*part.at, *one.key.split(".")), ("factors", f"{part.name}.{one.key}")
-        at: Path = own if own in document.places else factor if factor in document.places else part.at
+        at: Path = factor if factor in document.places else own if own in document.places else part.at
         document.wrong(at, f"{one.found} for path {part.name!r}", one.expected, Point.VALUE if at != part.at else Point.KEY)
 
 

@@ -60,7 +60,7 @@ def _directions(answer: str) -> list[tuple[str, Mapping[str, int]]]:
         links = json.loads(answer)["links"]
         found = [(f"{name}.{way}", link[way]) for name, link in links.items() for way in ("up", "down")]
         return [(name, {metric: int(numbers[metric]) for metric in METRICS}) for name, numbers in found]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise EvidenceError(f"found {answer[:60]!r} from the line; expected its counts") from None
 
 

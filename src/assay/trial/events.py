@@ -132,7 +132,7 @@ def _on_path(event: Event, ways: Ways) -> Iterator[TimedCommand]:
     if ways.line is None:
         raise UsageError(f"found {event.action} of path {event.on!r}; expected a target of kind line")
     own = ways.rates.get(event.on, {})
-    new = dict.fromkeys(WAYS, event.rate_bytes_per_s)
+    new: Mapping[str, int | None] = dict.fromkeys(WAYS, event.rate_bytes_per_s)
     lasts = "" if event.for_ns is None else f" for {event.for_ns / 1e9:g} s"
     rate = "no limit" if event.rate_bytes_per_s is None else f"{event.rate_bytes_per_s * 8 / 1e6:g} Mbit/s"
     done = {Action.CUT: "cut", Action.MEND: "mend", Action.RATE: f"rate {rate}"}[event.action]
