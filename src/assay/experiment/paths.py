@@ -72,5 +72,5 @@ def _known(document: Document, part: PartSpec, plug: Target, known: tuple[str, .
 
 def _places(part: PartSpec) -> Iterator[Path]:
     for knob in ("through", "paths"):
-        yield (*part.at, knob)
         yield ("factors", f"{part.name}.{knob}")
+        yield (*part.at, knob)
