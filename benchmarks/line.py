@@ -4,11 +4,13 @@ Payload is what the server received in the last three quarters of a transfer of 
 the median of three; the theory is 1,448 of 1,538 bytes a segment. The queue is the rate times the round trip, at least 500 kB.
 Round trips are 100 requests of 1 byte a second for 4 s, beyond the stated delay. Losses are stated for the way to the server, at
 4 ms without a rate (reno, 6 s); "sent again" are the retransmissions that the kernel counts. The cut is silent and lasts 2 s,
-2 s into 9 s of 100 requests a second in an open loop. Late are packets that came later than 5 % of the delay and than 0.2 ms.
+2 s into 9 s of 100 requests a second in an open loop. One of two paths is cut 5 s into a transfer of 20 s by MPTCP. Late are
+packets that came later than 5 % of the delay and than 0.2 ms.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -37,19 +39,20 @@ Way = Mapping[str, object]
 
 @dataclass
 class LineProcess:
-    """A line that joins two namespaces by one link."""
+    """A line that joins two namespaces by links that are alike."""
 
     up: Way
     down: Way
     offload: bool = True
+    names: tuple[str, ...] = ("wan",)
     ready: dict[str, Any] = field(default_factory=dict)
     _process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen([str(PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.answer()
-        link = {"name": "wan", "up": self.up, "down": self.down}
-        self.ready = self.ask({"type": "config", "links": [link], "seed": 11, "offload": self.offload})
+        links = [{"name": name, "up": self.up, "down": self.down} for name in self.names]
+        self.ready = self.ask({"type": "config", "links": links, "seed": 11, "offload": self.offload})
         if self.ready["type"] != "ready":
             raise RuntimeError(self.ready["message"])
         return self
@@ -82,6 +85,15 @@ class LineProcess:
     def under(self, end: str) -> tuple[str, ...]:
         return ("nsenter", f"--net={self.ready['ends'][end]['namespace']}", "--")
 
+    def join_mptcp(self) -> None:
+        for end in ("load", "server"):
+            words = (*self.under(end), "ip", "mptcp", "limits", "set", "subflow", "8", "add_addr_accepted", "8")
+            subprocess.run(words, check=True)
+        for name in self.names[1:]:
+            at = self.ready["ends"]["server"]["interfaces"][name]
+            words = ("ip", "mptcp", "endpoint", "add", at["address"], "dev", at["name"], "signal")
+            subprocess.run((*self.under("server"), *words), check=True)
+
 
 def measure() -> Iterator[tuple[str, str]]:
     """(what, figure); says so and no more without root."""
@@ -93,6 +105,7 @@ def measure() -> Iterator[tuple[str, str]]:
     yield from round_trips()
     yield from losses()
     yield from cut()
+    yield from one_of_two()
 
 
 def payloads() -> Iterator[tuple[str, str]]:
@@ -174,11 +187,35 @@ def cut() -> Iterator[tuple[str, str]]:
     yield "cut of 2 s under 100 requests a second", f"{figure}; worst latency {found['max_ns'] / 1e9:.2f} s"
 
 
+def one_of_two() -> Iterator[tuple[str, str]]:
+    way = {"rate_bytes_per_s": 6_250_000, "delay_ns": 2 * MS, "queue_bytes": 100_000, "frame_bytes": 38}
+    with LineProcess(way, way, names=("a", "b")) as line:
+        line.join_mptcp()
+
+        def away() -> None:
+            time.sleep(5)
+            line.ask({"type": "cut", "link": "b"})
+            time.sleep(5)
+            line.ask({"type": "mend", "link": "b"})
+
+        other = threading.Thread(target=away)
+        other.start()
+        _, received = talk(line, {**STREAM, "mptcp": True, "duration_ns": 20 * SECOND})
+        other.join()
+    marks, start = received["operations"]["receive"]["checkpoints"], received["started_ns"]
+    moved = [(round((at - start) / 1e9), total) for at, total in zip(marks["at_ns"], marks["bytes"], strict=True)]
+    rates = {at: (total - before) * 8 / 1e6 for (_, before), (at, total) in itertools.pairwise(moved)}
+    spans = (("before", 2, 5), ("away", 6, 10), ("after", 12, 20))
+    said = [f"{name} {statistics.mean(rates.get(at, 0.0) for at in range(first, last + 1)):.1f}" for name, first, last in spans]
+    still = [at for at, rate in rates.items() if rate < 5]
+    yield "MPTCP, two paths of 50 Mbit/s, one cut after 5 s for 5 s, Mbit/s", f"{', '.join(said)}; seconds below 5: {len(still)}"
+
+
 def talk(line: LineProcess, settings: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run a load and its server: both results."""
     both = {"token": "benchmark", **{name: value for name, value in settings.items() if name not in ("load", "duration_ns")}}
     lead = {name: value for name, value in settings.items() if name in ("load", "duration_ns")}
-    address = line.ready["ends"]["server"]["interfaces"]["wan"]["address"]
+    address = line.ready["ends"]["server"]["interfaces"][line.names[0]]["address"]
     with EngineProcess(line.under("server")) as server, EngineProcess(line.under("load")) as load:
         armed = server.arm("net", {"role": "server", "address": f"{address}:0", **both})
         load.arm("net", {"role": "load", "address": armed["address"], **both, **lead})

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 const ENDS: [&str; 2] = ["load", "server"];
-/// Of SCHED_FIFO; above ordinary processes, below what matters to the kernel.
+/// Of `SCHED_FIFO`; above ordinary processes, below what matters to the kernel.
 const PRIORITY: i32 = 2;
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 
@@ -154,10 +154,10 @@ impl Line {
             Request::Config(_) => fault("config", "the line is configured already".to_owned()),
             Request::Count {} | Request::End {} => self.counts(),
             Request::Cut { link } => self.change(link, "cut", |joined| {
-                joined.switch.cut.store(true, Ordering::Relaxed)
+                joined.switch.cut.store(true, Ordering::Relaxed);
             }),
             Request::Mend { link } => self.change(link, "mend", |joined| {
-                joined.switch.cut.store(false, Ordering::Relaxed)
+                joined.switch.cut.store(false, Ordering::Relaxed);
             }),
             Request::Rate {
                 link,

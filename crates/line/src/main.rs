@@ -31,7 +31,7 @@ fn main() {
 }
 
 /// One line of JSON on standard output.
-pub fn say(reply: &Reply) {
+fn say(reply: &Reply) {
     let mut text = as_line(reply);
     text.push('\n');
     let mut output = std::io::stdout().lock();
@@ -45,7 +45,7 @@ pub fn say(reply: &Reply) {
 }
 
 /// An answer as one line of JSON.
-pub fn as_line(reply: &Reply) -> String {
+fn as_line(reply: &Reply) -> String {
     serde_json::to_string(reply)
         .unwrap_or_else(|error| format!(r#"{{"type":"error","what":"json","message":"{error}"}}"#))
 }
@@ -124,7 +124,7 @@ fn detached() {
 }
 
 /// The answer to a line, and whether it was the last one.
-pub fn answer(line: &Line, text: &str) -> (Reply, bool) {
+fn answer(line: &Line, text: &str) -> (Reply, bool) {
     match serde_json::from_str::<Request>(text) {
         Ok(request) => {
             let last = matches!(request, Request::End {});

@@ -2,7 +2,7 @@
 //!
 //! In front of each packet is a `struct virtio_net_hdr` of `VNET` bytes. A super packet (`gso_size` in it) carries many segments
 //! under one header, which a network card would cut up; a run of them is a packet again once lengths, identification, sequence
-//! number, flags and the checksum of the pseudo header are mended. Sources: linux/virtio_net.h, `tcp_gso_segment`,
+//! number, flags and the checksum of the pseudo header are mended. Sources: `linux/virtio_net.h`, `tcp_gso_segment`,
 //! `__udp_gso_segment`.
 
 /// Bytes of the header in front of each packet.
