@@ -20,6 +20,7 @@ from assay.records.estimates import (
     Sensitivity,
     Step,
 )
+from assay.records.events import Action, Event
 from assay.records.evidence import (
     ABSOLUTE,
     Direction,
@@ -39,12 +40,10 @@ from assay.records.evidence import (
     missing_on,
 )
 from assay.records.experiment import (
-    Action,
     Change,
     Claim,
     DesignKind,
     Durability,
-    Event,
     Experiment,
     Factor,
     HostSpec,

@@ -7,6 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from assay.frozen import dataclass, field
+from assay.records.events import Event
 from assay.records.observe import ObserveSpec
 
 Scalar = str | int | float | bool | None
@@ -151,34 +152,6 @@ class TargetSpec:
     kind: str
     knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
     host: str = "local"
-
-
-class Action(StrEnum):
-    """What an event does."""
-
-    RUN = "run"
-    CUT = "cut"
-    """Nothing gets through a path any more."""
-    MEND = "mend"
-    RATE = "rate"
-    """A path gets another rate, in both directions."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """Something that is done at a time within a phase: to a host, to a target, to a path between hosts."""
-
-    phase: str
-    at_ns: int
-    on: str = "local"
-    """A host; for `cut`, `mend` and `rate` a path."""
-    action: Action = Action.RUN
-    for_ns: int | None = None
-    """How long it lasts before it is undone; None where it is not."""
-    argv: tuple[str, ...] = ()
-    """The command that `run` runs on the host."""
-    rate_bytes_per_s: int | None = None
-    """The rate of `rate`; None is without limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
