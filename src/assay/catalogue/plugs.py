@@ -57,7 +57,6 @@ class Setting:
     undo: Undo
     trial: Trial | None = None
     paths: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
-    """Path -> its resolved knobs."""
     needs_bytes: int = 0
     """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
 

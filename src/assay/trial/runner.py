@@ -153,7 +153,8 @@ class TrialRunner:
         target = catalogue.find("targets", spec.kind)
         first = {factor.path: factor.levels[0] for factor in self.experiment.factors if factor.levels}
         knobs = catalogue.resolved(target.knobs, spec.knobs)
-        knobs |= {name: first[at] for name, value in knobs.items() if value is None and (at := f"{spec.name}.{name}") in first}
+        unset = [name for name, value in knobs.items() if value in (None, ())]
+        knobs |= {name: first[at] for name in unset if (at := f"{spec.name}.{name}") in first}
         station = self._station(spec.host)
         return Setting(
             name=spec.name,
