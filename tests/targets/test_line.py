@@ -87,13 +87,13 @@ def test_both_ends_reach_each_other_and_nothing_is_left(tmp_path):
 
 
 @pytest.mark.root
-def test_further_links_are_announced_to_mptcp(tmp_path):
+def test_further_links_are_used_by_mptcp(tmp_path):
     ledger = Ledger(tmp_path / "ledger")
     wanted = given(ledger, tmp_path, {"a": WAN, "b": WAN}, paths=("a", "b"))
     place = TARGET.prepare(HOST, wanted)
     try:
-        inside = line.inside(str(place.private["network.server"]))
-        assert "198.18.1.2" in HOST.run([*inside, "ip", "mptcp", "endpoint", "show"]).stdout
+        inside = line.inside(str(place.private["network.load"]))
+        assert "198.18.1.1" in HOST.run([*inside, "ip", "mptcp", "endpoint", "show"]).stdout
     finally:
         TARGET.teardown(HOST, wanted, place)
 

@@ -7,6 +7,7 @@ The entry in the ledger comes first; whoever finds it ends every process that ca
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import json
 import secrets
 from collections.abc import Mapping, Sequence
@@ -94,14 +95,15 @@ def inside(namespace: str) -> tuple[str, ...]:
 
 
 def join_mptcp(host: Host, ends: LineEnds) -> None:
-    """Let connections by MPTCP use every link: the server announces its further addresses, the load connects to each.
+    """Let connections by MPTCP use every link: the load opens a subflow from each further address to the server's first one.
 
-    Raises what Host.run raises.
+    The server listens at that address alone, so a further one that it announces would refuse. Raises what Host.run raises.
     """
-    further = list(ends.interfaces.items())[1:]
+    (first, _), *further = ends.interfaces.items()
+    network = ipaddress.ip_network(f"{ends.addresses['server'][first]}/24", strict=False)
     for name in ENDS:
-        at = inside(ends.namespaces[name])
-        host.run([*at, "ip", "mptcp", "limits", "set", "subflow", "8", "add_addr_accepted", "8"])
-    at = inside(ends.namespaces["server"])
-    for link, interface in further:
-        host.run([*at, "ip", "mptcp", "endpoint", "add", ends.addresses["server"][link], "dev", interface, "signal"])
+        host.run([*inside(ends.namespaces[name]), "ip", "mptcp", "limits", "set", "subflow", "8"])
+    at = inside(ends.namespaces["load"])
+    for number, (link, interface) in enumerate(further, 1):
+        host.run([*at, "ip", "route", "add", str(network), "dev", interface, "metric", str(1000 + number)])
+        host.run([*at, "ip", "mptcp", "endpoint", "add", ends.addresses["load"][link], "dev", interface, "subflow"])
