@@ -7,7 +7,7 @@ SHELL := /bin/bash
 UV := .build/uv/bin/uv
 BIN := .venv/bin
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
-ENGINE := src/assay/bin/assay-engine
+PROGRAMS := src/assay/bin/assay-engine src/assay/bin/assay-line
 BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
@@ -32,13 +32,13 @@ COMPILED = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q -j 0 sr
 help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
 
-build: .build/run.stamp $(ENGINE) $(BUNDLE) ## build everything; leaves .venv/bin/assay
+build: .build/run.stamp $(PROGRAMS) $(BUNDLE) ## build everything; leaves .venv/bin/assay
 	@$(COMPILED)
 
 quick: build ## measure the storage below this directory, audit it, write the report
 	$(BIN)/assay quick .
 
-test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools ## every check and every test, with the real controls (root adds evidence)
+test: .build/dev.stamp $(PROGRAMS) $(BUNDLE) tools ## every check and every test, with the real controls (root adds evidence)
 	@$(MAKE) --no-print-directory -j2 -Otarget check-python test-rust
 	@$(COMPILED)
 	@echo "tests that may run beside others, six at a time:"
@@ -47,7 +47,7 @@ test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools ## every check and every test, 
 	@echo "tests that need the machine to themselves:"
 	@$(BIN)/pytest -q $(ALONE)
 
-check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws, language
+check: .build/dev.stamp $(PROGRAMS) ## formatters, linters, types, import contracts, catalogue laws, language
 	@$(MAKE) --no-print-directory -j2 -Otarget check-python check-rust
 
 check-python:
@@ -75,7 +75,7 @@ bench: build .build/dev.stamp ## measure the cost of the lab itself: engine, obs
 docs: build ## write the pages of the rules from the rules
 	$(BIN)/python -m assay.laboratory.rule_pages docs/rules
 
-dist: .build/dev.stamp $(ENGINE) $(BUNDLE) ## a wheel with the engine inside, in dist/
+dist: .build/dev.stamp $(PROGRAMS) $(BUNDLE) ## a wheel with the engine inside, in dist/
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --out dist --quiet
 	@ls -l dist
@@ -84,7 +84,7 @@ tools: ## what the tests want beside the build: file system tools, fio, a browse
 	@scripts/tools.sh
 
 clean: ## remove what was built
-	rm -rf .build .venv target dist $(ENGINE) $(BUNDLE)
+	rm -rf .build .venv target dist $(PROGRAMS) $(BUNDLE)
 
 $(UV):
 	@scripts/missing.sh
@@ -104,10 +104,10 @@ PYTHON_CORE := pyproject.toml uv.lock Cargo.toml Cargo.lock $(shell find crates/
 	$(UV) sync --quiet --locked --python python3 --reinstall-package assay-lab
 	@touch $@
 
-$(ENGINE): $(RUST)
-	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet -p assay-engine --target $(TRIPLE) --config 'profile.release.strip="symbols"'
+src/assay/bin/%: $(RUST)
+	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet -p $(@F) --target $(TRIPLE) --config 'profile.release.strip="symbols"'
 	@mkdir -p $(@D)
-	install -m 755 target/$(TRIPLE)/release/assay-engine $@
+	install -m 755 target/$(TRIPLE)/release/$(@F) $@
 
 $(BUNDLE): | .build/run.stamp
 	@mkdir -p $(@D)

@@ -11,7 +11,7 @@ import pytest
 from assay_process import Bench, as_nobody
 
 REPOSITORY = Path(__file__).parent.parent
-ENGINE = "assay/bin/assay-engine"
+ENGINE, LINE = "assay/bin/assay-engine", "assay/bin/assay-line"
 BARE_PATH = "/usr/bin:/bin"
 EXPERIMENT = """
 title = "From the wheel"
@@ -73,12 +73,13 @@ def installed(wheel, venv):
 def test_the_engine_travels_in_the_wheel_executable_and_static(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         assert archive.getinfo(ENGINE).external_attr >> 16 & 0o111 == 0o111
-        engine = Path(archive.extract(ENGINE, tmp_path))
+        assert archive.getinfo(LINE).external_attr >> 16 & 0o111 == 0o111
+        programs = [Path(archive.extract(name, tmp_path)) for name in (ENGINE, LINE)]
         assert "assay/controls/quick.toml" in archive.namelist()
         assert "assay/profiles/file_server.toml" in archive.namelist()
         assert "assay/size_distributions/debian_usr.toml" in archive.namelist()
         assert not [name for name in archive.namelist() if name.startswith(("tests/", "benchmarks/")) or name.endswith(".rs")]
-    assert b"/lib64/ld-linux" not in engine.read_bytes(), "no loader is asked for"
+    assert not [one for one in programs if b"/lib64/ld-linux" in one.read_bytes()], "no loader is asked for"
 
 
 @pytest.mark.slow

@@ -2,9 +2,12 @@
 
 import time
 
+import pytest
+
+from assay.errors import UsageError
 from assay.hosts.local import Local
-from assay.records import EndpointKind, Event, Place
-from assay.trial.events import Events, TimedCommand, commands_of, values_of
+from assay.records import Action, EndpointKind, Event, Place
+from assay.trial.events import Events, TimedCommand, Ways, commands_of, values_of
 
 PLACE = Place(target="disk", host="local", kind=EndpointKind.DIRECTORY, address="/d", private={"loop": "loop3"})
 
@@ -45,3 +48,25 @@ def test_events_of_a_phase_that_never_started_did_not_happen():
     events = Events({"local": Local()}, "read", [TimedCommand(at_ns=0, argv=("true",))])
     events.finish()
     assert events.failures == ["phase read ended before its event 'true' at 0 s"]
+
+
+def test_what_happens_to_a_path_is_said_to_the_line_and_undone_after_its_time():
+    ways = Ways(line=77, rates={"wan": {"up": 1_250_000, "down": None}})
+    cut = Event(phase="p", at_ns=5, on="wan", action=Action.CUT, for_ns=10)
+    first, second = commands_of([cut], "p", {}, ways)
+    assert (first.at_ns, first.words, first.argv[-2:]) == (
+        5,
+        "cut path wan for 1e-08 s",
+        ("77", '{"type": "cut", "link": "wan"}'),
+    )
+    assert (second.at_ns, second.argv[-1]) == (15, '{"type": "mend", "link": "wan"}')
+    rate = Event(phase="p", at_ns=5, on="wan", action=Action.RATE, for_ns=10, rate_bytes_per_s=125_000)
+    slow, back = commands_of([rate], "p", {}, ways)
+    assert str(slow).startswith("rate 1 Mbit/s path wan")
+    assert slow.argv[-1].endswith('"up_bytes_per_s": 125000, "down_bytes_per_s": 125000}')
+    assert back.argv[-1].endswith('"up_bytes_per_s": 1250000, "down_bytes_per_s": null}')
+
+
+def test_without_a_line_no_path_can_be_cut():
+    with pytest.raises(UsageError, match="expected a target of kind line"):
+        commands_of([Event(phase="p", at_ns=5, on="wan", action=Action.CUT)], "p", {})

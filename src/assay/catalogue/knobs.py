@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
@@ -82,3 +83,33 @@ TIMING = (
     ),
 )
 """Knobs of every workload that the trial carries out."""
+
+
+FRAMES: Mapping[str, int] = {"ethernet": 38, "none": 0}
+"""Framing of a path -> bytes on the wire beside an IP packet: Ethernet's header, checksum, preamble and gap (IEEE 802.3)."""
+
+
+def _path_knobs(way: str = "") -> tuple[Knob, ...]:
+    """Return the knobs of a path; with `up.` or `down.` those of one direction, which have no defaults."""
+    of, quantity = f" ({way[:-1]})" if way else "", KnobKind.QUANTITY
+    longest_ns, most = 60_000_000_000, 1 << 40
+    frames = "what is on the wire beside each packet"
+    return (
+        Knob(name=f"{way}rate", kind=quantity, unit=Unit.BYTES_PER_S, low=1, help=f"rate of the wire{of}; default: no limit"),
+        Knob(name=f"{way}delay", kind=quantity, unit=Unit.NANOSECONDS, low=0, high=longest_ns, help=f"delay one way{of}"),
+        Knob(name=f"{way}loss", kind=quantity, unit=Unit.SHARE, low=0, high=1, help=f"share of the segments that are lost{of}"),
+        Knob(name=f"{way}queue", kind=quantity, unit=Unit.BYTES, low=1, high=most, help=f"bytes that may wait for the wire{of}"),
+        Knob(
+            name=f"{way}framing",
+            kind=KnobKind.CHOICE,
+            choices=tuple(FRAMES),
+            default=None if way else "ethernet",
+            help=f"{frames}{of}",
+        ),
+    )
+
+
+@functools.cache
+def path_knobs() -> tuple[Knob, ...]:
+    """Return the knobs of a path between two ends (`[paths.NAME]`)."""
+    return (*_path_knobs(), *_path_knobs("up."), *_path_knobs("down."))

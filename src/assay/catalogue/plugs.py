@@ -56,6 +56,7 @@ class Setting:
     scratch: str
     undo: Undo
     trial: Trial | None = None
+    paths: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     needs_bytes: int = 0
     """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
 
@@ -104,6 +105,8 @@ class Target:
     read_only: bool = False
     """Whether it belongs to others and is only read: workloads that write are refused."""
     mounts: Mounts = Mounts.NONE
+    paths: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
+    """Which paths of the experiment it uses with these knobs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,10 +285,7 @@ class Parser:
     resolution: Callable[[str], Mapping[str, float]] = lambda output: {}
     """Half a unit of each figure's last printed digit, in base units; a figure that is left out is known exactly."""
     tier: Callable[[Sequence[str]], Tier | None] = lambda argv: None
-    """The layer that its figures are taken for with these arguments (dd: device; `hdparm -T`: client-cache): a claim by default.
-
-    None where nobody takes them for the speed of storage.
-    """
+    """The layer that its figures are taken for with these arguments: a claim by default; None where that is no storage."""
     operations: Callable[[Sequence[str]], tuple[str, ...]] = lambda argv: ()
     """Which operations these arguments are about where the output alone does not say it (dd to /dev/null: read); empty = all."""
     result_file: Callable[[Sequence[str]], str | None] = lambda argv: None

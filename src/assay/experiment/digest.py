@@ -18,7 +18,7 @@ def digest(experiment: Experiment) -> str:
     """
     values = plain.to_plain(replace(experiment, digest=""))
     assert isinstance(values, dict)
-    for added in ("implied", "design", "resolution", "observe"):
+    for added in ("implied", "design", "resolution", "observe", "paths"):
         if not values[added]:
             del values[added]
     if isinstance(experiment.repeats, Precision) and experiment.repeats.most is None:
@@ -27,9 +27,17 @@ def digest(experiment: Experiment) -> str:
         for added in ("summary", "unit"):
             if measure[added] is None:
                 del measure[added]
+    _without_rates(values["workloads"])
     values["hosts"] = [_host(spec) for spec in experiment.hosts]
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _without_rates(workloads: list[dict[str, list[dict[str, object]]]]) -> None:
+    """Leave out the rate of events that set none."""
+    for event in (one for workload in workloads for one in workload["events"]):
+        if event["rate_bytes_per_s"] is None:
+            del event["rate_bytes_per_s"]
 
 
 def _host(spec: HostSpec) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.catalogue import Workload
 from assay.experiment.knobs import lookup, resolve
@@ -27,6 +27,7 @@ class Scene:
     targets: Mapping[str, PartSpec]
     workloads: Mapping[str, PartSpec]
     hosts: tuple[HostSpec, ...]
+    paths: Mapping[str, PartSpec] = field(default_factory=dict)
 
 
 Resolver = Callable[[object], Value | Refusal]
@@ -144,7 +145,7 @@ def _resolver(path: str, change: Change, scene: Scene) -> Resolver | Refusal:
     }
     if path in reserved:
         return reserved[path]
-    parts = {**scene.targets, **scene.workloads}
+    parts = {**scene.targets, **scene.workloads, **scene.paths}
     owner = max((name for name in parts if path.startswith(f"{name}.")), key=len, default=None)
     if owner is not None:
         knob = lookup(parts[owner].knobs, path[len(owner) + 1 :])

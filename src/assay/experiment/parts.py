@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from assay import catalogue
 from assay.catalogue import PLACEMENT, TIMING, Knob, Target, Workload
+from assay.experiment import events as timed
 from assay.experiment import named_hosts
 from assay.experiment.knobs import Settings, declared, flat, settings
-from assay.experiment.shape import EventShape, FileShape, check
+from assay.experiment.shape import FileShape
 from assay.machine import server_nodes
-from assay.records import Event, HostSpec, TargetSpec, WorkloadSpec
+from assay.records import HostSpec, PathSpec, TargetSpec, WorkloadSpec
 from assay.toml_document import Document, Path, Point, one_of, shown
-from assay.units import Refusal, Unit, attempt
 
 RESERVED = ("target", "workload", "clients", "hosts")
 """Paths of factors that are no knobs; nothing else may have these names."""
@@ -23,14 +23,15 @@ _NAME = re.compile(r"[^\s:,=/@{}\"']+")
 
 @dataclass(frozen=True, kw_only=True)
 class PartSpec:
-    """A target or workload of the file, with what the catalogue declares of it."""
+    """A target, workload or path of the file, with what is declared of it."""
 
     name: str
     at: Path
     knobs: Mapping[str, Knob]
     settings: Settings
-    spec: TargetSpec | WorkloadSpec
-    plug: Target | Workload
+    spec: TargetSpec | WorkloadSpec | PathSpec
+    plug: Target | Workload | None
+    """None of a path."""
 
 
 Varied = Callable[[str], frozenset[str]]
@@ -42,7 +43,7 @@ def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], v
     parts: dict[str, PartSpec] = {}
     for name, table in shape.targets.items():
         at = ("targets", name)
-        _check_name(document, at, name)
+        check_name(document, at, name)
         plug = _target(document, at, table)
         host = named_hosts.one(document, (*at, "host"), table.get("host", named_hosts.LOCAL), known)
         if plug is not None:
@@ -59,7 +60,7 @@ def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...],
     parts: dict[str, PartSpec] = {}
     for name, table in shape.workloads.items():
         at = ("workloads", name)
-        _check_name(document, at, name)
+        check_name(document, at, name)
         if "." in name:
             document.wrong(at, f"workload {name!r}", "a name without a dot: measures are WORKLOAD.OPERATION.FIGURE", Point.KEY)
         if name in shape.targets:
@@ -68,7 +69,7 @@ def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...],
             )
         plug = _workload(document, at, table)
         roles = named_hosts.roles(document, (*at, "hosts"), table.get("hosts", {}), known)
-        events = _events(document, (*at, "events"), table.get("events", []), known)
+        events = timed.events(document, (*at, "events"), table.get("events", []), known, tuple(shape.paths))
         if plug is not None:
             knobs = declared((*PLACEMENT, *plug.knobs, *TIMING))
             chosen = settings(document, at, knobs, _without(table, "kind", "hosts", "events"), varied(name))
@@ -103,7 +104,8 @@ def _without(table: Mapping[str, object], *keys: str) -> dict[str, object]:
     return {key: value for key, value in table.items() if key not in keys}
 
 
-def _check_name(document: Document, at: Path, name: str) -> None:
+def check_name(document: Document, at: Path, name: str) -> None:
+    """Note a name that paths of knobs cannot begin with."""
     if name in RESERVED:
         document.wrong(at, f"the reserved name {name!r}", f"another name than {', '.join(RESERVED)}", Point.KEY)
     elif not _NAME.fullmatch(name):
@@ -129,22 +131,3 @@ def _target(document: Document, at: Path, table: Mapping[str, object]) -> Target
 def _workload(document: Document, at: Path, table: Mapping[str, object]) -> Workload | None:
     kind = _kind(document, at, table, catalogue.names("workloads"))
     return None if kind is None else catalogue.find("workloads", kind)
-
-
-def _events(document: Document, at: Path, found: object, known: tuple[HostSpec, ...]) -> tuple[Event, ...]:
-    if not isinstance(found, list):
-        document.wrong(at, shown(found), "tables [[workloads.NAME.events]]")
-        return ()
-    events = []
-    for index, item in enumerate(found):
-        here = (*at, index)
-        shape = check(document, EventShape, item, here)
-        if not isinstance(shape, EventShape):
-            continue
-        host = named_hosts.one(document, (*here, "host"), shape.host, known)
-        moment = attempt(shape.at, Unit.NANOSECONDS)
-        if isinstance(moment, Refusal):
-            document.wrong((*here, "at"), moment.found, moment.expected)
-            continue
-        events.append(Event(phase=shape.phase, at_ns=int(moment), argv=tuple(shape.run), on=host))
-    return tuple(events)

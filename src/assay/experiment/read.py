@@ -16,13 +16,14 @@ from assay import catalogue, links
 from assay.errors import UsageError
 from assay.experiment import consistency, figures, named_hosts, parts, watched
 from assay.experiment import factors as varying
+from assay.experiment import paths as ways
 from assay.experiment.digest import digest
 from assay.experiment.factors import Scene
 from assay.experiment.hosts import hosts as machines
 from assay.experiment.hosts import with_ports
 from assay.experiment.plan import DEFAULT_REPEATS, LEAST_BLOCKS, MOST_TRIALS
 from assay.experiment.shape import FileShape, check
-from assay.records import Experiment, Factor, HostSpec, Precision, TargetSpec, Value, WorkloadSpec
+from assay.records import Experiment, Factor, HostSpec, PathSpec, Precision, TargetSpec, Value, WorkloadSpec
 from assay.toml_document import Document, Point, load, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
@@ -126,6 +127,7 @@ def _scene(document: Document, shape: FileShape) -> tuple[Scene, tuple[Factor, .
         targets=parts.targets(document, shape, hosts, varied) if "?" not in shape.targets else {},
         workloads=parts.workloads(document, shape, hosts, varied) if "?" not in shape.workloads else {},
         hosts=hosts,
+        paths=ways.paths(document, shape, varied),
     )
     return scene, varying.factors(document, shape.factors, scene)
 
@@ -134,6 +136,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     scene, factors = _scene(document, shape)
     parts.endpoints_fit(document, scene.targets, scene.workloads)
     varying.knobs_fit(document, scene.workloads, factors)
+    ways.paths_fit(document, scene, factors)
     consistency.events_fit(document, scene.workloads, factors)
     consistency.writes_fit(document, scene.targets, scene.workloads, factors)
     consistency.memory_fits(document, scene.workloads, factors)
@@ -163,6 +166,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         implied=_implied(document, shape.implied),
         observers=_observers(document, shape.observers),
         observe=observe,
+        paths=tuple(part.spec for part in scene.paths.values() if isinstance(part.spec, PathSpec)),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from assay.experiment.other_tools import counterpart
-from assay.records import Change, DesignKind, Durability, Load, ObserveKind, Regime, Summary, Tier
+from assay.records import Action, Change, DesignKind, Durability, Load, ObserveKind, Regime, Summary, Tier
 from assay.records import Path as Way
 from assay.toml_document import Document, Path, Point, one_of, shown
 
@@ -74,12 +74,16 @@ class ObserveShape(_Shape):
 
 
 class EventShape(_Shape):
-    """Something done to a host at a time within a phase."""
+    """Something done to a host or to a path at a time within a phase."""
 
     phase: StrictStr = Field(min_length=1)
     at: StrictStr
-    host: StrictStr = "local"
-    run: list[StrictStr] = Field(min_length=1)
+    host: StrictStr | None = None
+    on: StrictStr | None = None
+    action: Action = Action.RUN
+    run: list[StrictStr] | None = Field(default=None, min_length=1)
+    for_: StrictStr | None = Field(default=None, alias="for")
+    rate_: StrictStr | None = Field(default=None, alias="rate")
 
 
 class ControlShape(_Shape):
@@ -117,6 +121,7 @@ class FileShape(_Shape):
     hosts: dict[StrictStr, HostShape] = {}
     limits: dict[StrictStr, StrictStr] = {}
     observe: dict[StrictStr, ObserveShape] = {}
+    paths: dict[StrictStr, Table] = {}
     control: ControlShape | None = None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assay.experiment.named_hosts import LOCAL
 from assay.machine import server_nodes
-from assay.records import UNREACHED, Experiment, HostSpec, PlanNote, TargetSpec, Trial, WorkloadSpec
+from assay.records import UNREACHED, Action, Experiment, HostSpec, PlanNote, TargetSpec, Trial, WorkloadSpec
 from assay.units import counted
 
 SHOWN = 6
@@ -17,7 +17,7 @@ def taking_part(experiment: Experiment) -> tuple[str, ...]:
     """Return the hosts on which something is done or seen: of targets, loads, events, commands, figures, devices by SNMP."""
     wanted = {host for workload in experiment.workloads for host in experiment.load_hosts(workload)}
     wanted |= {host for target in experiment.used_targets() for host in of_target(experiment, target)}
-    wanted |= {event.on for workload in experiment.workloads for event in workload.events}
+    wanted |= {event.on for workload in experiment.workloads for event in workload.events if event.action is Action.RUN}
     wanted |= {host.name for host in experiment.hosts if host.via == "snmp"}
     wanted |= set(experiment.watched_hosts())
     return tuple(host.name for host in experiment.hosts if host.name in wanted)

@@ -89,6 +89,8 @@ def unit_of(experiment: Experiment, path: str) -> Unit:
 def knob_of(experiment: Experiment, path: str) -> Knob | None:
     """Give the knob that a factor sets; None where it sets none."""
     name, _, knob = path.partition(".")
+    if any(one.name == name for one in experiment.paths):
+        return next((one for one in catalogue.path_knobs() if one.name == knob), None)
     workload = next((one.kind for one in experiment.workloads if one.name == name), None)
     target = next((one.kind for one in experiment.targets if one.name == name), None)
     return _knob("targets" if workload is None else "workloads", workload or target or "", knob)

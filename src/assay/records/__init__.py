@@ -20,6 +20,7 @@ from assay.records.estimates import (
     Sensitivity,
     Step,
 )
+from assay.records.events import Action, Event
 from assay.records.evidence import (
     ABSOLUTE,
     Direction,
@@ -39,18 +40,17 @@ from assay.records.evidence import (
     missing_on,
 )
 from assay.records.experiment import (
-    Action,
     Change,
     Claim,
     DesignKind,
     Durability,
-    Event,
     Experiment,
     Factor,
     HostSpec,
     Load,
     Measure,
     Path,
+    PathSpec,
     Precision,
     Regime,
     Requirement,

@@ -7,6 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from assay.frozen import dataclass, field
+from assay.records.events import Event
 from assay.records.observe import ObserveSpec
 
 Scalar = str | int | float | bool | None
@@ -55,6 +56,8 @@ class Path(StrEnum):
     LOCAL = "local"
     LOOPBACK = "loopback"
     WIRE = "wire"
+    EMULATED = "emulated"
+    """A path that the lab makes itself: stated rate, delay, queue and loss."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,25 +154,12 @@ class TargetSpec:
     host: str = "local"
 
 
-class Action(StrEnum):
-    """What an event does."""
-
-    RUN = "run"
-
-
 @dataclass(frozen=True, kw_only=True)
-class Event:
-    """Something that is done at a time within a phase: to a host, to a target, to a path between hosts."""
+class PathSpec:
+    """A path between two ends as named in the file: its knobs (`rate`, `up.rate`), resolved."""
 
-    phase: str
-    at_ns: int
-    on: str = "local"
-    """A host; for actions to come also a path or a target."""
-    action: Action = Action.RUN
-    for_ns: int | None = None
-    """How long it lasts before it is undone; None where it is not."""
-    argv: tuple[str, ...] = ()
-    """The command that `run` runs on the host."""
+    name: str
+    knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +240,7 @@ class Experiment:
     observers: tuple[str, ...] | None = None
     """Names of the observers to use; None = all that the catalogue has and the machine allows."""
     observe: tuple[ObserveSpec, ...] = ()
+    paths: tuple[PathSpec, ...] = ()
     """Commands that watch hosts beside the observers."""
     digest: str = ""
     """SHA-256 of the canonical form (experiment/digest.py)."""

@@ -134,3 +134,5 @@ class Subject:
     """The nodes of the target's server on this host."""
     reaches: tuple[str, ...] = ()
     """The addresses of the target's server that clients on this host use."""
+    line: int | None = None
+    """The process of the line between load and server."""

@@ -183,6 +183,15 @@ ROWS: tuple[SoundnessRow, ...] = (
         rules=("L05",),
         words="the route to the server, and the bytes, leave through an interface with a device",
     ),
+    SoundnessRow(
+        part="path",
+        value=Path.EMULATED,
+        work=Work.ANY,
+        evidence=("line.delivered_bytes",),
+        least=1,
+        rules=("L05", "L13"),
+        words="the bytes passed the lab's own line, which kept its word",
+    ),
 )
 
 COMPARED = ("C01", "C06", "S02", "S04", "W04c")

@@ -6,6 +6,8 @@ Two hosts with equal boot ids are one machine. Between two machines a bond, a br
 - path = wire: invalid if the path stays on this machine, or if less than `wire_share` of the clients' bytes passed the
   interface.
 - path = loopback: pass on this machine, qualified if the path leaves it.
+- path = emulated: pass if the bytes passed the lab's own line (target `line`), invalid over the loopback or a device, else
+  unverified. A line under path = wire is invalid.
 - No claim: a note if the path stays on this machine.
 
 Without an address the rule is unverified. A machine's own address leads to `lo`, whichever interface carries it.
@@ -46,6 +48,14 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """The interface that leads to the server, and the bytes on it, against the path that is claimed."""
+    line = case.observations.fact(served.LINE_FACT, host=case.host)
+    if line is not None or case.claim.path is Path.EMULATED:
+        return not_made(case) if line is None else made(case, line)
+    return by_interface(case)
+
+
+def by_interface(case: TrialCase) -> Finding:
+    """Where the clients' interface leads, against the path that is claimed."""
     way, same = way_of(case), is_one_machine(case)
     if same:
         return one_machine(case, way)
@@ -67,6 +77,46 @@ def check(case: TrialCase) -> Finding:
         statement = f"Wire claimed, but hardly any of the clients' bytes passed {way.interface} (limit {limit})."
         return found(RULE, case, State.FAIL, statement, observed=observed, relabel=f"traffic outside {way.interface}")
     return left(case, way, f"Clients reach the server through {way.interface}, {behind(way)}", amount, observed)
+
+
+def made(case: TrialCase, line: str) -> Finding:
+    """Clients and server are joined by the lab's own line: a pass where that is claimed, decisive where a wire is."""
+    carried, data = over_line(case), payload(case)
+    observed = {"interface": line, "kind": "emulated", "passed_bytes": carried, "payload_bytes": data}
+    text = f"Clients reach the server through a path that the lab emulates ({line})"
+    if case.claim.path is not Path.EMULATED:
+        quietly = Severity.QUALIFIES if case.claim.path is Path.LOOPBACK else Severity.NOTES
+        severity = Severity.INVALIDATES if case.claim.path is Path.WIRE else quietly
+        statement = f"{text}: no network card, cable or switch, and both ends share the same CPUs."
+        return found(RULE, case, State.FAIL, statement, severity=severity, observed=observed, relabel=f"emulated path {line}")
+    if carried is None:
+        statement = f"{text}, but the line did not count its bytes."
+        return found(RULE, case, State.UNVERIFIED, statement, lacking=(served.LINE_BYTES,))
+    if data and carried < case.thresholds["wire_share"] * data:
+        limit = measures.percent(case.thresholds["wire_share"])
+        statement = f"Emulated path claimed, but hardly any of the clients' bytes passed the line (limit {limit})."
+        return found(RULE, case, State.FAIL, statement, observed=observed, relabel="traffic outside the line")
+    return found(RULE, case, State.PASS, f"{text}, as claimed; {in_bytes(carried)} passed it.", observed=observed)
+
+
+def not_made(case: TrialCase) -> Finding:
+    """An emulated path is claimed, and the lab made none."""
+    way = way_of(case)
+    if way is None or way.kind == "virtual":
+        statement = (
+            "Emulated path claimed, but this lab made none: whether it kept its word is unknown. Use a target of kind line."
+        )
+        return found(RULE, case, State.UNVERIFIED, statement)
+    observed = {"interface": way.interface, "kind": way.kind, "passed_bytes": None, "payload_bytes": payload(case)}
+    statement = f"Emulated path claimed, but clients reach the server through {way.interface} ({way.kind})."
+    return found(RULE, case, State.FAIL, statement, observed=observed, relabel=f"over {way.interface}")
+
+
+def over_line(case: TrialCase) -> float | None:
+    """Bytes that the line delivered during the phase, both directions together; None where it was not asked."""
+    every = case.observations.over_time(case.phase.name, "line", "delivered_bytes")
+    rises = [ladder.rise(one, case.phase.start_ns, case.phase.end_ns) for one in every]
+    return sum(rises) if rises else None
 
 
 def behind(way: ClientRoute) -> str:

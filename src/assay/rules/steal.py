@@ -48,7 +48,7 @@ class CpuLosses:
 
 def applies(case: TrialCase) -> str | None:
     """Load hosts, and the target's host where its server and its CPUs are observed."""
-    if case.role is HostRole.TARGET and not hosts_of(case):
+    if case.role is HostRole.TARGET and all(losses_of(case, host) is None for host in hosts_of(case)):
         return "no CPU counters of the target's host"
     return noise.of_no_server(case)
 

@@ -106,6 +106,7 @@ NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "block groups": lambda host: None if cgroups.hierarchy(host, "io") else "needs control groups for block I/O",
     "memory groups": lambda host: None if cgroups.hierarchy(host, "memory") else "needs control groups for memory",
     "clocksources": _clock_sources,
+    "tun": _files("TUN devices", "/dev/net/tun"),
     "cpufreq": _files("a settable clock rate (cpufreq), which virtual machines lack", f"{CPU}/cpufreq/policy0/scaling_max_freq"),
     "idle states": _files(
         "several idle states (cpuidle) and /dev/cpu_dma_latency", "/dev/cpu_dma_latency", f"{CPU}/cpu0/cpuidle/state1/latency"

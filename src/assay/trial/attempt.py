@@ -30,7 +30,7 @@ from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log, in_words
 from assay.trial.phase import perform
 from assay.trial.rendezvous import Rendezvous, Stage
-from assay.trial.site import PlacedWorkload, Site, attach, place_on, setting_on, target_of, workloads_of
+from assay.trial.site import PlacedWorkload, Site, attach, paths_of, place_on, setting_on, target_of, workloads_of
 
 OnProgress = Callable[[Mapping[str, object]], None]
 
@@ -78,6 +78,7 @@ def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterab
         scratch=station.scratch,
         undo=station.undo,
         trial=attempt.trial,
+        paths=paths_of(attempt.experiment, attempt.trial.levels),
         needs_bytes=sum(load.workload.space(load.spec.knobs) for load in loads),
     )
 
@@ -225,7 +226,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
     crew = Crew()
     try:
         with attempt.interrupts.shielded():
-            crew.spawn(load.everyone, site.cgroups)
+            crew.spawn(load.everyone, site.cgroups, site.inside(load))
         dialogue = _gather(attempt, crew, load, fleet)
         bench = Bench(
             fleet=fleet,
@@ -234,6 +235,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
             place=site.place,
             dialogue=dialogue,
             tell=attempt.tell,
+            paths=site.setting.paths,
             cgroups={name: group.paths for name, group in site.cgroups.items()},
         )
         with dialogue.kept():

@@ -25,6 +25,8 @@ class Bench:
     dialogue: Dialogue
     tell: Tell
     """Takes progress: a mapping with at least `event`."""
+    paths: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    """Path of the trial -> its knobs."""
     cgroups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Host -> the control groups of its clients."""
 

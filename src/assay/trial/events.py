@@ -5,15 +5,18 @@ What was done, when and with which status is kept as facts, so that a curve with
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.catalogue import Host
-from assay.errors import AssayError
+from assay.errors import AssayError, UsageError
+from assay.machine import line
 from assay.machine.external_commands import substitute
-from assay.records import Event, Fact, FactClass, Place, Value, When
+from assay.records import Action, Event, Fact, FactClass, Place, Value, When
+from assay.settings.paths import WAYS, way
 
 LONGEST_S = 60.0
 """An event that takes longer than this is ended and has failed."""
@@ -26,6 +29,11 @@ class TimedCommand:
     at_ns: int
     argv: tuple[str, ...]
     on: str = "local"
+    words: str = ""
+    """What it does; empty = the command."""
+
+    def __str__(self) -> str:
+        return self.words or " ".join(self.argv)
 
 
 @dataclass
@@ -55,7 +63,7 @@ class Events:
             self._thread.join(2 * LONGEST_S)
             self._thread = None
         for due in sorted(self.commands)[self._begun :]:
-            self.failures.append(f"phase {self.phase} ended before its event {' '.join(due.argv)!r} at {due.at_ns / 1e9:g} s")
+            self.failures.append(f"phase {self.phase} ended before its event {str(due)!r} at {due.at_ns / 1e9:g} s")
         self._begun = len(self.commands)
 
     def _run(self, start_ns: int) -> None:
@@ -64,31 +72,79 @@ class Events:
                 return
             self._begun += 1
             began_ns = time.monotonic_ns() - start_ns
-            status = self._do(self.hosts[due.on], due.argv)
-            value = f"at {began_ns / 1e9:.3f} s: {' '.join(due.argv)}: {status}"
+            status = self._do(self.hosts[due.on], due)
+            value = f"at {began_ns / 1e9:.3f} s: {due}: {status}"
             key = f"event.{self.phase}.{number}"
             self.facts.append(Fact(host=due.on, when=When.AFTER, key=key, value=value, fact_class=FactClass.NOISE))
 
-    def _do(self, host: Host, argv: tuple[str, ...]) -> str:
+    def _do(self, host: Host, due: TimedCommand) -> str:
         try:
-            done = host.run(argv, check=False, timeout_s=LONGEST_S)
+            done = host.run(due.argv, check=False, timeout_s=LONGEST_S)
         except (AssayError, OSError) as error:
-            self.failures.append(f"event {' '.join(argv)!r}: {error}")
+            self.failures.append(f"event {str(due)!r}: {error}")
             return str(error)
         if done.status != 0:
             self.failures.append(
-                f"event {' '.join(argv)!r}: " + ": ".join(filter(None, (f"exit status {done.status}", done.stderr.strip())))
+                f"event {str(due)!r}: " + ": ".join(filter(None, (f"exit status {done.status}", done.stderr.strip())))
             )
         return f"exit status {done.status}"
 
 
-def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str]) -> list[TimedCommand]:
-    """The events of one phase with their placeholders filled in. Raises UsageError for a placeholder nobody knows."""
-    return [
-        TimedCommand(at_ns=event.at_ns, argv=tuple(substitute(word, values) for word in event.argv), on=event.on)
-        for event in events
-        if event.phase == phase
-    ]
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """What events on paths need: the line, the host that it is on, and the rates that its paths have by themselves."""
+
+    line: int | None = None
+    host: str = "local"
+    rates: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    """Path -> direction -> bytes/s."""
+
+
+NO_LINE = Ways()
+
+
+def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str], ways: Ways = NO_LINE) -> list[TimedCommand]:
+    """The events of one phase with their placeholders filled in; what is done to a path is said to the line of the target.
+
+    Raises UsageError for a placeholder nobody knows.
+    """
+    found: list[TimedCommand] = []
+    for event in events:
+        if event.phase != phase:
+            continue
+        if event.action is Action.RUN:
+            argv = tuple(substitute(word, values) for word in event.argv)
+            found.append(TimedCommand(at_ns=event.at_ns, argv=argv, on=event.on))
+        else:
+            found += _on_path(event, ways)
+    return found
+
+
+def ways_of(place: Place, paths: Mapping[str, Mapping[str, Value]]) -> Ways:
+    """The line of a place, and the rates of paths with these knobs."""
+    pid = place.private.get("line")
+    rates = {name: {one: way(knobs, one).rate_bytes_per_s for one in WAYS} for name, knobs in paths.items()}
+    return Ways(line=int(pid) if isinstance(pid, str) else None, host=place.host, rates=rates)
+
+
+def _on_path(event: Event, ways: Ways) -> Iterator[TimedCommand]:
+    """What happens to a path, and what undoes it after its time. Raises UsageError on a target without a line."""
+    if ways.line is None:
+        raise UsageError(f"found {event.action} of path {event.on!r}; expected a target of kind line")
+    own = ways.rates.get(event.on, {})
+    new: Mapping[str, int | None] = dict.fromkeys(WAYS, event.rate_bytes_per_s)
+    lasts = "" if event.for_ns is None else f" for {event.for_ns / 1e9:g} s"
+    rate = "no limit" if event.rate_bytes_per_s is None else f"{event.rate_bytes_per_s * 8 / 1e6:g} Mbit/s"
+    done = {Action.CUT: "cut", Action.MEND: "mend", Action.RATE: f"rate {rate}"}[event.action]
+    undone = "mend" if event.action is Action.CUT else "own rate"
+    steps = [(event.at_ns, event.action, new, f"{done} path {event.on}{lasts}")]
+    if event.for_ns is not None:
+        back = Action.MEND if event.action is Action.CUT else Action.RATE
+        steps.append((event.at_ns + event.for_ns, back, own, f"{undone} path {event.on}"))
+    for at_ns, action, rates, words in steps:
+        more = {f"{name}_bytes_per_s": rates.get(name) for name in WAYS} if action is Action.RATE else {}
+        message = json.dumps({"type": action.value, "link": event.on, **more})
+        yield TimedCommand(at_ns=at_ns, argv=line.asking(ways.line, message), on=ways.host, words=words)
 
 
 def values_of(place: Place, knobs: Mapping[str, Value], pids: Sequence[int]) -> dict[str, str]:

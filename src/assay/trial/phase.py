@@ -28,7 +28,7 @@ from assay.trial import clocks, initial_state
 from assay.trial.answers import ClientReport
 from assay.trial.bench import Bench, Job, whole
 from assay.trial.dialogue import Stopper, progress_report
-from assay.trial.events import Events, commands_of, values_of
+from assay.trial.events import Events, commands_of, values_of, ways_of
 from assay.trial.fleet import Station, each
 from assay.trial.harvest import Harvest, harvest, judge, reported
 from assay.trial.performed import Performed, PhaseLife
@@ -54,7 +54,9 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
     proofs, quiet = _prepare(bench, job)
     watchers = Watchers(bench, job)
     values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
-    events = Events(bench.everywhere, job.name, commands_of(job.spec.events, job.plan.name, values))
+    events = Events(
+        bench.everywhere, job.name, commands_of(job.spec.events, job.plan.name, values, ways_of(bench.place, bench.paths))
+    )
     try:
         with _memory_held(bench, job):
             _arm(bench, job, watchers)

@@ -20,6 +20,7 @@ from assay.trial.fleet import Station, each
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log
 from assay.trial.observing import watching
+from assay.trial.site import paths_of
 
 
 @dataclass(kw_only=True)
@@ -150,13 +151,17 @@ class TrialRunner:
 
     def _setting(self, spec: TargetSpec) -> Setting:
         target = catalogue.find("targets", spec.kind)
+        first = {factor.path: factor.levels[0] for factor in self.experiment.factors if factor.levels}
         knobs = catalogue.resolved(target.knobs, spec.knobs)
+        unset = [name for name, value in knobs.items() if value in (None, ())]
+        knobs |= {name: first[at] for name in unset if (at := f"{spec.name}.{name}") in first}
         station = self._station(spec.host)
         return Setting(
             name=spec.name,
             knobs=knobs,
             scratch=station.scratch,
             undo=station.undo,
+            paths=paths_of(self.experiment, first),
             needs_bytes=needed_bytes(self.experiment),
         )
 

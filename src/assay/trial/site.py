@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from assay.catalogue import SNMP, Setting, Target, Workload, system_of
 from assay.errors import TrialError, UsageError
-from assay.machine import ownership
+from assay.machine import line, ownership
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
 from assay.trial import placement
 from assay.trial.fleet import Fleet, Station, each, seen_from
@@ -70,6 +70,15 @@ class Site:
         """What the clients of a workload are given."""
         return tuple(self.attached[client, load.on(client).name] for client in range(load.clients))
 
+    def inside(self, load: PlacedWorkload) -> Callable[[int], tuple[str, ...]]:
+        """The words before the engine of a client: those that lead into the namespace of its role, where the target has them."""
+
+        def before(client: int) -> tuple[str, ...]:
+            namespace = self.place.private.get(f"network.{'server' if client >= load.clients else 'load'}")
+            return () if namespace is None else line.inside(str(namespace))
+
+        return before
+
 
 def attach(site: Site, loads: Iterable[PlacedWorkload]) -> None:
     """Give every client of every workload what it uses, on its own host, once; some hosts at the same time."""
@@ -122,6 +131,11 @@ def target_of(experiment: Experiment, levels: Mapping[str, Value]) -> TargetSpec
             return replace(spec, knobs=_changed(spec.name, spec.knobs, levels))
     names = ", ".join(spec.name for spec in experiment.targets) or "none"
     raise UsageError(f"found target {wanted!r}; expected one of the file's: {names}")
+
+
+def paths_of(experiment: Experiment, levels: Mapping[str, Value]) -> dict[str, Mapping[str, Value]]:
+    """The paths of a trial with their knobs."""
+    return {spec.name: _changed(spec.name, spec.knobs, levels) for spec in experiment.paths}
 
 
 def workloads_of(experiment: Experiment, levels: Mapping[str, Value]) -> tuple[WorkloadSpec, ...]:

@@ -58,8 +58,15 @@ def _subject(bench: Bench, job: Job, station: Station) -> Subject:
         cgroups=bench.cgroups.get(station.name, ()),
         endpoints=tuple(job.endpoints[client].address for client in clients),
         server=bench.place.server.on(station.name) if bench.place.server else (),
-        reaches=bench.place.server.addresses if bench.place.server and clients else (),
+        line=_line(bench.place) if station is bench.fleet.target else None,
+        reaches=bench.place.server.addresses if bench.place.server and clients and _line(bench.place) is None else (),
     )
+
+
+def _line(place: Place) -> int | None:
+    """The process of the line that the target has between its ends."""
+    pid = place.private.get("line")
+    return int(pid) if isinstance(pid, str) else None
 
 
 def drains(bench: Bench, job: Job) -> dict[str, int | None]:

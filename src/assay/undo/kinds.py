@@ -15,8 +15,7 @@ from assay.machine.stack import DELETED, backing_file, mounts
 PATIENCE_S = 5.0
 """How long a device or process may take to let go."""
 
-FAMILY = "ASSAY_FAMILY"
-"""The variable by which an engine and all that it starts are known."""
+FAMILY = ownership.FAMILY
 
 PF_EXITING = 0x4
 SIGKILL_BIT = 1 << 8

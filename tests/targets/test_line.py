@@ -1,0 +1,123 @@
+"""The plug `line`: two network namespaces, joined by the line; nothing of it is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.errors import UsageError
+from assay.machine import line
+from assay.settings.paths import way
+from assay.undo.ledger import Ledger
+from targets_host import HOST, setting
+
+TARGET = catalogue.find("targets", "line")
+WAN = {"rate": 12_500_000, "delay": 2_000_000, "queue": 500_000, "framing": "ethernet"}
+
+
+def given(undo, tmp_path, known=None, **knobs):
+    return replace(setting(undo, tmp_path, **knobs), paths={"wan": WAN} if known is None else known)
+
+
+def lines():
+    """The processes that are lines."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):  # empty where it has ended and nobody has asked for its status yet
+        try:
+            if "assay-line" in path.read_text().split("\0")[0]:
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path):
+    found = TARGET.check(HOST, given(None, tmp_path, {"b": {"loss": 1.0}}, through="wan", paths=("b", "b")))
+    for part in ("through and paths", "each path once", "path 'wan'; expected one of the file's: b", "loss of 100 %"):
+        assert any(part in one for one in found), (part, found)
+    (none,) = [one for one in TARGET.check(HOST, given(None, tmp_path)) if "neither" in one]
+    assert "through" in none
+
+
+def test_without_root_it_says_what_works(tmp_path, monkeypatch):
+    monkeypatch.setattr(HOST, "is_root", lambda: False)
+    found = TARGET.check(HOST, given(None, tmp_path, through="wan"))
+    assert any('kind = "socket" on the loopback' in one for one in found)
+
+
+def test_a_kernel_without_tun(tmp_path, monkeypatch):
+    monkeypatch.setattr(line, "DEVICE", "/dev/net/no-such-device")
+    found = TARGET.check(HOST, given(None, tmp_path, through="wan"))
+    assert any("no TUN devices" in one for one in found)
+
+
+def test_load_on_another_host_is_refused(tmp_path):
+    from assay.hosts.local import Local
+    from assay.records import EndpointKind, Place
+
+    place = Place(target="t", host="local", kind=EndpointKind.SOCKET, address="198.18.0.2")
+    with pytest.raises(UsageError, match="both ends of a line are on one host"):
+        TARGET.attach(Local("c.1"), given(None, tmp_path), place, 0)
+
+
+@pytest.mark.root
+def test_both_ends_reach_each_other_and_nothing_is_left(tmp_path):
+    ledger = Ledger(tmp_path / "ledger")
+    wanted = given(ledger, tmp_path, through="wan")
+    place = TARGET.prepare(HOST, wanted)
+    try:
+        inside = line.inside(str(place.private["network.load"]))
+        route = HOST.run([*inside, "ip", "route", "get", place.address]).stdout
+        assert "dev path0" in route
+        facts = dict(TARGET.facts(HOST, place))
+        assert facts["line"] == "wan"
+        assert facts["path.wan.up"] == way(WAN, "up").words()
+        assert facts["line.tcp_congestion_control"]
+        assert '"links"' in HOST.run(line.asking(int(place.private["line"]), line.COUNT)).stdout
+    finally:
+        TARGET.teardown(HOST, wanted, place)
+    assert int(place.private["line"]) not in lines()
+    assert ledger.unwind() == ()
+
+
+@pytest.mark.root
+def test_further_links_are_used_by_mptcp(tmp_path):
+    ledger = Ledger(tmp_path / "ledger")
+    wanted = given(ledger, tmp_path, {"a": WAN, "b": WAN}, paths=("a", "b"))
+    place = TARGET.prepare(HOST, wanted)
+    try:
+        inside = line.inside(str(place.private["network.load"]))
+        assert "198.18.1.1" in HOST.run([*inside, "ip", "mptcp", "endpoint", "show"]).stdout
+    finally:
+        TARGET.teardown(HOST, wanted, place)
+
+
+@pytest.mark.root
+def test_a_line_ends_with_a_lab_that_is_killed(tmp_path):
+    code = (
+        "import sys,time\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent.parent)!r})\n"
+        "from dataclasses import replace\nfrom assay import catalogue\nfrom assay.undo.ledger import Ledger\n"
+        "from targets_host import HOST, setting\n"
+        f"ledger = Ledger(__import__('pathlib').Path({str(tmp_path / 'ledger')!r}))\n"
+        f"wanted = replace(setting(ledger, {str(tmp_path)!r}, through='wan'), paths={{'wan': {WAN!r}}})\n"
+        "place = catalogue.find('targets', 'line').prepare(HOST, wanted)\n"
+        "print(place.private['line'], flush=True)\ntime.sleep(60)\n"
+    )
+    lab = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert lab.stdout is not None
+    pid = int(lab.stdout.readline())
+    assert pid in lines()
+    os.kill(lab.pid, signal.SIGKILL)
+    lab.wait()
+    lab.stdout.close()
+    deadline = time.monotonic() + 20
+    while pid in lines() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert pid not in lines()

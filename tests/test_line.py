@@ -1,0 +1,137 @@
+"""Trials over an emulated path: what its delay does, what an event does, what is evidence; nothing is left of a killed lab."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+
+import pytest
+
+from assay import catalogue, measures
+from assay.hosts.local import Local
+from assay.records import Action, Claim, Event, Experiment, Measure, Outcome, Path, PathSpec, TargetSpec, WorkloadSpec
+from assay.trial.runner import TrialRunner
+from assay.undo.ledger import Ledger
+from assay_process import Bench, announced, kill
+from sizes import few_and_many
+from trial_stage import HURRY, engine, trial
+
+SECOND = 1_000_000_000
+MS = 1_000_000
+POINTS = (5, 50)
+"""Moments at which a lab is killed: in every run, and in `make long`."""
+LATEST_S = 4.0
+WAN = {"rate": 12_500_000, "delay": 5 * MS, "queue": 500_000, "framing": "ethernet"}
+EXPERIMENT = """
+title = "Killed"
+repeats = 3
+[paths.a]
+rate = "50 Mbit/s"
+delay = "2 ms"
+queue = "100 kB"
+[paths.b]
+rate = "50 Mbit/s"
+delay = "2 ms"
+queue = "100 kB"
+[targets.line]
+kind = "line"
+paths = ["a", "b"]
+[workloads.w]
+kind = "net_stream"
+mptcp = true
+duration = "1 s"
+quiesce = "0 s"
+"""
+
+pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")]
+
+
+def conduct(tmp_path, *events, path=WAN, **knobs):
+    kind = knobs.pop("kind", "net_rr")
+    claim = Claim(path=Path.EMULATED)
+    experiment = Experiment(
+        title="t",
+        question="q",
+        targets=(TargetSpec(name="line", kind="line", knobs={"through": "wan"}),),
+        workloads=(WorkloadSpec(name="n", kind=kind, knobs={**HURRY, **knobs}, events=events),),
+        factors=(),
+        measures=(Measure(workload="n", operation="transaction", figure="latency_max_ns", claim=claim),),
+        paths=(PathSpec(name="wan", knobs=path),),
+    )
+    runner = TrialRunner(
+        experiment=experiment,
+        host=Local(),
+        ledger=Ledger(tmp_path / "ledger"),
+        scratch=str(tmp_path),
+        engine=engine(),
+        observers=(catalogue.find("observers", "line"),),
+    )
+    return runner.run(trial(clients=1), 1)
+
+
+def figure(run, observations, name):
+    found = measures.value(run, observations, Measure(workload="n", operation="transaction", figure=name))
+    return found.value
+
+
+def test_a_round_trip_takes_the_delay_and_the_line_says_what_it_did(tmp_path):
+    run, observations = conduct(tmp_path, ops=50)
+    assert run.outcome is Outcome.FINISHED, run.error
+    assert figure(run, observations, "latency_p50_ns") >= 10 * MS
+    carried = {one.subject: one.value[-1] for one in observations.over_time(run.phases[0].name, "line", "delivered_packets")}
+    assert set(carried) == {"line:wan.up", "line:wan.down"}
+    assert min(carried.values()) >= 50
+    assert observations.fact("target.line") == "wan"
+    assert run.places[0].address == "198.18.0.2"
+
+
+def test_a_cut_is_waited_out_and_undone(tmp_path):
+    cut = Event(phase="rr", at_ns=SECOND // 2, on="wan", action=Action.CUT, for_ns=SECOND)
+    plan = catalogue.find("workloads", "net_rr")
+    assert plan.engine == "net"
+    name = phase_of(plan)
+    run, observations = conduct(tmp_path, Event(**{**vars_of(cut), "phase": name}), duration=4 * SECOND, rate=50)
+    assert run.outcome is Outcome.FINISHED, run.error
+    assert figure(run, observations, "latency_max_ns") >= SECOND
+    said = [fact.value for fact in observations.facts if fact.key.startswith("event.")]
+    assert len(said) == 2
+    assert "cut path wan for 1 s: exit status 0" in said[0]
+    assert "mend path wan: exit status 0" in said[1]
+
+
+def vars_of(event):
+    return {name: getattr(event, name) for name in ("at_ns", "on", "action", "for_ns")}
+
+
+def phase_of(workload):
+    from assay.catalogue import Order
+    from assay.records import Endpoint, EndpointKind
+
+    knobs = catalogue.resolved(workload.knobs, {"clients": 1})
+    end = Endpoint(kind=EndpointKind.SOCKET, address="127.0.0.1")
+    return workload.phases(Order(workload="n", knobs=knobs, endpoints=(end,), seed=1))[0].name
+
+
+def test_a_rate_of_a_path_holds_and_changes(tmp_path):
+    run, observations = conduct(tmp_path, kind="net_stream", message=65_536, duration=2 * SECOND)
+    assert run.outcome is Outcome.FINISHED, run.error
+    carried = {one.subject: one.value[-1] for one in observations.over_time(run.phases[0].name, "line", "delivered_bytes")}
+    assert carried["line:wan.up"] <= 12_500_000 * 3
+
+
+@pytest.mark.slow
+@few_and_many("points", *POINTS)
+def test_nothing_is_left_of_a_lab_that_is_killed(tmp_path, points):
+    bench, chance, had = Bench(tmp_path), random.Random(), 0
+    (bench.home / "e.toml").write_text(EXPERIMENT)
+    for number in range(points):
+        lab = bench.start("run", "e.toml", "--resume", "--progress", "none")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            lab.wait(chance.uniform(0.3, LATEST_S))
+        had += bool(announced(lab.pid))
+        kill(lab.pid, signal.SIGKILL)
+        lab.communicate()
+        assert bench.run("doctor").returncode == 0
+        assert bench.traces() == [], number
+    assert had, "the moments hit labs that had something"
