@@ -86,7 +86,7 @@ def network_lab(tmp_path_factory):
             [("load", 0, 0, "tcp", "reno"), ("server", 0, 0, "tcp", "reno")],
         ),
         (
-            "SELECT count(*) FROM connections l JOIN connections s ON l.local = s.peer AND l.peer = s.local WHERE l.role = 'load'",
+            "SELECT count(*) FROM connections a JOIN connections b ON a.local = b.peer AND a.peer = b.local AND a.role = 'load'",
             [(1,)],
         ),
         ("SELECT (tcp->>'received_bytes')::BIGINT >= 50 << 16 FROM connections WHERE role = 'server'", [(True,)]),

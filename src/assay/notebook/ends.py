@@ -14,8 +14,8 @@ Row = tuple[object, ...]
 SERVERS = (
     "phase VARCHAR, client INTEGER, host VARCHAR, pid INTEGER, workers INTEGER, armed_ns BIGINT, started_ns BIGINT, "
     "first_ns BIGINT, last_ns BIGINT, stopped_by VARCHAR, operation VARCHAR, count BIGINT, bytes BIGINT, errors BIGINT, "
-    "busy_ns BIGINT, cpu_user_ns BIGINT, cpu_system_ns BIGINT, address VARCHAR, accepted BIGINT, refused JSON, unfinished BIGINT, "
-    "datagrams_lost BIGINT, buffer_drops BIGINT"
+    "busy_ns BIGINT, cpu_user_ns BIGINT, cpu_system_ns BIGINT, address VARCHAR, accepted BIGINT, refused JSON, "
+    "unfinished BIGINT, datagrams_lost BIGINT, buffer_drops BIGINT"
 )
 CONNECTIONS = (
     "phase VARCHAR, role VARCHAR, host VARCHAR, client INTEGER, number INTEGER, protocol VARCHAR, local VARCHAR, peer VARCHAR, "
