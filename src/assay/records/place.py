@@ -83,6 +83,20 @@ class Server:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NetworkSpaces:
+    """The network namespaces that a target made for the two ends of a workload, each by a process that is in it."""
+
+    load: int
+    server: int
+    box: int | None = None
+    """A machine between them."""
+    interfaces: tuple[str, ...] = ()
+    """Those of the box: the one on the load's side first."""
+    threads: tuple[int, ...] = ()
+    """The kernel's threads that do the work of the box and nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Place:
     """Where a prepared target is: its address, the stack of block devices below it (upper first), its limits."""
 
@@ -100,6 +114,8 @@ class Place:
     server: Server | None = None
     storage: str | None = None
     """The directory on the target's host that holds its data, whatever clients use; None: the address, of a directory."""
+    spaces: NetworkSpaces | None = None
+    """Where load and server run, if not in the lab's own network namespace."""
 
     @property
     def is_in_memory(self) -> bool:
@@ -134,3 +150,5 @@ class Subject:
     """The nodes of the target's server on this host."""
     reaches: tuple[str, ...] = ()
     """The addresses of the target's server that clients on this host use."""
+    spaces: NetworkSpaces | None = None
+    """The network namespaces of the two ends, on the target's host."""

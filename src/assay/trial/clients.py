@@ -62,8 +62,15 @@ class Crew:
     """Where processes with our token may be."""
     _closing: threading.Event = field(default_factory=threading.Event)
 
-    def spawn(self, stations: Sequence[Station], cgroups: Mapping[str, placement.Cgroup] = NO_GROUPS) -> None:
+    def spawn(
+        self,
+        stations: Sequence[Station],
+        cgroups: Mapping[str, placement.Cgroup] = NO_GROUPS,
+        inside: Sequence[tuple[str, ...]] = (),
+    ) -> None:
         """Start an engine on each of these stations, one a client, in the group of that host.
+
+        `inside` has, for each client, the words that lead into a namespace.
 
         What is asked besides is asked of all hosts at the same time; but a process of this machine dies with the thread that
         starts it, so all are started by the caller's. Raises what Host.spawn and placement raise; then `close` still works.
@@ -73,7 +80,8 @@ class Crew:
         each(there, lambda one: one.undo.add("family", token=self.token))
         for index, station in enumerate(stations):
             self._members[index] = _Member(
-                station=station, process=station.host.spawn([station.engine], env={FAMILY: self.token})
+                station=station,
+                process=station.host.spawn([*(inside[index] if inside else ()), station.engine], env={FAMILY: self.token}),
             )
         each(there, lambda one: self._enter(one, cgroups.get(one.name)))
 

@@ -12,8 +12,6 @@ from assay.records import Experiment, TargetSpec, WorkloadSpec
 from assay.settings.network import split
 from assay.trial import placement
 
-ON_HOST = "socket"
-"""The kind of target whose address is in the lab's own network namespace: others make a namespace whose ports are free."""
 DATAGRAMS = "net_udp"
 
 
@@ -25,7 +23,7 @@ def mistakes(load: Mapping[str, Sequence[Host]], experiment: Experiment, hosts: 
             continue
         targets = [one for one in experiment.used_targets() if one.host in hosts]
         ends = {host.name: host for host in (*load.get(spec.name, ()), *(hosts[one.host] for one in targets))}
-        on_host = any(one.kind == ON_HOST for one in targets)
+        on_host = any(not catalogue.find("targets", one.kind).makes_ends for one in targets)
         wrong = itertools.chain(
             _of_sockets(experiment, spec, tuple(ends.values()), on_host=on_host), _of_ports(experiment, spec, targets, hosts)
         )
@@ -51,7 +49,7 @@ def _of_ports(
 ) -> Iterator[str]:
     """Yield the ports of targets at which something listens already."""
     for target in targets:
-        for written in placement.levels(experiment, target, "address") if target.kind == ON_HOST else ():
+        for written in placement.levels(experiment, target, "address"):
             address, port = split(str(written or ""))
             if not port.isdigit():
                 continue

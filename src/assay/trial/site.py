@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from assay.catalogue import SNMP, Setting, Target, Workload, system_of
 from assay.errors import TrialError, UsageError
 from assay.machine import ownership
+from assay.machine.net_namespaces import inside
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
 from assay.trial import placement
 from assay.trial.fleet import Fleet, Station, each, seen_from
@@ -65,6 +66,12 @@ class Site:
         beside = tuple(stations[name] for name in names if name in stations)
         watched = tuple(one for one in stations.values() if system_of(one.host) == SNMP)
         return Fleet(target=self.station, load=load.stations, clients=load.clients, beside=beside, watched=watched)
+
+    def ways_in(self, load: PlacedWorkload) -> tuple[tuple[str, ...], ...]:
+        """For each client the words that lead into the namespace of its end; empty where the target made none."""
+        spaces = self.place.spaces
+        ends = [] if spaces is None else [spaces.load] * load.clients + [spaces.server] * load.servers
+        return tuple(inside(pid) for pid in ends)
 
     def endpoints(self, load: PlacedWorkload) -> tuple[Endpoint, ...]:
         """What the clients of a workload are given."""

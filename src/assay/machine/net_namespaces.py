@@ -1,0 +1,67 @@
+"""Network namespaces of a trial: each is kept by a process of ours that waits for the end of its input, and ends with it.
+
+A namespace without a name and a file goes with its last process, and its interfaces with it. So a lab that was killed leaves
+neither: the end of its processes closes the input of these. Sources: network_namespaces(7), unshare(1), nsenter(1).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from assay.catalogue import Host, Process, Undo
+from assay.errors import TrialError
+from assay.machine.server import network_of
+
+KEEPER = ("unshare", "--net", "cat")
+"""Ends with the end of its input."""
+PATIENCE_S = 5.0
+STEP_S = 0.002
+_KEPT: dict[tuple[str, int], tuple[Process, str]] = {}
+"""Host and process id -> the process that keeps a namespace: its input closes with it. And when it started, for the ledger."""
+
+
+def keep(host: Host, undo: Undo) -> int:
+    """Make a network namespace and return the process that keeps it. Raises TrialError where there is none in time."""
+    process = host.spawn(KEEPER)
+    started = _started(host, process.pid)
+    _KEPT[host.name, process.pid] = process, started
+    undo.add("process", pid=str(process.pid), start_ticks=started)
+    own, deadline = network_of(host, "self"), time.monotonic() + PATIENCE_S
+    while network_of(host, process.pid) in ("", own):
+        if time.monotonic() > deadline:
+            raise TrialError(f"no network namespace on {host.name}: `unshare --net` needs root. Run as root.")
+        time.sleep(STEP_S)
+    return process.pid
+
+
+def release(host: Host, undo: Undo, pid: int) -> None:
+    """End the process that keeps a namespace, and strike it out; nothing where it is not ours."""
+    process, started = _KEPT.pop((host.name, pid), (None, ""))
+    if process is not None:
+        process.kill()
+        undo.undo("process", pid=str(pid), start_ticks=started)
+
+
+def inside(pid: int) -> tuple[str, ...]:
+    """Return the beginning of a command that runs in the namespace of a process."""
+    return ("nsenter", f"--net=/proc/{pid}/ns/net", "--")
+
+
+def configure(host: Host, pid: int, lines: str) -> None:
+    """Run commands of ip(8) in the namespace of a process, one a line. Raises TrialError with the first that fails."""
+    host.run([*inside(pid), "ip", "-batch", "-"], input_text=lines)
+
+
+def set_files(host: Host, pid: int, values: Mapping[str, str]) -> None:
+    """Write files of /proc/sys and of /sys as the namespace has them. Raises TrialError.
+
+    /sys shows the interfaces of the namespace in which it was mounted: this one is mounted for the writing alone.
+    """
+    lines = ["set -e", "mount -t sysfs sysfs /sys", *(f"echo {value} > {path}" for path, value in values.items())]
+    host.run([*inside(pid), "unshare", "--mount", "sh", "-c", "\n".join(lines)])
+
+
+def _started(host: Host, pid: int) -> str:
+    """When a process started in ticks since boot (proc_pid_stat(5)), which tells it from a later one of the same number."""
+    return host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[19]

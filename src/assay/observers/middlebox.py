@@ -1,0 +1,167 @@
+"""Counts packets, drops and CPU time of the box between the two ends of a workload (target middlebox).
+
+Sources, of the box's network namespace: /proc/PID/net/dev, /proc/PID/net/snmp (Ip), /proc/PID/net/stat/nf_conntrack;
+`tc -s qdisc` where it has shapers, and the counter of the nftables rule that drops packets of no connection; and
+/proc/PID/schedstat of the kernel threads that do its work alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer, Source, needs_file
+from assay.errors import AssayError, EvidenceError
+from assay.evidence.snapshots import INTERFACE_COLUMNS, Origin, counter, gauge, interfaces, number, paired_numbers, text_of, texts
+from assay.machine.net_namespaces import inside
+from assay.records import ABSOLUTE, NetworkSpaces, Series, Snapshot, Subject
+
+DEV, SNMP, CONNTRACK = "dev", "snmp", "conntrack"
+SHAPERS, INVALID, THREADS = "shapers", "invalid", "threads"
+LAYER = "middlebox"
+IP = {"forwarded": "ForwDatagrams", "input_discards": "InDiscards", "output_discards": "OutDiscards", "no_route": "OutNoRoutes"}
+SIDES = ("load", "server")
+METRICS = ("packets", "bytes", "dropped", "shaper_dropped", "invalid", "cpu_ns", "connections")
+
+
+def files_of(spaces: NetworkSpaces) -> Mapping[str, str]:
+    """Return which files of the box's namespace are read."""
+    below = f"/proc/{spaces.box}/net"
+    return {DEV: f"{below}/dev", SNMP: f"{below}/snmp", CONNTRACK: f"{below}/stat/nf_conntrack"}
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """Return the texts of the box's namespace and threads; empty where there is no box."""
+    spaces = subject.spaces
+    if spaces is None or spaces.box is None:
+        return {}
+    files = files_of(spaces)
+    found = texts(host.read, files.values())
+    raw: dict[str, object] = {name: found[path] for name, path in files.items()}
+    raw[THREADS] = [str(text) for text in texts(host.read, (f"/proc/{one}/schedstat" for one in spaces.threads)).values()]
+    raw[SHAPERS] = _printed(host, spaces.box, "tc", "-s", "-j", "qdisc", "show")
+    raw[INVALID] = _printed(host, spaces.box, "nft", "-j", "list", "counters", "table", "ip", "assay")
+    return raw
+
+
+def _printed(host: Host, box: int, *argv: str) -> str:
+    try:
+        done = host.run([*inside(box), *argv], check=False)
+    except (AssayError, OSError):
+        return ""
+    return done.stdout if done.status == 0 else ""
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+    """Return packets, bytes, drops and CPU time of the box over time. Raises EvidenceError on an unknown format."""
+    spaces = subject.spaces
+    if spaces is None or spaces.box is None:
+        return Evidence()
+    origin = Origin(host=host_name, phase=phase, source="middlebox:/proc/PID/net", layer=LAYER)
+    seen = [one for one in snapshots if text_of(one, DEV)]
+    if len(seen) < len(snapshots):
+        reason = f"the box has no /proc/PID/net/dev at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
+        return Evidence(missing=dict.fromkeys((f"{LAYER}.{metric}" for metric in METRICS), reason))
+    series = (*_traffic(origin, seen, spaces), *_addressed(origin, seen), *_tracked(origin, seen), *_commands(origin, seen))
+    spent = None if not spaces.threads else _spent(origin, seen, len(spaces.threads))
+    missing = {} if spent else {f"{LAYER}.cpu_ns": "the box has no threads of its own (threaded NAPI, Linux 5.12 or newer)"}
+    return Evidence(series=(*series, *([spent] if spent else [])), missing=missing)
+
+
+def _traffic(origin: Origin, seen: Sequence[Snapshot], spaces: NetworkSpaces) -> Iterator[Series]:
+    """Yield the counters of both interfaces, and what came in on either: packets that the box had to pass on."""
+    rows = [(one.at_ns, interfaces(text_of(one, DEV) or "", DEV)) for one in seen]
+    for side, name in zip(SIDES, spaces.interfaces, strict=False):
+        for metric in INTERFACE_COLUMNS:
+            unit = "bytes" if metric.endswith("_bytes") else "count"
+            yield counter(origin, f"box:{side}", metric, unit, [(at, found[name][metric]) for at, found in rows])
+    both = {"packets": ("rx_packets",), "bytes": ("rx_bytes",), "dropped": ("rx_drops", "tx_drops")}
+    for metric, columns in both.items():
+        points = [(at, sum(found[name][column] for name in spaces.interfaces for column in columns)) for at, found in rows]
+        yield counter(origin, ABSOLUTE, metric, "bytes" if metric == "bytes" else "count", points)
+
+
+def _addressed(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
+    """Yield what the box's IP layer forwarded, and what it threw away."""
+    looks = [(one.at_ns, paired_numbers(text, "Ip:", IP, SNMP)) for one in seen if (text := text_of(one, SNMP))]
+    for metric in IP if looks else ():
+        yield counter(origin, ABSOLUTE, metric, "count", [(at, found[metric]) for at, found in looks])
+
+
+def _tracked(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
+    """Yield the followed connections; the kernel prints a header, and a row of hexadecimal numbers for each CPU."""
+    points = [(one.at_ns, _entries(text)) for one in seen if (text := text_of(one, CONNTRACK))]
+    known = [(at, value) for at, value in points if value is not None]
+    if known:
+        yield gauge(origin, ABSOLUTE, "connections", "count", known)
+
+
+def _entries(text: str) -> float | None:
+    rows = [line.split() for line in text.splitlines()[1:]]
+    try:
+        return float(int(rows[0][0], 16)) if rows else None
+    except (ValueError, IndexError):
+        raise EvidenceError(f"found {text[:60]!r} in nf_conntrack; expected hexadecimal columns") from None
+
+
+def _commands(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
+    """Yield what the shapers dropped, and the packets of no connection, where the commands printed them at every look."""
+    for metric, key, of in (("shaper_dropped", SHAPERS, _dropped), ("invalid", INVALID, _counted)):
+        points = [(one.at_ns, of(str(one.raw.get(key) or ""))) for one in seen]
+        known = [(at, value) for at, value in points if value is not None]
+        if known and len(known) == len(seen):
+            yield counter(origin, ABSOLUTE, metric, "count", known)
+
+
+def _dropped(printed: str) -> float | None:
+    shapers = [entry for entry in _listed(printed) if entry.get("kind") == "tbf"]
+    return float(sum(_whole(entry.get("drops")) for entry in shapers)) if shapers else None
+
+
+def _counted(printed: str) -> float | None:
+    counters = [found for entry in _listed(printed, "nftables") if isinstance(found := entry.get("counter"), Mapping)]
+    return float(sum(_whole(found.get("packets")) for found in counters)) if counters else None
+
+
+def _listed(printed: str, key: str = "") -> list[Mapping[str, object]]:
+    """The objects of a JSON list, or of the list below a key; none for anything else."""
+    try:
+        found = json.loads(printed)
+    except ValueError:
+        return []
+    rows = found.get(key) if key and isinstance(found, dict) else found
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _spent(origin: Origin, seen: Sequence[Snapshot], threads: int) -> Series | None:
+    """Return the CPU time of the box's threads together; None where one of them could not be read."""
+    points = []
+    for one in seen:
+        rows = one.raw.get(THREADS)
+        words = [str(row).split() for row in rows] if isinstance(rows, list) else []
+        if len(words) < threads or not all(row and row[0].isdigit() for row in words):
+            return None
+        points.append((one.at_ns, sum(number(row[0], "schedstat") for row in words)))
+    return counter(origin, ABSOLUTE, "cpu_ns", "ns", points)
+
+
+OBSERVER = Observer(
+    name="middlebox",
+    gives=tuple(f"{LAYER}.{metric}" for metric in (*METRICS, *IP)),
+    sources=(
+        Source(
+            keys="middlebox.*",
+            words="packets, drops and CPU time of the box between the ends",
+            way="target kind = middlebox; its CPU time needs threaded NAPI (Linux 5.12 or newer) and ethtool",
+        ),
+    ),
+    cost="3 ms CPU per look, of which tc and nft take most; nothing without a box",
+    available=needs_file("/proc/self/net/dev", "interface counters are invisible"),
+    read=read,
+    parse=parse,
+    every_s=1.0,
+)

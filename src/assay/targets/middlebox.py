@@ -1,0 +1,176 @@
+"""A router or firewall between the two ends of a workload: three network namespaces of this machine, the box in the middle.
+
+The load, the box and the server each have a namespace, with a veth pair on either side of the box. The box forwards; with
+`rules` or `conntrack` each packet passes nftables or iptables on its way, with `rate` a shaper (tbf) on either side.
+Segmentation offload stays on, so a packet has up to 64 KiB. The box works in kernel threads of its own (threaded NAPI), whose
+CPU time is its own; where the kernel has none (before Linux 5.12), that time is unknown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+
+from assay.catalogue import Host, Setting, Target, Unit
+from assay.errors import AssayError, RefusedError, TrialError, refuse
+from assay.machine import external_commands, firewall
+from assay.machine.net_namespaces import configure, inside, keep, release, set_files
+from assay.records import EndpointKind, NetworkSpaces, Place, Value
+from assay.settings.knobs import choice, in_bytes, integer, number, quantity, switch
+
+LOAD, LOAD_SIDE = "198.18.1.1", "198.18.1.2"
+SERVER, SERVER_SIDE = "198.18.2.1", "198.18.2.2"
+"""Addresses for tests of network devices (RFC 2544); each namespace is alone with them."""
+TOOLS = ("ip", "nsenter", "unshare", "cat", "mount")
+QUEUE_BYTES = 1 << 20
+LEAST_BURST, BURST_S = 16 << 10, 0.002
+"""Bytes that a shaper lets pass at once: at least as many, and what its rate gives in this time."""
+LEAST_MTU, MOST_MTU = 576, 65_535
+NAME = "/proc/{}/comm"
+
+
+def check(host: Host, setting: Setting) -> tuple[str, ...]:
+    """Return what is wrong with these knobs on this host."""
+    knobs, kind = setting.knobs, _firewall(host, setting)
+    tools = [*TOOLS, *(["tc"] if knobs["rate"] else []), *([firewall.TOOLS[kind]] if kind in firewall.TOOLS else [])]
+    found = [*external_commands.missing(host, tools)]
+    if host.far:
+        found.append(f"found host {host.name}; expected this machine: the box and both ends are namespaces beside the lab")
+    elif not host.is_root():
+        found.append("network namespaces need root. Run as root, or use kind = socket (the loopback).")
+    if kind == firewall.NONE and _filters(setting):
+        wanted = "nft or iptables-restore: not found. Install nftables." if knobs["firewall"] == firewall.AUTO else ""
+        found.append(wanted or "found firewall none with rules or conntrack; expected nftables, iptables or auto")
+    if knobs["queue"] is not None and not knobs["rate"]:
+        found.append("found queue without rate; expected both: only a shaper has this queue")
+    if integer(knobs, "queue", QUEUE_BYTES) < integer(knobs, "mtu"):
+        queue, packet = in_bytes(integer(knobs, "queue")), in_bytes(integer(knobs, "mtu"))
+        found.append(f"found queue {queue}; expected at least one packet, {packet}")
+    return tuple(found)
+
+
+def _filters(setting: Setting) -> bool:
+    return bool(setting.knobs["rules"] or setting.knobs["conntrack"])
+
+
+def _firewall(host: Host, setting: Setting) -> str:
+    return firewall.chosen(host, str(setting.knobs["firewall"]), needed=_filters(setting))
+
+
+def prepare(host: Host, setting: Setting) -> Place:
+    """Make the namespaces, the links, the rules and the shapers; what was made is undone where a step fails."""
+    refuse(check(host, setting))
+    pids: list[int] = []
+    try:
+        while len(pids) < len(("load", "box", "server")):
+            pids.append(keep(host, setting.undo))
+        return _furnished(host, setting, *pids)
+    except BaseException:
+        for pid in reversed(pids):
+            with contextlib.suppress(AssayError):
+                release(host, setting.undo, pid)
+        raise
+
+
+def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -> Place:
+    mark = secrets.token_hex(2)
+    sides = (f"mb{mark}a", f"mb{mark}b")
+    mtu = integer(setting.knobs, "mtu")
+    for pid, name, address, side, gate in (
+        (load, "load0", LOAD, sides[0], LOAD_SIDE),
+        (server, "server0", SERVER, sides[1], SERVER_SIDE),
+    ):
+        configure(host, pid, f"link set lo up\nlink add {name} mtu {mtu} type veth peer name {side} mtu {mtu} netns {box}\n")
+        configure(host, pid, f"address add {address}/24 dev {name}\nlink set {name} up\n")
+        configure(host, box, f"address add {gate}/24 dev {side}\nlink set {side} up\n")
+        configure(host, pid, f"route add default via {gate}\n")
+    configure(host, box, "link set lo up\n")
+    set_files(host, box, {"/proc/sys/net/ipv4/ip_forward": "1"})
+    kind = _firewall(host, setting)
+    if kind != firewall.NONE:
+        rules = firewall.text(kind, integer(setting.knobs, "rules"), tracked=bool(setting.knobs["conntrack"]))
+        host.run([*inside(box), *firewall.command(kind)], input_text=rules)
+    for side in sides if setting.knobs["rate"] else ():
+        _shape(host, setting, box, side)
+    threads, reason = _threads(host, ((load, "load0"), (server, "server0"), *((box, side) for side in sides)), sides)
+    private: dict[str, Value] = {"firewall": kind, "threads": reason or "of its own"}
+    return Place(
+        target=setting.name,
+        host=host.name,
+        kind=EndpointKind.SOCKET,
+        address=SERVER,
+        private=private,
+        spaces=NetworkSpaces(load=load, server=server, box=box, interfaces=sides, threads=threads),
+    )
+
+
+def _shape(host: Host, setting: Setting, box: int, side: str) -> None:
+    rate = integer(setting.knobs, "rate")
+    burst, queue = max(LEAST_BURST, int(rate * BURST_S)), integer(setting.knobs, "queue", QUEUE_BYTES)
+    words = ("rate", f"{rate * 8}bit", "burst", str(burst), "limit", str(queue))
+    host.run([*inside(box), "tc", "qdisc", "replace", "dev", side, "root", "tbf", *words])
+
+
+def _threads(host: Host, links: tuple[tuple[int, str], ...], sides: tuple[str, str]) -> tuple[tuple[int, ...], str]:
+    """Let every interface be served by a thread of its own; return those of the box, or why there are none.
+
+    veth has threads only with GRO. The ends have threads too: else their work would be done in the box's.
+    """
+    try:
+        for pid, name in links:
+            host.run([*inside(pid), "ethtool", "-K", name, "gro", "on"])
+            set_files(host, pid, {f"/sys/class/net/{name}/threaded": "1"})
+    except (TrialError, RefusedError) as error:
+        return (), f"none: {error}"
+    names = tuple(f"napi/{side}-" for side in sides)
+    found = [int(pid) for pid in host.list("/proc") if pid.isdigit() and _name(host, pid).startswith(names)]
+    return (tuple(found), "") if len(found) == len(sides) else ((), f"found {len(found)} threads of {', '.join(sides)}")
+
+
+def _name(host: Host, pid: str) -> str:
+    try:
+        return host.read(NAME.format(pid))
+    except OSError:
+        return ""
+
+
+def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
+    """Return the firewall and its version, and who does the work of the box."""
+    kind = str(place.private["firewall"])
+    tool = {firewall.NFTABLES: "nft", firewall.IPTABLES: "iptables"}.get(kind)
+    version = host.run([tool, "--version"], check=False).stdout.strip() if tool else "plain forwarding"
+    return (
+        ("address", place.address),
+        ("box.firewall", kind),
+        ("box.version", version),
+        ("box.threads", str(place.private["threads"])),
+    )
+
+
+def teardown(host: Host, setting: Setting, place: Place) -> None:
+    """End the namespaces; their interfaces, rules and shapers go with them."""
+    spaces = place.spaces
+    for pid in (spaces.server, spaces.box, spaces.load) if spaces else ():
+        if pid is not None:
+            release(host, setting.undo, pid)
+
+
+TARGET = Target(
+    name="middlebox",
+    knobs=(
+        number("rules", "rules that each packet is held against before it passes", 0, (0, firewall.MOST_RULES)),
+        switch("conntrack", "follow connections: packets of known ones pass before the rules"),
+        choice("firewall", "what holds the rules; auto: nftables if it is there, else iptables", *firewall.KINDS),
+        quantity("rate", "rate of the shaper on either side of the box; default: none", Unit.BYTES_PER_S),
+        quantity("queue", f"bytes that wait at the shaper; default {in_bytes(QUEUE_BYTES)}", Unit.BYTES),
+        quantity("mtu", "largest packet of the links", Unit.BYTES, 1500, (LEAST_MTU, MOST_MTU)),
+    ),
+    endpoint=EndpointKind.SOCKET,
+    check=check,
+    prepare=prepare,
+    drop_caches=lambda host, place: None,  # no storage
+    facts=facts,
+    teardown=teardown,
+    seconds=lambda knobs: (0.0, 1.0),
+    makes_ends=True,
+)
