@@ -12,10 +12,10 @@ from assay.cli import hosts_check
 from assay.errors import AssayError, UsageError
 from assay.experiment.read import read
 from assay.frozen import dataclass
-from assay.laboratory import hosts
+from assay.laboratory import hosts, throughput
 from assay.laboratory.session import engine_path, own_ledger
 from assay.plain import to_plain
-from assay.records import HostSpec
+from assay.records import Experiment, HostSpec
 from assay.terminal.output import Row, deliver, table
 from assay.undo.entries import Cleaned
 from assay.undo.ledger import Ledger
@@ -41,14 +41,21 @@ class Leftovers:
     error: str = ""
 
 
-def verb(file: Path, action: StrEnum, json_to: str | None, out: Path | None = None) -> int:
-    """Do it with all hosts of the file. Return 0, or 1 if it failed for one of them. `out` is the directory of certificates."""
-    specs = read(file).hosts
+def verb(file: Path, action: StrEnum, json_to: str | None, out: Path | None = None, *, pairs: bool = False) -> int:
+    """Do it with all hosts of the file. Return 0, or 1 if it failed for one of them.
+
+    `out` is the directory of certificates; with `pairs` the throughput between all hosts is measured.
+    """
+    experiment = read(file)
+    specs = experiment.hosts
+    if pairs and action.value != "check":
+        raise UsageError(f"found --pairs with {action.value}; expected it with check")
+    if action.value == "check":
+        return check(experiment, json_to, pairs=pairs)
     if action.value == "certificates":
         return certificates(specs, json_to, out)
     actions: Mapping[str, Callable[[Sequence[HostSpec], str | None], int]] = {
         "list": list_hosts,
-        "check": check,
         "install": install,
         "clean": clean,
     }
@@ -91,15 +98,20 @@ def _use(spec: HostSpec) -> str:
     return "load" if spec.load else "engine" if spec.engine else "evidence" if spec.via != "local" else "this machine"
 
 
-def check(specs: Sequence[HostSpec], json_to: str | None) -> int:
-    """Open every host, and print what it is, how well its clock is known and which evidence will be missing."""
-    with own_ledger() as ledger, hosts.attempted(specs, ledger, engine_path()) as found:
+def check(experiment: Experiment, json_to: str | None, *, pairs: bool) -> int:
+    """Open every host, and print what it is, how well its clock is known, which evidence will be missing, and how fast it is.
+
+    A pair that cannot be measured is a failure only where all pairs are asked for: a server may let nobody in at a free port.
+    """
+    with own_ledger() as ledger, hosts.attempted(experiment.hosts, ledger, engine_path()) as found:
         checked = hosts_check.checked(found)
         reached = {one.spec.name: one.host for one in found if one.host is not None}
         same = hosts.same_machines(reached)
-    values = {"hosts": to_plain(checked), "one_machine": to_plain(same)}
-    _deliver(json_to, "check", values, lambda: hosts_check.text(checked, same))
-    return 1 if any(one.error for one in checked) else 0
+        chosen = throughput.pairs(experiment, reached, every=pairs)
+        rates = tuple(throughput.measured(experiment, reached, chosen, ledger))
+    values = {"hosts": to_plain(checked), "one_machine": to_plain(same), "pairs": to_plain(rates)}
+    _deliver(json_to, "check", values, lambda: hosts_check.text(checked, same, rates))
+    return 1 if any(one.error for one in (*checked, *(rates if pairs else ()))) else 0
 
 
 def install(specs: Sequence[HostSpec], json_to: str | None) -> int:
