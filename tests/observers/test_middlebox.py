@@ -3,14 +3,15 @@
 import pytest
 
 from assay import catalogue
+from assay.catalogue import Evidence
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.middlebox import read
-from assay.records import Edge, NetworkSpaces, Snapshot, Subject
+from assay.records import Box, Edge, Snapshot, Subject
 from observer_looks import SECOND_NS, the_series
 
 OBSERVER = catalogue.find("observers", "middlebox")
-SUBJECT = Subject(spaces=NetworkSpaces(load=1, server=2, box=3, interfaces=("mb1a", "mb1b"), threads=(8, 9)))
+SUBJECT = Subject(box=Box(pid=3, interfaces=("mb1a", "mb1b"), threads=(8, 9)))
 DEV = """Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
     lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0
@@ -64,7 +65,7 @@ def test_what_a_box_did():
 
 
 def test_without_threads_of_its_own_its_time_is_missing():
-    alone = Subject(spaces=NetworkSpaces(load=1, server=2, box=3, interfaces=("mb1a", "mb1b")))
+    alone = Subject(box=Box(pid=3, interfaces=("mb1a", "mb1b")))
     found = parsed(raw(100, 0, threads=[]), raw(200, 0, threads=[]), subject=alone)
     assert list(found.missing) == ["middlebox.cpu_ns"]
     assert parsed(raw(100, 0), raw(200, 0, threads=["{'error': 'gone'}", "1 0 1"])).missing.keys() == {"middlebox.cpu_ns"}
@@ -90,5 +91,4 @@ def test_a_damaged_text_is_named():
 
 def test_without_a_box_it_does_nothing():
     assert read(Local(), Subject()) == {}
-    assert parsed({}, {}, subject=Subject()) == parsed({}, {}, subject=Subject(spaces=NetworkSpaces(load=1, server=2)))
-    assert parsed({}, {}, subject=Subject()).missing == {}
+    assert parsed({}, {}, subject=Subject()) == Evidence()

@@ -101,18 +101,18 @@ def test_so_many_rules(kind, rule):
 def test_it_is_made_and_leaves_nothing(tmp_path, ledger):
     before, wanted = links(), given(tmp_path, ledger)
     place = TARGET.prepare(HOST, wanted)
-    spaces = place.spaces
+    load, box, server = place.private["kept"]
     assert (place.kind, place.address) == (EndpointKind.SOCKET, "198.18.2.1")
     assert links() == before, "nothing of it is in the lab's own namespace"
-    assert len({Path(f"/proc/{pid}/ns/net").readlink() for pid in (spaces.load, spaces.server, spaces.box, "self")}) == 4
+    assert len({Path(f"/proc/{pid}/ns/net").readlink() for pid in (load, server, box, "self")}) == 4
     done = subprocess.run(
-        ["nsenter", f"--net=/proc/{spaces.load}/ns/net", "ip", "route", "get", place.address], capture_output=True, check=True
+        ["nsenter", f"--net=/proc/{load}/ns/net", "ip", "route", "get", place.address], capture_output=True, check=True
     )
     assert b"via 198.18.1.2 dev load0" in done.stdout
     facts = dict(TARGET.facts(HOST, place))
     assert (facts["box.firewall"], facts["box.version"]) == ("none", "plain forwarding")
     TARGET.teardown(HOST, wanted, place)
-    gone((spaces.load, spaces.server, spaces.box))
+    gone((load, server, box))
     assert ledger.unwind() == ()
 
 

@@ -104,8 +104,6 @@ class Target:
     read_only: bool = False
     """Whether it belongs to others and is only read: workloads that write are refused."""
     mounts: Mounts = Mounts.NONE
-    makes_ends: bool = False
-    """Whether it makes the namespaces of both ends of a workload, so that load and server run on its own host."""
 
 
 @dataclass(frozen=True, kw_only=True)

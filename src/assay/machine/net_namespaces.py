@@ -43,14 +43,19 @@ def release(host: Host, undo: Undo, pid: int) -> None:
         undo.undo("process", pid=str(pid), start_ticks=started)
 
 
-def inside(pid: int) -> tuple[str, ...]:
-    """Return the beginning of a command that runs in the namespace of a process."""
-    return ("nsenter", f"--net=/proc/{pid}/ns/net", "--")
+def file_of(pid: int) -> str:
+    """Return the file of the namespace that a process is in."""
+    return f"/proc/{pid}/ns/net"
+
+
+def inside(namespace: str) -> tuple[str, ...]:
+    """Return the words before a command that runs in a network namespace; the process keeps its number."""
+    return ("nsenter", f"--net={namespace}", "--")
 
 
 def configure(host: Host, pid: int, lines: str) -> None:
     """Run commands of ip(8) in the namespace of a process, one a line. Raises TrialError with the first that fails."""
-    host.run([*inside(pid), "ip", "-batch", "-"], input_text=lines)
+    host.run([*inside(file_of(pid)), "ip", "-batch", "-"], input_text=lines)
 
 
 def set_files(host: Host, pid: int, values: Mapping[str, str]) -> None:
@@ -59,7 +64,7 @@ def set_files(host: Host, pid: int, values: Mapping[str, str]) -> None:
     /sys shows the interfaces of the namespace in which it was mounted: this one is mounted for the writing alone.
     """
     lines = ["set -e", "mount -t sysfs sysfs /sys", *(f"echo {value} > {path}" for path, value in values.items())]
-    host.run([*inside(pid), "unshare", "--mount", "sh", "-c", "\n".join(lines)])
+    host.run([*inside(file_of(pid)), "unshare", "--mount", "sh", "-c", "\n".join(lines)])
 
 
 def _started(host: Host, pid: int) -> str:

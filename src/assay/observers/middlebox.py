@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.catalogue import Evidence, Host, Observer, Source, needs_file
 from assay.errors import AssayError, EvidenceError
 from assay.evidence.snapshots import INTERFACE_COLUMNS, Origin, counter, gauge, interfaces, number, paired_numbers, text_of, texts
-from assay.machine.net_namespaces import inside
-from assay.records import ABSOLUTE, NetworkSpaces, Series, Snapshot, Subject
+from assay.machine.net_namespaces import file_of, inside
+from assay.records import ABSOLUTE, Box, Series, Snapshot, Subject
 
 DEV, SNMP, CONNTRACK = "dev", "snmp", "conntrack"
 SHAPERS, INVALID, THREADS = "shapers", "invalid", "threads"
@@ -24,29 +24,29 @@ SIDES = ("load", "server")
 METRICS = ("packets", "bytes", "dropped", "shaper_dropped", "invalid", "cpu_ns", "connections")
 
 
-def files_of(spaces: NetworkSpaces) -> Mapping[str, str]:
+def files_of(box: Box) -> Mapping[str, str]:
     """Return which files of the box's namespace are read."""
-    below = f"/proc/{spaces.box}/net"
+    below = f"/proc/{box.pid}/net"
     return {DEV: f"{below}/dev", SNMP: f"{below}/snmp", CONNTRACK: f"{below}/stat/nf_conntrack"}
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the texts of the box's namespace and threads; empty where there is no box."""
-    spaces = subject.spaces
-    if spaces is None or spaces.box is None:
+    box = subject.box
+    if box is None:
         return {}
-    files = files_of(spaces)
+    files = files_of(box)
     found = texts(host.read, files.values())
     raw: dict[str, object] = {name: found[path] for name, path in files.items()}
-    raw[THREADS] = [str(text) for text in texts(host.read, (f"/proc/{one}/schedstat" for one in spaces.threads)).values()]
-    raw[SHAPERS] = _printed(host, spaces.box, "tc", "-s", "-j", "qdisc", "show")
-    raw[INVALID] = _printed(host, spaces.box, "nft", "-j", "list", "counters", "table", "ip", "assay")
+    raw[THREADS] = [str(text) for text in texts(host.read, (f"/proc/{one}/schedstat" for one in box.threads)).values()]
+    raw[SHAPERS] = _printed(host, box.pid, "tc", "-s", "-j", "qdisc", "show")
+    raw[INVALID] = _printed(host, box.pid, "nft", "-j", "list", "counters", "table", "ip", "assay")
     return raw
 
 
 def _printed(host: Host, box: int, *argv: str) -> str:
     try:
-        done = host.run([*inside(box), *argv], check=False)
+        done = host.run([*inside(file_of(box)), *argv], check=False)
     except (AssayError, OSError):
         return ""
     return done.stdout if done.status == 0 else ""
@@ -54,30 +54,30 @@ def _printed(host: Host, box: int, *argv: str) -> str:
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
     """Return packets, bytes, drops and CPU time of the box over time. Raises EvidenceError on an unknown format."""
-    spaces = subject.spaces
-    if spaces is None or spaces.box is None:
+    box = subject.box
+    if box is None:
         return Evidence()
     origin = Origin(host=host_name, phase=phase, source="middlebox:/proc/PID/net", layer=LAYER)
     seen = [one for one in snapshots if text_of(one, DEV)]
     if len(seen) < len(snapshots):
         reason = f"the box has no /proc/PID/net/dev at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
         return Evidence(missing=dict.fromkeys((f"{LAYER}.{metric}" for metric in METRICS), reason))
-    series = (*_traffic(origin, seen, spaces), *_addressed(origin, seen), *_tracked(origin, seen), *_commands(origin, seen))
-    spent = None if not spaces.threads else _spent(origin, seen, len(spaces.threads))
+    series = (*_traffic(origin, seen, box), *_addressed(origin, seen), *_tracked(origin, seen), *_commands(origin, seen))
+    spent = None if not box.threads else _spent(origin, seen, len(box.threads))
     missing = {} if spent else {f"{LAYER}.cpu_ns": "the box has no threads of its own (threaded NAPI, Linux 5.12 or newer)"}
     return Evidence(series=(*series, *([spent] if spent else [])), missing=missing)
 
 
-def _traffic(origin: Origin, seen: Sequence[Snapshot], spaces: NetworkSpaces) -> Iterator[Series]:
+def _traffic(origin: Origin, seen: Sequence[Snapshot], box: Box) -> Iterator[Series]:
     """Yield the counters of both interfaces, and what came in on either: packets that the box had to pass on."""
     rows = [(one.at_ns, interfaces(text_of(one, DEV) or "", DEV)) for one in seen]
-    for side, name in zip(SIDES, spaces.interfaces, strict=False):
+    for side, name in zip(SIDES, box.interfaces, strict=False):
         for metric in INTERFACE_COLUMNS:
             unit = "bytes" if metric.endswith("_bytes") else "count"
             yield counter(origin, f"box:{side}", metric, unit, [(at, found[name][metric]) for at, found in rows])
     both = {"packets": ("rx_packets",), "bytes": ("rx_bytes",), "dropped": ("rx_drops", "tx_drops")}
     for metric, columns in both.items():
-        points = [(at, sum(found[name][column] for name in spaces.interfaces for column in columns)) for at, found in rows]
+        points = [(at, sum(found[name][column] for name in box.interfaces for column in columns)) for at, found in rows]
         yield counter(origin, ABSOLUTE, metric, "bytes" if metric == "bytes" else "count", points)
 
 

@@ -82,10 +82,10 @@ from assay.records.network import DatagramTotal, NetConnection, NetEnd, SocketBu
 from assay.records.observe import ObserveKind, ObserveSpec
 from assay.records.place import (
     IN_MEMORY,
+    Box,
     Endpoint,
     EndpointKind,
     Limit,
-    NetworkSpaces,
     Place,
     Server,
     ServerNode,

@@ -83,17 +83,15 @@ class Server:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkSpaces:
-    """The network namespaces that a target made for the two ends of a workload, each by a process that is in it."""
+class Box:
+    """A machine between the two ends of a workload: a network namespace of the target's host."""
 
-    load: int
-    server: int
-    box: int | None = None
-    """A machine between them."""
-    interfaces: tuple[str, ...] = ()
-    """Those of the box: the one on the load's side first."""
+    pid: int
+    """A process in it."""
+    interfaces: tuple[str, ...]
+    """Of either side, the load's first."""
     threads: tuple[int, ...] = ()
-    """The kernel's threads that do the work of the box and nothing else."""
+    """The kernel's threads that do its work and nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +112,8 @@ class Place:
     server: Server | None = None
     storage: str | None = None
     """The directory on the target's host that holds its data, whatever clients use; None: the address, of a directory."""
-    spaces: NetworkSpaces | None = None
-    """Where load and server run, if not in the lab's own network namespace."""
+    box: Box | None = None
+    """The machine that the target put between load and server."""
 
     @property
     def is_in_memory(self) -> bool:
@@ -146,9 +144,9 @@ class Subject:
     interfaces: tuple[str, ...] = ()
     cgroups: tuple[str, ...] = ()
     endpoints: tuple[str, ...] = ()
+    box: Box | None = None
+    """The machine between load and server, on the target's host."""
     server: tuple[ServerNode, ...] = ()
     """The nodes of the target's server on this host."""
     reaches: tuple[str, ...] = ()
     """The addresses of the target's server that clients on this host use."""
-    spaces: NetworkSpaces | None = None
-    """The network namespaces of the two ends, on the target's host."""

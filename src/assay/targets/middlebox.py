@@ -12,10 +12,10 @@ import contextlib
 import secrets
 
 from assay.catalogue import Host, Setting, Target, Unit
-from assay.errors import AssayError, RefusedError, TrialError, refuse
+from assay.errors import AssayError, RefusedError, TrialError, UsageError, refuse
 from assay.machine import external_commands, firewall
-from assay.machine.net_namespaces import configure, inside, keep, release, set_files
-from assay.records import EndpointKind, NetworkSpaces, Place, Value
+from assay.machine.net_namespaces import configure, file_of, inside, keep, release, set_files
+from assay.records import Box, Endpoint, EndpointKind, Place, Value
 from assay.settings.knobs import choice, in_bytes, integer, number, quantity, switch
 
 LOAD, LOAD_SIDE = "198.18.1.1", "198.18.1.2"
@@ -27,6 +27,8 @@ LEAST_BURST, BURST_S = 16 << 10, 0.002
 """Bytes that a shaper lets pass at once: at least as many, and what its rate gives in this time."""
 LEAST_MTU, MOST_MTU = 576, 65_535
 NAME = "/proc/{}/comm"
+NETWORK = "network."
+"""In Place.private before `load` and `server`: the namespace that a client of this role runs in."""
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -89,18 +91,19 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
     kind = _firewall(host, setting)
     if kind != firewall.NONE:
         rules = firewall.text(kind, integer(setting.knobs, "rules"), tracked=bool(setting.knobs["conntrack"]))
-        host.run([*inside(box), *firewall.command(kind)], input_text=rules)
+        host.run([*inside(file_of(box)), *firewall.command(kind)], input_text=rules)
     for side in sides if setting.knobs["rate"] else ():
         _shape(host, setting, box, side)
     threads, reason = _threads(host, ((load, "load0"), (server, "server0"), *((box, side) for side in sides)), sides)
-    private: dict[str, Value] = {"firewall": kind, "threads": reason or "of its own"}
+    private: dict[str, Value] = {"firewall": kind, "threads": reason or "of its own", "kept": (str(load), str(box), str(server))}
+    private |= {f"{NETWORK}load": file_of(load), f"{NETWORK}server": file_of(server)}
     return Place(
         target=setting.name,
         host=host.name,
         kind=EndpointKind.SOCKET,
         address=SERVER,
         private=private,
-        spaces=NetworkSpaces(load=load, server=server, box=box, interfaces=sides, threads=threads),
+        box=Box(pid=box, interfaces=sides, threads=threads),
     )
 
 
@@ -108,7 +111,7 @@ def _shape(host: Host, setting: Setting, box: int, side: str) -> None:
     rate = integer(setting.knobs, "rate")
     burst, queue = max(LEAST_BURST, int(rate * BURST_S)), integer(setting.knobs, "queue", QUEUE_BYTES)
     words = ("rate", f"{rate * 8}bit", "burst", str(burst), "limit", str(queue))
-    host.run([*inside(box), "tc", "qdisc", "replace", "dev", side, "root", "tbf", *words])
+    host.run([*inside(file_of(box)), "tc", "qdisc", "replace", "dev", side, "root", "tbf", *words])
 
 
 def _threads(host: Host, links: tuple[tuple[int, str], ...], sides: tuple[str, str]) -> tuple[tuple[int, ...], str]:
@@ -118,7 +121,7 @@ def _threads(host: Host, links: tuple[tuple[int, str], ...], sides: tuple[str, s
     """
     try:
         for pid, name in links:
-            host.run([*inside(pid), "ethtool", "-K", name, "gro", "on"])
+            host.run([*inside(file_of(pid)), "ethtool", "-K", name, "gro", "on"])
             set_files(host, pid, {f"/sys/class/net/{name}/threaded": "1"})
     except (TrialError, RefusedError) as error:
         return (), f"none: {error}"
@@ -132,6 +135,13 @@ def _name(host: Host, pid: str) -> str:
         return host.read(NAME.format(pid))
     except OSError:
         return ""
+
+
+def attach(host: Host, _setting: Setting, place: Place, _client: int) -> Endpoint:
+    """Return the server's address. Raises UsageError on another host: both ends are on one."""
+    if host.name != place.host:
+        raise UsageError(f"found load on host {host.name}; expected {place.host}: both ends are namespaces of one host")
+    return Endpoint(kind=place.kind, address=place.address)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
@@ -149,10 +159,9 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
 
 def teardown(host: Host, setting: Setting, place: Place) -> None:
     """End the namespaces; their interfaces, rules and shapers go with them."""
-    spaces = place.spaces
-    for pid in (spaces.server, spaces.box, spaces.load) if spaces else ():
-        if pid is not None:
-            release(host, setting.undo, pid)
+    kept = place.private["kept"]
+    for pid in reversed(kept if isinstance(kept, tuple) else ()):
+        release(host, setting.undo, int(str(pid)))
 
 
 TARGET = Target(
@@ -168,9 +177,9 @@ TARGET = Target(
     endpoint=EndpointKind.SOCKET,
     check=check,
     prepare=prepare,
+    attach=attach,
     drop_caches=lambda host, place: None,  # no storage
     facts=facts,
     teardown=teardown,
     seconds=lambda knobs: (0.0, 1.0),
-    makes_ends=True,
 )

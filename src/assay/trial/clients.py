@@ -11,7 +11,7 @@ import json
 import queue
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -66,11 +66,9 @@ class Crew:
         self,
         stations: Sequence[Station],
         cgroups: Mapping[str, placement.Cgroup] = NO_GROUPS,
-        inside: Sequence[tuple[str, ...]] = (),
+        before: Callable[[int], tuple[str, ...]] = lambda client: (),
     ) -> None:
-        """Start an engine on each of these stations, one a client, in the group of that host.
-
-        `inside` has, for each client, the words that lead into a namespace.
+        """Start an engine on each of these stations, one a client, in the group of that host; `before` are words before it.
 
         What is asked besides is asked of all hosts at the same time; but a process of this machine dies with the thread that
         starts it, so all are started by the caller's. Raises what Host.spawn and placement raise; then `close` still works.
@@ -79,10 +77,8 @@ class Crew:
         self._stations = {one.name: one for one in there}
         each(there, lambda one: one.undo.add("family", token=self.token))
         for index, station in enumerate(stations):
-            self._members[index] = _Member(
-                station=station,
-                process=station.host.spawn([*(inside[index] if inside else ()), station.engine], env={FAMILY: self.token}),
-            )
+            argv = [*before(index), station.engine]
+            self._members[index] = _Member(station=station, process=station.host.spawn(argv, env={FAMILY: self.token}))
         each(there, lambda one: self._enter(one, cgroups.get(one.name)))
 
     def _enter(self, station: Station, group: placement.Cgroup | None) -> None:

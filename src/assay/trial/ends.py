@@ -23,7 +23,7 @@ def mistakes(load: Mapping[str, Sequence[Host]], experiment: Experiment, hosts: 
             continue
         targets = [one for one in experiment.used_targets() if one.host in hosts]
         ends = {host.name: host for host in (*load.get(spec.name, ()), *(hosts[one.host] for one in targets))}
-        on_host = any(not catalogue.find("targets", one.kind).makes_ends for one in targets)
+        on_host = any(_is_on_host(one) for one in targets)
         wrong = itertools.chain(
             _of_sockets(experiment, spec, tuple(ends.values()), on_host=on_host), _of_ports(experiment, spec, targets, hosts)
         )
@@ -42,6 +42,11 @@ def _of_sockets(experiment: Experiment, spec: WorkloadSpec, ends: Sequence[Host]
                 yield from sockets.small_buffers(host, window)
         if on_host and True in placement.levels(experiment, spec, "mptcp") and (wrong := sockets.no_mptcp(host)):
             yield wrong
+
+
+def _is_on_host(target: TargetSpec) -> bool:
+    """Whether the server has an address of the host: else the target makes a namespace, whose ports are free."""
+    return any(knob.name == "address" for knob in catalogue.find("targets", target.kind).knobs)
 
 
 def _of_ports(

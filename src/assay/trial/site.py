@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from assay.catalogue import SNMP, Setting, Target, Workload, system_of
 from assay.errors import TrialError, UsageError
-from assay.machine import ownership
-from assay.machine.net_namespaces import inside
+from assay.machine import net_namespaces, ownership
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
 from assay.trial import placement
 from assay.trial.fleet import Fleet, Station, each, seen_from
@@ -67,15 +66,18 @@ class Site:
         watched = tuple(one for one in stations.values() if system_of(one.host) == SNMP)
         return Fleet(target=self.station, load=load.stations, clients=load.clients, beside=beside, watched=watched)
 
-    def ways_in(self, load: PlacedWorkload) -> tuple[tuple[str, ...], ...]:
-        """For each client the words that lead into the namespace of its end; empty where the target made none."""
-        spaces = self.place.spaces
-        ends = [] if spaces is None else [spaces.load] * load.clients + [spaces.server] * load.servers
-        return tuple(inside(pid) for pid in ends)
-
     def endpoints(self, load: PlacedWorkload) -> tuple[Endpoint, ...]:
         """What the clients of a workload are given."""
         return tuple(self.attached[client, load.on(client).name] for client in range(load.clients))
+
+    def inside(self, load: PlacedWorkload) -> Callable[[int], tuple[str, ...]]:
+        """The words before the engine of a client: those that lead into the namespace of its role, where the target has them."""
+
+        def before(client: int) -> tuple[str, ...]:
+            namespace = self.place.private.get(f"network.{'server' if client >= load.clients else 'load'}")
+            return () if namespace is None else net_namespaces.inside(str(namespace))
+
+        return before
 
 
 def attach(site: Site, loads: Iterable[PlacedWorkload]) -> None:

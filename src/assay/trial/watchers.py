@@ -59,7 +59,7 @@ def _subject(bench: Bench, job: Job, station: Station) -> Subject:
         endpoints=tuple(job.endpoints[client].address for client in clients),
         server=bench.place.server.on(station.name) if bench.place.server else (),
         reaches=bench.place.server.addresses if bench.place.server and clients else (),
-        spaces=bench.place.spaces if station is bench.fleet.target else None,
+        box=bench.place.box if station is bench.fleet.target else None,
     )
 
 
