@@ -57,6 +57,10 @@ def ledger(tmp_path):
         ({"queue": 5000}, ["found queue without rate"]),
         ({"rate": 10**6, "queue": 1000}, ["found queue 1000 B; expected at least one packet, 1500 B"]),
         (
+            {"sysctls": ("net.ipv4.tcp_nothing=1", "kernel.hostname=x", "net.ipv4.tcp_congestion_control=vegas9")},
+            ["found congestion 'vegas9'", "found sysctl 'kernel.hostname=x'", "found sysctl 'net.ipv4.tcp_nothing=1'"],
+        ),
+        (
             {"rules": 5, "firewall": "none", "queue": 10},
             ["found firewall none with rules", "found queue without", "found queue 10"],
         ),
@@ -114,6 +118,19 @@ def test_it_is_made_and_leaves_nothing(tmp_path, ledger):
     TARGET.teardown(HOST, wanted, place)
     gone((load, server, box))
     assert ledger.unwind() == ()
+
+
+@pytest.mark.root
+@needs_root
+def test_settings_are_those_of_both_ends_alone(tmp_path, ledger):
+    settings = ("net.ipv4.tcp_congestion_control=reno", "net.ipv4.tcp_rmem = 4096 65536 1048576")
+    own = Path("/proc/sys/net/ipv4/tcp_rmem").read_text()
+    wanted = given(tmp_path, ledger, sysctls=settings)
+    place = TARGET.prepare(HOST, wanted)
+    facts = dict(TARGET.facts(HOST, place))
+    assert (facts["ends.tcp_congestion_control"], facts["ends.tcp_rmem"]) == ("reno", "4096 65536 1048576")
+    assert Path("/proc/sys/net/ipv4/tcp_rmem").read_text() == own
+    TARGET.teardown(HOST, wanted, place)
 
 
 @pytest.mark.root

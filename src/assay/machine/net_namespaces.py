@@ -6,6 +6,7 @@ neither: the end of its processes closes the input of these. Sources: network_na
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping
 
@@ -63,7 +64,8 @@ def set_files(host: Host, pid: int, values: Mapping[str, str]) -> None:
 
     /sys shows the interfaces of the namespace in which it was mounted: this one is mounted for the writing alone.
     """
-    lines = ["set -e", "mount -t sysfs sysfs /sys", *(f"echo {value} > {path}" for path, value in values.items())]
+    written = (f"printf '%s\n' {shlex.quote(value)} > {shlex.quote(path)}" for path, value in values.items())
+    lines = ["set -e", "mount -t sysfs sysfs /sys", *written]
     host.run([*inside(file_of(pid)), "unshare", "--mount", "sh", "-c", "\n".join(lines)])
 
 

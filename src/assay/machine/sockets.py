@@ -61,6 +61,20 @@ def small_buffers(host: Host, window: int) -> Iterator[str]:
             )
 
 
+def setting(text: str) -> tuple[str, str] | None:
+    """Return file and value of a setting as sysctl takes it, `net.ipv4.tcp_rmem=4096 131072 6291456`; None if it is none."""
+    match = re.fullmatch(r"\s*(net(?:\.\w+)+)\s*=\s*(\S.*?)\s*", text)
+    return None if match is None else (f"/proc/sys/{match[1].replace('.', '/')}", match[2])
+
+
+def wrong_setting(host: Host, text: str) -> str | None:
+    """Return why a setting cannot be made in a namespace of this host; None where it can."""
+    found = setting(text)
+    if found is None or not host.exists(found[0]):
+        return f"found sysctl {text!r}; expected NAME=VALUE of a name below net on {host.name}, as sysctl -a prints it"
+    return no_congestion(host, found[1]) if found[0].endswith("/tcp_congestion_control") else None
+
+
 def no_mptcp(host: Host) -> str | None:
     """Return why MPTCP cannot be used; None where it can."""
     enabled = text_of(host, MPTCP)

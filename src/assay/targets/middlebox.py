@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from collections.abc import Iterator
 
 from assay.catalogue import Host, Setting, Target, Unit
 from assay.errors import AssayError, RefusedError, TrialError, UsageError, refuse
-from assay.machine import external_commands, firewall
+from assay.machine import external_commands, firewall, sockets
 from assay.machine.net_namespaces import configure, file_of, inside, keep, release, set_files
 from assay.records import Box, Endpoint, EndpointKind, Place, Value
-from assay.settings.knobs import choice, in_bytes, integer, number, quantity, switch
+from assay.settings.knobs import choice, in_bytes, integer, names, number, quantity, switch, texts
 
 LOAD, LOAD_SIDE = "198.18.1.1", "198.18.1.2"
 SERVER, SERVER_SIDE = "198.18.2.1", "198.18.2.2"
@@ -27,6 +28,7 @@ LEAST_BURST, BURST_S = 16 << 10, 0.002
 """Bytes that a shaper lets pass at once: at least as many, and what its rate gives in this time."""
 LEAST_MTU, MOST_MTU = 576, 65_535
 NAME = "/proc/{}/comm"
+SETTINGS = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem")
 NETWORK = "network."
 """In Place.private before `load` and `server`: the namespace that a client of this role runs in."""
 
@@ -43,6 +45,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     if kind == firewall.NONE and _filters(setting):
         wanted = "nft or iptables-restore: not found. Install nftables." if knobs["firewall"] == firewall.AUTO else ""
         found.append(wanted or "found firewall none with rules or conntrack; expected nftables, iptables or auto")
+    found += filter(None, (sockets.wrong_setting(host, one) for one in names(knobs, "sysctls")))
     if knobs["queue"] is not None and not knobs["rate"]:
         found.append("found queue without rate; expected both: only a shaper has this queue")
     if integer(knobs, "queue", QUEUE_BYTES) < integer(knobs, "mtu"):
@@ -87,6 +90,9 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
         configure(host, box, f"address add {gate}/24 dev {side}\nlink set {side} up\n")
         configure(host, pid, f"route add default via {gate}\n")
     configure(host, box, "link set lo up\n")
+    settings = dict(filter(None, map(sockets.setting, names(setting.knobs, "sysctls"))))
+    for pid in (load, server) if settings else ():
+        set_files(host, pid, settings)
     set_files(host, box, {"/proc/sys/net/ipv4/ip_forward": "1"})
     kind = _firewall(host, setting)
     if kind != firewall.NONE:
@@ -145,16 +151,20 @@ def attach(host: Host, _setting: Setting, place: Place, _client: int) -> Endpoin
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Return the firewall and its version, and who does the work of the box."""
+    """Return the firewall and its version, who does the work of the box, and the settings of TCP at the load's end."""
     kind = str(place.private["firewall"])
     tool = {firewall.NFTABLES: "nft", firewall.IPTABLES: "iptables"}.get(kind)
     version = host.run([tool, "--version"], check=False).stdout.strip() if tool else "plain forwarding"
-    return (
-        ("address", place.address),
-        ("box.firewall", kind),
-        ("box.version", version),
-        ("box.threads", str(place.private["threads"])),
-    )
+    found = (("address", place.address), ("box.firewall", kind), ("box.version", version))
+    return (*found, ("box.threads", str(place.private["threads"])), *_own_settings(host, place))
+
+
+def _own_settings(host: Host, place: Place) -> Iterator[tuple[str, str]]:
+    """Yield the settings that decide most: a namespace has its own."""
+    files = [f"/proc/sys/net/ipv4/{name}" for name in SETTINGS]
+    done = host.run([*inside(str(place.private[f"{NETWORK}load"])), "cat", *files], check=False)
+    for name, value in zip(SETTINGS, done.stdout.splitlines(), strict=False):
+        yield f"ends.{name}", " ".join(value.split())
 
 
 def teardown(host: Host, setting: Setting, place: Place) -> None:
@@ -172,6 +182,7 @@ TARGET = Target(
         choice("firewall", "what holds the rules; auto: nftables if it is there, else iptables", *firewall.KINDS),
         quantity("rate", "rate of the shaper on either side of the box; default: none", Unit.BYTES_PER_S),
         quantity("queue", f"bytes that wait at the shaper; default {in_bytes(QUEUE_BYTES)}", Unit.BYTES),
+        texts("sysctls", "settings of TCP and IP in the namespaces of both ends: NAME=VALUE of sysctl"),
         quantity("mtu", "largest packet of the links", Unit.BYTES, 1500, (LEAST_MTU, MOST_MTU)),
     ),
     endpoint=EndpointKind.SOCKET,
