@@ -18,20 +18,26 @@ KEEPER = ("unshare", "--net", "cat")
 """Ends with the end of its input."""
 PATIENCE_S = 5.0
 STEP_S = 0.002
+NONE = "no network namespace on {}: `unshare --net` failed. Run as root."
 _KEPT: dict[tuple[str, int], tuple[Process, str]] = {}
 """Host and process id -> the process that keeps a namespace: its input closes with it. And when it started, for the ledger."""
 
 
 def keep(host: Host, undo: Undo) -> int:
-    """Make a network namespace and return the process that keeps it. Raises TrialError where there is none in time."""
+    """Make a network namespace and return the process that keeps it. Raises TrialError where there is none."""
     process = host.spawn(KEEPER)
-    started = _started(host, process.pid)
+    try:
+        started = _started(host, process.pid)
+    except OSError as error:
+        process.kill()
+        raise TrialError(NONE.format(host.name)) from error
     _KEPT[host.name, process.pid] = process, started
     undo.add("process", pid=str(process.pid), start_ticks=started)
     own, deadline = network_of(host, "self"), time.monotonic() + PATIENCE_S
     while network_of(host, process.pid) in ("", own):
-        if time.monotonic() > deadline:
-            raise TrialError(f"no network namespace on {host.name}: `unshare --net` needs root. Run as root.")
+        if time.monotonic() > deadline or not host.exists(f"/proc/{process.pid}"):
+            release(host, undo, process.pid)
+            raise TrialError(NONE.format(host.name))
         time.sleep(STEP_S)
     return process.pid
 

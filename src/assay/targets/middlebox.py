@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterator
 
 from assay.catalogue import Host, Setting, Target, Unit
-from assay.errors import AssayError, RefusedError, TrialError, UsageError, refuse
+from assay.errors import AssayError, UsageError, refuse
 from assay.machine import external_commands, firewall, sockets
 from assay.machine.net_namespaces import configure, file_of, inside, keep, release, set_files
 from assay.records import Box, Endpoint, EndpointKind, Place, Value
@@ -129,7 +129,7 @@ def _threads(host: Host, links: tuple[tuple[int, str], ...], sides: tuple[str, s
         for pid, name in links:
             host.run([*inside(file_of(pid)), "ethtool", "-K", name, "gro", "on"])
             set_files(host, pid, {f"/sys/class/net/{name}/threaded": "1"})
-    except (TrialError, RefusedError) as error:
+    except AssayError as error:
         return (), f"none: {error}"
     names = tuple(f"napi/{side}-" for side in sides)
     found = [int(pid) for pid in host.list("/proc") if pid.isdigit() and _name(host, pid).startswith(names)]
