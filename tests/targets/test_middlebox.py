@@ -55,14 +55,14 @@ def ledger(tmp_path):
     [
         ({}, []),
         ({"queue": 5000}, ["found queue without rate"]),
-        ({"rate": 10**6, "queue": 1000}, ["found queue 1000 B; expected at least one packet, 1500 B"]),
+        ({"rate": 10**6, "queue": 1000}, ["found queue 1 kB; expected at least one packet, 1500 B"]),
         (
             {"sysctls": ("net.ipv4.tcp_nothing=1", "kernel.hostname=x", "net.ipv4.tcp_congestion_control=vegas9")},
             ["found congestion 'vegas9'", "found sysctl 'kernel.hostname=x'", "found sysctl 'net.ipv4.tcp_nothing=1'"],
         ),
         (
             {"rules": 5, "firewall": "none", "queue": 10},
-            ["found firewall none with rules", "found queue without", "found queue 10"],
+            ["found firewall none with rules", "found queue without", "found queue 10 B"],
         ),
     ],
 )

@@ -111,7 +111,8 @@ def check(experiment: Experiment, json_to: str | None, *, pairs: bool) -> int:
         rates = tuple(throughput.measured(experiment, reached, chosen, ledger))
     values = {"hosts": to_plain(checked), "one_machine": to_plain(same), "pairs": to_plain(rates)}
     _deliver(json_to, "check", values, lambda: hosts_check.text(checked, same, rates))
-    return 1 if any(one.error for one in (*checked, *(rates if pairs else ()))) else 0
+    errors = [one.error for one in checked] + [one.error for one in rates if pairs]
+    return 1 if any(errors) else 0
 
 
 def install(specs: Sequence[HostSpec], json_to: str | None) -> int:

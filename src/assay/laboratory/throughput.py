@@ -15,7 +15,7 @@ from assay.frozen import dataclass
 from assay.hosts.addresses import parsed
 from assay.hosts.local import Local
 from assay.laboratory.session import FAR_ENGINE, engine_path
-from assay.records import Experiment, HostSpec, Measure, Outcome, Run, TargetSpec, Trial, WorkloadSpec
+from assay.records import Experiment, HostSpec, Measure, Outcome, Run, TargetSpec, Trial, Value, WorkloadSpec
 from assay.trial.fleet import Station
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
@@ -149,7 +149,7 @@ def _told(pair: PairRate, runs: Sequence[Run]) -> PairRate:
 
 def _experiment(specs: tuple[HostSpec, HostSpec], address: str, way: str) -> Experiment:
     server, load = specs
-    knobs = {"direction": way, "duration": DURATION_NS, "quiesce": 0}
+    knobs: dict[str, Value] = {"direction": way, "duration": DURATION_NS, "quiesce": 0}
     return Experiment(
         title="Throughput of a pair",
         question="",

@@ -303,8 +303,8 @@ def on_host(phase: Phase, observations: Observations, figure: str) -> Figure | N
         found = observed.by_command(phase, observations, host, metric)
         return None if found is None else Figure(value=found[0], unit=found[1])
     host, _, name = host.rpartition(".")
-    found = observed.on_host(phase, observations, host, name) if name in OBSERVED else None
-    return None if found is None else Figure(value=found, unit=OBSERVED[name].unit)
+    own = observed.on_host(phase, observations, host, name) if name in OBSERVED else None
+    return None if own is None else Figure(value=own, unit=OBSERVED[name].unit)
 
 
 COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] = {
