@@ -136,6 +136,10 @@ impl Connection {
         self.notes().datagrams
     }
 
+    fn subflows(&self) -> Vec<SubflowResult> {
+        self.notes().subflows.clone()
+    }
+
     fn notes(&self) -> MutexGuard<'_, Notes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,7 +172,7 @@ impl Connection {
             receive_buffer: since(self.buffers.1, receive),
             tcp: stream.and_then(kernel::tcp),
             mptcp: stream.filter(|_| self.is_mptcp).and_then(kernel::mptcp),
-            subflows: self.notes().subflows.clone(),
+            subflows: self.subflows(),
             datagrams: self.datagrams(),
         }
     }
