@@ -144,7 +144,9 @@ def test_a_step_that_fails_undoes_the_earlier_ones(tmp_path, ledger, monkeypatch
 
 @pytest.mark.root
 @needs_root
-@pytest.mark.parametrize("knobs", [{}, pytest.param({"rules": 200, "conntrack": True, "firewall": "nftables"}, marks=needs_nft)])
+@pytest.mark.parametrize(
+    "knobs", [{}, {"offload": True}, pytest.param({"rules": 200, "conntrack": True, "firewall": "nftables"}, marks=needs_nft)]
+)
 def test_both_ends_meet_through_the_box(tmp_path, knobs):
     run, observations = conduct(tmp_path, target=spec(**knobs), observers=("middlebox",), duration=SECOND, message=65536)
     assert (run.outcome, run.error) == (Outcome.FINISHED, None)
@@ -157,14 +159,19 @@ def test_both_ends_meet_through_the_box(tmp_path, knobs):
         for name in ("box_packets_per_s", "box_drops", "box_cpu_share")
     }
     sent = sum(total.bytes for total in phase.clients[0].operations)
-    assert found["box_packets_per_s"].value * (phase.end_ns - phase.start_ns) / 1e9 > sent / 65536 / 2
-    assert found["box_drops"].value == 0
-    if shutil.which("ethtool", path="/usr/sbin:/usr/bin:/sbin"):
-        assert 0 < found["box_cpu_share"].value < 2.1
+    packets = found["box_packets_per_s"].value * (phase.end_ns - phase.start_ns) / 1e9
+    assert packets > sent / 65536 / 2
+    if "offload" not in knobs:
+        assert packets > 0.8 * sent / 1448, "packets are those of a wire"
+    assert 0 <= found["box_drops"].value < packets, "as fast as the ends go, the box may be overrun"
+    if "offload" in knobs:
+        assert found["box_cpu_share"] is None
+    else:
+        assert 0.01 < found["box_cpu_share"].value < 2.1
     metrics = {one.metric for one in observations.series if one.layer == "middlebox"}
     assert {"packets", "bytes", "dropped", "forwarded"} <= metrics
     assert "connections" in metrics
-    assert ("invalid" in metrics) is bool(knobs)
+    assert ("invalid" in metrics) is ("rules" in knobs)
 
 
 @pytest.mark.root

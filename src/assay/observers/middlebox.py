@@ -64,7 +64,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
         return Evidence(missing=dict.fromkeys((f"{LAYER}.{metric}" for metric in METRICS), reason))
     series = (*_traffic(origin, seen, box), *_addressed(origin, seen), *_tracked(origin, seen), *_commands(origin, seen))
     spent = None if not box.threads else _spent(origin, seen, len(box.threads))
-    missing = {} if spent else {f"{LAYER}.cpu_ns": "the box has no threads of its own (threaded NAPI, Linux 5.12 or newer)"}
+    missing = {} if spent else {f"{LAYER}.cpu_ns": "the box has no threads of its own (offload = true, or Linux before 5.12)"}
     return Evidence(series=(*series, *([spent] if spent else [])), missing=missing)
 
 

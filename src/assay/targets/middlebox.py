@@ -2,8 +2,8 @@
 
 The load, the box and the server each have a namespace, with a veth pair on either side of the box. The box forwards; with
 `rules` or `conntrack` each packet passes nftables or iptables on its way, with `rate` a shaper (tbf) on either side.
-Segmentation offload stays on, so a packet has up to 64 KiB. The box works in kernel threads of its own (threaded NAPI), whose
-CPU time is its own; where the kernel has none (before Linux 5.12), that time is unknown.
+Packets are those of a wire: the sender cuts them to the MTU. The box works in kernel threads of its own (threaded NAPI), so its
+CPU time is its own. With `offload` super packets pass uncut, and the box works in the time of those that send.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ LEAST_BURST, BURST_S = 16 << 10, 0.002
 """Bytes that a shaper lets pass at once: at least as many, and what its rate gives in this time."""
 LEAST_MTU, MOST_MTU = 576, 65_535
 NAME = "/proc/{}/comm"
+JOINED = "none: with offload the box works in the time of those that send"
 SETTINGS = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem")
 NETWORK = "network."
 """In Place.private before `load` and `server`: the namespace that a client of this role runs in."""
@@ -36,7 +37,12 @@ NETWORK = "network."
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
     knobs, kind = setting.knobs, _firewall(host, setting)
-    tools = [*TOOLS, *(["tc"] if knobs["rate"] else []), *([firewall.TOOLS[kind]] if kind in firewall.TOOLS else [])]
+    tools = [
+        *TOOLS,
+        *(["tc"] if knobs["rate"] else []),
+        *([] if knobs["offload"] else ["ethtool"]),
+        *([firewall.TOOLS[kind]] if kind in firewall.TOOLS else []),
+    ]
     found = [*external_commands.missing(host, tools)]
     if host.far:
         found.append(f"found host {host.name}; expected this machine: the box and both ends are namespaces beside the lab")
@@ -100,7 +106,8 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
         host.run([*inside(file_of(box)), *firewall.command(kind)], input_text=rules)
     for side in sides if setting.knobs["rate"] else ():
         _shape(host, setting, box, side)
-    threads, reason = _threads(host, ((load, "load0"), (server, "server0"), *((box, side) for side in sides)), sides)
+    links = ((load, "load0"), (server, "server0"), *((box, side) for side in sides))
+    threads, reason = ((), JOINED) if setting.knobs["offload"] else _threads(host, links, sides)
     private: dict[str, Value] = {"firewall": kind, "threads": reason or "of its own", "kept": (str(load), str(box), str(server))}
     private |= {f"{NETWORK}load": file_of(load), f"{NETWORK}server": file_of(server)}
     return Place(
@@ -123,11 +130,12 @@ def _shape(host: Host, setting: Setting, box: int, side: str) -> None:
 def _threads(host: Host, links: tuple[tuple[int, str], ...], sides: tuple[str, str]) -> tuple[tuple[int, ...], str]:
     """Let every interface be served by a thread of its own; return those of the box, or why there are none.
 
-    veth has threads only with GRO. The ends have threads too: else their work would be done in the box's.
+    veth has threads only with GRO, and gives them no packets that a peer with TSO sends. So the sender cuts segments, as a link
+    without offload wants them, and the receiver joins them. The ends have threads too: else their work would count as the box's.
     """
     try:
         for pid, name in links:
-            host.run([*inside(file_of(pid)), "ethtool", "-K", name, "gro", "on"])
+            host.run([*inside(file_of(pid)), "ethtool", "-K", name, "tso", "off", "gro", "on"])
             set_files(host, pid, {f"/sys/class/net/{name}/threaded": "1"})
     except AssayError as error:
         return (), f"none: {error}"
@@ -183,6 +191,7 @@ TARGET = Target(
         quantity("rate", "rate of the shaper on either side of the box; default: none", Unit.BYTES_PER_S),
         quantity("queue", f"bytes that wait at the shaper; default {in_bytes(QUEUE_BYTES)}", Unit.BYTES),
         texts("sysctls", "settings of TCP and IP in the namespaces of both ends: NAME=VALUE of sysctl"),
+        switch("offload", "segments pass joined, up to 64 KiB, as between virtual machines; the box's CPU time is then unknown"),
         quantity("mtu", "largest packet of the links", Unit.BYTES, 1500, (LEAST_MTU, MOST_MTU)),
     ),
     endpoint=EndpointKind.SOCKET,
