@@ -140,7 +140,7 @@ c = {{ via = "ssh", address = "{c.address}", control = "{c.control}", load = tru
 def test_nobody_answers_within_five_seconds(far, tmp_path):
     fleet = far(2, control=True)
     bench, (s, c) = Bench(fleet.home), fleet
-    subprocess.run(["ip", "link", "set", s.links[0], "nomaster"], check=True)  # its control address is still reached
+    c.run("ip", "neigh", "replace", s.address, "lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud", "permanent")  # a silent drop
     file = written(bench, "ops = 10", hosts=HOSTS.format(s=s, c=c), target=f'host = "s"\naddress = "{s.address}"')
     done = bench.run("run", file, "--progress", "none")
     assert done.returncode == 1, done.stderr

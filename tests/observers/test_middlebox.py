@@ -19,18 +19,16 @@ DEV = """Inter-|   Receive                                                |  Tra
   mb1b: 1000 10 0 0 0 0 0 0 2000 20 0 0 0 0 0 0
 """
 SNMP = "Ip: ForwDatagrams InDiscards OutDiscards OutNoRoutes\nIp: {} 0 {} 0\n"
-TRACKED = "entries clashres found\n0000000b 0 0\n0000000b 0 0\n"
+TRACKED = "entries clashres invalid\n0000000b 0 {:x}\n0000000b 0 1\n"
 TC = '[{{"kind":"noqueue","drops":0}},{{"kind":"tbf","drops":{}}},{{"kind":"tbf","drops":1}}]'
-NFT = '{{"nftables":[{{"metainfo":{{}}}},{{"counter":{{"name":"invalid","packets":{},"bytes":9}}}}]}}'
 
 
 def raw(packets, spent, **changes):
     return {
         "dev": DEV.format(bytes=packets * 100, packets=packets, drops=packets // 100),
         "snmp": SNMP.format(packets, packets // 50),
-        "conntrack": TRACKED,
+        "conntrack": TRACKED.format(packets // 20),
         "shapers": TC.format(packets // 10),
-        "invalid": NFT.format(packets // 20),
         "threads": [f"{spent} 0 1", "1000 0 1"],
         **changes,
     }
@@ -72,7 +70,7 @@ def test_without_threads_of_its_own_its_time_is_missing():
 
 
 def test_what_is_not_printed_has_no_series():
-    found = parsed(raw(100, 0, shapers="", invalid="[]", conntrack=""), raw(200, 0, shapers="", invalid="", conntrack=""))
+    found = parsed(raw(100, 0, shapers="", conntrack=""), raw(200, 0, shapers="[]", conntrack=""))
     assert {"shaper_dropped", "invalid", "connections"}.isdisjoint({one.metric for one in found.series})
 
 
@@ -86,7 +84,7 @@ def test_a_damaged_text_is_named():
     with pytest.raises(EvidenceError, match="in dev"):
         parsed(raw(1, 1, dev="a\nb\nmb1a: 1"), raw(2, 2))
     with pytest.raises(EvidenceError, match="nf_conntrack"):
-        parsed(raw(1, 1, conntrack="entries\nodd\n"), raw(2, 2))
+        parsed(raw(1, 1, conntrack="entries invalid\nodd 1\n"), raw(2, 2))
 
 
 def test_without_a_box_it_does_nothing():

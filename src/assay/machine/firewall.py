@@ -17,8 +17,6 @@ TOOLS = {NFTABLES: "nft", IPTABLES: "iptables-restore"}
 BLOCKED = ipaddress.ip_address("198.19.0.0")
 """The first blocked address: nobody sends from these (RFC 2544)."""
 MOST_RULES = 65_536
-DROPPED = "invalid"
-"""The counter of packets that belong to no connection."""
 
 
 def chosen(host: Host, wanted: str, *, needed: bool) -> str:
@@ -37,12 +35,9 @@ def text(kind: str, rules: int, *, tracked: bool) -> str:
     """Return the rules as that command reads them."""
     blocked = (str(BLOCKED + number) for number in range(rules))
     if kind == NFTABLES:
-        known = ("ct state established,related accept", f"ct state invalid counter name {DROPPED} drop") if tracked else ()
+        known = ("ct state established,related accept", "ct state invalid drop") if tracked else ()
         lines = "\n".join((*known, *(f"ip saddr {address} drop" for address in blocked)))
-        return (
-            f"table ip assay {{\ncounter {DROPPED} {{ }}\nchain forward {{\n"
-            f"type filter hook forward priority 0; policy accept;\n{lines}\n}}\n}}\n"
-        )
+        return f"table ip assay {{\nchain forward {{\ntype filter hook forward priority 0; policy accept;\n{lines}\n}}\n}}\n"
     head = "-A FORWARD -m conntrack --ctstate"
     known = (f"{head} ESTABLISHED,RELATED -j ACCEPT", f"{head} INVALID -j DROP") if tracked else ()
     lines = "\n".join((*known, *(f"-A FORWARD -s {address}/32 -j DROP" for address in blocked)))

@@ -72,7 +72,12 @@ def wrong_setting(host: Host, text: str) -> str | None:
     found = setting(text)
     if found is None or not host.exists(found[0]):
         return f"found sysctl {text!r}; expected NAME=VALUE of a name below net on {host.name}, as sysctl -a prints it"
-    return no_congestion(host, found[1]) if found[0].endswith("/tcp_congestion_control") else None
+    if not found[0].endswith("/tcp_congestion_control"):
+        return None
+    allowed = text_of(host, CONTROLS.format("allowed")).split()
+    if not allowed or found[1] in allowed:
+        return None
+    return f"found congestion {found[1]!r} in sysctls; expected one of those allowed for namespaces: {', '.join(allowed)}"
 
 
 def no_mptcp(host: Host) -> str | None:

@@ -92,6 +92,8 @@ class Box:
     """Of either side, the load's first."""
     threads: tuple[int, ...] = ()
     """The kernel's threads that do its work and nothing else."""
+    shaped: bool = False
+    """Whether it has shapers."""
 
 
 @dataclass(frozen=True, kw_only=True)

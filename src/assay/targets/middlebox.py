@@ -12,12 +12,12 @@ import contextlib
 import secrets
 from collections.abc import Iterator
 
-from assay.catalogue import Host, Setting, Target, Unit
+from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Unit
 from assay.errors import AssayError, UsageError, refuse
 from assay.machine import external_commands, firewall, sockets
 from assay.machine.net_namespaces import configure, file_of, inside, keep, release, set_files
 from assay.records import Box, Endpoint, EndpointKind, Place, Value
-from assay.settings.knobs import choice, in_bytes, integer, names, number, quantity, switch, texts
+from assay.settings.knobs import choice, in_bytes, integer, names, number, quantity, switch, text, texts
 
 LOAD, LOAD_SIDE = "198.18.1.1", "198.18.1.2"
 SERVER, SERVER_SIDE = "198.18.2.1", "198.18.2.2"
@@ -52,6 +52,8 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         wanted = "nft or iptables-restore: not found. Install nftables." if knobs["firewall"] == firewall.AUTO else ""
         found.append(wanted or "found firewall none with rules or conntrack; expected nftables, iptables or auto")
     found += filter(None, (sockets.wrong_setting(host, one) for one in names(knobs, "sysctls")))
+    if control := text(knobs, "congestion"):
+        found += filter(None, (sockets.no_congestion(host, control),))
     if knobs["queue"] is not None and not knobs["rate"]:
         found.append("found queue without rate; expected both: only a shaper has this queue")
     if integer(knobs, "queue", QUEUE_BYTES) < integer(knobs, "mtu"):
@@ -86,7 +88,7 @@ def prepare(host: Host, setting: Setting) -> Place:
 def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -> Place:
     mark = secrets.token_hex(2)
     sides = (f"mb{mark}a", f"mb{mark}b")
-    mtu = integer(setting.knobs, "mtu")
+    mtu, control = integer(setting.knobs, "mtu"), text(setting.knobs, "congestion")
     for pid, name, address, side, gate in (
         (load, "load0", LOAD, sides[0], LOAD_SIDE),
         (server, "server0", SERVER, sides[1], SERVER_SIDE),
@@ -94,7 +96,7 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
         configure(host, pid, f"link set lo up\nlink add {name} mtu {mtu} type veth peer name {side} mtu {mtu} netns {box}\n")
         configure(host, pid, f"address add {address}/24 dev {name}\nlink set {name} up\n")
         configure(host, box, f"address add {gate}/24 dev {side}\nlink set {side} up\n")
-        configure(host, pid, f"route add default via {gate}\n")
+        configure(host, pid, f"route add default via {gate}{f' congctl {control}' if control else ''}\n")
     configure(host, box, "link set lo up\n")
     settings = dict(filter(None, map(sockets.setting, names(setting.knobs, "sysctls"))))
     for pid in (load, server) if settings else ():
@@ -116,7 +118,7 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
         kind=EndpointKind.SOCKET,
         address=SERVER,
         private=private,
-        box=Box(pid=box, interfaces=sides, threads=threads),
+        box=Box(pid=box, interfaces=sides, threads=threads, shaped=bool(setting.knobs["rate"])),
     )
 
 
@@ -190,6 +192,7 @@ TARGET = Target(
         choice("firewall", "what holds the rules; auto: nftables if it is there, else iptables", *firewall.KINDS),
         quantity("rate", "rate of the shaper on either side of the box; default: none", Unit.BYTES_PER_S),
         quantity("queue", f"bytes that wait at the shaper; default {in_bytes(QUEUE_BYTES)}", Unit.BYTES),
+        Knob(name="congestion", kind=KnobKind.TEXT, help="usual congestion control of both ends; default: that of the kernel"),
         texts("sysctls", "settings of TCP and IP in the namespaces of both ends: NAME=VALUE of sysctl"),
         switch("offload", "segments pass joined, up to 64 KiB, as between virtual machines; the box's CPU time is then unknown"),
         quantity("mtu", "largest packet of the links", Unit.BYTES, 1500, (LEAST_MTU, MOST_MTU)),

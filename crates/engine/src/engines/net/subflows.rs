@@ -67,7 +67,7 @@ fn address(bytes: &[u8]) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// One entry of each subflow, as long as this kernel fills it.
+/// One entry of each subflow, as long as this kernel fills it; `size` is the most that we take.
 fn entries(socket: BorrowedFd, name: i32, size: usize) -> Vec<Vec<u8>> {
     let mut bytes = vec![0; HEAD + MOST * size];
     bytes[..4].copy_from_slice(&(HEAD as u32).to_ne_bytes());
@@ -89,15 +89,9 @@ fn entries(socket: BorrowedFd, name: i32, size: usize) -> Vec<Vec<u8>> {
     let number = |at: usize| {
         u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as usize
     };
-    let (count, filled) = (number(4).min(MOST), number(8).min(size));
-    let entry = |place: usize| {
-        let from = HEAD + place * size;
-        let mut one = bytes[from..from + size].to_vec();
-        if name == MPTCP_TCPINFO {
-            one.truncate(filled);
-        }
-        one
-    };
+    // The kernel puts entries as close together as its own are long, where they are shorter than ours.
+    let (count, stride) = (number(4).min(MOST), number(12).min(size));
+    let entry = |place: usize| bytes[HEAD + place * stride..HEAD + (place + 1) * stride].to_vec();
     (0..count).map(entry).collect()
 }
 
