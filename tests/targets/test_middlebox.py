@@ -10,8 +10,8 @@ import pytest
 
 from assay import catalogue, measures
 from assay.hosts.local import Local
-from assay.machine import firewall
 from assay.records import EndpointKind, Measure, Outcome, TargetSpec
+from assay.targets import middlebox
 from assay.undo.ledger import Ledger
 from ends_stage import conduct
 from targets_host import HOST, setting
@@ -92,7 +92,7 @@ def test_where_there_can_be_none(tmp_path, far, wanted):
     ("kind", "rule"), [("nftables", "ip saddr 198.19.1.43 drop"), ("iptables", "-A FORWARD -s 198.19.1.43/32 -j DROP")]
 )
 def test_so_many_rules(kind, rule):
-    text = firewall.text(kind, 300, tracked=False)
+    text = middlebox.rules_of(kind, 300, tracked=False)
     assert text.count("198.19.") == 300
     assert rule in text
     assert "198.19.1.44" not in text
@@ -136,7 +136,7 @@ def test_settings_are_those_of_both_ends_alone(tmp_path, ledger):
 @pytest.mark.root
 @needs_root
 def test_a_step_that_fails_undoes_the_earlier_ones(tmp_path, ledger, monkeypatch):
-    monkeypatch.setattr(firewall, "text", lambda *given, **more: "no rules at all")
+    monkeypatch.setattr(middlebox, "rules_of", lambda *given, **more: "no rules at all")
     with pytest.raises(Exception, match=r"nft|iptables"):
         TARGET.prepare(HOST, given(tmp_path, ledger, rules=5))
     assert ledger.unwind() == ()

@@ -127,12 +127,12 @@ def _measured(specs: tuple[HostSpec, HostSpec], address: str, hosts: Mapping[str
         found = measures.value(run, seen, Measure(workload="stream", operation=way, figure=figure))
         rates[way] = found.value if found else None
         runs.append(run)
-    return _told(
+    return _with_account(
         PairRate(server=server.name, load=load.name, address=address, to_server=rates["send"], to_load=rates["receive"]), runs
     )
 
 
-def _told(pair: PairRate, runs: Sequence[Run]) -> PairRate:
+def _with_account(pair: PairRate, runs: Sequence[Run]) -> PairRate:
     """The same with what the kernels of the sending ends say of their connections."""
     (first,), (second,) = (run.phases for run in runs)
     ends = [one.net for one in (*first.clients, *second.servers) if one.net is not None]

@@ -9,16 +9,22 @@ CPU time is its own. With `offload` super packets pass uncut, and the box works 
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import secrets
 from collections.abc import Iterator
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Unit
 from assay.errors import AssayError, UsageError, refuse
-from assay.machine import external_commands, firewall, sockets
+from assay.machine import external_commands, sockets
 from assay.machine.net_namespaces import configure, file_of, inside, keep, release, set_files
 from assay.records import Box, Endpoint, EndpointKind, Place, Value
 from assay.settings.knobs import choice, in_bytes, integer, names, number, quantity, switch, text, texts
 
+KINDS = AUTO, NFTABLES, IPTABLES, NONE = "auto", "nftables", "iptables", "none"
+LOADERS = {NFTABLES: "nft", IPTABLES: "iptables-restore"}
+BLOCKED = ipaddress.ip_address("198.19.0.0")
+"""The first blocked address: nobody sends from these (RFC 2544)."""
+MOST_RULES = 65_536
 LOAD, LOAD_SIDE = "198.18.1.1", "198.18.1.2"
 SERVER, SERVER_SIDE = "198.18.2.1", "198.18.2.2"
 """Addresses for tests of network devices (RFC 2544); each namespace is alone with them."""
@@ -41,15 +47,15 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         *TOOLS,
         *(["tc"] if knobs["rate"] else []),
         *([] if knobs["offload"] else ["ethtool"]),
-        *([firewall.TOOLS[kind]] if kind in firewall.TOOLS else []),
+        *([LOADERS[kind]] if kind in LOADERS else []),
     ]
     found = [*external_commands.missing(host, tools)]
     if host.far:
         found.append(f"found host {host.name}; expected this machine: the box and both ends are namespaces beside the lab")
     elif not host.is_root():
         found.append("network namespaces need root. Run as root, or use kind = socket (the loopback).")
-    if kind == firewall.NONE and _filters(setting):
-        wanted = "nft or iptables-restore: not found. Install nftables." if knobs["firewall"] == firewall.AUTO else ""
+    if kind == NONE and _filters(setting):
+        wanted = "nft or iptables-restore: not found. Install nftables." if knobs["firewall"] == AUTO else ""
         found.append(wanted or "found firewall none with rules or conntrack; expected nftables, iptables or auto")
     found += filter(None, (sockets.wrong_setting(host, one) for one in names(knobs, "sysctls")))
     if control := text(knobs, "congestion"):
@@ -67,7 +73,7 @@ def _filters(setting: Setting) -> bool:
 
 
 def _firewall(host: Host, setting: Setting) -> str:
-    return firewall.chosen(host, str(setting.knobs["firewall"]), needed=_filters(setting))
+    return _chosen(host, str(setting.knobs["firewall"]), needed=_filters(setting))
 
 
 def prepare(host: Host, setting: Setting) -> Place:
@@ -103,9 +109,9 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
         set_files(host, pid, settings)
     set_files(host, box, {"/proc/sys/net/ipv4/ip_forward": "1"})
     kind = _firewall(host, setting)
-    if kind != firewall.NONE:
-        rules = firewall.text(kind, integer(setting.knobs, "rules"), tracked=bool(setting.knobs["conntrack"]))
-        host.run([*inside(file_of(box)), *firewall.command(kind)], input_text=rules)
+    if kind != NONE:
+        rules = rules_of(kind, integer(setting.knobs, "rules"), tracked=bool(setting.knobs["conntrack"]))
+        host.run([*inside(file_of(box)), *_loader(kind)], input_text=rules)
     for side in sides if setting.knobs["rate"] else ():
         _shape(host, setting, box, side)
     links = ((load, "load0"), (server, "server0"), *((box, side) for side in sides))
@@ -120,6 +126,31 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
         private=private,
         box=Box(pid=box, interfaces=sides, threads=threads, shaped=bool(setting.knobs["rate"])),
     )
+
+
+def _chosen(host: Host, wanted: str, *, needed: bool) -> str:
+    """Return which firewall is used: the wanted one, else the first that is there; none where no rule is needed."""
+    if wanted != AUTO:
+        return wanted
+    return next((name for name, tool in LOADERS.items() if external_commands.location(host, tool)), NONE) if needed else NONE
+
+
+def _loader(kind: str) -> tuple[str, ...]:
+    """Return the command that reads the rules from its standard input."""
+    return ("nft", "-f", "-") if kind == NFTABLES else ("iptables-restore",)
+
+
+def rules_of(kind: str, rules: int, *, tracked: bool) -> str:
+    """Return the rules as that command reads them."""
+    blocked = (str(BLOCKED + number) for number in range(rules))
+    if kind == NFTABLES:
+        known = ("ct state established,related accept", "ct state invalid drop") if tracked else ()
+        lines = "\n".join((*known, *(f"ip saddr {address} drop" for address in blocked)))
+        return f"table ip assay {{\nchain forward {{\ntype filter hook forward priority 0; policy accept;\n{lines}\n}}\n}}\n"
+    head = "-A FORWARD -m conntrack --ctstate"
+    known = (f"{head} ESTABLISHED,RELATED -j ACCEPT", f"{head} INVALID -j DROP") if tracked else ()
+    lines = "\n".join((*known, *(f"-A FORWARD -s {address}/32 -j DROP" for address in blocked)))
+    return f"*filter\n:FORWARD ACCEPT [0:0]\n{lines}\nCOMMIT\n"
 
 
 def _shape(host: Host, setting: Setting, box: int, side: str) -> None:
@@ -163,7 +194,7 @@ def attach(host: Host, _setting: Setting, place: Place, _client: int) -> Endpoin
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     """Return the firewall and its version, who does the work of the box, and the settings of TCP at the load's end."""
     kind = str(place.private["firewall"])
-    tool = {firewall.NFTABLES: "nft", firewall.IPTABLES: "iptables"}.get(kind)
+    tool = {NFTABLES: "nft", IPTABLES: "iptables"}.get(kind)
     version = host.run([tool, "--version"], check=False).stdout.strip() if tool else "plain forwarding"
     found = (("address", place.address), ("box.firewall", kind), ("box.version", version))
     return (*found, ("box.threads", str(place.private["threads"])), *_own_settings(host, place))
@@ -187,9 +218,9 @@ def teardown(host: Host, setting: Setting, place: Place) -> None:
 TARGET = Target(
     name="middlebox",
     knobs=(
-        number("rules", "rules that each packet is held against before it passes", 0, (0, firewall.MOST_RULES)),
+        number("rules", "rules that each packet is held against before it passes", 0, (0, MOST_RULES)),
         switch("conntrack", "follow connections: packets of known ones pass before the rules"),
-        choice("firewall", "what holds the rules; auto: nftables if it is there, else iptables", *firewall.KINDS),
+        choice("firewall", "what holds the rules; auto: nftables if it is there, else iptables", *KINDS),
         quantity("rate", "rate of the shaper on either side of the box; default: none", Unit.BYTES_PER_S),
         quantity("queue", f"bytes that wait at the shaper; default {in_bytes(QUEUE_BYTES)}", Unit.BYTES),
         Knob(name="congestion", kind=KnobKind.TEXT, help="usual congestion control of both ends; default: that of the kernel"),
