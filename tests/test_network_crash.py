@@ -12,7 +12,7 @@ import pytest
 from assay_process import Bench, kill, wait_until
 from sizes import few_and_many
 
-LATEST_S = 7.0
+LATEST_S = 5.0
 """The random moments lie between the start and this: start, namespaces, links, rules, arming, all phases, removal, next trial."""
 EXPERIMENT = """
 title = "Killed between two ends"
