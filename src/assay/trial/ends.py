@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay import catalogue
 from assay.catalogue import Host
 from assay.machine import sockets
-from assay.records import Experiment, TargetSpec, WorkloadSpec
+from assay.records import Experiment, TargetSpec, Value, WorkloadSpec
 from assay.settings.network import split
-from assay.trial import placement
 
 DATAGRAMS = "net_udp"
 
@@ -34,13 +33,13 @@ def mistakes(load: Mapping[str, Sequence[Host]], experiment: Experiment, hosts: 
 def _of_sockets(experiment: Experiment, spec: WorkloadSpec, ends: Sequence[Host], *, on_host: bool) -> Iterator[str]:
     """Yield what the kernels of both ends refuse: congestion controls, windows, MPTCP."""
     for host in ends:
-        for name in placement.levels(experiment, spec, "congestion"):
+        for name in _levels(experiment, spec, "congestion"):
             if isinstance(name, str) and (wrong := sockets.no_congestion(host, name)):
                 yield wrong
-        for window in placement.levels(experiment, spec, "window"):
+        for window in _levels(experiment, spec, "window"):
             if isinstance(window, int):
                 yield from sockets.small_buffers(host, window)
-        if on_host and True in placement.levels(experiment, spec, "mptcp") and (wrong := sockets.no_mptcp(host)):
+        if on_host and True in _levels(experiment, spec, "mptcp") and (wrong := sockets.no_mptcp(host)):
             yield wrong
 
 
@@ -54,7 +53,7 @@ def _of_ports(
 ) -> Iterator[str]:
     """Yield the ports of targets at which something listens already."""
     for target in targets:
-        for written in placement.levels(experiment, target, "address"):
+        for written in _levels(experiment, target, "address"):
             address, port = split(str(written or ""))
             if not port.isdigit():
                 continue
@@ -67,3 +66,9 @@ def _of_ports(
                     f"port {port} of {target.host} is in use ({by} listens). Free it, "
                     f"or leave the port of target {target.name} out: any free port is taken."
                 )
+
+
+def _levels(experiment: Experiment, part: WorkloadSpec | TargetSpec, knob: str) -> Sequence[Value]:
+    """The values that a knob of a workload or target takes in an experiment."""
+    varied = next((factor.levels for factor in experiment.factors if factor.path == f"{part.name}.{knob}"), None)
+    return (part.knobs.get(knob),) if varied is None else varied

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.catalogue import Host, Undo
 from assay.errors import RefusedError, UsageError
 from assay.machine import cgroups
-from assay.records import Experiment, TargetSpec, Value, WorkloadSpec
+from assay.records import Experiment, Value, WorkloadSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,9 @@ def mistakes(hosts: Mapping[str, Sequence[Host]], experiment: Experiment, server
     found: list[str] = []
     for spec in experiment.workloads:
         every = [
-            (spec.knobs, knob, level) for knob in ("cpus", "server_cpus", "placement") for level in levels(experiment, spec, knob)
+            (spec.knobs, knob, level)
+            for knob in ("cpus", "server_cpus", "placement")
+            for level in _levels(experiment, spec, knob)
         ]
         for knobs, knob, level in every:
             for host in servers or hosts[spec.name][:1]:
@@ -133,8 +135,8 @@ def mistakes(hosts: Mapping[str, Sequence[Host]], experiment: Experiment, server
     return tuple(dict.fromkeys(found))
 
 
-def levels(experiment: Experiment, spec: WorkloadSpec | TargetSpec, knob: str) -> Sequence[Value]:
-    """The values that a knob of a workload or target takes in an experiment."""
+def _levels(experiment: Experiment, spec: WorkloadSpec, knob: str) -> Sequence[Value]:
+    """The levels of a knob in an experiment."""
     varied = next((factor.levels for factor in experiment.factors if factor.path == f"{spec.name}.{knob}"), None)
     return (spec.knobs.get(knob),) if varied is None else varied
 

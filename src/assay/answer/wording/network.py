@@ -19,7 +19,8 @@ def lines(phase: Phase, before: str = "") -> Iterator[str]:
         if end.refused:
             yield f"{before}{refused(end)}"
     if servers:
-        yield from (f"{before}{line}" for line in (used(phase), *arrived(phase), *copied(phase), *shared(phase)) if line)
+        yield from (f"{before}{line}" for line in (used(phase), *arrived(phase), *copied(phase)) if line)
+        yield from (f"{before}{line}" for line in shared(phase))
 
 
 def where(phase: Phase, server: Client, end: NetEnd) -> str:
