@@ -13,8 +13,9 @@ from assay.catalogue import LINUX, Host, system_of
 from assay.errors import AssayError, RefusedError
 from assay.frozen import dataclass
 from assay.hosts.addresses import parsed
+from assay.hosts.commands import ENGINE
 from assay.hosts.local import Local
-from assay.laboratory.session import FAR_ENGINE, engine_path
+from assay.laboratory.session import engine_path
 from assay.records import Experiment, HostSpec, Measure, Outcome, Run, TargetSpec, Trial, Value, WorkloadSpec
 from assay.trial.fleet import Station
 from assay.trial.runner import TrialRunner
@@ -107,7 +108,7 @@ def _own(host: Host, towards: str) -> str:
 def _measured(specs: tuple[HostSpec, HostSpec], address: str, hosts: Mapping[str, Host], ledger: Ledger) -> PairRate:
     server, load = specs
     far = {
-        name: Station(host=hosts[name], undo=ledger.on(hosts[name]), scratch="", engine=FAR_ENGINE)
+        name: Station(host=hosts[name], undo=ledger.on(hosts[name]), scratch="", engine=ENGINE)
         for name in (server.name, load.name)
         if not isinstance(hosts[name], Local)
     }
