@@ -2,6 +2,7 @@
 # Install what the tests use beside the build, where root and apt-get are there; else say what will be skipped.
 set -u
 declare -A package=([mkfs.ext4]=e2fsprogs [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [fio]=fio [chromium]=chromium [losetup]=util-linux [bpftrace]=bpftrace
+  [nft]=nftables [ethtool]=ethtool
   [bonnie++]=bonnie++ [hdparm]=hdparm [eatmydata]=eatmydata [/usr/share/doc/fio/examples]=fio-examples
   [slapd]=slapd [ldapsearch]=ldap-utils [curl]=curl [tc]=iproute2 [busybox]=busybox
   [sshfs]=sshfs)  # no openssh-server: at the next start it would let others in, so it is only unpacked (below)

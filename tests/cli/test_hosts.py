@@ -202,3 +202,59 @@ def test_clean_undoes_what_a_killed_lab_could_not(far, bench):
     assert not any((machine.home / ".assay-left").exists() for machine in fleet)
     assert all(not one["cleaned"] for one in answer(bench, file, "clean")["hosts"])
     assert os.listdir(fleet[0].home) == []  # noqa: PTH208
+
+
+@pytest.mark.root
+@pytest.mark.slow
+def test_check_measures_between_the_hosts(far, bench):
+    fleet = far(3)
+    bench.home.joinpath(".ssh").symlink_to(fleet.home / ".ssh")
+    fleet[0].shape("40mbit")
+    names = {
+        "s": f's = {{ address = "{fleet[0].address}", engine = true }}',
+        "c": f'c = {{ addresses = ["{fleet[1].address}", "{fleet[2].address}"], load = true }}',
+    }
+    text = FILE.format(hosts="\n".join(names.values())).replace('kind = "directory"', 'kind = "directory"\nhost = "s"')
+    (bench.home / "x.toml").write_text(text)
+    pairs = {(one["server"], one["load"]): one for one in answer(bench, "x.toml", "check")["pairs"]}
+    assert set(pairs) == {("s", "c.1"), ("s", "c.2")}
+    for one in pairs.values():
+        assert one["error"] == ""
+        assert one["address"] == fleet[0].address
+        assert 1e6 < one["to_server"] < 5e6
+        assert 1e6 < one["to_load"] < 5e6
+        assert one["min_rtt_ns"] > 0
+        assert one["congestion"]
+    every = {(one["server"], one["load"]): one for one in answer(bench, "x.toml", "check", "--pairs")["pairs"]}
+    assert set(every) == {("local", "s"), ("local", "c.1"), ("local", "c.2"), ("s", "c.1"), ("s", "c.2"), ("c.1", "c.2")}
+    assert every["c.1", "c.2"]["to_load"] > 2 * every["s", "c.1"]["to_load"]
+    assert not any(one["error"] for one in every.values())
+    shown = bench.run("hosts", "x.toml", "check").stdout
+    assert "One connection for 1 s in each direction:" in shown
+    assert not any("assay-engine" in command for machine in fleet for command in machine.processes().values())
+
+
+@pytest.mark.root
+@pytest.mark.slow
+def test_a_pair_that_cannot_be_measured_is_named(far, bench):
+    fleet = far(2, control=True)
+    bench.home.joinpath(".ssh").symlink_to(fleet.home / ".ssh")
+    away = ("lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud", "permanent")
+    fleet[1].run("ip", "neigh", "replace", fleet[0].address, *away)  # what it sends there is dropped in silence
+    lines = [
+        f'{name} = {{ address = "{machine.address}", control = "{machine.control}", {use} = true }}'
+        for name, machine, use in (("s", fleet[0], "engine"), ("c", fleet[1], "load"))
+    ]
+    text = FILE.format(hosts="\n".join(lines)).replace('kind = "directory"', 'kind = "directory"\nhost = "s"')
+    (bench.home / "x.toml").write_text(text)
+    (pair,) = answer(bench, "x.toml", "check")["pairs"]
+    assert "nobody answered within 5 s" in pair["error"]
+    every = answer(bench, "x.toml", "check", "--pairs", status=1)["pairs"]
+    assert {(one["server"], one["load"]) for one in every if one["error"]} == {("s", "c")}
+    assert "no   c to s: " in bench.run("hosts", "x.toml", "check").stdout
+
+
+def test_pairs_belong_to_check(bench):
+    done = bench.run("hosts", written(bench), "list", "--pairs")
+    assert done.returncode == 2
+    assert "found --pairs with list; expected it with check" in done.stderr

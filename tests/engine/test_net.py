@@ -106,6 +106,25 @@ def test_a_namespace_without_mptcp_is_named(line):
 
 
 @pytest.mark.root
+def test_each_subflow_of_mptcp_has_its_own_account(line):
+    ways = ((line.near, NEAR, "10.213.8.1"), (line.far, FAR, "10.213.8.2"))
+    for namespace, _, second in ways:
+        line.ip(f"-n {namespace} address add {second}/24 dev v0")
+        line.ip(f"-n {namespace} mptcp limits set subflow 2 add_addr_accepted 2")
+    line.ip(f"-n {line.near} mptcp endpoint add 10.213.8.1 dev v0 subflow")
+    server, load = line.run({"exchange": "stream", "mptcp": True}, load={"duration_ns": SECOND})
+    (ours,), (theirs,) = load["net"]["connections"], server["net"]["connections"]
+    assert ours["mptcp"]["subflows"] in (None, 2)
+    assert {one["local"].rpartition(":")[0] for one in ours["subflows"]} == {NEAR, "10.213.8.1"}
+    assert {one["peer"] for one in ours["subflows"]} == {server["net"]["address"]}
+    assert sorted((one["local"], one["peer"]) for one in ours["subflows"]) == sorted(
+        (one["peer"], one["local"]) for one in theirs["subflows"]
+    )
+    acked = sum(one["tcp"]["acked_bytes"] for one in ours["subflows"])
+    assert 0.9 < acked / ours["mptcp"]["acked_bytes"] < 1.2, "both subflows together carry the connection"
+
+
+@pytest.mark.root
 def test_a_datagram_that_segmentation_cannot_carry_is_refused_with_the_largest(line):
     settings = {"exchange": "datagram", "segment": True, "message": 1473, "token": "t"}
     armed = line.engine(line.far).arm("net", settings | {"role": "server", "address": f"{FAR}:0"})

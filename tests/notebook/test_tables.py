@@ -1,5 +1,7 @@
 """The notebook as tables: every table answers, and nothing outside can be reached."""
 
+from dataclasses import replace
+
 import pytest
 
 import notebook_records as made
@@ -7,6 +9,7 @@ from assay.errors import UsageError
 from assay.notebook import read, sql, tables
 from assay.notebook.store import Store
 from assay.records import Cell, Comparison, Conclusion, Estimate, Exclusion, ExclusionReason, Method, Results
+from ends_stage import conduct
 
 FAILED = Exclusion(reason=ExclusionReason.NO_FIGURE)
 
@@ -61,8 +64,49 @@ def test_every_table_answers(lab, query, expected):
     assert [*sql.query(lab, query).rows] == expected
 
 
+@pytest.fixture(scope="module")
+def network_lab(tmp_path_factory):
+    """A real run of both ends on the loopback."""
+    tmp_path = tmp_path_factory.mktemp("network")
+    run, _ = conduct(tmp_path, ops=50, message=65536, congestion="reno")
+    asked = made.experiment(title="Network")
+    with Store.create(tmp_path / "lab", asked, made.plan(asked), made.TEXT) as kept:
+        kept.add(replace(run, trial=kept.plan.trials[0]), made.observations())
+        kept.derive("1", Results(experiment=asked, plan=kept.plan, runs=read.results(kept.folder).runs))
+    return tmp_path / "lab"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT operation, bytes, accepted, refused, host FROM servers", [("receive", 50 << 16, 1, "{}", "local")]),
+        ("SELECT count(*) FROM servers WHERE cpu_user_ns + cpu_system_ns > 0", [(1,)]),
+        (
+            "SELECT role, client, number, protocol, congestion FROM connections ORDER BY role",
+            [("load", 0, 0, "tcp", "reno"), ("server", 0, 0, "tcp", "reno")],
+        ),
+        (
+            "SELECT count(*) FROM connections a JOIN connections b ON a.local = b.peer AND a.peer = b.local AND a.role = 'load'",
+            [(1,)],
+        ),
+        ("SELECT (tcp->>'received_bytes')::BIGINT >= 50 << 16 FROM connections WHERE role = 'server'", [(True,)]),
+        ("SELECT DISTINCT operation FROM clients", [("send",)]),
+    ],
+)
+def test_the_other_end_of_a_load(network_lab, query, expected):
+    assert [*sql.query(network_lab, query).rows] == expected
+
+
 def test_every_table_with_runs_names_trial_and_attempt(lab):
-    for name in (*tables.RUN_ROWS, "facts", "verdicts", "findings", *tables.PARQUET, "series_rows", "histogram_rows"):
+    for name in (
+        *(set(tables.RUN_ROWS) - {"servers", "connections"}),
+        "facts",
+        "verdicts",
+        "findings",
+        *tables.PARQUET,
+        "series_rows",
+        "histogram_rows",
+    ):
         found = sql.query(lab, f"SELECT DISTINCT run, trial, attempt FROM {name} ORDER BY run").rows
         assert found == (("0001/1", 1, 1), ("0002/1", 2, 1)), name
 

@@ -38,7 +38,16 @@ pub struct ConnectionResult {
     pub receive_buffer: Buffer,
     pub tcp: Option<Known>,
     pub mptcp: Option<Known>,
+    pub subflows: Vec<SubflowResult>,
     pub datagrams: Option<DatagramResult>,
+}
+
+/// One subflow of an MPTCP connection, as it was last seen.
+#[derive(Clone, Debug, Serialize)]
+pub struct SubflowResult {
+    pub local: String,
+    pub peer: String,
+    pub tcp: Known,
 }
 
 /// A socket's buffer: asked for, granted at the beginning, and at the end, as the kernel counts it.

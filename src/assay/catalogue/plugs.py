@@ -117,6 +117,8 @@ class Order:
     knobs: Mapping[str, Value]
     endpoints: tuple[Endpoint, ...]
     seed: int
+    token: str = ""
+    """A random word of this trial that both ends of a connection know; empty where the order only asks for phases."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,10 +15,10 @@ from assay.experiment.read import read
 from assay.frozen import dataclass
 from assay.hosts.local import Local
 from assay.hosts.several import at_once, each
-from assay.laboratory import hosts
+from assay.laboratory import hosts, throughput
 from assay.laboratory.session import by_reason, engine_path, own_ledger
 from assay.plain import to_plain
-from assay.records import HostSpec
+from assay.records import Experiment, HostSpec
 from assay.terminal.output import Row, deliver, table
 from assay.toml_document import one_of
 from assay.undo.entries import Cleaned
@@ -48,19 +48,32 @@ class Leftovers:
     error: str = ""
 
 
-def verb(file: Path, action: StrEnum, json_to: str | None, out: Path | None = None, forget: tuple[str, ...] = ()) -> int:
+def verb(
+    file: Path,
+    action: StrEnum,
+    json_to: str | None,
+    out: Path | None = None,
+    forget: tuple[str, ...] = (),
+    *,
+    pairs: bool = False,
+) -> int:
     """Do it with all hosts of the file. Return 0, or 1 if it failed for one of them.
 
-    `out` is the directory of certificates, `forget` are hosts whose leftovers are struck out where they cannot be undone.
+    `out` is the directory of certificates, `forget` are hosts whose leftovers are struck out where they cannot be undone; with
+    `pairs` the throughput between all hosts is measured.
     """
-    specs = read(file).hosts
+    experiment = read(file)
+    specs = experiment.hosts
     if forget and action.value != "clean":
         raise UsageError(f"found --forget with {action.value}; expected it with clean")
+    if pairs and action.value != "check":
+        raise UsageError(f"found --pairs with {action.value}; expected it with check")
+    if action.value == "check":
+        return check(experiment, json_to, pairs=pairs)
     if action.value == "certificates":
         return certificates(specs, json_to, out)
     actions: Mapping[str, Callable[[Sequence[HostSpec], str | None], int]] = {
         "list": list_hosts,
-        "check": check,
         "install": install,
         "clean": lambda specs, json_to: clean(specs, json_to, forget),
     }
@@ -103,15 +116,21 @@ def _use(spec: HostSpec) -> str:
     return "load" if spec.load else "engine" if spec.engine else "evidence" if spec.via != "local" else "this machine"
 
 
-def check(specs: Sequence[HostSpec], json_to: str | None) -> int:
-    """Open every host, and print what it is, how well its clock is known and which evidence will be missing."""
-    with own_ledger() as ledger, hosts.attempted(specs, ledger, engine_path()) as found:
+def check(experiment: Experiment, json_to: str | None, *, pairs: bool) -> int:
+    """Open every host, and print what it is, how well its clock is known, which evidence will be missing, and how fast it is.
+
+    A pair that cannot be measured is a failure only where all pairs are asked for: a server may let nobody in at a free port.
+    """
+    with own_ledger() as ledger, hosts.attempted(experiment.hosts, ledger, engine_path()) as found:
         checked = hosts_check.checked(found)
         reached = {one.spec.name: one.host for one in found if one.host is not None}
         same = hosts.same_machines(reached)
-    values = {"hosts": to_plain(checked), "one_machine": to_plain(same)}
-    _deliver(json_to, "check", values, lambda: hosts_check.text(checked, same))
-    return 1 if any(one.error for one in checked) else 0
+        chosen = throughput.pairs(experiment, reached, every=pairs)
+        rates = tuple(throughput.measured(experiment, reached, chosen, ledger))
+    values = {"hosts": to_plain(checked), "one_machine": to_plain(same), "pairs": to_plain(rates)}
+    _deliver(json_to, "check", values, lambda: hosts_check.text(checked, same, rates))
+    errors = [one.error for one in checked] + [one.error for one in rates if pairs]
+    return 1 if any(errors) else 0
 
 
 def install(specs: Sequence[HostSpec], json_to: str | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from assay import catalogue
+from assay import catalogue, measures
 from assay.catalogue import Host
 from assay.cli.doctor import MissingObserver, gaps
 from assay.errors import AssayError
@@ -14,6 +14,9 @@ from assay.hosts.placing import old_engines
 from assay.hosts.several import at_once
 from assay.laboratory.hosts import OpenedHost
 from assay.laboratory.session import engine_path
+from assay.laboratory.throughput import PairRate
+from assay.terminal.output import Row, table
+from assay.units import Unit
 
 PROBES = 8
 
@@ -107,12 +110,35 @@ def _kernel(host: Host) -> str:
     return host.run(["uname", "-srm"]).stdout.strip()
 
 
-def text(found: Sequence[HostCheck], same: Sequence[Sequence[str]]) -> str:
+def text(found: Sequence[HostCheck], same: Sequence[Sequence[str]], rates: Sequence[PairRate] = ()) -> str:
     """Return the findings for people, host by host, and what concerns several."""
     lines = [line for one in found for line in _lines(one)]
     lines += [f"{' and '.join(names)} are one machine: traffic between them never leaves it." for names in same]
+    lines += _rates(rates)
     failed = sum(1 for one in found if one.error)
     return "\n".join((*lines, f"{len(found) - failed} of {len(found)} hosts can be used."))
+
+
+def _rates(rates: Sequence[PairRate]) -> list[str]:
+    """A table of the pairs that were measured, and the reason for each of the others."""
+    header = ("server", "load", "to server", "to load", "least RTT", "sent again", "control")
+    rows = [
+        Row(
+            cells=(
+                *(one.server, one.load, _shown(one.to_server, Unit.BYTES_PER_S), _shown(one.to_load, Unit.BYTES_PER_S)),
+                *(_shown(one.min_rtt_ns, Unit.NANOSECONDS), _shown(one.retransmits, Unit.COUNT), one.congestion or "-"),
+            )
+        )
+        for one in rates
+        if not one.error
+    ]
+    failed = [f"no   {one.load} to {one.server}: {one.error}" for one in rates if one.error]
+    shown = ["One connection for 1 s in each direction:", table(header, rows, range(2, 6)), ""] if rows else []
+    return [*shown, *failed, *([""] if failed else [])]
+
+
+def _shown(value: float | None, unit: Unit) -> str:
+    return "-" if value is None else measures.with_unit(value, unit)
 
 
 def _lines(one: HostCheck) -> list[str]:

@@ -424,6 +424,7 @@ def hosts(
         HostAction, typer.Argument(metavar="[list|check|install|clean|certificates]", help="Default: list.")
     ] = HostAction.LIST,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="With certificates: their directory.")] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="With check: throughput between all hosts.")] = False,
     forget: Annotated[
         list[str] | None,
         typer.Option("--forget", metavar="HOST", help="With clean: strike out what cannot be undone on this host; repeatable."),
@@ -434,12 +435,13 @@ def hosts(
 
     `list` connects to none.
     `check` shows host key, engine, clock, privileges and missing evidence of each host, and places the engine as `run` does.
+    It also measures the throughput between the target's hosts and the load hosts, with `--pairs` between all.
     `install` places the engine.
     `clean` undoes the leftovers of killed runs on the hosts, and removes engines of other versions that nobody runs.
     `certificates` writes one for each worker of a Dask scheduler, valid for 7 days."""
     from assay.cli.hosts import verb
 
-    finish(lambda: verb(file, action, json_to, out, tuple(forget or ())))
+    finish(lambda: verb(file, action, json_to, out, tuple(forget or ()), pairs=pairs))
 
 
 @app.command()

@@ -48,6 +48,13 @@ PACKAGES = {
     "umount": "mount",
     "setpriv": "util-linux",
     "taskset": "util-linux",
+    "nsenter": "util-linux",
+    "unshare": "util-linux",
+    "cat": "coreutils",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "nft": "nftables",
+    "iptables-restore": "iptables",
     "dd": "coreutils",
     "fio": "fio",
 }

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from assay.catalogue import Host, Undo
 from assay.errors import AssayError, MissingError, TrialError
+from assay.machine.net_namespaces import inside
 from assay.machine.ownership import FAMILY
 
 PROGRAM = Path(__file__).parent.parent / "bin" / "assay-line"
@@ -87,11 +88,6 @@ def finish(host: Host, undo: Undo, pid: int, token: str) -> None:
     with contextlib.suppress(AssayError, OSError):  # it has ended already, or is killed now
         host.run(asking(pid, '{"type":"end"}'), check=False, timeout_s=PATIENCE_S)
     undo.undo("family", token=token)
-
-
-def inside(namespace: str) -> tuple[str, ...]:
-    """The words before a command that runs in a network namespace; the process keeps its number."""
-    return ("nsenter", f"--net={namespace}", "--")
 
 
 def join_mptcp(host: Host, ends: LineEnds) -> None:

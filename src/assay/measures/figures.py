@@ -78,8 +78,13 @@ FIGURES: Mapping[str, FigureKind] = {
         for name, unit in far_end.FAR_UNITS.items()
     },
 }
-OBSERVED: Mapping[str, FigureKind] = {"cpu_share": FigureKind(unit=Unit.SHARE, better=Better.LOWER)}
-"""Figures that follow `@HOST.`; a file adds `observe.NAME`, whose unit the measure carries."""
+OBSERVED: Mapping[str, FigureKind] = {
+    "cpu_share": FigureKind(unit=Unit.SHARE, better=Better.LOWER),
+    "box_packets_per_s": FigureKind(unit=Unit.PER_S, better=Better.HIGHER),
+    "box_drops": FigureKind(unit=Unit.COUNT, better=Better.LOWER),
+    "box_cpu_share": FigureKind(unit=Unit.SHARE, better=Better.LOWER),
+}
+"""Figures of `observed.on_host` that follow `@HOST.`; a file adds `observe.NAME`, whose unit the measure carries."""
 
 
 def figure_kind(figure: str) -> FigureKind | None:
@@ -319,7 +324,7 @@ def host_and_key(figure: str) -> tuple[str, str] | None:
 
 
 def on_host(phase: Phase, observations: Observations, figure: str) -> Figure | None:
-    """`@HOST.cpu_share`, and `@HOST.observe.NAME` of what a command of the file counts."""
+    """`@HOST.cpu_share`, figures of a box between the ends, and `@HOST.observe.NAME` of what a command of the file counts."""
     from assay.measures import observed  # few runs have figures of hosts
 
     host, command, metric = figure[len(HOST_SIGN) :].partition(observed.INFIX)
@@ -327,8 +332,8 @@ def on_host(phase: Phase, observations: Observations, figure: str) -> Figure | N
         found = observed.by_command(phase, observations, host, metric)
         return None if found is None else Figure(value=found[0], unit=found[1])
     host, _, name = host.rpartition(".")
-    share = observed.cpu_share(phase, observations, host) if name in OBSERVED else None
-    return None if share is None else Figure(value=share, unit=OBSERVED[name].unit)
+    own = observed.on_host(phase, observations, host, name) if name in OBSERVED else None
+    return None if own is None else Figure(value=own, unit=OBSERVED[name].unit)
 
 
 COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] = {

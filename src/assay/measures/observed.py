@@ -1,4 +1,4 @@
-"""Figures of a host: `@HOST.cpu_share`, and `@HOST.observe.NAME` of what a command of the file counts.
+"""Figures of a host: `@HOST.cpu_share`, `@HOST.box_drops` of a box between two ends, `@HOST.observe.NAME` of a command.
 
 A gauge gives its mean over the time in which the operations ran, and `.max` its largest sample; a counter gives its rise
 between the samples around that time over the time between them.
@@ -48,6 +48,28 @@ def cpu_share(phase: Phase, observations: Observations, host: str) -> float | No
     if not total or any(metric not in rises for metric in BUSY_METRICS):
         return None
     return sum(rises[metric] for metric in BUSY_METRICS) / total
+
+
+BOX = "middlebox"
+"""The layer of the box between the two ends of a workload."""
+
+
+def on_host(phase: Phase, observations: Observations, host: str, name: str) -> float | None:
+    """A figure that follows `@HOST.`; None where that host has no such evidence. The CPU time of a box is a share of one CPU."""
+    if name == "cpu_share":
+        return cpu_share(phase, observations, host)
+    own = observations.on(host)
+    if name == "box_drops":
+        lost = [_box(phase, own, metric) for metric in ("dropped", "shaper_dropped", "invalid", "output_discards")]
+        known = [ladder.rise(one, phase.start_ns, phase.end_ns) for one in lost if one is not None]
+        return sum(known) if lost[0] is not None else None
+    series = _box(phase, own, "packets" if name == "box_packets_per_s" else "cpu_ns")
+    rate = None if series is None else ladder.rate(series, phase.start_ns, phase.end_ns)
+    return None if rate is None else rate * (1e9 if name == "box_packets_per_s" else 1)
+
+
+def _box(phase: Phase, own: Observations, metric: str) -> Series | None:
+    return next(iter(own.over_time(phase.name, BOX, metric, ABSOLUTE)), None)
 
 
 def by_command(phase: Phase, observations: Observations, host: str, metric: str) -> tuple[float, Unit] | None:

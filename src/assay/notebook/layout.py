@@ -1,4 +1,7 @@
-"""Names in a notebook: folders of experiments, of trials and their attempts, of what was derived by a ruleset."""
+"""Names in a notebook: folders of experiments, of trials and their attempts, of what was derived by a ruleset.
+
+Also how a value that is no number or text is written in a column of its tables.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,8 @@ HISTOGRAMS = "histograms.parquet"
 TEMPORARY = ".unfinished-"
 """Names that begin so are being written, or were when a writer died; readers pass over them."""
 
+ENCODER = json.JSONEncoder(sort_keys=True)
+
 LONGEST_SLUG = 40
 DIGEST_LETTERS = 8
 
@@ -54,6 +59,11 @@ def digest(experiment: Experiment) -> str:
 def folder_name(experiment: Experiment) -> str:
     """`TITLE-DIGEST`: the same experiment has the same folder, a changed one another."""
     return f"{slug(experiment.title)}-{digest(experiment)[:DIGEST_LETTERS]}"
+
+
+def to_text(value: object) -> str:
+    """Plain JSON in a column; nothing is as common as an object that has nothing."""
+    return "{}" if value == {} else ENCODER.encode(plain.to_plain(value))
 
 
 def run_id(trial: int, attempt: int) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from assay import measures, plain
+from assay import measures
 from assay.measures import latency
-from assay.notebook import files, layout, read
+from assay.notebook import ends, files, layout, read
+from assay.notebook.layout import to_text
 from assay.records import Estimate, HostRole, Observations, Results, Run
 
 Row = tuple[object, ...]
@@ -32,6 +32,7 @@ COLUMNS: Mapping[str, str] = {
     "clients": f"{OF_RUN}, phase VARCHAR, client INTEGER, host VARCHAR, pid INTEGER, role VARCHAR, "
     "workers INTEGER, armed_ns BIGINT, started_ns BIGINT, first_ns BIGINT, last_ns BIGINT, stopped_by VARCHAR, "
     "operation VARCHAR, count BIGINT, bytes BIGINT, errors BIGINT, busy_ns BIGINT",
+    **{name: f"{OF_RUN}, {columns}" for name, columns in ends.COLUMNS.items()},
     "missing": f"{OF_RUN}, host VARCHAR, phase VARCHAR, key VARCHAR, reason VARCHAR",
     "facts": f"{OF_RUN}, host VARCHAR, moment VARCHAR, key VARCHAR, value VARCHAR, class VARCHAR",
     "verdicts": f"{OF_RUN}, subject VARCHAR, measure VARCHAR, value DOUBLE, unit VARCHAR, "
@@ -72,13 +73,6 @@ PARQUET: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
 
 SHARES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0)
 """Shares of the operations whose percentiles are exported; 1 is the largest."""
-
-ENCODER = json.JSONEncoder(sort_keys=True)
-
-
-def to_text(value: object) -> str:
-    """Plain JSON in a column; nothing is as common as an object that has nothing."""
-    return "{}" if value == {} else ENCODER.encode(plain.to_plain(value))
 
 
 def run_rows(run: Run) -> Iterator[Row]:
@@ -289,7 +283,13 @@ def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
         connection.close()
 
 
-RUN_ROWS = {"runs": run_rows, "phases": phase_rows, "phase_hosts": phase_host_rows, "clients": client_rows}
+RUN_ROWS = {
+    "runs": run_rows,
+    "phases": phase_rows,
+    "phase_hosts": phase_host_rows,
+    "clients": client_rows,
+    **ends.ROWS,
+}
 FOLDER_ROWS = {"missing": missing_rows, "facts": fact_rows, "percentiles": percentile_rows}
 RESULT_ROWS = {
     "verdicts": verdict_rows,

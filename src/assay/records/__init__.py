@@ -78,9 +78,19 @@ from assay.records.judgement import (
     VerdictState,
     worst,
 )
-from assay.records.network import DatagramTotal, NetConnection, NetEnd, SocketBuffer, ZerocopyTotal
+from assay.records.network import DatagramTotal, NetConnection, NetEnd, SocketBuffer, Subflow, ZerocopyTotal
 from assay.records.observe import ObserveKind, ObserveSpec
-from assay.records.place import IN_MEMORY, Endpoint, EndpointKind, Limit, Place, Server, ServerNode, Subject
+from assay.records.place import (
+    IN_MEMORY,
+    Box,
+    Endpoint,
+    EndpointKind,
+    Limit,
+    Place,
+    Server,
+    ServerNode,
+    Subject,
+)
 from assay.records.plan import UNREACHED, Plan, PlanNote, Trial
 from assay.records.results import ChangePoint, Course, CourseKind, CourseState, Judged, Results, Rounds, UnknownReason
 from assay.records.run import (

@@ -20,6 +20,15 @@ class SocketBuffer:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Subflow:
+    """One subflow of an MPTCP connection, as it was last seen."""
+
+    local: str
+    peer: str
+    tcp: Mapping[str, int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class NetConnection:
     """One connection, at its end."""
 
@@ -36,6 +45,12 @@ class NetConnection:
     tcp: Mapping[str, int | None] = field(default_factory=dict)
     """TCP_INFO, by the names of docs/engine-protocol.md; None where this kernel does not say it."""
     mptcp: Mapping[str, int | None] = field(default_factory=dict)
+    subflows: tuple[Subflow, ...] = ()
+    """Of an MPTCP connection, where the kernel tells (Linux 5.16 or newer)."""
+    client: int | None = None
+    """The client of the load that began it; None in runs of before it was kept."""
+    number: int | None = None
+    """Which connection of that client it is: both ends have the same two numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,6 +83,20 @@ class Server:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Box:
+    """A machine between the two ends of a workload: a network namespace of the target's host."""
+
+    pid: int
+    """A process in it."""
+    interfaces: tuple[str, ...]
+    """Of either side, the load's first."""
+    threads: tuple[int, ...] = ()
+    """The kernel's threads that do its work and nothing else."""
+    shaped: bool = False
+    """Whether it has shapers."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Place:
     """Where a prepared target is: its address, the stack of block devices below it (upper first), its limits."""
 
@@ -100,6 +114,8 @@ class Place:
     server: Server | None = None
     storage: str | None = None
     """The directory on the target's host that holds its data, whatever clients use; None: the address, of a directory."""
+    box: Box | None = None
+    """The machine that the target put between load and server."""
 
     @property
     def is_in_memory(self) -> bool:
@@ -130,6 +146,8 @@ class Subject:
     interfaces: tuple[str, ...] = ()
     cgroups: tuple[str, ...] = ()
     endpoints: tuple[str, ...] = ()
+    box: Box | None = None
+    """The machine between load and server, on the target's host."""
     server: tuple[ServerNode, ...] = ()
     """The nodes of the target's server on this host."""
     reaches: tuple[str, ...] = ()

@@ -80,7 +80,7 @@ class Talk:
         clients, ends = len(order.endpoints), ended_by(values)
         both = {
             "exchange": self.exchange,
-            "token": f"{order.seed:x}-{order.workload}"[:64],
+            "token": order.token,
             **{name: values[name] for name in self.shared if values.get(name) is not None},
         }
         way = text(values, "direction") or "send"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import AssayError, UsageError, refuse
-from assay.machine import external_commands, line
+from assay.machine import external_commands, line, net_namespaces
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
 from assay.settings import paths
 from assay.settings.knobs import names
@@ -121,7 +121,7 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
 def _sysctls(host: Host, namespace: str) -> Iterator[tuple[str, str]]:
     files = [f"/proc/sys/net/ipv4/{name}" for name in SYSCTLS]
     try:
-        done = host.run([*line.inside(namespace), "cat", *files], check=False)
+        done = host.run([*net_namespaces.inside(namespace), "cat", *files], check=False)
     except (AssayError, OSError):
         return
     for name, value in zip(SYSCTLS, done.stdout.splitlines(), strict=False):

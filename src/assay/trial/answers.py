@@ -121,7 +121,7 @@ def net_end(found: Mapping[str, Any] | None) -> NetEnd | None:
 
 def _known(connection: Mapping[str, Any]) -> dict[str, Any]:
     """What the record has of a connection."""
-    return {name: value for name, value in connection.items() if name not in ("client", "number", "datagrams")}
+    return {name: value for name, value in connection.items() if name != "datagrams"}
 
 
 def columns(found: Mapping[str, Any] | None) -> Iterator[tuple[str, str, str, array[int], list[float]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ from assay.trial.rendezvous import Rendezvous, Stage
 from assay.trial.site import PlacedWorkload, Site, attach, paths_of, place_on, setting_on, target_of, workloads_of
 
 OnProgress = Callable[[Mapping[str, object]], None]
+TOKEN_BYTES = 16
+"""Of the random word that the two ends of a connection know: the seed of a trial is no secret."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +225,13 @@ def _programs(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...]) -
 def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
     """One workload with clients of its own, phase after phase until one does not end as it should."""
     fleet, endpoints = site.fleet(load, attempt.stations), site.endpoints(load)
-    order = Order(workload=load.spec.name, knobs=load.spec.knobs, endpoints=endpoints, seed=attempt.trial.seed)
+    order = Order(
+        workload=load.spec.name,
+        knobs=load.spec.knobs,
+        endpoints=endpoints,
+        seed=attempt.trial.seed,
+        token=secrets.token_hex(TOKEN_BYTES),
+    )
     crew = Crew()
     try:
         with attempt.interrupts.shielded():

@@ -14,7 +14,7 @@ from assay.catalogue import Host, Mounts, Observer, Setting, Undo
 from assay.errors import TrialError, refuse
 from assay.machine import files
 from assay.records import CacheState, Experiment, Fact, FactClass, Observations, Run, TargetSpec, Trial, Value, When
-from assay.trial import placement
+from assay.trial import ends, placement
 from assay.trial.attempt import Attempt, OnProgress, live
 from assay.trial.fleet import Station, each
 from assay.trial.interrupts import Interrupts
@@ -72,7 +72,8 @@ class TrialRunner:
         limits = [mistake for host in hosts.values() for mistake in unknown_limits(host, self.experiment)]
         servers = [hosts[spec.host] for spec in self.experiment.used_targets() if spec.host in hosts]
         cpus = placement.mistakes(self._load_hosts(), self.experiment, servers)
-        return (*cpus, *limits, *cold_in_memory(hosts, self.experiment), *found)
+        sockets = ends.mistakes(self._load_hosts(), self.experiment, hosts)
+        return (*cpus, *sockets, *limits, *cold_in_memory(hosts, self.experiment), *found)
 
     def run(self, trial: Trial, attempt: int, on_progress: OnProgress = lambda news: None) -> tuple[Run, Observations]:
         """Run one trial to its end or its failure and undo all that it set up.

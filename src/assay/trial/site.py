@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from assay.catalogue import SNMP, Setting, Target, Workload, system_of
 from assay.errors import TrialError, UsageError
-from assay.machine import line, ownership
+from assay.machine import net_namespaces, ownership
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
 from assay.trial import placement
 from assay.trial.fleet import Fleet, Station, each, seen_from
@@ -75,7 +75,7 @@ class Site:
 
         def before(client: int) -> tuple[str, ...]:
             namespace = self.place.private.get(f"network.{'server' if client >= load.clients else 'load'}")
-            return () if namespace is None else line.inside(str(namespace))
+            return () if namespace is None else net_namespaces.inside(str(namespace))
 
         return before
 

@@ -21,6 +21,7 @@ def lines(phase: Phase, before: str = "") -> Iterator[str]:
             yield f"{before}{refused(end)}"
     if servers:
         yield from (f"{before}{line}" for line in (used(phase), *sockets(phase), *arrived(phase), *copied(phase)) if line)
+        yield from (f"{before}{line}" for line in shared(phase))
 
 
 def where(phase: Phase, server: Client, end: NetEnd) -> str:
@@ -93,3 +94,16 @@ def copied(phase: Phase) -> Iterator[str]:
         found = one.net.zerocopy if one.net else None
         if found is not None and found.copied:
             yield f"zerocopy: the kernel copied {found.copied:,} of {found.completed:,} sends all the same"
+
+
+def shared(phase: Phase) -> Iterator[str]:
+    """How the bytes of MPTCP connections were shared out among their ways, by the addresses of the load."""
+    carried: dict[str, int] = {}
+    for connection in (each for one in phase.clients if one.net for each in one.net.connections if len(each.subflows) > 1):
+        for subflow in connection.subflows:
+            moved = [subflow.tcp.get(name) or 0 for name in ("acked_bytes", "received_bytes")]
+            way = subflow.local.rpartition(":")[0]
+            carried[way] = carried.get(way, 0) + sum(moved)
+    total = sum(carried.values())
+    if total and len(carried) > 1:
+        yield "subflows: " + ", ".join(f"{way} {measures.percent(bytes_ / total)}" for way, bytes_ in carried.items())

@@ -81,6 +81,7 @@ impl Account {
     /// Notes one row.
     pub fn look(&self, at_ns: u64) {
         let mut state = self.state();
+        state.connections.iter().for_each(|one| one.look());
         let row = if self.is_datagram {
             datagram_row(at_ns, &state.connections)
         } else {

@@ -3,8 +3,8 @@
 use super::hello::Hello;
 use super::kernel;
 use super::settings::{Exchange, Settings};
-use super::socket;
-use crate::net_result::{Buffer, ConnectionResult, DatagramResult, ZerocopyResult};
+use super::{socket, subflows};
+use crate::net_result::{Buffer, ConnectionResult, DatagramResult, SubflowResult, ZerocopyResult};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{Shutdown, getpeername, getsockname, shutdown, sockopt};
 use std::net::SocketAddr;
@@ -47,6 +47,7 @@ pub struct Connection {
 struct Notes {
     zerocopy: Option<ZerocopyResult>,
     datagrams: Option<DatagramResult>,
+    subflows: Vec<SubflowResult>,
 }
 
 impl Connection {
@@ -118,6 +119,13 @@ impl Connection {
         });
     }
 
+    /// Notes its subflows: those of a connection that has ended are gone.
+    pub fn look(&self) {
+        if self.is_mptcp {
+            subflows::update(&mut self.notes().subflows, subflows::of(&self.socket));
+        }
+    }
+
     /// The sends without a copy so far.
     pub fn zerocopy(&self) -> Option<ZerocopyResult> {
         self.notes().zerocopy
@@ -126,6 +134,10 @@ impl Connection {
     /// The datagrams so far.
     pub fn datagrams(&self) -> Option<DatagramResult> {
         self.notes().datagrams
+    }
+
+    fn subflows(&self) -> Vec<SubflowResult> {
+        self.notes().subflows.clone()
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
@@ -160,6 +172,7 @@ impl Connection {
             receive_buffer: since(self.buffers.1, receive),
             tcp: stream.and_then(kernel::tcp),
             mptcp: stream.filter(|_| self.is_mptcp).and_then(kernel::mptcp),
+            subflows: self.subflows(),
             datagrams: self.datagrams(),
         }
     }

@@ -87,7 +87,7 @@ pub fn decode(settings: &Settings, bytes: &[u8; LENGTH]) -> Result<Hello, (Refus
     let mut token = [0; TOKEN];
     token[..settings.token.len()].copy_from_slice(settings.token.as_bytes());
     if bytes[16..16 + TOKEN] != token {
-        let reason = "found a token of another trial; expected the token of this server";
+        let reason = "found a token of another trial; expected the token of this server. Two servers have this address: correct one of them";
         return Err((Refusal::Token, reason.to_owned()));
     }
     let theirs: Vec<u64> = (0..5).map(|place| get(bytes, AGREED + 8 * place)).collect();

@@ -9,9 +9,6 @@ const SOL_MPTCP: i32 = 284;
 const MPTCP_INFO: i32 = 1;
 /// Place of the drops among the numbers of `SO_MEMINFO`.
 const MEMINFO_DROPS: usize = 8 * 4;
-/// As much as any kernel so far has to say.
-const MOST: usize = 320;
-
 /// How the values of several connections become one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Together {
@@ -95,11 +92,22 @@ const MPTCP: &[Field] = &[
 
 /// A structure as this kernel fills it.
 pub struct Info {
-    bytes: [u8; MOST],
+    bytes: [u8; Self::MOST],
     length: usize,
 }
 
 impl Info {
+    /// As much as any kernel so far has to say.
+    pub const MOST: usize = 320;
+
+    /// A structure that came with others.
+    pub fn of_bytes(filled: &[u8]) -> Self {
+        let length = filled.len().min(Self::MOST);
+        let mut bytes = [0; Self::MOST];
+        bytes[..length].copy_from_slice(&filled[..length]);
+        Self { bytes, length }
+    }
+
     /// `TCP_INFO`; None for sockets that have none.
     pub fn of_tcp(socket: impl AsFd) -> Option<Self> {
         read(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO)
@@ -116,7 +124,8 @@ impl Info {
         Some(value.saturating_mul(field.factor))
     }
 
-    fn known(&self, fields: &[Field]) -> Known {
+    /// All that is known of these fields.
+    pub fn known(&self, fields: &[Field]) -> Known {
         let named = |field: &Field| (field.name, self.value(field));
         fields.iter().map(named).collect()
     }
@@ -139,8 +148,8 @@ pub fn buffer_drops(socket: impl AsFd) -> Option<u64> {
 }
 
 fn read(socket: BorrowedFd, level: i32, name: i32) -> Option<Info> {
-    let mut bytes = [0; MOST];
-    let mut length = MOST as libc::socklen_t;
+    let mut bytes = [0; Info::MOST];
+    let mut length = Info::MOST as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes into this frame.
     let outcome = unsafe {
         libc::getsockopt(
@@ -197,7 +206,7 @@ mod tests {
     #[test]
     fn what_an_older_kernel_does_not_say_is_null() {
         let info = Info {
-            bytes: [1; MOST],
+            bytes: [1; Info::MOST],
             length: 104,
         };
         let known = info.known(TCP);
@@ -209,8 +218,8 @@ mod tests {
     #[test]
     fn a_round_trip_that_was_never_measured_is_null() {
         let info = Info {
-            bytes: [0xff; MOST],
-            length: MOST,
+            bytes: [0xff; Info::MOST],
+            length: Info::MOST,
         };
         assert_eq!(info.known(TCP)["min_rtt_ns"], None);
     }

@@ -28,6 +28,7 @@ mod server;
 mod settings;
 mod socket;
 mod stream;
+mod subflows;
 mod transaction;
 mod work;
 mod zerocopy;

@@ -152,7 +152,9 @@ pub fn refused(what: &'static str, address: SocketAddr, errno: Errno) -> Fault {
         Errno::ADDRINUSE => "found the port in use; expected a free port, or 0 for any free port",
         Errno::ADDRNOTAVAIL => "no interface of this host has this address",
         Errno::CONNREFUSED => "nothing listens there; expected a server that is armed",
-        Errno::TIMEDOUT => "nobody answered within 5 s; expected a server that is armed",
+        Errno::TIMEDOUT => {
+            "nobody answered within 5 s; expected the server. Open its port in each firewall between, or correct the address"
+        }
         Errno::NETUNREACH | Errno::HOSTUNREACH => "there is no route to this address",
         _ => return Fault::call(what, &address.to_string(), errno),
     };

@@ -1,0 +1,46 @@
+"""Both ends of a phase over the network in words."""
+
+from dataclasses import replace
+
+import notebook_records as made
+from assay.answer.wording import network
+from assay.records import NetConnection, NetEnd, Role, SocketBuffer, Subflow
+
+BUFFER = SocketBuffer(asked=None, got=1, end=1)
+
+
+def end(*subflows, refused=None):
+    connection = NetConnection(
+        protocol="mptcp",
+        local="10.0.0.1:1",
+        peer="10.0.0.2:9",
+        ended="finished",
+        send_buffer=BUFFER,
+        receive_buffer=BUFFER,
+        subflows=subflows,
+    )
+    return NetEnd(address="10.0.0.2:9", accepted=1, connections=(connection,), refused=refused or {})
+
+
+def lines(load, server):
+    client = replace(made.client(), net=load)
+    far = replace(made.client(index=1), role=Role.SERVER, net=server)
+    return list(network.lines(replace(made.phase((client,)), servers=(far,))))
+
+
+def subflow(local, acked, received=0):
+    return Subflow(local=local, peer="10.0.0.2:9", tcp={"acked_bytes": acked, "received_bytes": received})
+
+
+def test_the_bytes_of_each_way_of_mptcp():
+    found = lines(end(subflow("10.0.0.1:1", 600), subflow("10.0.1.1:2", 200, 200)), end())
+    assert "subflows: 10.0.0.1 60 %, 10.0.1.1 40 %" in found
+
+
+def test_one_way_is_not_shared_out():
+    every = [end(), end(subflow("10.0.0.1:1", 5)), end(subflow("10.0.0.1:1", 0), subflow("10.0.1.1:1", 0))]
+    assert not any("subflows" in line for one in every for line in lines(one, end()))
+
+
+def test_refused_connections_are_counted():
+    assert "refused connections: 2 (token)" in lines(end(), end(refused={"token": 2}))
