@@ -20,6 +20,7 @@ from assay.records.estimates import (
     Sensitivity,
     Step,
 )
+from assay.records.directory import DirectoryAnswers, DirectoryEnd
 from assay.records.evidence import (
     ABSOLUTE,
     Direction,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from assay.frozen import dataclass, field
+from assay.records.directory import DirectoryEnd
 from assay.records.evidence import Direction
 from assay.records.network import NetEnd
 from assay.records.place import Place
@@ -161,7 +162,8 @@ class EngineError:
     path: str
     space: ErrorSpace = ErrorSpace.ERRNO
     what: str | None = None
-    """`verify` where a record was read and is not what was written there; None where a call failed."""
+    """`verify` where a record was read and is not what was written there; of LDAP the name of the result code, or of what was
+    wrong with an answer; None where a call failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,6 +203,8 @@ class Client:
     errors: tuple[EngineError, ...] = ()
     net: NetEnd | None = None
     """Of an end of connections; None of the other engines."""
+    directory: DirectoryEnd | None = None
+    """Of a load on a directory server."""
     printed: Printed | None = None
     """Of an external command; None for our own engines, and in runs of before it was kept."""
 

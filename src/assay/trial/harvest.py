@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from assay import plain
 from assay.catalogue import Evidence, Workload
 from assay.errors import EvidenceError
 from assay.evidence import reports
@@ -16,8 +17,10 @@ from assay.frozen import dataclass
 from assay.records import (
     Client,
     Direction,
+    DirectoryEnd,
     EngineCost,
     EngineError,
+    ErrorSpace,
     Histogram,
     LoadTotal,
     OperationTotal,
@@ -93,8 +96,14 @@ def client_of(answer: ClientReport) -> Client:
         queue=optional(QueueTotal, result.get("queue")),
         errors=tuple(error(one) for one in result.get("errors", ())),
         net=net_end(result.get("net")),
+        directory=directory_end(result.get("directory")),
         printed=printed(result.get("command")),
     )
+
+
+def directory_end(found: Mapping[str, Any] | None) -> DirectoryEnd | None:
+    """The record of the result's section `directory`; None of another engine. Raises DamagedError."""
+    return None if found is None else plain.from_plain(DirectoryEnd, found)
 
 
 def printed(command: Mapping[str, Any] | None) -> Printed | None:
@@ -126,9 +135,14 @@ def total(answer: ClientReport, name: str, found: Mapping[str, Any]) -> Operatio
 
 
 def error(found: Mapping[str, Any]) -> EngineError:
-    """One way in which operations failed; our engines report the numbers of errno(3)."""
+    """One way in which operations failed, by a number of errno(3) unless the engine names another space."""
     return EngineError(
-        operation=found["operation"], code=found["errno"], count=found["count"], path=found["path"], what=found.get("what")
+        operation=found["operation"],
+        code=found["errno"],
+        count=found["count"],
+        path=found["path"],
+        space=ErrorSpace(found.get("space", ErrorSpace.ERRNO)),
+        what=found.get("what"),
     )
 
 
