@@ -11,7 +11,7 @@ import time
 import pytest
 
 BASE = "dc=example,dc=com"
-PASSWORD = "secret"  # noqa: S105 - of a server that lives as long as a test
+PASSWORD = "secret"
 BINDS, SEARCHES, UNBINDS, EXTENDED = 0x60, 0x63, 0x42, 0x77
 ENTRY, DONE, REFERENCE = 0x64, 0x65, 0x73
 SUCCESS, SIZE_LIMIT, REFERRAL, INVALID, BUSY = 0, 4, 10, 49, 51
@@ -59,9 +59,7 @@ def ended(tag, code=SUCCESS, words=""):
 def entry(uid, **other):
     """The entry of one person, as a search gives it."""
     values = {"uid": uid, "sn": f"name of {uid}", **other}
-    attributes = b"".join(
-        tlv(0x30, tlv(4, name.encode()) + tlv(0x31, tlv(4, value.encode()))) for name, value in values.items()
-    )
+    attributes = b"".join(tlv(0x30, tlv(4, name.encode()) + tlv(0x31, tlv(4, value.encode()))) for name, value in values.items())
     return tlv(ENTRY, tlv(4, f"uid={uid},ou=people,{BASE}".encode()) + tlv(0x30, attributes))
 
 
@@ -203,18 +201,16 @@ class Slapd:
     def configure(self):
         key = self.folder / "key.pem"
         subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "30")
+        own = ("-addext", "basicConstraints=critical,CA:FALSE")
         # A certificate that is its own authority, and no certificate authority: what a test server has.
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", self.certificate, *subject]
-            + ["-addext", "basicConstraints=critical,CA:FALSE"],
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", self.certificate, *subject, *own]
             check=True,
             capture_output=True,
         )
         schemas = "\n".join(f"include /etc/ldap/schema/{name}.schema" for name in SCHEMAS)
         tls = f"TLSCertificateFile {self.certificate}\nTLSCertificateKeyFile {key}"
-        text = CONFIG.format(
-            schemas=schemas, modules="/usr/lib/ldap", folder=self.folder, tls=tls, base=BASE, password=PASSWORD
-        )
+        text = CONFIG.format(schemas=schemas, modules="/usr/lib/ldap", folder=self.folder, tls=tls, base=BASE, password=PASSWORD)
         (self.folder / "slapd.conf").write_text(text)
 
     def load(self, people):

@@ -96,16 +96,23 @@ def test_all_kinds_are_counted_as_the_server_counts_them(engine, slapd, way):
     whole = bound(slapd, **address, **trust)
     before = monitored(slapd)
     results = [engine.run("ldap", settings(slapd, *everything(), connections=3, ops=320, **whole))]
-    for operation in after:
-        results.append(engine.run("ldap", settings(slapd, operation | {"keys": keys}, workers=2, **whole)))
     bind = {"name": "bind", "kind": "bind"}
+    results += [engine.run("ldap", settings(slapd, one | {"keys": keys}, workers=2, **whole)) for one in after]
     results.append(engine.run("ldap", settings(slapd, bind, ops=7, **whole)))
     assert [result["errors"] for result in results] == [[], [], [], []]
     done = {name: found["count"] for result in results for name, found in result["operations"].items()}
     # Decks of eight: four searches, one of each other.
     assert done | {"first_entry": 0, "lookup_first_entry": 0} == {
-        **{"search": 160, "lookup": 40, "compare": 40, "add": 40, "modify": 40, "rename": 40, "delete": 40, "bind": 7},
-        **{"first_entry": 0, "lookup_first_entry": 0},
+        "search": 160,
+        "lookup": 40,
+        "compare": 40,
+        "add": 40,
+        "modify": 40,
+        "rename": 40,
+        "delete": 40,
+        "bind": 7,
+        "first_entry": 0,
+        "lookup_first_entry": 0,
     }
     codes = results[0]["directory"]["operations"]["compare"]["codes"]
     misses = results[0]["directory"]["operations"]["compare"]["misses"]
@@ -240,7 +247,7 @@ def test_what_cannot_work_is_refused_while_it_is_armed(engine, slapd, tmp_path):
         engine, settings(slapd, address=slapd.tls)
     )
     assert "no TLS with this server" in refused(engine, settings(slapd, address=slapd.address.replace("ldap:", "ldaps:")))
-    assert "No such file" in refused(engine, settings(slapd, **bound(slapd, password_file="/no/such")))  # noqa: S106
+    assert "No such file" in refused(engine, settings(slapd, **bound(slapd, password_file="/no/such")))
     web = settings(slapd, address=served(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
     assert 'the server answers no LDAP: found "HTTP/1.1 400' in refused(engine, web)
     assert "closed the connection without an answer" in refused(engine, settings(slapd, address=served(None)))

@@ -67,7 +67,13 @@ def test_writes_are_on_entries_of_the_load():
     mix = ("search 6", "add 1", "delete 1", "rename 1", "modify 1", "compare 2", "bind 1")
     made = mixed(mix=mix, ops=1300)
     assert {name: one["weight"] for name, one in made.items()} == {
-        **{"search": 6, "add": 1, "delete": 1, "rename": 1, "modify": 1, "compare": 2, "bind": 1}
+        "search": 6,
+        "add": 1,
+        "delete": 1,
+        "rename": 1,
+        "modify": 1,
+        "compare": 2,
+        "bind": 1,
     }
     assert made["modify"]["dn"] == PEOPLE
     assert made["add"]["dn"] == f"uid=a{{key:08d}},{BASE}"

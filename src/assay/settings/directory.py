@@ -47,7 +47,9 @@ KNOBS = (
     texts("attributes", "attributes that a search wants; 1.1 is none", ("1.1",)),
     Knob(name="dn", kind=KnobKind.TEXT, help="DN of the entry of a key", default="uid=u{key:08d},ou=people,{base}"),
     Knob(name="compare", kind=KnobKind.TEXT, help="what a compare asks for", default="uid=u{key:08d}"),
-    Knob(name="change", kind=KnobKind.TEXT, help="what a modify replaces; {n} differs each time", default="description=changed {n}"),
+    Knob(
+        name="change", kind=KnobKind.TEXT, help="what a modify replaces; {n} differs each time", default="description=changed {n}"
+    ),
     choice("keys", "order of the entries: drawn evenly, some more often, or each once", "uniform", "skewed", "once"),
     share("skew", "skewed: this share of the operations goes to the rest of 100 % of the entries", 0.8),
     share("misses", "share of searches and compares for an entry that is not there", 0.0),
@@ -113,24 +115,31 @@ def _mix_mistakes(values: Values) -> Iterator[str]:
         yield 'found an empty mix; expected at least one operation, such as "search 1"'
 
 
+def _written(values: Values, *of: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each of these knobs; of a list each text by itself."""
+    for name in of:
+        for written in names(values, name) if isinstance(values.get(name), tuple) else (text(values, name),):
+            yield name, written
+
+
 def _text_mistakes(values: Values) -> Iterator[str]:
-    for name in ("filter", "search_base", "dn", "compare", "change", "verify", "attributes"):
-        for written in names(values, name) if name in ("verify", "attributes") else (text(values, name),):
-            for found in PLACEHOLDER.findall(written):
-                if KNOWN.fullmatch(found) is None:
-                    yield f"found {found} in {name}; expected {{key}}, {{key:08d}}, {{n}} or {{base}}"
-    filter_text = text(values, "filter").replace("{base}", "base")
-    mistake = _core.filter_mistake(filter_text)
-    if mistake is not None and KNOWN.sub("", filter_text).find("{") < 0:
-        at, found, expected = mistake
-        yield f"found {found} at place {at} of the filter {filter_text!r}; expected {expected}"
-    for name in ("compare", "change", "verify"):
-        for written in names(values, name) if name == "verify" else (text(values, name),):
-            if not re.match(r"[A-Za-z][A-Za-z0-9;.-]*=.", written):
-                yield f"found {name} {written!r}; expected ATTRIBUTE=VALUE"
+    for name, written in _written(values, "filter", "search_base", "dn", "compare", "change", "verify", "attributes"):
+        strange = [found for found in PLACEHOLDER.findall(written) if KNOWN.fullmatch(found) is None]
+        yield from (f"found {found} in {name}; expected {{key}}, {{key:08d}}, {{n}} or {{base}}" for found in strange)
+    yield from _filter_mistakes(text(values, "filter").replace("{base}", "base"))
+    for name, written in _written(values, "compare", "change", "verify"):
+        if not re.match(r"[A-Za-z][A-Za-z0-9;.-]*=.", written):
+            yield f"found {name} {written!r}; expected ATTRIBUTE=VALUE"
     absent = [one for one in map(_attribute, names(values, "verify")) if not _is_wanted(one, names(values, "attributes"))]
     if absent:
         yield f"found verify of {', '.join(absent)}; expected attributes that the search asks for (attributes)"
+
+
+def _filter_mistakes(written: str) -> Iterator[str]:
+    mistake = _core.filter_mistake(written)
+    if mistake is not None and "{" not in KNOWN.sub("", written):
+        at, found, expected = mistake
+        yield f"found {found} at place {at} of the filter {written!r}; expected {expected}"
 
 
 def _attribute(pair: str) -> str:

@@ -60,7 +60,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
             own,
             settings.patience_ns,
             settings.address.clone(),
-        )));
+        )?));
     }
     Ok(Armed {
         operations: slots.names,

@@ -4,6 +4,7 @@ use super::answers::wrong;
 use super::connection::Connection;
 use super::dial::Own;
 use super::mix::{Fate, Mix};
+use crate::control::Stopped;
 use crate::directory_result::DirectoryResult;
 use crate::engines::{Finished, Worker};
 use crate::protocol::Fault;
@@ -38,7 +39,7 @@ pub struct Loader {
     idle: VecDeque<u32>,
     /// Connections with something to send.
     dirty: Vec<u32>,
-    epoll: Option<OwnedFd>,
+    epoll: OwnedFd,
     room: Vec<u8>,
     alive: usize,
     lost: u64,
@@ -53,8 +54,9 @@ impl Loader {
         own: Own,
         patience_ns: u64,
         address: String,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, Fault> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
+        Ok(Self {
             alive: connections.len(),
             connections,
             mix,
@@ -63,47 +65,42 @@ impl Loader {
             address,
             idle: VecDeque::new(),
             dirty: Vec::new(),
-            epoll: None,
+            epoll,
             room: Vec::new(),
             lost: 0,
             quits_ns: u64::MAX,
-        }
+        })
     }
 }
 
 impl Worker for Loader {
     fn prepare(&mut self) -> Result<(), Fault> {
-        let failed = |errno| Fault::call("epoll", "connections", errno);
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
         let depth = self.connections.first().map_or(0, |one| one.free.len());
         for (number, connection) in (0_u32..).zip(&self.connections) {
             let data = epoll::EventData::new_u64(u64::from(number));
-            epoll::add(&epoll, &connection.wire, data, epoll::EventFlags::IN).map_err(failed)?;
+            let flags = epoll::EventFlags::IN;
+            epoll::add(&self.epoll, &connection.wire, data, flags).map_err(failed)?;
         }
         for _ in 0..depth {
             self.idle.extend(0..self.connections.len() as u32);
         }
         self.dirty.reserve(self.idle.len());
         self.room = vec![0; ROOM];
-        self.epoll = Some(epoll);
         Ok(())
     }
 
     fn run(&mut self, recorder: &mut Recorder) {
         recorder.path.clone_from(&self.address);
-        let Some(epoll) = self.epoll.take() else {
-            return;
-        };
         loop {
             self.begin_due(recorder);
-            self.flush(&epoll, recorder);
+            self.flush(recorder);
             if self.alive == 0 {
                 return recorder.give_up();
             }
             if !self.mix.goes_on && (self.under_way() == 0 || self.gives_up_waiting(recorder)) {
                 return;
             }
-            if !self.wait(&epoll, recorder) {
+            if !self.wait(recorder) {
                 return;
             }
         }
@@ -188,7 +185,7 @@ impl Loader {
 
     /// Sends what was begun.
     #[inline]
-    fn flush(&mut self, epoll: &OwnedFd, recorder: &mut Recorder) {
+    fn flush(&mut self, recorder: &mut Recorder) {
         if self.mix.goes_on && !self.dirty.is_empty() {
             self.quits_ns = u64::MAX;
         }
@@ -200,7 +197,7 @@ impl Loader {
             let was_full = connection.is_full;
             match connection.flush() {
                 Ok(()) if was_full == connection.is_full => {}
-                Ok(()) => self.listen(epoll, number),
+                Ok(()) => self.listen(number),
                 Err(errno) => self.lose(number, Err(errno), recorder),
             }
         }
@@ -208,12 +205,12 @@ impl Loader {
 
     /// Whether a socket that has room again wakes this thread.
     #[cold]
-    fn listen(&mut self, epoll: &OwnedFd, number: u32) {
+    fn listen(&self, number: u32) {
         let connection = &self.connections[number as usize];
         let mut flags = epoll::EventFlags::IN;
         flags.set(epoll::EventFlags::OUT, connection.is_full);
         let data = epoll::EventData::new_u64(u64::from(number));
-        let _ = epoll::modify(epoll, &connection.wire, data, flags);
+        let _ = epoll::modify(&self.epoll, &connection.wire, data, flags);
     }
 
     /// Ends a connection and with it what is under way on it: each is an error of its own.
@@ -233,6 +230,7 @@ impl Loader {
         let slots: Vec<usize> = under_way
             .map(|one| self.mix.planned[one.operation].slot)
             .collect();
+        let _ = epoll::delete(&self.epoll, &connection.wire);
         let _ = rustix::net::shutdown(&connection.wire, rustix::net::Shutdown::Both);
         for slot in if slots.is_empty() { &idle[..] } else { &slots } {
             self.mix.goes_on &= match why {
@@ -259,14 +257,17 @@ impl Loader {
         }
     }
 
-    /// After the end: whether what is under way has had its time.
+    /// After the end: whether what is under way is left to itself.
     fn gives_up_waiting(&mut self, recorder: &mut Recorder) -> bool {
         self.lose_silent(recorder);
-        recorder.control().reason().is_some() && self.under_way() == 0
+        matches!(
+            recorder.control().reason(),
+            Some(Stopped::Limit | Stopped::Error)
+        )
     }
 
     /// Waits until something comes or is due; false where waiting is impossible.
-    fn wait(&mut self, epoll: &OwnedFd, recorder: &mut Recorder) -> bool {
+    fn wait(&mut self, recorder: &mut Recorder) -> bool {
         let mut timeout_ns = DOZE_NS;
         if self.mix.goes_on && !self.idle.is_empty() {
             let now = recorder.now();
@@ -275,13 +276,13 @@ impl Loader {
                 .and_then(|pacer| pacer.pause_ns(now))
                 .unwrap_or(0);
             if timeout_ns > 0 {
-                pause_for(epoll, timeout_ns);
+                pause_for(&self.epoll, timeout_ns);
                 timeout_ns = 0;
             }
         }
         let mut events = [MaybeUninit::<epoll::Event>::uninit(); EVENTS];
         let timeout = span(timeout_ns);
-        match epoll::wait(epoll, &mut events, Some(&timeout)) {
+        match epoll::wait(&self.epoll, &mut events, Some(&timeout)) {
             Ok((events, _)) => {
                 for event in &*events {
                     self.serve(event.data.u64() as u32, event.flags, recorder);
@@ -363,6 +364,10 @@ fn take(
     held.drain(..used);
     connection.held = held;
     fate
+}
+
+fn failed(errno: Errno) -> Fault {
+    Fault::call("epoll", "connections", errno)
 }
 
 fn span(ns: u64) -> Timespec {
