@@ -203,11 +203,9 @@ class Slapd:
         subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "30")
         own = ("-addext", "basicConstraints=critical,CA:FALSE")
         # A certificate that is its own authority, and no certificate authority: what a test server has.
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", self.certificate, *subject, *own]
-            check=True,
-            capture_output=True,
-        )
+        made = ("-keyout", key, "-out", self.certificate)
+        argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made, *subject, *own]
+        subprocess.run(argv, check=True, capture_output=True)
         schemas = "\n".join(f"include /etc/ldap/schema/{name}.schema" for name in SCHEMAS)
         tls = f"TLSCertificateFile {self.certificate}\nTLSCertificateKeyFile {key}"
         text = CONFIG.format(schemas=schemas, modules="/usr/lib/ldap", folder=self.folder, tls=tls, base=BASE, password=PASSWORD)
