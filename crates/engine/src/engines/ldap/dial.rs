@@ -76,7 +76,7 @@ impl<'a> Dialler<'a> {
         let mut first = self.reach(&mut own)?;
         self.look(&mut first, &mut own)?;
         let next = AtomicUsize::new(1);
-        let dial = || {
+        let dial = || -> Result<(Vec<Wire>, Own), Fault> {
             let (mut wires, mut own) = (Vec::new(), Own::default());
             while next.fetch_add(1, Ordering::Relaxed) < count {
                 wires.push(self.reach(&mut own)?);

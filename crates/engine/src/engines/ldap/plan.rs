@@ -50,7 +50,6 @@ pub struct Right {
 /// One operation of the mix, of one worker.
 pub struct Planned {
     pub name: String,
-    pub kind: Kind,
     /// The tag of the answer that ends it.
     pub answer: u8,
     pub slot: usize,
@@ -87,7 +86,6 @@ impl Planned {
         codes.push((SUCCESS, 0));
         Ok(Self {
             name: operation.name.clone(),
-            kind: operation.kind,
             answer: answer(operation.kind),
             slot: slots.0,
             first_slot: slots.1,
