@@ -56,11 +56,11 @@ def ended(tag, code=SUCCESS, words=""):
     return tlv(tag, number(code, 0x0A) + tlv(4, b"") + tlv(4, words.encode()))
 
 
-def entry(uid, **other):
+def entry(person, **other):
     """The entry of one person, as a search gives it."""
-    values = {"uid": uid, "sn": f"name of {uid}", **other}
+    values = {"uid": person, "sn": f"name of {person}", **other}
     attributes = b"".join(tlv(0x30, tlv(4, name.encode()) + tlv(0x31, tlv(4, value.encode()))) for name, value in values.items())
-    return tlv(ENTRY, tlv(4, f"uid={uid},ou=people,{BASE}".encode()) + tlv(0x30, attributes))
+    return tlv(ENTRY, tlv(4, f"uid={person},ou=people,{BASE}".encode()) + tlv(0x30, attributes))
 
 
 class SmallServer:
@@ -109,7 +109,7 @@ class SmallServer:
             return message(ident, ended(BINDS + 1))
         if operation[0] != SEARCHES:
             return b""
-        uid = re.search(rb"\x04\x03uid\x04.(u\d+)", operation)
+        uid = re.search(rb"\x04\x03uid\x04.(u\d{8})", operation)
         if uid is None:
             return message(ident, ended(DONE))
         with self.lock:

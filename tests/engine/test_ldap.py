@@ -263,7 +263,7 @@ def test_what_cannot_work_is_refused_while_it_is_armed(engine, slapd, tmp_path):
         ({"bind": "once"}, "found bind without password_file"),
         ({"operations": []}, "found no operations"),
         ({"operations": [search(filter="(uid=1")]}, "found the end at place 6 of \"(uid=1\"; expected ')'"),
-        ({"operations": [search(), search()]}, 'found two operations "search"'),
+        ({"operations": [search(), search()]}, "found two operations"),
         ({"operations": [search(filter="(uid=u{key:02d})")]}, "found key 999; expected a placeholder with room for it"),
         ({"operations": [search(keys={"misses": 0.1})]}, "found misses without keys.missing"),
         ({"operations": [search(expect={"codes": ["fine"]})]}, 'found result code "fine"; expected a name of RFC 4511'),

@@ -23,8 +23,8 @@ from assay.settings.knobs import Values, choice, fraction, integer, messages, na
 
 KINDS = ("search", "compare", "add", "modify", "delete", "rename", "bind")
 WRITES = ("add", "modify", "delete", "rename")
-OF_POPULATION = ("search", "compare", "modify")
-"""Kinds whose keys are those of the population."""
+OF_POPULATION = ("search", "compare")
+"""Kinds whose keys are those of the population; a modify's are, too, where the population is Assay's."""
 USED_UP = ("delete", "rename")
 """Kinds that use up entries of their own, which are laid out first."""
 MOST_CONNECTIONS, MOST_DEPTH, MOST_WEIGHT = 4_096, 1_024, 10_000
