@@ -288,10 +288,25 @@ impl Words {
     }
 }
 
+/// Two digits at a time.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        number += 1;
+    }
+    pairs
+};
+
 #[inline]
 fn put_digits(room: &mut [u8], mut value: u64) {
-    for digit in room.iter_mut().rev() {
+    let mut pairs = room.rchunks_exact_mut(2);
+    for pair in &mut pairs {
+        pair.copy_from_slice(&PAIRS[(value % 100) as usize]);
+        value /= 100;
+    }
+    if let [digit] = pairs.into_remainder() {
         *digit = b'0' + (value % 10) as u8;
-        value /= 10;
     }
 }

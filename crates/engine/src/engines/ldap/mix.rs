@@ -87,22 +87,15 @@ impl Mix {
     ) -> (usize, Fate) {
         let mut at = 0;
         while at < bytes.len() {
-            let rest = &bytes[at..];
-            let message = match Message::read(rest) {
-                Err(Flaw::Cut) => break,
-                Err(Flaw::Malformed) => return (at, Fate::Lost(wrong::UNREADABLE)),
-                Ok(message) => message,
+            let (length, id, op) = match read(&bytes[at..]) {
+                Ok(Some(message)) => message,
+                Ok(None) => break,
+                Err(fate) => return (at, fate),
             };
-            if !message.is_whole(rest) {
-                break;
-            }
-            at += message.length;
-            let (Some(id), Some(op)) = (message.id, message.op) else {
-                return (at, Fate::Lost(wrong::UNREADABLE));
-            };
+            at += length;
             match connection.place(id) {
                 Some(place) => {
-                    connection.pending[place].bytes += message.length;
+                    connection.pending[place].bytes += length;
                     self.part(connection, place, &op, now, recorder);
                 }
                 None if id == 0 => self.notices += 1,
@@ -179,6 +172,28 @@ impl Mix {
         let what = code.map_or(wrong::UNREADABLE, op::code_name);
         self.goes_on &= recorder.refuse_answer(slot, code.unwrap_or(0), what, now);
         free(connection, place);
+    }
+}
+
+/// The message at the beginning of these bytes: its length, id and operation; None where its end is not there yet.
+#[inline]
+fn read(bytes: &[u8]) -> Result<Option<(usize, u32, Tlv<'_>)>, Fate> {
+    match Message::plain(bytes) {
+        None => read_other(bytes),
+        message => Ok(message),
+    }
+}
+
+/// A message with controls, or one that is not there to its end, or none.
+#[cold]
+fn read_other(bytes: &[u8]) -> Result<Option<(usize, u32, Tlv<'_>)>, Fate> {
+    match Message::read(bytes) {
+        Err(Flaw::Malformed) => Err(Fate::Lost(wrong::UNREADABLE)),
+        Ok(message) if message.is_whole(bytes) => match (message.id, message.op) {
+            (Some(id), Some(op)) => Ok(Some((message.length, id, op))),
+            _ => Err(Fate::Lost(wrong::UNREADABLE)),
+        },
+        Ok(_) | Err(Flaw::Cut) => Ok(None),
     }
 }
 

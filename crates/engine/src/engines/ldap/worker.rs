@@ -331,7 +331,9 @@ impl Loader {
             }
         }
         let freed = connection.free.len() - was_free;
-        self.idle.extend(std::iter::repeat_n(number, freed));
+        for _ in 0..freed {
+            self.idle.push_back(number);
+        }
         if connection.is_dirty {
             self.dirty.push(number);
         }
