@@ -19,17 +19,10 @@ use std::collections::BTreeMap;
 
 /// The result of a phase that has ended.
 pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
-    let Left {
-        child,
-        queue,
-        tree,
-        directory,
-    } = left(&mut ended.done);
-    let (cost, io) = used(&ended, child.as_deref());
+    let rest = left(&mut ended.done);
+    let (cost, io) = used(&ended, rest.child.as_deref());
     let tallies = merge_tallies(&ended.done, phase.operations.len());
     let during = ended.during;
-    let stopped_by = stopped(phase, &ended.done).word();
-    let errors = errors(&ended.done, &phase.operations);
     let (started, first, last) = edges(&ended.done, &tallies);
     let points = timeline(&ended.done, ended.checkpoints, &tallies, &during);
     let own = OwnCost::measure(phase.clock, &during);
@@ -47,13 +40,13 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         started_ns: during.mono_ns(started),
         first_ns: during.mono_ns(first),
         last_ns: during.mono_ns(last),
-        stopped_by,
+        stopped_by: stopped(phase, &ended.done).word(),
         operations: phase.operations.iter().cloned().zip(known).collect(),
-        errors,
+        errors: errors(&ended.done, &phase.operations),
         load: load(&ended.done, &during),
-        queue,
-        tree,
-        directory,
+        queue: rest.queue,
+        tree: rest.tree,
+        directory: rest.directory,
         net: phase.beside.as_ref().map(|beside| beside.finish()),
         cost,
         io,
@@ -63,7 +56,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
             stamp_ns: own.stamp_ns,
             operation_ns: own.operation_ns,
         },
-        command: child.map(|child| child.command),
+        command: rest.child.map(|child| child.command),
     }
 }
 

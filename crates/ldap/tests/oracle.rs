@@ -232,6 +232,14 @@ fn values_take_escapes_and_widths() {
         b"uid=u0042"
     );
     assert_eq!(search("dc=x", "(uid={key:04d})").key_digits(), Some(4));
+    for width in 1..=20_usize {
+        let mut words = Words::new(&format!("{{key:0{width}d}}"), 1).unwrap();
+        for key in [0, 7, 10, 99, 100, 12_345_678, 99_999_999, 123_456_789_012] {
+            let digits = format!("{key:0width$}");
+            let last = &digits.as_bytes()[digits.len() - width..];
+            assert_eq!(words.with(key, 0), last, "{key} in {width}");
+        }
+    }
 }
 
 proptest! {

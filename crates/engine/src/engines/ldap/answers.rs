@@ -29,7 +29,6 @@ pub struct Pending {
     /// The bind before it is under way, since then.
     pub binds_from: Option<u64>,
     pub from: u64,
-    pub sent: u64,
     /// When the first entry was there; 0 before.
     pub first: u64,
     pub key: u64,
@@ -57,7 +56,9 @@ impl Pending {
         self.entries = 0;
         self.references = 0;
         self.wrong = None;
-        self.seen.clear();
+        if !self.seen.is_empty() {
+            self.seen.clear();
+        }
     }
 
     /// Takes one entry of the answer.

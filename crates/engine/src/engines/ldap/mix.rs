@@ -66,7 +66,6 @@ impl Mix {
         planned.account.misses += u64::from(next.key.1);
         let pending = &mut connection.pending[usize::from(place)];
         pending.begin(id, next.operation, from, next.key, turn);
-        pending.sent = now;
         let message = if let Some((bind, _)) = &mut self.bind {
             pending.binds_from = Some(now);
             bind.patch(id, 0, 0)

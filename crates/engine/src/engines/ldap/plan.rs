@@ -111,6 +111,10 @@ impl Planned {
     /// Counts a result code.
     #[inline]
     pub fn note_code(&mut self, code: u32) {
+        if code == SUCCESS {
+            self.codes[0].1 += 1;
+            return;
+        }
         match self.codes.iter_mut().find(|(known, _)| *known == code) {
             Some((_, count)) => *count += 1,
             None => self.codes.push((code, 1)),

@@ -224,9 +224,16 @@ impl Settings {
     /// Refuses what cannot be.
     pub fn check(&self) -> Result<Address, Fault> {
         let address = Address::read(&self.address)?;
+        Fault::of_settings(&self.amounts())?;
+        Fault::of_settings(&self.ways(&address))?;
+        self.load.check()?;
+        self.operations.iter().try_for_each(Operation::check)?;
+        Ok(address)
+    }
+
+    fn amounts(&self) -> [(bool, &'static str); 6] {
         let connections = self.workers.saturating_mul(self.connections);
-        let binds = self.bind == Binds::Each || self.has_binds();
-        Fault::of_settings(&[
+        [
             (
                 !(1..=MOST_CONNECTIONS).contains(&connections),
                 "found workers x connections outside 1 to 4,096",
@@ -235,6 +242,26 @@ impl Settings {
                 !(1..=MOST_DEPTH).contains(&self.depth),
                 "found depth outside 1 to 1,024",
             ),
+            (
+                self.load.think_ns > 0 && (self.connections > 1 || self.depth > 1),
+                "found think_ns; expected one connection of each worker, and depth 1",
+            ),
+            (
+                self.part >= self.parts,
+                "found part that is not below parts",
+            ),
+            (self.operations.is_empty(), "found no operations"),
+            (
+                self.operations.iter().map(|one| one.weight).sum::<u64>() == 0
+                    || self.operations.iter().any(|one| one.weight > MOST_WEIGHT),
+                "found weights that are not above 0 together and at most 10,000 each",
+            ),
+        ]
+    }
+
+    fn ways(&self, address: &Address) -> [(bool, &'static str); 5] {
+        let binds = self.bind == Binds::Each || self.has_binds();
+        [
             (
                 self.depth > 1 && self.starttls,
                 "found depth with starttls; expected depth 1, or an address ldaps://",
@@ -255,24 +282,7 @@ impl Settings {
                 self.starttls && !address.can_start_tls(),
                 "found starttls; expected an address ldap://",
             ),
-            (
-                self.load.think_ns > 0 && (self.connections > 1 || self.depth > 1),
-                "found think_ns; expected one connection of each worker, and depth 1",
-            ),
-            (
-                self.part >= self.parts,
-                "found part that is not below parts",
-            ),
-            (self.operations.is_empty(), "found no operations"),
-            (
-                self.operations.iter().map(|one| one.weight).sum::<u64>() == 0
-                    || self.operations.iter().any(|one| one.weight > MOST_WEIGHT),
-                "found weights that are not above 0 together and at most 10,000 each",
-            ),
-        ])?;
-        self.load.check()?;
-        self.operations.iter().try_for_each(Operation::check)?;
-        Ok(address)
+        ]
     }
 
     fn has_binds(&self) -> bool {
@@ -280,17 +290,17 @@ impl Settings {
     }
 }
 
-impl Operation {
-    fn check(&self) -> Result<(), Fault> {
-        let Keys {
+impl Keys {
+    fn mistakes(&self) -> [(bool, &'static str); 6] {
+        let Self {
             first,
             count,
             skew,
             misses,
             missing,
             ..
-        } = self.keys;
-        let wrong = [
+        } = *self;
+        [
             (count == 0, "found keys.count 0; expected at least 1"),
             (
                 first.checked_add(count).is_none(),
@@ -312,6 +322,13 @@ impl Operation {
                 missing.is_some_and(|missing| missing < first.saturating_add(count)),
                 "found keys.missing among the keys",
             ),
+        ]
+    }
+}
+
+impl Operation {
+    fn check(&self) -> Result<(), Fault> {
+        let wrong = [
             (
                 self.kind == Kind::Compare && self.attribute.is_empty(),
                 "found a compare without attribute",
@@ -329,7 +346,8 @@ impl Operation {
                 "found a rename without new_rdn",
             ),
         ];
-        Fault::of_settings(&wrong).map_err(|fault| self.named(fault.message))
+        let checks = [&self.keys.mistakes()[..], &wrong[..]].concat();
+        Fault::of_settings(&checks).map_err(|fault| self.named(fault.message))
     }
 
     /// A mistake in this operation.
