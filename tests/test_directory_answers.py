@@ -32,7 +32,7 @@ ANSWERS = {
 
 def client(answers):
     operations = [SimpleNamespace(operation="search", count=9), SimpleNamespace(operation="first_entry", count=9)]
-    return SimpleNamespace(directory=harvest.directory_end(answers), operations=operations)
+    return SimpleNamespace(directory=harvest.directory_end(answers, ({"depth": 4},)), operations=operations)
 
 
 def run(*phases):
@@ -43,13 +43,15 @@ def test_the_answers_of_a_run_are_summed_up():
     found = directory.counted(run((False, client(ANSWERS)), (True, client(ANSWERS), client(ANSWERS))))
     assert (found.ops, found.entries, found.wrong) == (18, 18, 8)
     assert found.result_codes == {"success": 20, "busy": 2}
-    # The layout is Assay's own, too: its nine searches beside what arming asked.
-    assert found.own_operations == {"bind": 6, "search": 12}
+    # The layout is Assay's own, too: it creates entries.
+    assert found.own_operations == {"add": 9, "bind": 6, "search": 3}
 
 
 def test_a_run_without_a_directory_has_no_answers():
     assert directory.counted(run((True, client(None)))) is None
-    assert isinstance(harvest.directory_end(ANSWERS), DirectoryEnd)
+    end = harvest.directory_end(ANSWERS, ({"depth": 4},))
+    assert isinstance(end, DirectoryEnd)
+    assert end.places == 8
 
 
 def test_errors_of_directories_have_their_own_names():

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from assay.frozen import dataclass
 from assay.records import Phase, Run
 
+LAYOUT = "add"
+"""What the phases that are not measured do: they create own entries."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DirectoryCount:
@@ -36,7 +39,7 @@ def counted(run: Run) -> DirectoryCount | None:
     for _, end in ends:
         own.update(end.own)
     for phase in run.phases:
-        own.update({} if phase.measured else done(phase))
+        own.update({} if phase.measured else {LAYOUT: sum(done(phase).values())})
     return DirectoryCount(
         ops=sum(sum(done(phase).values()) for phase in run.phases if phase.measured),
         entries=sum(one.entries for one in answers),

@@ -27,6 +27,8 @@ class DirectoryEnd:
     """All connections of one client to a directory server."""
 
     connections: int
+    places: int
+    """Requests that could be in flight at once, on all connections."""
     lost: int
     """Connections that the server closed, or that answered nothing that can be understood."""
     own: Mapping[str, int]

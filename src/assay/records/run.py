@@ -208,6 +208,13 @@ class Client:
     printed: Printed | None = None
     """Of an external command; None for our own engines, and in runs of before it was kept."""
 
+    @property
+    def places(self) -> int:
+        """Operations that could be in flight at once: one a worker, or as many as its queue or connections have room for."""
+        if self.directory is not None:
+            return self.directory.places
+        return self.workers if self.queue is None else self.queue.depth
+
 
 @dataclass(frozen=True, kw_only=True)
 class SteadyState:

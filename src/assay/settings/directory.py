@@ -30,7 +30,8 @@ USED_UP = ("delete", "rename")
 MOST_CONNECTIONS, MOST_DEPTH, MOST_WEIGHT = 4_096, 1_024, 10_000
 MOST_KEYS = 10**8
 """Keys have eight digits."""
-SPARE = 10_000
+SPARE, CHANGED = 10_000, 1_000
+"""Own entries that are used up, and own entries that are changed again and again."""
 PEOPLE = re.compile(r"\w+, (\d+) entries, seed \d+")
 """How a target names a population of Assay."""
 PLACEHOLDER = re.compile(r"\{[^}]*\}?")
@@ -252,8 +253,10 @@ class Directory:
     def _spares(self, kind: str) -> int:
         """How many own entries a kind gets."""
         given, ops, mix = integer(self.values, "spare"), integer(self.values, "ops"), shares(self.values)
-        if given or not ops or kind not in USED_UP:
-            return given or SPARE
+        if given or kind not in USED_UP:
+            return given or CHANGED
+        if not ops:
+            return SPARE
         total = sum(mix.values())
         each = math.ceil(ops / total + 1) * mix[kind]
         return min(MOST_KEYS, each * integer(self.values, "workers", 1) * len(self.endpoints))

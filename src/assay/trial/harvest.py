@@ -5,7 +5,7 @@ Pure: a result is a message as docs/engine-protocol.md has it. Times are made re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -96,14 +96,17 @@ def client_of(answer: ClientReport) -> Client:
         queue=optional(QueueTotal, result.get("queue")),
         errors=tuple(error(one) for one in result.get("errors", ())),
         net=net_end(result.get("net")),
-        directory=directory_end(result.get("directory")),
+        directory=directory_end(result.get("directory"), answer.plan.settings[answer.client : answer.client + 1]),
         printed=printed(result.get("command")),
     )
 
 
-def directory_end(found: Mapping[str, Any] | None) -> DirectoryEnd | None:
+def directory_end(found: Mapping[str, Any] | None, settings: Sequence[Mapping[str, object]]) -> DirectoryEnd | None:
     """The record of the result's section `directory`; None of another engine. Raises DamagedError."""
-    return None if found is None else plain.from_plain(DirectoryEnd, found)
+    if found is None:
+        return None
+    depth = next((one["depth"] for one in settings if isinstance(one.get("depth"), int)), 1)
+    return plain.from_plain(DirectoryEnd, {**found, "places": found["connections"] * depth})
 
 
 def printed(command: Mapping[str, Any] | None) -> Printed | None:
