@@ -12,6 +12,7 @@ from assay.catalogue import PLACEMENT, Order, Pace, Unit, Workload, resolved
 from assay.errors import refuse
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
 from assay.settings import directory, load
+from assay.settings.directory_requests import Directory
 from assay.settings.knobs import Values, choice, integer, number, quantity, text
 
 LAYOUT, LOAD = "layout", "load"
@@ -60,7 +61,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """Return the load, after the creation of own entries if some are renamed or deleted. Raises UsageError for another server."""
     values = resolved(KNOBS, order.knobs)
-    server = directory.Directory(values=values, endpoints=order.endpoints)
+    server = Directory(values=values, endpoints=order.endpoints)
     refuse([f"workload {order.workload}: {text}" for text in server.unfit()])
     clients = range(len(order.endpoints))
     ops, duration = integer(values, "ops") or None, integer(values, "duration") or None
@@ -84,7 +85,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
     return (*layout(server), loading)
 
 
-def layout(server: directory.Directory) -> tuple[PhasePlan, ...]:
+def layout(server: Directory) -> tuple[PhasePlan, ...]:
     """Plan the creation of own entries; nothing where the mix needs none."""
     adds = server.spare()
     if not adds:
