@@ -1,7 +1,7 @@
 """The settings of the engine `ldap` for a load on the server of a target.
 
-`Directory(values, endpoints)` has `connection(client)` and `operations()`, the settings of the engine; `unfit()`: what this server
-cannot do; `spare()`: the settings of a layout of own entries that are renamed, deleted or changed.
+`Directory(values, endpoints)` has `connection(client)` and `operations()`, the settings of the engine; `unfit()`: what this
+server cannot do; `spare()`: the settings of a layout of own entries that are renamed, deleted or changed.
 `values` are knobs of `settings/directory.py` with their defaults (`knobs.resolved`).
 """
 
