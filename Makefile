@@ -93,7 +93,7 @@ $(UV):
 	.build/uv/bin/python -m pip --version >/dev/null 2>&1 && .build/uv/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<1' \
 	  || python3 -m pip install --quiet --disable-pip-version-check --prefix .build/uv 'uv>=0.9,<1'
 
-PYTHON_CORE := pyproject.toml uv.lock Cargo.toml Cargo.lock $(shell find crates/python crates/host -name '*.rs' -o -name Cargo.toml)
+PYTHON_CORE := pyproject.toml uv.lock Cargo.toml Cargo.lock $(shell find crates/python crates/host crates/ldap -name '*.rs' -o -name Cargo.toml)
 
 .build/run.stamp: $(UV) $(PYTHON_CORE)
 	test -e .build/dev.stamp || $(UV) sync --quiet --locked --python python3 --no-dev --group build

@@ -25,6 +25,7 @@ BENCHMARKS = (
     "open_loop",
     "net_cost",
     "line",
+    "ldap_load",
     "engine_size",
     "large_notebook",
     "many_clients",

@@ -7,6 +7,7 @@ mod block_data;
 mod checkpoints;
 mod control;
 mod cost;
+mod directory_result;
 mod drain;
 mod driver;
 mod engines;

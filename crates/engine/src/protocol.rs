@@ -1,5 +1,6 @@
 //! The lines that come in and go out: `docs/engine-protocol.md` as types.
 
+pub use crate::directory_result::DirectoryResult;
 pub use crate::fault::Fault;
 pub use crate::net_result::NetResult;
 use crate::spread::Bars;
@@ -111,6 +112,7 @@ pub struct PhaseResult {
     pub queue: Option<QueueResult>,
     pub tree: Option<TreeResult>,
     pub net: Option<NetResult>,
+    pub directory: Option<DirectoryResult>,
     pub cost: Cost,
     pub io: Io,
     pub clock: ClockResult,
@@ -158,6 +160,8 @@ pub struct ErrorCount {
     pub errno: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub space: Option<&'static str>,
     pub count: u64,
     pub path: String,
 }

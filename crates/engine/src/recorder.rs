@@ -285,6 +285,20 @@ impl Recorder {
         self.look(now)
     }
 
+    /// Whether to go on, for a worker that waits. False = stop.
+    pub fn goes_on(&mut self, now: u64) -> bool {
+        now < self.look_at || self.look(now)
+    }
+
+    /// Counts an answer of a directory server that is not as it should be; the work goes on. False = stop.
+    #[cold]
+    #[inline(never)]
+    pub fn refuse_answer(&mut self, slot: usize, code: u32, what: &'static str, now: u64) -> bool {
+        self.tallies[slot].record_error();
+        self.failures.note_answer(slot, code, what, &self.path);
+        self.goes_on(now)
+    }
+
     /// Ends the phase for all workers, as failed.
     pub fn give_up(&mut self) {
         self.stopped = Stopped::Error;

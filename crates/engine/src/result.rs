@@ -7,8 +7,8 @@ use crate::marks;
 use crate::own_cost::OwnCost;
 use crate::phase::{Ended, Phase};
 use crate::protocol::{
-    Buckets, ClockResult, Cost, Curve, ErrorCount, Io, LoadResult, OperationResult, PhaseResult,
-    QueueResult, TreeResult,
+    Buckets, ClockResult, Cost, Curve, DirectoryResult, ErrorCount, Io, LoadResult,
+    OperationResult, PhaseResult, QueueResult, TreeResult,
 };
 use crate::recorder::Recorder;
 use crate::spread::{self, Bars};
@@ -19,12 +19,10 @@ use std::collections::BTreeMap;
 
 /// The result of a phase that has ended.
 pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
-    let Left { child, queue, tree } = left(&mut ended.done);
-    let (cost, io) = used(&ended, child.as_deref());
+    let rest = left(&mut ended.done);
+    let (cost, io) = used(&ended, rest.child.as_deref());
     let tallies = merge_tallies(&ended.done, phase.operations.len());
     let during = ended.during;
-    let stopped_by = stopped(phase, &ended.done).word();
-    let errors = errors(&ended.done, &phase.operations);
     let (started, first, last) = edges(&ended.done, &tallies);
     let points = timeline(&ended.done, ended.checkpoints, &tallies, &during);
     let own = OwnCost::measure(phase.clock, &during);
@@ -42,12 +40,13 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         started_ns: during.mono_ns(started),
         first_ns: during.mono_ns(first),
         last_ns: during.mono_ns(last),
-        stopped_by,
+        stopped_by: stopped(phase, &ended.done).word(),
         operations: phase.operations.iter().cloned().zip(known).collect(),
-        errors,
+        errors: errors(&ended.done, &phase.operations),
         load: load(&ended.done, &during),
-        queue,
-        tree,
+        queue: rest.queue,
+        tree: rest.tree,
+        directory: rest.directory,
         net: phase.beside.as_ref().map(|beside| beside.finish()),
         cost,
         io,
@@ -57,7 +56,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
             stamp_ns: own.stamp_ns,
             operation_ns: own.operation_ns,
         },
-        command: child.map(|child| child.command),
+        command: rest.child.map(|child| child.command),
     }
 }
 
@@ -67,9 +66,10 @@ struct Left {
     child: Option<Box<Ran>>,
     queue: Option<QueueResult>,
     tree: Option<TreeResult>,
+    directory: Option<DirectoryResult>,
 }
 
-/// The external command and the sums of queues and trees, where there were such.
+/// The external command and the sums of queues, trees and directories, where there were such.
 fn left(done: &mut [Done]) -> Left {
     let mut left = Left::default();
     for one in done {
@@ -81,6 +81,9 @@ fn left(done: &mut [Done]) -> Left {
             }
             Finished::Tree(tree) => {
                 left.tree = Some(left.tree.unwrap_or_default().and(tree));
+            }
+            Finished::Directory(directory) => {
+                left.directory = Some(left.directory.unwrap_or_default().and(*directory));
             }
         }
     }
@@ -255,16 +258,18 @@ fn timeline(
 }
 
 fn errors(done: &[Done], operations: &[String]) -> Vec<ErrorCount> {
-    let mut counts: BTreeMap<(usize, i32, Option<&'static str>, &str), u64> = BTreeMap::new();
+    let mut counts: BTreeMap<_, u64> = BTreeMap::new();
     for failure in done.iter().flat_map(|one| &one.recorder.failures.0) {
+        let kind = (failure.errno, failure.what, failure.space);
         *counts
-            .entry((failure.slot, failure.errno, failure.what, &failure.path))
+            .entry((failure.slot, kind, failure.path.as_str()))
             .or_default() += failure.count;
     }
-    let named = |((slot, errno, what, path), count): ((usize, _, _, &str), _)| ErrorCount {
+    let named = |((slot, (errno, what, space), path), count): ((usize, _, &str), _)| ErrorCount {
         operation: operations[slot].clone(),
         errno,
         what,
+        space,
         count,
         path: path.to_owned(),
     };

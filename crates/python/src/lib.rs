@@ -5,9 +5,10 @@ use pyo3::prelude::*;
 mod build;
 mod errors;
 mod files;
+mod ldap;
 mod toml;
 
-/// The Rust half of Assay: system calls about files, and the TOML reader that knows where every value stands.
+/// The Rust half of Assay: system calls about files, filters of directories, and the TOML reader that knows where every value stands.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     build::warn_if_debug(module.py())?;
@@ -15,6 +16,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(files::cachestat, module)?)?;
     module.add_function(wrap_pyfunction!(files::drop_file, module)?)?;
     module.add_function(wrap_pyfunction!(files::fiemap, module)?)?;
+    module.add_function(wrap_pyfunction!(ldap::filter_mistake, module)?)?;
     module.add_function(wrap_pyfunction!(files::syncfs, module)?)?;
     module.add_function(wrap_pyfunction!(toml::parse_toml, module)?)?;
     Ok(())

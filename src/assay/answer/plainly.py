@@ -6,13 +6,21 @@ from typing import Any
 
 from assay.answer.answer import answer
 from assay.answer.wording import comparison, effects, scaling, summary
+from assay.measures import directory
 from assay.plain import to_plain
 from assay.records import Results
 
 
 def plainly(results: Results) -> dict[str, Any]:
     """Give all results as plain values."""
-    return {**to_plain(results), **answers(results)}
+    return {**to_plain(results), **answers(results), **directories(results)}
+
+
+def directories(results: Results) -> dict[str, Any]:
+    """Give what directory servers answered, for each run with a load on one; nothing without such a run."""
+    found = {judged.id: directory.counted(judged.run) for judged in results.runs}
+    known = {name: to_plain(one) for name, one in found.items() if one is not None}
+    return {"directory": known} if known else {}
 
 
 def answers(results: Results) -> dict[str, Any]:

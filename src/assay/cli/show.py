@@ -15,6 +15,7 @@ from assay.audit import judge
 from assay.cli import tables
 from assay.errors import DamagedError, UsageError
 from assay.laboratory.results import judged_run
+from assay.measures import directory
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
@@ -42,7 +43,9 @@ def as_plain(judged: Judged, treated: Mapping[str, str], seen: Observations) -> 
     costs = {phase.name: measures.costs(phase) for phase in judged.run.phases}
     courses = {name: {**to_plain(one), "statement": steady.statement(one)} for name, one in judged.courses.items()}
     lacking = {"missing": to_plain(sides.lacking(judged.run, seen))} if judged.run.is_spread else {}
-    return {**to_plain(judged), "courses": courses, "treatments": dict(treated), "costs": costs, **lacking}
+    answered = directory.counted(judged.run)
+    answers = {} if answered is None else {"directory": to_plain(answered)}
+    return {**to_plain(judged), "courses": courses, "treatments": dict(treated), "costs": costs, **lacking, **answers}
 
 
 def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> dict[str, str]:

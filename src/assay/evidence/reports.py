@@ -88,6 +88,8 @@ def error_reason(error: EngineError) -> str:
     """What an error code means."""
     if error.what == MISMATCH:
         return "a record differs from the written data"
+    if error.space is ErrorSpace.LDAP and error.what is not None:
+        return f"{error.what} ({error.code})" if error.code and " " not in error.what else error.what
     return os.strerror(error.code) if error.space is ErrorSpace.ERRNO else f"{error.space} {error.code}"
 
 

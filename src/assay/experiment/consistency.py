@@ -63,6 +63,24 @@ def writes_fit(
             document.wrong((*load.at, "kind"), found, "a workload that only reads there, or another target")
 
 
+def keys_fit(
+    document: Document, systems: Mapping[str, PartSpec], loads: Mapping[str, PartSpec], factors: tuple[Factor, ...]
+) -> None:
+    """A load asks for no more entries than the smallest population of a target has, with no level."""
+    people = [
+        (int(str(knobs["entries"])), part.name)
+        for part in systems.values()
+        for knobs in (variants(part, factors) if part.settings.complete else ())
+        if knobs.get("entries") and not knobs.get("ldif")
+    ]
+    for load in loads.values() if people else ():
+        wanted = [knobs.get("population") for knobs in (variants(load, factors) if load.settings.complete else ())]
+        most = max((one for one in wanted if isinstance(one, int)), default=0)
+        if most > min(people)[0]:
+            found = f"population = {most:,} of workload {load.name!r}"
+            document.wrong(load.at, found, f"at most the {min(people)[0]:,} entries of target {min(people)[1]!r}", Point.KEY)
+
+
 def memory_fits(document: Document, workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:
     """Workloads that run in one trial share one control group, so they have one limit, whatever the levels."""
     if any(factor.path == "workload" for factor in factors) or not all(part.settings.complete for part in workloads.values()):

@@ -139,6 +139,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     ways.paths_fit(document, scene, factors)
     consistency.events_fit(document, scene.workloads, factors)
     consistency.writes_fit(document, scene.targets, scene.workloads, factors)
+    consistency.keys_fit(document, scene.targets, scene.workloads, factors)
     consistency.memory_fits(document, scene.workloads, factors)
     observe = watched.specs(document, shape.observe, scene.hosts)
     measures = figures.measures(document, shape, figures.known(scene, factors, observe))

@@ -88,14 +88,19 @@ class _Way:
 
 
 def kinds() -> tuple[str, ...]:
-    """Return the workloads that have an engine: an external command needs none of this."""
-    return tuple(name for name in catalogue.names("workloads") if catalogue.find("workloads", name).engine not in EXTERNAL)
+    """Return the workloads that have an engine: an external command needs none of this, and a server is a target of a file."""
+    return tuple(name for name in catalogue.names("workloads") if _is_alone(catalogue.find("workloads", name)))
+
+
+def _is_alone(plug: Workload) -> bool:
+    """Whether it can be done once, on a path or over the loopback."""
+    return plug.engine not in EXTERNAL and plug.accepts != (EndpointKind.URL,)
 
 
 def plug_of(kind: str) -> Workload:
     """Return the workload of this kind, imported alone. Raises UsageError naming the kinds that there are."""
     found = catalogue.find("workloads", kind) if kind in catalogue.names("workloads") else None
-    if found is None or found.engine in EXTERNAL:
+    if found is None or not _is_alone(found):
         raise UsageError(f"found load {kind!r}; expected {one_of(kinds(), kind)}")
     return found
 

@@ -251,7 +251,7 @@ def busy_rate(phase: Phase, observations: Observations, measure: Measure) -> Fig
 
     None where latencies are no busy time: in a queue they overlap, and in an open loop they begin before the operation does.
     """
-    if any(client.load is not None or (client.queue and client.queue.depth > client.workers) for client in phase.clients):
+    if any(client.load is not None or client.places > client.workers for client in phase.clients):
         return None
     count, busy = counted(phase, observations, measure.operation)
     treatment = rounds_in_words(phase, measure.operation)

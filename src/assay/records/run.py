@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from assay.frozen import dataclass, field
+from assay.records.directory import DirectoryEnd
 from assay.records.evidence import Direction
 from assay.records.network import NetEnd
 from assay.records.place import Place
@@ -161,7 +162,8 @@ class EngineError:
     path: str
     space: ErrorSpace = ErrorSpace.ERRNO
     what: str | None = None
-    """`verify` where a record was read and is not what was written there; None where a call failed."""
+    """`verify` where a record was read and is not what was written there; of LDAP the name of the result code, or of what was
+    wrong with an answer; None where a call failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,8 +203,17 @@ class Client:
     errors: tuple[EngineError, ...] = ()
     net: NetEnd | None = None
     """Of an end of connections; None of the other engines."""
+    directory: DirectoryEnd | None = None
+    """Of a load on a directory server."""
     printed: Printed | None = None
     """Of an external command; None for our own engines, and in runs of before it was kept."""
+
+    @property
+    def places(self) -> int:
+        """Operations that could be in flight at once: one a worker, or as many as its queue or connections have room for."""
+        if self.directory is not None:
+            return self.directory.places
+        return self.workers if self.queue is None else self.queue.depth
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -106,7 +106,7 @@ def omitted(case: TrialCase) -> tuple[float | None, float]:
     window = measures.whole_window(case.phase, case.measure.operation)
     buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
     done = sum(count for _, count in buckets)
-    places = sum(client.queue.depth if client.queue else client.workers for client in case.phase.clients)
+    places = sum(client.places for client in case.phase.clients)
     if window is None or not done or window.to_ns <= window.from_ns:
         return None, 0.0
     interval = (window.to_ns - window.from_ns) * places / done

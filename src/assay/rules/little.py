@@ -126,7 +126,7 @@ def balance_of(case: TrialCase) -> Balance | None:
     thinking = sum(thinking_ns(case, client) for client in clients)
     return Balance(
         places=sum(places(client) for client in clients),
-        queued=any(client.queue is not None for client in clients),
+        queued=any(client.queue is not None or client.directory is not None for client in clients),
         available_ns=available,
         waiting_ns=waiting,
         thinking_ns=min(thinking, max(0.0, available - waiting)),
@@ -137,7 +137,7 @@ def balance_of(case: TrialCase) -> Balance | None:
 
 def places(client: Client) -> int:
     """How many operations of a client can be in flight at once."""
-    return client.queue.depth if client.queue is not None else max(1, client.workers)
+    return max(1, client.places)
 
 
 def held(case: TrialCase, client: Client, total: OperationTotal) -> float:

@@ -1,6 +1,6 @@
 """Offered load: think time, a rate of all clients together, or a schedule of rates; and stopping at the steady state.
 
-For a workload whose engine takes `load` (`bulk`, `metadata`, `null`, see docs/engine-protocol.md, "The load"):
+For a workload whose engine takes `load` (`bulk`, `metadata`, `ldap`, `null`, see docs/engine-protocol.md, "The load"):
 
 - `LOAD`: the knobs `think`, `rate`, `arrivals`, `late`, `schedule`; add them to KNOBS.
 - `load_setting(values, clients)`: the setting `load` of each client; the clients' rates add up to the requested rate.

@@ -5,10 +5,11 @@ Pure: a result is a message as docs/engine-protocol.md has it. Times are made re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from assay import plain
 from assay.catalogue import Evidence, Workload
 from assay.errors import EvidenceError
 from assay.evidence import reports
@@ -16,8 +17,10 @@ from assay.frozen import dataclass
 from assay.records import (
     Client,
     Direction,
+    DirectoryEnd,
     EngineCost,
     EngineError,
+    ErrorSpace,
     Histogram,
     LoadTotal,
     OperationTotal,
@@ -93,8 +96,17 @@ def client_of(answer: ClientReport) -> Client:
         queue=optional(QueueTotal, result.get("queue")),
         errors=tuple(error(one) for one in result.get("errors", ())),
         net=net_end(result.get("net")),
+        directory=directory_end(result.get("directory"), answer.plan.settings[answer.client : answer.client + 1]),
         printed=printed(result.get("command")),
     )
+
+
+def directory_end(found: Mapping[str, Any] | None, settings: Sequence[Mapping[str, object]]) -> DirectoryEnd | None:
+    """The record of the result's section `directory`; None of another engine. Raises DamagedError."""
+    if found is None:
+        return None
+    depth = next((one["depth"] for one in settings if isinstance(one.get("depth"), int)), 1)
+    return plain.from_plain(DirectoryEnd, {**found, "places": found["connections"] * depth})
 
 
 def printed(command: Mapping[str, Any] | None) -> Printed | None:
@@ -126,9 +138,14 @@ def total(answer: ClientReport, name: str, found: Mapping[str, Any]) -> Operatio
 
 
 def error(found: Mapping[str, Any]) -> EngineError:
-    """One way in which operations failed; our engines report the numbers of errno(3)."""
+    """One way in which operations failed, by a number of errno(3) unless the engine names another space."""
     return EngineError(
-        operation=found["operation"], code=found["errno"], count=found["count"], path=found["path"], what=found.get("what")
+        operation=found["operation"],
+        code=found["errno"],
+        count=found["count"],
+        path=found["path"],
+        space=ErrorSpace(found.get("space", ErrorSpace.ERRNO)),
+        what=found.get("what"),
     )
 
 

@@ -1,12 +1,15 @@
 //! The engines: one file each, one line each in `ENGINES`.
 
 use crate::load::Load;
-use crate::protocol::{CommandResult, Config, Cost, Fault, Io, NetResult, QueueResult, TreeResult};
+use crate::protocol::{
+    CommandResult, Config, Cost, DirectoryResult, Fault, Io, NetResult, QueueResult, TreeResult,
+};
 use crate::recorder::Recorder;
 use std::sync::Arc;
 
 mod bulk;
 mod command;
+mod ldap;
 mod metadata;
 mod net;
 mod null;
@@ -19,6 +22,7 @@ pub type Arm = fn(&Config) -> Result<Armed, Fault>;
 const ENGINES: &[(&str, Arm)] = &[
     ("bulk", bulk::arm),
     ("command", command::arm),
+    ("ldap", ldap::arm),
     ("metadata", metadata::arm),
     ("net", net::arm),
     ("null", null::arm),
@@ -74,6 +78,7 @@ pub enum Finished {
     Command(Box<Ran>),
     Queue(QueueResult),
     Tree(TreeResult),
+    Directory(Box<DirectoryResult>),
 }
 
 /// An external command that has ended, with what its whole tree used.

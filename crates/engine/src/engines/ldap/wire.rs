@@ -1,0 +1,162 @@
+//! One connection as bytes: TCP, a Unix socket, or TLS over TCP.
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::{Errno, ioctl_fionbio};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustls::ClientConnection;
+use std::io::{self, ErrorKind, Read, Write};
+
+/// A connection's bytes, blocking while it is armed and not afterwards.
+pub struct Wire {
+    socket: OwnedFd,
+    tls: Option<Box<ClientConnection>>,
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
+}
+
+/// The socket as rustls wants it.
+struct Socket<'a>(BorrowedFd<'a>);
+
+impl Read for Socket<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let (received, _) = recv(self.0, into, RecvFlags::empty())?;
+        Ok(received)
+    }
+}
+
+impl Write for Socket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(self.0, bytes, SendFlags::NOSIGNAL)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Wire {
+    /// A connected socket.
+    pub fn new(socket: OwnedFd) -> Self {
+        Self {
+            socket,
+            tls: None,
+            sent_bytes: 0,
+            received_bytes: 0,
+        }
+    }
+
+    /// Begins TLS; waits until both ends agree.
+    pub fn start_tls(&mut self, mut session: ClientConnection) -> io::Result<()> {
+        let mut socket = Socket(self.socket.as_fd());
+        while session.is_handshaking() {
+            session.complete_io(&mut socket)?;
+        }
+        self.tls = Some(Box::new(session));
+        Ok(())
+    }
+
+    /// Whether sending is left to be done that the socket did not take.
+    pub fn is_blocked(&self) -> bool {
+        self.tls
+            .as_ref()
+            .is_some_and(|session| session.wants_write())
+    }
+
+    /// From now on no call waits.
+    pub fn never_wait(&self) -> rustix::io::Result<()> {
+        ioctl_fionbio(&self.socket, true)
+    }
+
+    /// Sends as much as the socket takes; TLS takes all of it, and keeps what the socket does not take.
+    #[inline]
+    pub fn send(&mut self, bytes: &[u8]) -> rustix::io::Result<usize> {
+        let sent = match &mut self.tls {
+            None => match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Err(Errno::AGAIN) => 0,
+                sent => sent?,
+            },
+            Some(session) => {
+                session.writer().write_all(bytes).map_err(errno)?;
+                push(session, self.socket.as_fd())?;
+                bytes.len()
+            }
+        };
+        self.sent_bytes += sent as u64;
+        Ok(sent)
+    }
+
+    /// Sends what TLS kept.
+    pub fn push(&mut self) -> rustix::io::Result<()> {
+        match &mut self.tls {
+            None => Ok(()),
+            Some(session) => push(session, self.socket.as_fd()),
+        }
+    }
+
+    /// Receives what is there; None where there is nothing now, 0 at the end.
+    #[inline]
+    pub fn receive(&mut self, into: &mut [u8]) -> rustix::io::Result<Option<usize>> {
+        let received = match &mut self.tls {
+            None => match recv(&self.socket, into, RecvFlags::empty()) {
+                Ok((received, _)) => Some(received),
+                Err(Errno::AGAIN | Errno::INTR) => None,
+                Err(errno) => return Err(errno),
+            },
+            Some(session) => receive(session, self.socket.as_fd(), into)?,
+        };
+        self.received_bytes += received.unwrap_or(0) as u64;
+        Ok(received)
+    }
+
+    /// Whether more can be received without the socket having more: what TLS has already read.
+    #[inline]
+    pub fn holds_more(&self) -> bool {
+        self.tls.is_some()
+    }
+}
+
+impl AsFd for Wire {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn push(session: &mut ClientConnection, socket: BorrowedFd) -> rustix::io::Result<()> {
+    while session.wants_write() {
+        match session.write_tls(&mut Socket(socket)) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(errno(error)),
+        }
+    }
+    Ok(())
+}
+
+fn receive(
+    session: &mut ClientConnection,
+    socket: BorrowedFd,
+    into: &mut [u8],
+) -> rustix::io::Result<Option<usize>> {
+    loop {
+        match session.reader().read(into) {
+            Ok(received) => return Ok(Some(received)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            // The server closed without a notice of TLS.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(Some(0)),
+            Err(error) => return Err(errno(error)),
+        }
+        match session.read_tls(&mut Socket(socket)) {
+            Ok(_) => session.process_new_packets().map_err(|_| Errno::PROTO)?,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(errno(error)),
+        };
+        push(session, socket)?;
+    }
+}
+
+/// The error number of a failed call; EPROTO where TLS itself failed.
+pub fn errno(error: impl Into<io::Error>) -> Errno {
+    let error: io::Error = error.into();
+    let code = error.raw_os_error();
+    code.map_or(Errno::PROTO, Errno::from_raw_os_error)
+}

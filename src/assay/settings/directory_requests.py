@@ -1,0 +1,211 @@
+"""The settings of the engine `ldap` for a load on the server of a target.
+
+`Directory(values, endpoints)` has `connection(client)` and `operations()`, the settings of the engine; `unfit()`: what this
+server cannot do; `spare()`: the settings of a layout of own entries that are renamed, deleted or changed.
+`values` are knobs of `settings/directory.py` with their defaults (`knobs.resolved`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assay.records import Endpoint
+from assay.settings.directory import MOST_KEYS, WRITES, is_wanted, shares
+from assay.settings.knobs import Values, fraction, integer, names, text
+
+OF_POPULATION = ("search", "compare")
+"""Kinds whose keys are those of the population; a modify's are, too, where the population is Assay's."""
+USED_UP = ("delete", "rename")
+"""Kinds that use up entries of their own, which are laid out first."""
+SPARE, CHANGED = 10_000, 1_000
+"""Own entries that are used up, and own entries that are changed again and again."""
+PEOPLE = re.compile(r"\w+, (\d+) entries, seed \d+")
+"""How a target names a population of Assay."""
+LETTERS = {"add": "a", "delete": "d", "rename": "r", "modify": "m"}
+"""How the names of own entries begin; renamed ones begin with `s`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Directory:
+    """A load on the server of these endpoints."""
+
+    values: Values
+    endpoints: tuple[Endpoint, ...]
+
+    @property
+    def known(self) -> Mapping[str, object]:
+        """What the target says of its server; empty before there is one."""
+        return self.endpoints[0].details
+
+    @property
+    def base(self) -> str:
+        """The DN at and below which is searched."""
+        return str(self.known.get("base") or "")
+
+    @property
+    def writable(self) -> str:
+        """The DN below which Assay may write; empty: nowhere."""
+        return str(self.known.get("writable_base") or "")
+
+    @property
+    def own_people(self) -> int | None:
+        """How many entries of Assay's template the server has; None where they are not Assay's."""
+        match = PEOPLE.fullmatch(str(self.known.get("population") or ""))
+        return int(match[1]) if match else None
+
+    @property
+    def people(self) -> int:
+        """How many entries have keys."""
+        return integer(self.values, "population") or self.own_people or 1
+
+    @property
+    def binds(self) -> str:
+        """When connections bind."""
+        return text(self.values, "bind") or ("once" if self.known.get("bind_dn") else "never")
+
+    def unfit(self) -> Iterator[str]:
+        """Yield what this server cannot do, or has not got."""
+        if not self.known:
+            return
+        mix, own = shares(self.values), self.own_people
+        writes = [kind for kind in WRITES if kind in mix]
+        if writes and not self.writable:
+            yield f"found {', '.join(writes)} in mix on a target that is only read; expected a target of Assay, or write = true"
+        wanted = integer(self.values, "population")
+        if own is not None and wanted > own:
+            yield f"found population {wanted:,}; expected at most the {own:,} entries of the target"
+        if own is None and not wanted and any(kind in mix for kind in OF_POPULATION) and "{key" in self._all_texts():
+            yield "found keys without a population; expected population = the number of entries with keys from 0"
+        if (self.binds != "never" or "bind" in mix) and not self.known.get("password_file"):
+            yield "found bind without a password; expected bind_dn and password_file at the target"
+        if self.known.get("starttls") == "on" and integer(self.values, "depth", 1) > 1:
+            yield "found depth with StartTLS; expected depth = 1, or transport tls"
+
+    def _all_texts(self) -> str:
+        return " ".join(text(self.values, name) for name in ("filter", "search_base", "dn", "compare"))
+
+    def connection(self, client: int) -> dict[str, object]:
+        """Return how a client reaches the server, and over how many connections."""
+        endpoint = self.endpoints[client]
+        found: dict[str, object] = {
+            "address": endpoint.address,
+            "starttls": endpoint.details.get("starttls") == "on",
+            "ca_file": endpoint.details.get("ca_file"),
+            "insecure": bool(self.values.get("any_certificate")),
+            "bind_dn": str(endpoint.details.get("bind_dn") or ""),
+            "password_file": endpoint.details.get("password_file"),
+            "bind": self.binds,
+            "part": client,
+            "parts": len(self.endpoints),
+        }
+        return found | {name: integer(self.values, name, 1) for name in ("workers", "connections", "depth")}
+
+    def operations(self) -> list[dict[str, object]]:
+        """Return the operations of the mix."""
+        made = []
+        for kind, weight in shares(self.values).items():
+            build = getattr(self, f"_{kind}")
+            made.append({"name": kind, "kind": kind, "weight": weight, **build()})
+        return made
+
+    def spare(self) -> list[dict[str, object]]:
+        """Return the adds that create the own entries of the mix; none where it needs none."""
+        mix = shares(self.values)
+        kinds = [kind for kind in USED_UP if kind in mix]
+        kinds += ["modify"] if "modify" in mix and not self._changes_people else []
+        keys = {"order": "forward", "count": max(map(self._spares, kinds), default=0)}
+        return [{"name": kind, "kind": "add", **self._entry(kind), "keys": keys} for kind in kinds]
+
+    @property
+    def _changes_people(self) -> bool:
+        """Whether the whole directory is Assay's: then modifies are on its people."""
+        return bool(self.base) and self.writable == self.base
+
+    def _spare_keys(self, kind: str) -> dict[str, object]:
+        return {"order": "forward", "count": self._spares(kind)}
+
+    def _spares(self, kind: str) -> int:
+        """How many own entries a kind gets."""
+        given, ops, mix = integer(self.values, "spare"), integer(self.values, "ops"), shares(self.values)
+        if given or kind not in USED_UP:
+            return given or CHANGED
+        if not ops:
+            return SPARE
+        total = sum(mix.values())
+        each = math.ceil(ops / total + 1) * mix[kind]
+        return min(MOST_KEYS, each * integer(self.values, "workers", 1) * len(self.endpoints))
+
+    def _keys(self, *, misses: bool = True) -> dict[str, object]:
+        """The keys of an operation on the population."""
+        share_of_misses = fraction(self.values, "misses") if misses else 0.0
+        found: dict[str, object] = {
+            "order": text(self.values, "keys"),
+            "count": self.people,
+            "skew": fraction(self.values, "skew"),
+        }
+        return found | ({"misses": share_of_misses, "missing": self.people} if share_of_misses else {})
+
+    def _filled(self, name: str) -> str:
+        return text(self.values, name).replace("{base}", self.base)
+
+    def _search(self) -> dict[str, object]:
+        scope, values = text(self.values, "scope"), self.values
+        is_own = self.own_people is not None
+        count = values.get("found") if values.get("found") is not None else (1 if is_own or scope == "base" else None)
+        expected: dict[str, object] = {"entries": count, "values": self._verified()}
+        if count == 1 and (is_own or scope == "base"):
+            expected["dn"] = self._filled("dn")
+        return {
+            "dn": self._filled("dn" if scope == "base" else "search_base"),
+            "scope": scope,
+            "filter": "(objectClass=*)" if scope == "base" else self._filled("filter"),
+            "attributes": list(names(values, "attributes")),
+            "keys": self._keys(),
+            "expect": expected,
+        }
+
+    def _verified(self) -> dict[str, list[str]]:
+        """The attributes that each entry must have: those named, and the name of an entry of Assay's where it is asked for."""
+        found: dict[str, list[str]] = {}
+        for pair in names(self.values, "verify"):
+            name, _, value = pair.partition("=")
+            found.setdefault(name, []).append(value.replace("{base}", self.base))
+        if not found and self.own_people is not None and is_wanted("uid", names(self.values, "attributes")):
+            found["uid"] = ["u{key:08d}"]
+        return found
+
+    def _compare(self) -> dict[str, object]:
+        attribute, _, value = text(self.values, "compare").partition("=")
+        return {"dn": self._filled("dn"), "attribute": attribute, "value": value, "keys": self._keys()}
+
+    def _modify(self) -> dict[str, object]:
+        attribute, _, value = text(self.values, "change").partition("=")
+        changes = [{"how": "replace", "attribute": attribute, "values": [value]}]
+        if self._changes_people:
+            return {"dn": self._filled("dn"), "changes": changes, "keys": self._keys(misses=False)}
+        keys = {"order": "uniform", "count": self._spares("modify")}
+        return {"dn": self._own("modify"), "changes": changes, "keys": keys}
+
+    def _own(self, kind: str) -> str:
+        """The DN of an own entry."""
+        return f"uid={LETTERS[kind]}{{key:08d}},{self.writable}"
+
+    def _entry(self, kind: str) -> dict[str, object]:
+        name = f"{LETTERS[kind]}{{key:08d}}"
+        entry = {"objectClass": ["inetOrgPerson"], "uid": [name], "cn": [f"Own {name}"], "sn": [name]}
+        return {"dn": self._own(kind), "entry": entry}
+
+    def _add(self) -> dict[str, object]:
+        return {**self._entry("add"), "keys": {"order": "forward", "count": MOST_KEYS}}
+
+    def _delete(self) -> dict[str, object]:
+        return {"dn": self._own("delete"), "keys": self._spare_keys("delete")}
+
+    def _rename(self) -> dict[str, object]:
+        return {"dn": self._own("rename"), "new_rdn": "uid=s{key:08d}", "keys": self._spare_keys("rename")}
+
+    def _bind(self) -> dict[str, object]:
+        return {}

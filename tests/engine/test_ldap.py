@@ -1,0 +1,280 @@
+"""The engine `ldap` against a private slapd, and against small servers that lie."""
+
+import socket
+import threading
+
+import pytest
+
+from directory_servers import BASE, LIES, monitored, slapd, small_server
+
+__all__ = ["slapd", "small_server"]
+SECOND = 1_000_000_000
+DN = f"uid=u{{key:08d}},ou=people,{BASE}"
+PEOPLE = 1000
+
+
+def search(**other):
+    wanted = {"entries": 1, "dn": DN, "values": {"uid": ["u{key:08d}"]}}
+    return {
+        "name": "search",
+        "kind": "search",
+        "dn": BASE,
+        "filter": "(uid=u{key:08d})",
+        "attributes": ["uid"],
+        "keys": {"count": PEOPLE},
+        "expect": wanted,
+    } | other
+
+
+def settings(server, *operations, **other):
+    return {"address": server.address, "operations": operations or [search()], "patience_ns": SECOND} | other
+
+
+def bound(server, **other):
+    return {"bind_dn": f"cn=admin,{BASE}", "password_file": str(server.password_file), "bind": "once"} | other
+
+
+def refused(engine, given):
+    answer = engine.arm("ldap", given)
+    assert answer["type"] == "error", answer
+    return f"{answer['what']}: {answer['message']}"
+
+
+def test_searches_are_verified_and_counted(engine, slapd):
+    result = engine.run("ldap", settings(slapd, connections=4, depth=4, ops=500))
+    found, directory = result["operations"], result["directory"]
+    assert (found["search"]["count"], found["search"]["errors"], result["errors"]) == (500, 0, [])
+    assert found["first_entry"]["count"] == 500
+    assert found["first_entry"]["max_ns"] <= found["search"]["max_ns"]
+    assert directory["operations"]["search"] == {
+        "requests": 500,
+        "entries": 500,
+        "references": 0,
+        "misses": 0,
+        "codes": {"success": 500},
+        "wrong": {},
+    }
+    assert (directory["connections"], directory["lost"], directory["own"]) == (4, 0, {"search": 1, "unbind": 4})
+    assert found["search"]["bytes"] < directory["received_bytes"]
+
+
+def everything():
+    own = f"{{key:08d}},{BASE}"
+    person = {"objectClass": ["inetOrgPerson"], "cn": ["x"], "sn": ["x"]}
+    keys = {"order": "forward", "count": 40}
+    return [
+        search(weight=4),
+        search(name="lookup", scope="base", dn=DN, filter="(objectClass=*)", keys={"count": PEOPLE, "order": "skewed"}),
+        {
+            "name": "compare",
+            "kind": "compare",
+            "dn": DN,
+            "attribute": "uid",
+            "value": "u{key:08d}",
+            "keys": {"count": PEOPLE, "misses": 0.5, "missing": PEOPLE},
+        },
+        {"name": "add", "kind": "add", "dn": f"uid=a{own}", "entry": {"uid": ["a{key:08d}"]} | person, "keys": keys},
+        {
+            "name": "modify",
+            "kind": "modify",
+            "dn": DN,
+            "changes": [{"how": "replace", "attribute": "description", "values": ["changed {n}"]}],
+            "keys": {"count": PEOPLE},
+        },
+    ]
+
+
+@pytest.mark.parametrize("way", ["address", "ldapi", "tls", "starttls"])
+def test_all_kinds_are_counted_as_the_server_counts_them(engine, slapd, way):
+    after = [
+        {"name": "rename", "kind": "rename", "dn": f"uid=a{{key:08d}},{BASE}", "new_rdn": "uid=b{key:08d}"},
+        {"name": "delete", "kind": "delete", "dn": f"uid=b{{key:08d}},{BASE}"},
+    ]
+    keys = {"order": "once", "count": 40}
+    address = {"address": slapd.address if way == "starttls" else getattr(slapd, way), "starttls": way == "starttls"}
+    trust = {"ca_file": str(slapd.certificate)} if way in ("tls", "starttls") else {}
+    whole = bound(slapd, **address, **trust)
+    before = monitored(slapd)
+    results = [engine.run("ldap", settings(slapd, *everything(), connections=3, ops=320, **whole))]
+    bind = {"name": "bind", "kind": "bind"}
+    results += [engine.run("ldap", settings(slapd, one | {"keys": keys}, workers=2, **whole)) for one in after]
+    results.append(engine.run("ldap", settings(slapd, bind, ops=7, **whole)))
+    assert [result["errors"] for result in results] == [[], [], [], []]
+    done = {name: found["count"] for result in results for name, found in result["operations"].items()}
+    # Decks of eight: four searches, one of each other.
+    assert done | {"first_entry": 0, "lookup_first_entry": 0} == {
+        "search": 160,
+        "lookup": 40,
+        "compare": 40,
+        "add": 40,
+        "modify": 40,
+        "rename": 40,
+        "delete": 40,
+        "bind": 7,
+        "first_entry": 0,
+        "lookup_first_entry": 0,
+    }
+    codes = results[0]["directory"]["operations"]["compare"]["codes"]
+    misses = results[0]["directory"]["operations"]["compare"]["misses"]
+    assert codes == {"compareTrue": 40 - misses, "noSuchObject": misses}
+    own = {}
+    for result in results:
+        for name, count in result["directory"]["own"].items():
+            own[name] = own.get(name, 0) + count
+    counted = {name: count - before[name] for name, count in monitored(slapd).items()}
+    client = {"search": 200 + own["search"], "bind": 7 + own["bind"], "extended": own.get("extended", 0)}
+    expected = {"compare": 40, "add": 40, "modify": 40, "modrdn": 40, "delete": 40, "unbind": own["unbind"], **client}
+    look = {"bind": 1, "search": 1, "unbind": 1}  # ldapsearch of the first look; the second one is under way
+    assert {name: counted[name] - look.get(name, 0) for name in expected} == expected
+
+
+def test_a_bind_before_each_operation_is_in_its_time(engine, slapd):
+    result = engine.run("ldap", settings(slapd, ops=50, **bound(slapd, bind="each")))
+    found = result["operations"]
+    assert (found["search"]["count"], found["bind"]["count"], result["errors"]) == (50, 50, [])
+    assert found["bind"]["busy_ns"] < found["search"]["busy_ns"]
+
+
+def test_keys_that_come_once_end_the_work(engine, slapd):
+    once = search(keys={"count": 100, "order": "once"})
+    result = engine.run("ldap", settings(slapd, once, workers=3, duration_ns=60 * SECOND))
+    assert (result["stopped_by"], result["operations"]["search"]["count"]) == ("work", 100)
+
+
+def test_expected_misses_are_work_and_do_not_end_a_phase(engine, slapd):
+    missing = {"count": PEOPLE, "misses": 1.0, "missing": PEOPLE}
+    gone = {"name": "lookup", "kind": "search", "dn": DN, "scope": "base", "keys": missing}
+    result = engine.run("ldap", settings(slapd, search(keys=missing), gone, ops=1000))
+    answers = result["directory"]["operations"]
+    assert result["errors"] == []
+    assert (answers["search"]["codes"], answers["search"]["entries"]) == ({"success": 500}, 0)
+    assert answers["lookup"]["codes"] == {"noSuchObject": 500}
+    assert result["operations"]["first_entry"]["count"] == 0
+
+
+def test_what_is_not_there_is_an_error_under_its_name(engine, slapd):
+    lookup = {"name": "lookup", "kind": "search", "dn": DN, "scope": "base", "keys": {"first": PEOPLE, "count": 5}}
+    result = engine.run("ldap", settings(slapd, lookup, ops=300))
+    assert [(one["what"], one["space"], one["errno"], one["count"]) for one in result["errors"]] == [
+        ("noSuchObject", "ldap", 32, 300)
+    ]
+    assert (result["operations"]["lookup"]["count"], result["stopped_by"]) == (0, "work")
+
+
+def test_writes_without_a_bind_are_refused_by_name(engine, slapd):
+    change = {"how": "replace", "attribute": "sn", "values": ["x"]}
+    modify = {"name": "modify", "kind": "modify", "dn": DN, "changes": [change], "keys": {"count": 9}}
+    result = engine.run("ldap", settings(slapd, modify, ops=3))
+    assert [one["what"] for one in result["errors"]] == ["strongerAuthRequired"]
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "count"),
+    [
+        ("empty", "entry missing", 200),
+        ("another", "entry of another name", 200),
+        ("attribute", "attribute differs", 200),
+        ("twice", "entry repeated", 200),
+        ("busy", "busy", 20),
+        ("limited", "sizeLimitExceeded", 200),
+        ("referred", "reference instead of entries", 200),
+        ("unasked", "answer to no request", 400),
+        ("closing", None, 1),
+    ],
+)
+def test_lies_are_errors_and_no_work(engine, small_server, name, what, count):
+    result = engine.run("ldap", settings(small_server(LIES[name]), ops=200))
+    (error,) = result["errors"]
+    assert (error.get("what"), error["count"]) == (what, count)
+    done = {"busy": 180, "unasked": 200, "closing": 49}.get(name, 0)
+    assert result["operations"]["search"]["count"] == done
+    assert result["stopped_by"] == ("error" if name == "closing" else "work")
+    if name == "unasked":
+        assert result["directory"]["unasked"] == 400
+
+
+def test_an_honest_small_server_is_clean(engine, small_server):
+    result = engine.run("ldap", settings(small_server(), ops=200, connections=3, depth=2))
+    assert (result["operations"]["search"]["count"], result["errors"]) == (200, [])
+
+
+def test_a_server_that_falls_silent_is_an_error_after_a_while(engine, small_server):
+    result = engine.run("ldap", settings(small_server(lambda uid, count: []), connections=2, ops=5))
+    assert [(one["what"], one["count"]) for one in result["errors"]] == [("no answer", 2)]
+    assert (result["stopped_by"], result["directory"]["lost"]) == ("error", 2)
+
+
+def test_stop_ends_a_phase_during_its_operations(engine, slapd):
+    assert engine.arm("ldap", settings(slapd, connections=2))["type"] == "armed"
+    engine.go()
+    engine.send(type="stop")
+    result = engine.result()
+    assert (result["stopped_by"], result["errors"]) == ("stop", [])
+
+
+def test_an_open_loop_counts_from_the_time_that_was_due(engine, slapd):
+    load = {"rate": 500.0}
+    result = engine.run("ldap", settings(slapd, connections=4, duration_ns=SECOND, load=load))
+    assert result["load"]["unstarted"] + result["operations"]["search"]["count"] == 500
+    assert result["errors"] == []
+
+
+def served(reply):
+    """A server that answers anything with these bytes, once; None closes."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        connection, _ = listener.accept()
+        with connection, listener:
+            connection.recv(4096)
+            if reply:
+                connection.sendall(reply)
+                connection.recv(4096)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return f"ldap://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_what_cannot_work_is_refused_while_it_is_armed(engine, slapd, tmp_path):
+    wrong = tmp_path / "wrong"
+    wrong.write_text("wrong")
+    denied = refused(engine, settings(slapd, **bound(slapd, password_file=str(wrong))))
+    assert "the server refused the bind as" in denied
+    assert "invalidCredentials (49)" in denied
+    missing = refused(engine, settings(slapd, search(dn="dc=elsewhere")))
+    assert 'a search below "dc=elsewhere": noSuchObject (32)' in missing
+    assert "UnknownIssuer" in refused(engine, settings(slapd, address=slapd.tls)) or "certificate" in refused(
+        engine, settings(slapd, address=slapd.tls)
+    )
+    assert "no TLS with this server" in refused(engine, settings(slapd, address=slapd.address.replace("ldap:", "ldaps:")))
+    assert "No such file" in refused(engine, settings(slapd, **bound(slapd, password_file="/no/such")))
+    web = settings(slapd, address=served(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
+    assert 'the server answers no LDAP: found "HTTP/1.1 400' in refused(engine, web)
+    assert "closed the connection without an answer" in refused(engine, settings(slapd, address=served(None)))
+    closed = settings(slapd, address="ldap://127.0.0.1:1")
+    assert "Connection refused" in refused(engine, closed)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"address": "http://x"}, "expected ldap://HOST:PORT"),
+        ({"depth": 2, "starttls": True}, "found depth with starttls; expected depth 1"),
+        ({"bind": "once"}, "found bind without password_file"),
+        ({"operations": []}, "found no operations"),
+        ({"operations": [search(filter="(uid=1")]}, "found the end at place 6 of \"(uid=1\"; expected ')'"),
+        ({"operations": [search(), search()]}, "found two operations"),
+        ({"operations": [search(filter="(uid=u{key:02d})")]}, "found key 999; expected a placeholder with room for it"),
+        ({"operations": [search(keys={"misses": 0.1})]}, "found misses without keys.missing"),
+        ({"operations": [search(expect={"codes": ["fine"]})]}, 'found result code "fine"; expected a name of RFC 4511'),
+        ({"connections": 5000}, "found workers x connections outside 1 to 4,096"),
+        ({"load": {"think_ns": 5}, "connections": 2}, "found think_ns; expected one connection of each worker"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(engine, slapd, change, text):
+    assert text in refused(engine, settings(slapd) | change)
+
+
+def test_any_certificate_is_believed_where_that_is_allowed(engine, slapd):
+    result = engine.run("ldap", settings(slapd, address=slapd.tls, insecure=True, ops=20, depth=4, connections=2))
+    assert (result["operations"]["search"]["count"], result["errors"]) == (20, [])

@@ -1,0 +1,159 @@
+"""The plug `ldap_load`: settings for a server of Assay's and for somebody else's, and the mistakes."""
+
+import pytest
+
+from assay.catalogue import Order
+from assay.errors import UsageError
+from assay.records import CacheState, Direction, Endpoint, EndpointKind, StopRule
+from assay.workloads.ldap_load import WORKLOAD
+
+BASE = "dc=example,dc=com"
+PEOPLE = f"uid=u{{key:08d}},ou=people,{BASE}"
+OURS = {
+    "base": BASE,
+    "bind_dn": f"cn=admin,{BASE}",
+    "password_file": "/private/password",
+    "writable_base": BASE,
+    "population": "person, 5000 entries, seed 1",
+}
+THEIRS = {"base": "o=theirs", "writable_base": "ou=assay-1,o=theirs", "bind_dn": "cn=x", "password_file": "/p"}
+
+
+def phases(details=OURS, clients=1, **knobs):
+    endpoint = Endpoint(kind=EndpointKind.URL, address="ldap://127.0.0.1:1389", details=details)
+    return WORKLOAD.phases(Order(workload="people", knobs=knobs, endpoints=(endpoint,) * clients, seed=1))
+
+
+def load(details=OURS, clients=1, **knobs):
+    return phases(details, clients, **knobs)[-1]
+
+
+def mixed(details=OURS, **knobs):
+    (setting,) = load(details, **knobs).settings
+    return {one["name"]: one for one in setting["operations"]}
+
+
+def test_a_search_of_our_people_is_verified():
+    only = load(duration=5)
+    assert (only.operations, only.within) == (("search", "first_entry"), {"first_entry": "search"})
+    assert set(only.directions.values()) == {Direction.REQUEST}
+    (setting,) = only.settings
+    assert setting["address"] == "ldap://127.0.0.1:1389"
+    assert (setting["bind"], setting["password_file"], setting["part"], setting["parts"]) == ("once", "/private/password", 0, 1)
+    (search,) = setting["operations"]
+    assert search["dn"] == BASE
+    assert search["keys"] == {"order": "uniform", "count": 5000, "skew": 0.8}
+    assert search["expect"] == {"entries": 1, "dn": PEOPLE, "values": {}}
+
+
+def test_the_name_is_verified_where_it_is_asked_for():
+    assert mixed(attributes=("uid", "mail"))["search"]["expect"]["values"] == {"uid": ["u{key:08d}"]}
+    assert mixed(attributes=(), verify=("mail=a{key}",))["search"]["expect"]["values"] == {"mail": ["a{key}"]}
+
+
+def test_of_a_strange_server_only_what_is_told_is_verified():
+    search = mixed(THEIRS, population=10, filter="(cn=p{key})")["search"]
+    assert search["expect"] == {"entries": None, "values": {}}
+    assert mixed(THEIRS, population=10, found=3)["search"]["expect"]["entries"] == 3
+
+
+def test_a_read_of_the_entry_itself():
+    search = mixed(scope="base", misses=0.1)["search"]
+    assert (search["dn"], search["scope"], search["filter"]) == (PEOPLE, "base", "(objectClass=*)")
+    assert (search["keys"]["misses"], search["keys"]["missing"]) == (0.1, 5000)
+
+
+def test_writes_are_on_entries_of_the_load():
+    mix = ("search 6", "add 1", "delete 1", "rename 1", "modify 1", "compare 2", "bind 1")
+    made = mixed(mix=mix, ops=1300)
+    assert {name: one["weight"] for name, one in made.items()} == {
+        "search": 6,
+        "add": 1,
+        "delete": 1,
+        "rename": 1,
+        "modify": 1,
+        "compare": 2,
+        "bind": 1,
+    }
+    assert made["modify"]["dn"] == PEOPLE
+    assert made["add"]["dn"] == f"uid=a{{key:08d}},{BASE}"
+    assert made["rename"]["new_rdn"] == "uid=s{key:08d}"
+    assert made["delete"]["keys"] == {"order": "forward", "count": 101}
+    layout, _ = phases(mix=mix, ops=1300)
+    assert (layout.measured, layout.operations) == (False, ("delete", "rename"))
+    (setting,) = layout.settings
+    assert [one["kind"] for one in setting["operations"]] == ["add", "add"]
+    assert {one["keys"]["count"] for one in setting["operations"]} == {101}
+
+
+def test_of_a_strange_server_only_own_entries_are_changed():
+    made = mixed(THEIRS, mix=("modify 1",))
+    assert made["modify"]["dn"] == "uid=m{key:08d},ou=assay-1,o=theirs"
+    layout, _ = phases(THEIRS, mix=("modify 1",))
+    assert layout.settings[0]["operations"][0]["dn"] == "uid=m{key:08d},ou=assay-1,o=theirs"
+
+
+def test_clients_share_a_rate_and_keys_that_come_once():
+    only = load(clients=2, keys="once", rate=100, bind="each")
+    assert [(one["part"], one["parts"], one["load"]["rate"]) for one in only.settings] == [(0, 2, 50.0), (1, 2, 50.0)]
+    assert only.within == {"first_entry": "search", "bind": "search"}
+    assert [one["duration_ns"] for one in only.settings] == [10_000_000_000] * 2
+    assert only.stop is StopRule.TIME
+
+
+def test_an_amount_ends_the_work():
+    assert (load(ops=5).stop, load(ops=5).settings[0]["duration_ns"]) == (StopRule.WORK, None)
+    assert load(ops=5, cache="cold").cache is CacheState.COLD
+
+
+@pytest.mark.parametrize(
+    ("details", "knobs", "text"),
+    [
+        ({"base": "o=x"}, {"mix": ("add 1",)}, "found add in mix on a target that is only read"),
+        (OURS, {"population": 6000}, "found population 6,000; expected at most the 5,000 entries"),
+        ({"base": "o=x"}, {}, "found keys without a population"),
+        ({"base": "o=x"}, {"bind": "once", "population": 5}, "found bind without a password"),
+        ({**OURS, "starttls": "on"}, {"depth": 4}, "found depth with StartTLS; expected depth = 1"),
+    ],
+)
+def test_what_a_server_cannot_do_is_refused(details, knobs, text):
+    with pytest.raises(UsageError, match=f"workload people: {text}"):
+        phases(details, **knobs)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "text"),
+    [
+        ({"filter": "(uid=u{key:08d}"}, "found the end at place 15 of the filter '(uid=u{key:08d}'; expected ')'"),
+        ({"filter": "uid=1"}, "found 'u' at place 0 of the filter 'uid=1'; expected '('"),
+        ({"filter": "(uid={kye})"}, "found {kye} in filter"),
+        ({"mix": ("walk 1",)}, "found mix entry 'walk 1'"),
+        ({"mix": ("search 1", "search 2")}, "found search twice in mix"),
+        ({"mix": ()}, "found an empty mix"),
+        ({"depth": 2, "bind": "each"}, "found depth 2 with a bind between operations"),
+        ({"connections": 4096, "workers": 2}, "found 8,192 connections of a client"),
+        ({"verify": ("mail=x",)}, "found verify of mail; expected attributes that the search asks for"),
+        ({"compare": "uid"}, "found compare 'uid'; expected ATTRIBUTE=VALUE"),
+        ({"keys": "once", "misses": 0.5}, "found misses with keys once"),
+        ({"skew": 0.2}, "found skew 20 %"),
+        ({"think": 5, "depth": 2}, "found think with several requests"),
+        ({"bind": "each", "mix": ("bind 1",)}, "found bind each with bind in mix"),
+    ],
+)
+def test_mistakes(knobs, text):
+    found = WORKLOAD.check(knobs)
+    assert any(one.startswith(text) for one in found), found
+
+
+def test_a_filter_in_other_letters_has_its_place_in_characters():
+    assert WORKLOAD.check({"filter": "(cn=äöü"})[0].startswith("found the end at place 7 ")
+
+
+def test_only_a_mix_without_writes_reads():
+    assert WORKLOAD.only_reads({"mix": ("search 1", "compare 1", "bind 1")})
+    assert not WORKLOAD.only_reads({"mix": ("search 1", "modify 1")})
+
+
+def test_figures_of_a_plan():
+    assert WORKLOAD.operations({}) == {"search": "ops_per_s", "first_entry": "latency_p99_ns"}
+    assert WORKLOAD.seconds({"duration": 5 * 10**9}, None) == 5.0
