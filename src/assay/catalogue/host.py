@@ -238,6 +238,8 @@ class Notes(Protocol):
         ...
 
 
+FAMILY = "ASSAY_FAMILY"
+"""The variable by which an engine or a server and all that it starts are known; its value is a secret of the ledger."""
 LINUX = "Linux"
 SNMP = "SNMP"
 """The system of a host that only answers SNMP: nothing runs there, and its times are those of this machine."""

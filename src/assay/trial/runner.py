@@ -157,6 +157,7 @@ class TrialRunner:
             knobs=knobs,
             scratch=station.scratch,
             undo=station.undo,
+            engine=station.engine,
             needs_bytes=needed_bytes(self.experiment),
         )
 

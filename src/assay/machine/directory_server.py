@@ -1,0 +1,400 @@
+"""The life of a directory server of our own, whichever software it is: set up, filled, started, read back, taken away.
+
+A target brings a `Software`: what differs between servers. All else is the same for each: one directory below the scratch of
+the experiment, a free port, a local socket for our own looks, a certificate made for it, and the population.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import secrets
+import shlex
+from collections.abc import Callable, Mapping
+
+from assay.catalogue import Host, Knob, KnobKind, Setting, Unit
+from assay.errors import TrialError, refuse
+from assay.frozen import dataclass, field
+from assay.machine import files, ldap, ownership, population, server, service
+from assay.machine.ldap import Door
+from assay.machine.population import Population
+from assay.machine.stack import mount_of, stack
+from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
+
+TCP, TLS, STARTTLS, LDAPI = "tcp", "tls", "starttls", "ldapi"
+TRANSPORTS = (TCP, TLS, STARTTLS, LDAPI)
+RUNNING, EMPTY, STOPPED = "running", "empty", "stopped"
+STATES = (RUNNING, EMPTY, STOPPED)
+LONGEST_SOCKET = 100
+"""Bytes of a socket's path: sockaddr_un takes 108 (unix(7)), and servers add suffixes."""
+LOOPBACK = "127.0.0.1"
+COUNT_SHOWN = 20
+"""Refused entries that a failure names."""
+
+KNOBS = (
+    *population.KNOBS,
+    Knob(name="state", kind=KnobKind.CHOICE, choices=STATES, default=RUNNING, help="filled, without entries, or not started"),
+    Knob(name="server.cache", kind=KnobKind.QUANTITY, unit=Unit.BYTES, low=1, help="entry cache of the server"),
+    Knob(name="server.threads", kind=KnobKind.INTEGER, low=1, help="threads of the server"),
+    Knob(name="server.tool_threads", kind=KnobKind.INTEGER, low=1, high=64, help="threads of its offline import"),
+    Knob(name="indexes", kind=KnobKind.TEXTS, default=("objectClass:eq", "uid:eq", "mail:eq"), help="ATTRIBUTE:KIND,…"),
+    Knob(name="backend", kind=KnobKind.CHOICE, choices=("mdb", "bdb"), help="database below the server"),
+    Knob(name="durable", kind=KnobKind.SWITCH, default=True, help="whether each change is flushed before its answer"),
+    Knob(name="read_ahead", kind=KnobKind.SWITCH, help="whether the kernel reads ahead in the database"),
+    Knob(name="transport", kind=KnobKind.CHOICE, choices=TRANSPORTS, default=TCP, help="how clients reach it"),
+    Knob(name="address", kind=KnobKind.TEXT, default=LOOPBACK, help="IP address at which it listens"),
+    *service.KNOBS,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance:
+    """One server of ours: where it is, how it is reached, what was asked of it."""
+
+    directory: str
+    base: str
+    bind_dn: str
+    address: str
+    port: int
+    transport: str
+    socket: str
+    knobs: Mapping[str, Value]
+
+    def path(self, *names: str) -> str:
+        """A path in its directory."""
+        return posixpath.join(self.directory, *names)
+
+    @property
+    def data(self) -> str:
+        """The directory of its database."""
+        return self.path("data")
+
+    @property
+    def url(self) -> str:
+        """What clients use."""
+        if self.transport == LDAPI:
+            return self.local
+        host = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{'ldaps' if self.transport == TLS else 'ldap'}://{host}:{self.port}"
+
+    @property
+    def local(self) -> str:
+        """The socket through which Assay itself looks."""
+        return f"ldapi://{self.socket.replace('/', '%2F')}"
+
+    @property
+    def uses_tls(self) -> bool:
+        """Whether its clients need its certificate."""
+        return self.transport in (TLS, STARTTLS)
+
+    @property
+    def password_file(self) -> str:
+        """The password of its administrator."""
+        return self.path("password")
+
+    @property
+    def certificate(self) -> str:
+        """Its certificate, which is its own authority."""
+        return self.path("certificate.pem")
+
+    def admin(self, dn: str | None = None) -> Door:
+        """The administrator, through the socket."""
+        return Door(url=self.local, bind_dn=self.bind_dn if dn is None else dn, password_file=self.password_file)
+
+    def client(self) -> Door:
+        """The administrator as a client of the chosen transport."""
+        trust = self.certificate if self.uses_tls else ""
+        return Door(
+            url=self.url,
+            bind_dn=self.bind_dn,
+            password_file=self.password_file,
+            ca_file=trust,
+            starttls=self.transport == STARTTLS,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readback:
+    """One setting: what was asked for, and what the running server says."""
+
+    knob: str
+    wanted: str
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Software:
+    """What differs between directory servers."""
+
+    name: str
+    """As records name it: `slapd`, `389-ds`."""
+    packages: Mapping[str, str]
+    """Each program that it needs -> its Debian package."""
+    bind_dn: Callable[[str], str]
+    """The administrator's DN, from the base."""
+    check: Callable[[Host, Setting], tuple[str, ...]]
+    """Knobs that this server does not have, and what else stands against it."""
+    configure: Callable[[Host, Instance, str], None]
+    """Write its configuration; the last argument is the hash of the administrator's password."""
+    argv: Callable[[Instance], tuple[str, ...]]
+    """The server in the foreground."""
+    importer: Callable[[Instance, str], tuple[str, ...]]
+    """Its own offline import of an LDIF file."""
+    counter: Callable[[Instance], str]
+    """A line of sh that prints how many entries the database of the stopped server has."""
+    refused: Callable[[Instance], str]
+    """A line of sh that prints which entries the last import refused, from `import.log`."""
+    data_files: Callable[[Instance], tuple[str, ...]]
+    """The files that an import writes."""
+    read_back: Callable[[Host, Instance], tuple[Readback, ...]]
+    monitor: Callable[[Instance], tuple[tuple[str, ...], ...]]
+    """Commands that print its counters; each is one connection, bind and search."""
+    version: Callable[[Host], str]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def check(software: Software, host: Host, setting: Setting) -> tuple[str, ...]:
+    """Return everything that is wrong, before anything is made."""
+    missing = [
+        f"{tool}: not found. Install {package}."
+        for tool, package in {**software.packages, "ldapsearch": "ldap-utils"}.items()
+        if host.run(["/bin/sh", "-c", f"PATH=$PATH:/usr/sbin:/sbin command -v {tool}"], check=False).status != 0
+    ]
+    knobs = setting.knobs
+    if knobs.get("transport") in (TLS, STARTTLS) and not host.exists("/usr/bin/openssl"):
+        missing.append("openssl: not found. Install openssl, which makes the certificate, or use another transport.")
+    return (
+        *missing,
+        *population.mistakes(host, setting),
+        *population.index_mistakes(knobs),
+        *service.port_mistakes(host, knobs.get("server.port")),
+        *software.check(host, setting),
+    )
+
+
+def prepare(software: Software, host: Host, setting: Setting) -> Place:
+    """Set the server up as its knobs say. Raises UsageError with all mistakes, TrialError where it does not come up so."""
+    refuse(check(software, host, setting))
+    instance = _instance(software, host, setting)
+    _directory(host, setting, instance.directory)
+    if (folder := _socket_folder(instance)) is not None:
+        _directory(host, setting, folder)
+    host.run(["mkdir", "--", instance.data])
+    if instance.uses_tls:
+        _certificate(host, instance)
+    software.configure(host, instance, ldap.make_password(host, instance.password_file))
+    people = population.provide(host, setting)
+    _scripts(software, host, instance, people)
+    cpus, memory = service.limits_of(host, setting.knobs)
+    program = service.Program(
+        name=software.name,
+        argv=software.argv(instance),
+        directory=instance.directory,
+        env=software.env,
+        cpus=cpus,
+        memory_bytes=memory,
+    )
+    made = service.install(host, setting.undo, program, f"{software.name}-{setting.trial.id if setting.trial else 0}")
+    settings = _bring_up(software, host, instance, (made, program), people)
+    private: dict[str, Value] = {
+        "directory": instance.directory,
+        "socket": instance.socket,
+        "socket_folder": folder or "",
+        "bind_dn": instance.bind_dn,
+        "groups": made.groups,
+        "token": made.token,
+        "state": str(setting.knobs["state"]),
+        "settings": (*settings, ("population", people.name)),
+        "details": tuple(details(software, instance, people).items()),
+    }
+    return Place(
+        target=setting.name,
+        host=host.name,
+        kind=EndpointKind.URL,
+        address=instance.url,
+        devices=stack(host, instance.data),
+        filesystem=mount_of(host, instance.data).filesystem,
+        private=private,
+        server=Server(nodes=(_node(software, host, instance, made),)),
+        storage=instance.data,
+    )
+
+
+def _instance(software: Software, host: Host, setting: Setting) -> Instance:
+    knobs = setting.knobs
+    directory = posixpath.join(host.real_path(setting.scratch), ownership.fresh_name())
+    socket = posixpath.join(directory, "ldapi")
+    if len(socket) > LONGEST_SOCKET:
+        socket = posixpath.join("/tmp", ownership.fresh_name(), "ldapi")  # noqa: S108 - a marked directory of our own
+    port = knobs.get("server.port")
+    base = str(knobs["base"])
+    return Instance(
+        directory=directory,
+        base=base,
+        bind_dn=software.bind_dn(base),
+        address=str(knobs["address"]),
+        port=port if isinstance(port, int) else service.free_port(host, secrets.randbelow(1 << 30)),
+        transport=str(knobs["transport"]),
+        socket=socket,
+        knobs=knobs,
+    )
+
+
+def _socket_folder(instance: Instance) -> str | None:
+    folder = posixpath.dirname(instance.socket)
+    return None if folder == instance.directory else folder
+
+
+def _directory(host: Host, setting: Setting, path: str) -> None:
+    ownership.make_directory(host, setting.undo, path, secrets.token_hex(8))
+    host.run(["chmod", "700", "--", path])
+
+
+def _certificate(host: Host, instance: Instance) -> None:
+    """Make a certificate that is its own authority, for this address."""
+    names = f"subjectAltName=DNS:localhost,IP:{instance.address}"
+    what = ("-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost", "-addext", names)
+    host.run(["openssl", "req", *what, "-keyout", instance.path("key.pem"), "-out", instance.certificate])
+
+
+IMPORT = """#!/bin/sh
+# Imports FILE as the server's own tool does it; with `inside` its files are flushed before the end.
+cd {directory} || exit 1
+{argv} >import.log 2>&1
+status=$?
+cat import.log
+[ "$status" -eq 0 ] || exit "$status"
+[ "$1" != inside ] || find data -type f -exec sync -- {{}} +
+"""
+COUNT = """#!/bin/sh
+# Counts the entries of the database against the file, and names those that the import refused.
+cd {directory} || exit 1
+found=$({counter}) || exit 1
+echo "entries $found of {entries}"
+[ "$found" -eq {entries} ] && exit 0
+echo "the database has $found entries, the file {entries}. Refused:" >&2
+{refused} | head -n {shown} >&2
+exit 3
+"""
+
+
+def _scripts(software: Software, host: Host, instance: Instance, people: Population) -> None:
+    """Write the steps of an import, which prepare and the workload `ldap_import` both run."""
+    quoted = shlex.quote(instance.directory)
+    argv = shlex.join(software.importer(instance, people.path))
+    host.write(instance.path("import"), IMPORT.format(directory=quoted, argv=argv))
+    counts = {"counter": software.counter(instance), "refused": software.refused(instance)}
+    text = COUNT.format(directory=quoted, entries=people.entries, shown=COUNT_SHOWN, **counts)
+    host.write(instance.path("count"), text)
+
+
+def _bring_up(
+    software: Software, host: Host, instance: Instance, made: tuple[service.Service, service.Program], people: Population
+) -> tuple[tuple[str, str], ...]:
+    """Fill it where its state is so, start it, hold every setting and the number of entries against what it says."""
+    state = instance.knobs["state"]
+    if state == RUNNING:
+        host.run(["/bin/sh", instance.path("import")])
+        if made[1].memory_bytes is not None:  # what the import read and wrote belongs to no group of the server
+            files.drop_files(host, instance.data, mount_of(host, instance.data).filesystem)
+    start(software, host, instance)
+    settings = [*service.in_force(host, *made)]
+    for one in software.read_back(host, instance):
+        service.require(one.knob, one.wanted, one.found)
+        settings.append((one.knob, one.found))
+    if state == RUNNING:
+        found = ldap.count(host, instance.admin(), instance.base)
+        service.require("entries", str(people.entries), str(found))
+        settings.append(("entries", str(found)))
+    if state == STOPPED:
+        service.stop(host, instance.directory, software.name)
+    return (*settings, ("software", software.version(host)))
+
+
+def start(software: Software, host: Host, instance: Instance) -> None:
+    """Start it and wait until a client of its transport gets an answer. Raises TrialError with the server's words."""
+    ask = instance.client().search("", "base", "(objectClass=*)", "1.1")
+    service.start(host, instance.directory, software.name, lambda: bool(ldap.entries(host, ask, timeout_s=10.0)))
+
+
+def _node(software: Software, host: Host, instance: Instance, made: service.Service) -> ServerNode:
+    is_local = instance.transport == LDAPI
+    return ServerNode(
+        host=host.name,
+        pid_file=made.pid_file,
+        data=(instance.data,),
+        address=None if is_local else instance.address,
+        software=software.name,
+        monitor=software.monitor(instance),
+    )
+
+
+def details(software: Software, instance: Instance, people: Population) -> dict[str, Value]:
+    """What a client needs beside the URL. The password is in its file alone."""
+    found: dict[str, Value] = {
+        "base": instance.base,
+        "bind_dn": instance.bind_dn,
+        "password_file": instance.password_file,
+        "writable_base": instance.base,
+        "population": people.name,
+        "software": software.name,
+        "state": str(instance.knobs["state"]),
+        "importer": instance.path("import"),
+        "counter": instance.path("count"),
+        "ldif": people.path,
+        "ldif_entries": people.entries,
+        "ldif_bytes": people.bytes,
+        "data_files": software.data_files(instance),
+    }
+    if instance.uses_tls:
+        found |= {"ca_file": instance.certificate, "starttls": "on" if instance.transport == STARTTLS else "off"}
+    return found
+
+
+def attach(host: Host, setting: Setting, place: Place, _client: int) -> Endpoint:
+    """Return what a client is given; on another host it gets copies of the password file and the certificate."""
+    pairs = place.private["details"]
+    known: dict[str, Value] = {str(pair[0]): pair[1] for pair in pairs if isinstance(pair, tuple)} if isinstance(pairs, tuple) else {}
+    if host.name != place.host:
+        known["password_file"] = ldap.password_on(host, str(known["password_file"]), setting.scratch)
+    return Endpoint(kind=EndpointKind.URL, address=place.address, details=known)
+
+
+def drop_caches(software: Software, host: Host, place: Place) -> None:
+    """Stop the server, give the pages of its files back, start it: pages that a process maps cannot be given back."""
+    directory = str(place.private["directory"])
+    was_running = service.is_running(host, directory)
+    service.stop(host, directory, software.name)
+    files.drop_files(host, str(place.storage), place.filesystem)
+    if was_running:
+        door = Door(url=f"ldapi://{str(place.private['socket']).replace('/', '%2F')}")
+        ask = door.search("", "base", "(objectClass=*)", "1.1")
+        service.start(host, directory, software.name, lambda: bool(ldap.entries(host, ask, timeout_s=10.0)))
+
+
+def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
+    """Return every setting as the running server gave it, the way to it, and the file system of its data."""
+    pairs = place.private["settings"]
+    settings = [(f"setting.{pair[0]}", str(pair[1])) for pair in pairs if isinstance(pair, tuple)] if isinstance(pairs, tuple) else []
+    mount = [pair for pair in files.mount_facts(host, str(place.storage), place.devices) if pair[0] in ALIKE]
+    return (*settings, *server.facts(host, place.server), *mount)
+
+
+ALIKE = ("mount.point", "filesystem", "below", "mount.options")
+"""Facts of the mount that do not name a trial's own directory."""
+
+
+def teardown(software: Software, host: Host, setting: Setting, place: Place) -> None:
+    """End the server and remove its directory."""
+    private = place.private
+    directory, groups = str(private["directory"]), population.texts(private, "groups")
+    with contextlib.suppress(TrialError):
+        service.stop(host, directory, software.name)
+    service.remove(
+        setting.undo, service.Service(name=software.name, directory=directory, token=str(private["token"]), groups=groups)
+    )
+    for path in filter(None, (str(private["socket_folder"]), directory)):
+        setting.undo.undo("directory", path=path)
+
+
+
