@@ -215,7 +215,7 @@ def prepare(software: Software, host: Host, setting: Setting) -> Place:
         devices=stack(host, instance.data),
         filesystem=mount_of(host, instance.data).filesystem,
         private=private,
-        server=Server(nodes=(_node(software, host, instance, made),)),
+        server=None if setting.knobs["state"] == STOPPED else Server(nodes=(_node(software, host, instance, made),)),
         storage=instance.data,
     )
 
@@ -264,7 +264,8 @@ cd {directory} || exit 1
 status=$?
 cat import.log
 [ "$status" -eq 0 ] || exit "$status"
-[ "$1" != inside ] || find data -type f -exec sync -- {{}} +
+[ "$1" != inside ] || find data -type f -exec sync -- {{}} + || exit 1
+echo "assay-import entries={entries} bytes={bytes}"
 """
 COUNT = """#!/bin/sh
 # Counts the entries of the database against the file, and names those that the import refused.
@@ -282,7 +283,7 @@ def _scripts(software: Software, host: Host, instance: Instance, people: Populat
     """Write the steps of an import, which prepare and the workload `ldap_import` both run."""
     quoted = shlex.quote(instance.directory)
     argv = shlex.join(software.importer(instance, people.path))
-    host.write(instance.path("import"), IMPORT.format(directory=quoted, argv=argv))
+    host.write(instance.path("import"), IMPORT.format(directory=quoted, argv=argv, entries=people.entries, bytes=people.bytes))
     counts = {"counter": software.counter(instance), "refused": software.refused(instance)}
     text = COUNT.format(directory=quoted, entries=people.entries, shown=COUNT_SHOWN, **counts)
     host.write(instance.path("count"), text)
@@ -341,6 +342,7 @@ def details(software: Software, instance: Instance, people: Population) -> dict[
         "state": str(instance.knobs["state"]),
         "importer": instance.path("import"),
         "counter": instance.path("count"),
+        "storage": instance.data,
         "ldif": people.path,
         "ldif_entries": people.entries,
         "ldif_bytes": people.bytes,
