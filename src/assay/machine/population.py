@@ -23,6 +23,8 @@ DATABASE_TIMES = 4
 ABOVE = 4
 """Entries above those of a template: the suffix and its three units."""
 BASE = "dc=example,dc=com"
+SUFFIX = re.compile(r"(dc|o|ou)=[A-Za-z0-9 _.-]+(,[A-Za-z]+=[A-Za-z0-9 _.-]+)*", re.IGNORECASE)
+EXPECTED_SUFFIX = f"expected a DN that begins with dc=, o= or ou=, such as {BASE}"
 ATTRIBUTES = frozenset(
     {
         *("objectclass", "uid", "cn", "sn", "givenname", "mail", "employeenumber", "title", "departmentnumber", "l", "street"),
@@ -59,8 +61,8 @@ def mistakes(host: Host, setting: Setting) -> tuple[str, ...]:
     if knobs.get("template") not in TEMPLATES:
         found.append(f"found template = {knobs.get('template')!r}; expected one of: {', '.join(TEMPLATES)}")
     base = str(knobs.get("base"))
-    if not re.fullmatch(r"(dc|o|ou)=[A-Za-z0-9 _.-]+(,[A-Za-z]+=[A-Za-z0-9 _.-]+)*", base):
-        found.append(f"found base = {base!r}; expected a DN that begins with dc=, o= or ou=, such as {BASE}")
+    if SUFFIX.fullmatch(base) is None:
+        found.append(f"found base = {base!r}; {EXPECTED_SUFFIX}")
     for path in (*texts(knobs, "schema"), *([str(knobs["ldif"])] if knobs.get("ldif") else ())):
         if host.run(["test", "-f", path, "-a", "-r", path], check=False).status != 0:
             found.append(f"{path}: no readable file. Correct `ldif` or `schema`.")
