@@ -28,6 +28,8 @@ STATES = (RUNNING, EMPTY, STOPPED)
 LONGEST_SOCKET = 100
 """Bytes of a socket's path: sockaddr_un takes 108 (unix(7)), and servers add suffixes."""
 LOOPBACK = "127.0.0.1"
+DAYS = "30"
+"""How long a certificate is valid."""
 COUNT_SHOWN = 20
 """Refused entries that a failure names."""
 
@@ -94,8 +96,13 @@ class Instance:
 
     @property
     def certificate(self) -> str:
-        """Its certificate, which is its own authority."""
+        """Its certificate."""
         return self.path("certificate.pem")
+
+    @property
+    def authority(self) -> str:
+        """The certificate of the authority that signed it, made for this server alone."""
+        return self.path("authority.pem")
 
     def admin(self, dn: str | None = None) -> Door:
         """The administrator, through the socket."""
@@ -103,7 +110,7 @@ class Instance:
 
     def client(self) -> Door:
         """The administrator as a client of the chosen transport."""
-        trust = self.certificate if self.uses_tls else ""
+        trust = self.authority if self.uses_tls else ""
         return Door(
             url=self.url,
             bind_dn=self.bind_dn,
@@ -251,10 +258,17 @@ def _directory(host: Host, setting: Setting, path: str) -> None:
 
 
 def _certificate(host: Host, instance: Instance) -> None:
-    """Make a certificate that is its own authority, for this address."""
-    names = f"subjectAltName=DNS:localhost,IP:{instance.address}"
-    what = ("-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost", "-addext", names)
-    host.run(["openssl", "req", *what, "-keyout", instance.path("key.pem"), "-out", instance.certificate])
+    """Make an authority, and a certificate of it for this address: some clients refuse a certificate that signs itself."""
+    key, authority_key, request = (instance.path(name) for name in ("key.pem", "authority-key.pem", "request.pem"))
+    fresh = ("-newkey", "rsa:2048", "-nodes")
+    own = ("-x509", "-days", DAYS, "-subj", "/CN=Assay", "-keyout", authority_key, "-out", instance.authority)
+    host.run(["openssl", "req", *fresh, *own])
+    host.run(["openssl", "req", *fresh, "-subj", "/CN=localhost", "-keyout", key, "-out", request])
+    host.write(instance.path("names"), f"subjectAltName=DNS:localhost,IP:{instance.address}\nbasicConstraints=CA:FALSE\n")
+    signed = ("-CA", instance.authority, "-CAkey", authority_key, "-set_serial", "1", "-extfile", instance.path("names"))
+    host.run(["openssl", "x509", "-req", "-days", DAYS, "-in", request, *signed, "-out", instance.certificate])
+    host.run(["rm", "-f", "--", authority_key, request])
+    ldap.keep(host, instance.authority)
 
 
 IMPORT = """#!/bin/sh
@@ -349,7 +363,7 @@ def details(software: Software, instance: Instance, people: Population) -> dict[
         "data_files": software.data_files(instance),
     }
     if instance.uses_tls:
-        found |= {"ca_file": instance.certificate, "starttls": "on" if instance.transport == STARTTLS else "off"}
+        found |= {"ca_file": instance.authority, "starttls": "on" if instance.transport == STARTTLS else "off"}
     return found
 
 
@@ -358,7 +372,8 @@ def attach(host: Host, setting: Setting, place: Place, _client: int) -> Endpoint
     pairs = place.private["details"]
     known: dict[str, Value] = {str(pair[0]): pair[1] for pair in pairs if isinstance(pair, tuple)} if isinstance(pairs, tuple) else {}
     if host.name != place.host:
-        known["password_file"] = ldap.password_on(host, str(known["password_file"]), setting.scratch)
+        copied = [name for name in ("password_file", "ca_file") if name in known]
+        known |= {name: ldap.copy_to(host, str(known[name]), setting.scratch) for name in copied}
     return Endpoint(kind=EndpointKind.URL, address=place.address, details=known)
 
 

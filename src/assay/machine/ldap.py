@@ -21,8 +21,8 @@ from assay.frozen import dataclass
 
 SEARCH_S = 60.0
 """How long one search of our own may take."""
-_PASSWORDS: dict[str, str] = {}
-"""Path of a password file of ours -> the password, for the hosts of clients."""
+_KEPT: dict[str, str] = {}
+"""Path of a password or certificate of ours -> its text, for the hosts of clients."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,16 +110,21 @@ def make_password(host: Host, path: str) -> str:
     return "{SSHA}" + base64.b64encode(digest + salt).decode()
 
 
-def password_on(host: Host, path: str, directory: str) -> str:
-    """Write a password of ours for a client on another host; return the path there."""
-    own = posixpath.join(directory, f"password-{hashlib.blake2b(path.encode(), digest_size=6).hexdigest()}")
-    _write(host, own, _PASSWORDS[path])
+def keep(host: Host, path: str) -> None:
+    """Remember a small file of ours, such as a certificate, for the hosts of clients."""
+    _KEPT[path] = host.read(path)
+
+
+def copy_to(host: Host, path: str, directory: str) -> str:
+    """Write a file of ours, readable by its owner alone, for a client on another host; return the path there."""
+    own = posixpath.join(directory, f"{hashlib.blake2b(path.encode(), digest_size=6).hexdigest()}-{posixpath.basename(path)}")
+    _write(host, own, _KEPT[path])
     return own
 
 
 def _write(host: Host, path: str, password: str) -> None:
     host.run(["/bin/sh", "-c", 'umask 077; cat > "$0"', path], input_text=password)
-    _PASSWORDS[path] = password
+    _KEPT[path] = password
 
 
 DN = re.compile(r"[A-Za-z][A-Za-z0-9-]*=[^,=]+(,[A-Za-z][A-Za-z0-9-]*=[^,=]+)*")

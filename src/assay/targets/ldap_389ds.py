@@ -163,13 +163,13 @@ def _threads(instance: Instance) -> int:
 
 
 def _certificates(host: Host, instance: Instance) -> None:
-    """Put our certificate into the server's store of NSS, which has an empty password."""
+    """Put certificate and authority into the server's store of NSS, which has an empty password."""
     store, bundle = instance.path("config"), instance.path("certificate.p12")
     key = ("-in", instance.certificate, "-inkey", instance.path("key.pem"))
     host.run(["certutil", "-N", "-d", store, "--empty-password"])
     host.run(["openssl", "pkcs12", "-export", *key, "-name", "Server-Cert", "-passout", "pass:", "-out", bundle])
     host.run(["pk12util", "-i", bundle, "-d", store, "-W", "", "-K", ""])
-    host.run(["certutil", "-M", "-d", store, "-n", "Server-Cert", "-t", "CTu,u,u"])
+    host.run(["certutil", "-A", "-d", store, "-n", "Assay", "-t", "CT,,", "-i", instance.authority])
 
 
 def argv(instance: Instance) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def _server_lines(host: Host, instance: Instance, password_hash: str) -> list[st
     knobs = instance.knobs
     schemas = _folder(host, SCHEMA_FOLDERS) or ""
     modules = next((folder for folder in MODULE_FOLDERS if host.exists(f"{folder}/back_mdb.la")), None)
-    tls = (f"TLSCertificateFile {instance.certificate}", f"TLSCertificateKeyFile {instance.path('key.pem')}")
+    tls = (f"TLSCACertificateFile {instance.authority}", f"TLSCertificateFile {instance.certificate}", f"TLSCertificateKeyFile {instance.path('key.pem')}")
     size = max(LEAST_MAP_BYTES, MAP_TIMES * population.needed_bytes(host, knobs))
     flags = [flag for flag in _flags(instance)]
     return [
