@@ -123,7 +123,7 @@ def test_a_setting_that_is_not_in_force_fails_the_trial(make, monkeypatch):
 
 
 def test_entries_that_the_server_refuses_fail_with_its_words(make, tmp_path):
-    with pytest.raises(TrialError, match=r"msisdn: attribute type undefined"):
+    with pytest.raises(TrialError, match=r"str2ad\(msisdn\): attribute type undefined"):
         TARGET.prepare(HOST, make(ldif=people(tmp_path, f"{PEOPLE}msisdn: 1\n", "wrong.ldif")))
 
 

@@ -7,7 +7,7 @@ import pytest
 from assay.catalogue import Order
 from assay.errors import EvidenceError, UsageError
 from assay.records import Direction, Endpoint, EndpointKind
-from assay.workloads.ldap_import import OUTLOOK, WORKLOAD
+from assay.workloads.ldap_import import WORKLOAD
 
 DETAILS = {
     "state": "stopped",
@@ -67,4 +67,4 @@ def test_mistakes():
 
 
 def test_a_plan_needs_no_target():
-    assert [plan.name for plan in phases(OUTLOOK, flush="apart")] == ["import", "flush", "count"]
+    assert [plan.name for plan in phases(Endpoint(kind=EndpointKind.DIRECTORY, address="/"), flush="apart")] == ["import", "flush", "count"]

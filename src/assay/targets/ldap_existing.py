@@ -44,7 +44,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     elif knobs.get("password_file"):
         found.append("found password_file without bind_dn; expected both, or neither for anonymous searches")
     if knobs.get("starttls") is True and not url.startswith("ldap:"):
-        found.append(f"found starttls with url {url}; expected ldap://, since the others are secure already")
+        found.append(f"found starttls with url {url}; expected ldap://, since ldaps and ldapi are secure already")
     if host.run(["/bin/sh", "-c", "command -v ldapsearch"], check=False).status != 0:
         found.append("ldapsearch: not found. Install ldap-utils.")
     return tuple(found) or _answers(host, door_of(knobs), base)
@@ -58,7 +58,7 @@ def _password_mistakes(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...
     if done.status != 0:
         return (f"{path}: no such file. Correct password_file.",)
     if int(done.stdout.strip()[-2:], 8):
-        return (f"{path}: others may read it (mode {done.stdout.strip()}). Run `chmod 600 {path}`.",)
+        return (f"{path}: other users may read it (mode {done.stdout.strip()}). Run `chmod 600 {path}`.",)
     return ()
 
 

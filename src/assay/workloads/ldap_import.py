@@ -17,8 +17,6 @@ from assay.settings.knobs import choice, integer
 OPERATION, FLUSH, COUNT, IMPORTER = "import", "flush", "count", "importer"
 NONE, INSIDE, APART = "none", "inside", "apart"
 STOPPED = "stopped"
-OUTLOOK = Endpoint(kind=EndpointKind.DIRECTORY, address="/")
-"""What a plan is asked with before any target is there."""
 TRAILER = re.compile(r"^assay-import entries=(\d+) bytes=(\d+)$", re.MULTILINE)
 COUNTED = re.compile(r"^entries (\d+) of \d+$", re.MULTILINE)
 OWN_FIGURE = re.compile(r"Import complete\.\s+Processed (\d+) entries in (\d+) seconds")
@@ -42,7 +40,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """Return the import, perhaps its flush, and the count of its entries. Raises UsageError for another target or state."""
     flush, endpoint = resolved(KNOBS, order.knobs)["flush"], order.endpoints[0]
-    if endpoint != OUTLOOK:
+    if endpoint.kind is EndpointKind.URL:  # a plan asks before any target is there
         refuse(list(_unfit(order.workload, endpoint)))
     details = endpoint.details
     follow = {"path": details.get("ldif"), "entries": details.get("ldif_entries"), "bytes": details.get("ldif_bytes")}
