@@ -1,6 +1,5 @@
 """Searches by ldapsearch: their arguments, their answers, and passwords that are in files alone."""
 
-import os
 import stat
 from pathlib import Path
 
@@ -47,11 +46,11 @@ def test_a_password_is_random_private_and_salted(tmp_path):
     texts = [Path(tmp_path / name).read_text() for name in ("a", "b")]
     assert len({*texts}) == 2
     assert all(len(text) == 32 and text not in " ".join(hashes) for text in texts)
-    assert stat.S_IMODE(os.stat(tmp_path / "a").st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
     (tmp_path / "far").mkdir()
     copy = ldap.copy_to(HOST, str(tmp_path / "a"), str(tmp_path / "far"))
     assert Path(copy).read_text() == texts[0]
-    assert stat.S_IMODE(os.stat(copy).st_mode) == 0o600
+    assert stat.S_IMODE(Path(copy).stat().st_mode) == 0o600
 
 
 @needs("ldapsearch")

@@ -44,8 +44,10 @@ def test_silence_counts_nothing_and_each_operation_once(server):
     silent = OBSERVER.parse("h", "p", looks, watched)
     assert silent.missing == {}
     name = place.server.nodes[0].software
-    assert {metric: set(the_series(silent, metric, name).value) for metric in COUNTS} == dict.fromkeys(COUNTS, {0.0})
-    door = Door(url=endpoint.address, bind_dn=str(endpoint.details["bind_dn"]), password_file=str(endpoint.details["password_file"]))
+    assert {metric: set(the_series(silent, metric, name).value) for metric in COUNTS} == {metric: {0.0} for metric in COUNTS}
+    door = Door(
+        url=endpoint.address, bind_dn=str(endpoint.details["bind_dn"]), password_file=str(endpoint.details["password_file"])
+    )
     for _ in range(23):
         HOST.run(door.search(BASE, "sub", "(uid=u00000000)", "uid"))
     HOST.run(door.command("ldapcompare", BASE, "dc:example"), check=False)

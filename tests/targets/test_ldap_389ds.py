@@ -69,7 +69,9 @@ def test_every_transport_is_answered(make, transport):
 
 
 def test_mistakes_are_seen_before_anything_is_made(make):
-    wrong = make(server__cache=512_000, read_ahead=False, server__tool_threads=2, backend="mdb", durable=False, schema=("/etc/hostname",))
+    wrong = make(
+        server__cache=512_000, read_ahead=False, server__tool_threads=2, backend="mdb", durable=False, schema=("/etc/hostname",)
+    )
     found = TARGET.check(HOST, wrong)
     for words in (
         "replaces exactly this size by one of its own choice. Use 512 KiB.",

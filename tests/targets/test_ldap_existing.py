@@ -1,6 +1,5 @@
 """A server that runs already: asked only, or written to below one marked entry; what it refuses is said in its words."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -106,10 +105,10 @@ def test_mistakes(ledger, tmp_path, server, knobs, words):
 def test_a_bind_that_is_refused_has_the_servers_words(ledger, tmp_path, server):
     wrong = tmp_path / "wrong"
     wrong.write_text("not the password")
-    os.chmod(wrong, 0o600)
+    wrong.chmod(0o600)
     (found,) = TARGET.check(HOST, asked(ledger, tmp_path, server, password_file=str(wrong)))
     assert "Invalid credentials (49)" in found
-    os.chmod(wrong, 0o644)
+    wrong.chmod(0o644)
     (found,) = TARGET.check(HOST, asked(ledger, tmp_path, server, password_file=str(wrong)))
     assert f"Run `chmod 600 {wrong}`" in found
 

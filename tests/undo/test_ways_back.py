@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import UsageError
 from assay.catalogue import FAMILY
+from assay.errors import UsageError
 from assay.hosts.local import Local
 from assay.machine import ownership
 from assay.undo.kinds import KINDS, process_state

@@ -46,7 +46,8 @@ def test_a_flush_inside_or_apart():
 
 
 def test_the_clock_counts_and_the_importers_own_figure_stays_beside_it():
-    output = "Import complete.  Processed 10004 entries in 10 seconds. (1000.40 entries/sec)\nassay-import entries=10004 bytes=6000000\n"
+    own = "Import complete.  Processed 10004 entries in 10 seconds. (1000.40 entries/sec)"
+    output = f"{own}\nassay-import entries=10004 bytes=6000000\n"
     found = WORKLOAD.parse({}, output, 12_000_000_000)
     assert found["import.ops_per_s"] == pytest.approx(10_004 / 12)
     assert found["import.bytes_per_s"] == 500_000
@@ -63,8 +64,12 @@ def test_mistakes():
     with pytest.raises(UsageError, match="found a target with state = running; expected state = stopped"):
         phases(running)
     with pytest.raises(UsageError, match="expected kind = ldap_openldap or ldap_389ds"):
-        phases(dataclasses.replace(ENDPOINT, details={}))
+        phases(dataclasses.replace(ENDPOINT, details={"base": "dc=x"}))
 
 
 def test_a_plan_needs_no_target():
-    assert [plan.name for plan in phases(Endpoint(kind=EndpointKind.DIRECTORY, address="/"), flush="apart")] == ["import", "flush", "count"]
+    assert [plan.name for plan in phases(Endpoint(kind=EndpointKind.DIRECTORY, address="/"), flush="apart")] == [
+        "import",
+        "flush",
+        "count",
+    ]

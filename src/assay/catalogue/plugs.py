@@ -38,8 +38,8 @@ class Undo(Protocol):
         """Write it down.
 
         Kinds: `directory` (path, marker), `mount` (path, device), `loop` (device, image), `throttle` (file, device),
-        `cgroup` (path), `file` (path, marker), `own_file` (path, marker), `process` (pid, start_ticks), `family` (token, the
-        value of FAMILY in the environment of all that was started), `command` (argv as JSON)."""
+        `cgroup` (path), `file` and `own_file` (path, marker), `process` (pid, start_ticks), `family` (token: the value of
+        FAMILY in the environment of all that was started), `command` (argv as JSON)."""
         ...
 
     def undo(self, kind: str, **details: str) -> None:
@@ -56,8 +56,7 @@ class Setting:
     scratch: str
     undo: Undo
     trial: Trial | None = None
-    engine: str = ""
-    """How the load engine is started on this host."""
+    engine: str = ""  # how it is started on this host
     needs_bytes: int = 0
     """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
 

@@ -19,8 +19,12 @@ OutOption = Annotated[str, typer.Option("--out", metavar="FILE", help="The file;
 
 
 def ldif(
-    entries: Annotated[str, typer.Option("--entries", metavar="N", help="Number of entries, besides suffix and units.")] = "10000",
-    template: Annotated[str, typer.Option("--template", metavar="NAME", help="person, or account with login and password.")] = "person",
+    entries: Annotated[
+        str, typer.Option("--entries", metavar="N", help="Number of entries, besides suffix and units.")
+    ] = "10000",
+    template: Annotated[
+        str, typer.Option("--template", metavar="NAME", help="person, or account with login and password.")
+    ] = "person",
     seed: Annotated[str, typer.Option("--seed", metavar="N", help="The same bytes for the same seed.")] = "1",
     base: Annotated[str, typer.Option("--base", metavar="DN", help="The suffix of the directory.")] = population.BASE,
     out: OutOption = STANDARD_OUTPUT,

@@ -10,154 +10,25 @@ import contextlib
 import posixpath
 import secrets
 import shlex
-from collections.abc import Callable, Mapping
 
-from assay.catalogue import Host, Knob, KnobKind, Setting, Unit
+from assay.catalogue import Host, Setting
 from assay.errors import TrialError, refuse
-from assay.frozen import dataclass, field
 from assay.machine import files, ldap, ownership, population, server, service
+from assay.machine.directory_instance import LDAPI, RUNNING, STARTTLS, STOPPED, TLS, Instance, Software
 from assay.machine.ldap import Door
 from assay.machine.population import Population
+from assay.machine.service import Program, Service
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
 
-TCP, TLS, STARTTLS, LDAPI = "tcp", "tls", "starttls", "ldapi"
-TRANSPORTS = (TCP, TLS, STARTTLS, LDAPI)
-RUNNING, EMPTY, STOPPED = "running", "empty", "stopped"
-STATES = (RUNNING, EMPTY, STOPPED)
 LONGEST_SOCKET = 100
 """Bytes of a socket's path: sockaddr_un takes 108 (unix(7)), and servers add suffixes."""
-LOOPBACK = "127.0.0.1"
 DAYS = "30"
 """How long a certificate is valid."""
 COUNT_SHOWN = 20
 """Refused entries that a failure names."""
-
-KNOBS = (
-    *population.KNOBS,
-    Knob(name="state", kind=KnobKind.CHOICE, choices=STATES, default=RUNNING, help="filled, without entries, or not started"),
-    Knob(name="server.cache", kind=KnobKind.QUANTITY, unit=Unit.BYTES, low=1, help="entry cache of the server"),
-    Knob(name="server.threads", kind=KnobKind.INTEGER, low=1, help="threads of the server"),
-    Knob(name="server.tool_threads", kind=KnobKind.INTEGER, low=1, high=64, help="threads of its offline import"),
-    Knob(name="indexes", kind=KnobKind.TEXTS, default=("objectClass:eq", "uid:eq", "mail:eq"), help="ATTRIBUTE:KIND,…"),
-    Knob(name="backend", kind=KnobKind.CHOICE, choices=("mdb", "bdb"), help="database below the server"),
-    Knob(name="durable", kind=KnobKind.SWITCH, default=True, help="whether each change is flushed before its answer"),
-    Knob(name="read_ahead", kind=KnobKind.SWITCH, help="whether the kernel reads ahead in the database"),
-    Knob(name="transport", kind=KnobKind.CHOICE, choices=TRANSPORTS, default=TCP, help="how clients reach it"),
-    Knob(name="address", kind=KnobKind.TEXT, default=LOOPBACK, help="IP address at which it listens"),
-    *service.KNOBS,
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Instance:
-    """One server of ours: where it is, how it is reached, what was asked of it."""
-
-    directory: str
-    base: str
-    bind_dn: str
-    address: str
-    port: int
-    transport: str
-    socket: str
-    knobs: Mapping[str, Value]
-
-    def path(self, *names: str) -> str:
-        """A path in its directory."""
-        return posixpath.join(self.directory, *names)
-
-    @property
-    def data(self) -> str:
-        """The directory of its database."""
-        return self.path("data")
-
-    @property
-    def url(self) -> str:
-        """What clients use."""
-        if self.transport == LDAPI:
-            return self.local
-        host = f"[{self.address}]" if ":" in self.address else self.address
-        return f"{'ldaps' if self.transport == TLS else 'ldap'}://{host}:{self.port}"
-
-    @property
-    def local(self) -> str:
-        """The socket through which Assay itself looks."""
-        return f"ldapi://{self.socket.replace('/', '%2F')}"
-
-    @property
-    def uses_tls(self) -> bool:
-        """Whether its clients need its certificate."""
-        return self.transport in (TLS, STARTTLS)
-
-    @property
-    def password_file(self) -> str:
-        """The password of its administrator."""
-        return self.path("password")
-
-    @property
-    def certificate(self) -> str:
-        """Its certificate."""
-        return self.path("certificate.pem")
-
-    @property
-    def authority(self) -> str:
-        """The certificate of the authority that signed it, made for this server alone."""
-        return self.path("authority.pem")
-
-    def admin(self, dn: str | None = None) -> Door:
-        """The administrator, through the socket."""
-        return Door(url=self.local, bind_dn=self.bind_dn if dn is None else dn, password_file=self.password_file)
-
-    def client(self) -> Door:
-        """The administrator as a client of the chosen transport."""
-        trust = self.authority if self.uses_tls else ""
-        return Door(
-            url=self.url,
-            bind_dn=self.bind_dn,
-            password_file=self.password_file,
-            ca_file=trust,
-            starttls=self.transport == STARTTLS,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Readback:
-    """One setting: what was asked for, and what the running server says."""
-
-    knob: str
-    wanted: str
-    found: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Software:
-    """What differs between directory servers."""
-
-    name: str
-    """As records name it: `slapd`, `389-ds`."""
-    packages: Mapping[str, str]
-    """Each program that it needs -> its Debian package."""
-    bind_dn: Callable[[str], str]
-    """The administrator's DN, from the base."""
-    check: Callable[[Host, Setting], tuple[str, ...]]
-    """Knobs that this server does not have, and what else stands against it."""
-    configure: Callable[[Host, Instance, str], None]
-    """Write its configuration; the last argument is the hash of the administrator's password."""
-    argv: Callable[[Instance], tuple[str, ...]]
-    """The server in the foreground."""
-    importer: Callable[[Instance, str], tuple[str, ...]]
-    """Its own offline import of an LDIF file."""
-    counter: Callable[[Instance], str]
-    """A line of sh that prints how many entries the database of the stopped server has."""
-    refused: Callable[[Instance], str]
-    """A line of sh that prints which entries the last import refused, from `import.log`."""
-    data_files: Callable[[Instance], tuple[str, ...]]
-    """The files that an import writes."""
-    read_back: Callable[[Host, Instance], tuple[Readback, ...]]
-    monitor: Callable[[Instance], tuple[tuple[str, ...], ...]]
-    """Commands that print its counters; each is one connection, bind and search."""
-    version: Callable[[Host], str]
-    env: Mapping[str, str] = field(default_factory=dict)
+ALIKE = ("mount.point", "filesystem", "below", "mount.options")
+"""Facts of the mount that do not name a trial's own directory."""
 
 
 def check(software: Software, host: Host, setting: Setting) -> tuple[str, ...]:
@@ -183,9 +54,18 @@ def prepare(software: Software, host: Host, setting: Setting) -> Place:
     """Set the server up as its knobs say. Raises UsageError with all mistakes, TrialError where it does not come up so."""
     refuse(check(software, host, setting))
     instance = _instance(software, host, setting)
-    _directory(host, setting, instance.directory)
-    if (folder := _socket_folder(instance)) is not None:
-        _directory(host, setting, folder)
+    folders = (instance.directory, *_socket_folder(instance))
+    made: list[Service] = []
+    try:
+        for folder in folders:
+            _directory(host, setting, folder)
+        return _prepared(software, host, setting, instance, made)
+    except BaseException:
+        _take_away(setting, made, folders)
+        raise
+
+
+def _prepared(software: Software, host: Host, setting: Setting, instance: Instance, made: list[Service]) -> Place:
     host.run(["mkdir", "--", instance.data])
     if instance.uses_tls:
         _certificate(host, instance)
@@ -193,27 +73,20 @@ def prepare(software: Software, host: Host, setting: Setting) -> Place:
     people = population.provide(host, setting)
     _scripts(software, host, instance, people)
     cpus, memory = service.limits_of(host, setting.knobs)
-    program = service.Program(
-        name=software.name,
-        argv=software.argv(instance),
-        directory=instance.directory,
-        env=software.env,
-        cpus=cpus,
-        memory_bytes=memory,
-    )
-    made = service.install(host, setting.undo, program, f"{software.name}-{setting.trial.id if setting.trial else 0}")
-    settings = _bring_up(software, host, instance, (made, program), people)
+    argv = software.argv(instance)
+    program = Program(name=software.name, argv=argv, directory=instance.directory, cpus=cpus, memory_bytes=memory)
+    made.append(service.install(host, setting.undo, program, f"{software.name}-{setting.trial.id if setting.trial else 0}"))
+    settings = _bring_up(software, host, instance, (made[0], program), people)
     private: dict[str, Value] = {
         "directory": instance.directory,
         "socket": instance.socket,
-        "socket_folder": folder or "",
-        "bind_dn": instance.bind_dn,
-        "groups": made.groups,
-        "token": made.token,
-        "state": str(setting.knobs["state"]),
+        "folders": (instance.directory, *_socket_folder(instance)),
+        "groups": made[0].groups,
+        "token": made[0].token,
         "settings": (*settings, ("population", people.name)),
         "details": tuple(details(software, instance, people).items()),
     }
+    is_stopped = setting.knobs["state"] == STOPPED
     return Place(
         target=setting.name,
         host=host.name,
@@ -222,7 +95,7 @@ def prepare(software: Software, host: Host, setting: Setting) -> Place:
         devices=stack(host, instance.data),
         filesystem=mount_of(host, instance.data).filesystem,
         private=private,
-        server=None if setting.knobs["state"] == STOPPED else Server(nodes=(_node(software, host, instance, made),)),
+        server=None if is_stopped else Server(nodes=(_node(software, host, instance, made[0]),)),
         storage=instance.data,
     )
 
@@ -247,9 +120,10 @@ def _instance(software: Software, host: Host, setting: Setting) -> Instance:
     )
 
 
-def _socket_folder(instance: Instance) -> str | None:
+def _socket_folder(instance: Instance) -> tuple[str, ...]:
+    """Return the directory of its socket, where that is not its own."""
     folder = posixpath.dirname(instance.socket)
-    return None if folder == instance.directory else folder
+    return () if folder == instance.directory else (folder,)
 
 
 def _directory(host: Host, setting: Setting, path: str) -> None:
@@ -304,7 +178,7 @@ def _scripts(software: Software, host: Host, instance: Instance, people: Populat
 
 
 def _bring_up(
-    software: Software, host: Host, instance: Instance, made: tuple[service.Service, service.Program], people: Population
+    software: Software, host: Host, instance: Instance, made: tuple[Service, Program], people: Population
 ) -> tuple[tuple[str, str], ...]:
     """Fill it where its state is so, start it, hold every setting and the number of entries against what it says."""
     state = instance.knobs["state"]
@@ -332,7 +206,7 @@ def start(software: Software, host: Host, instance: Instance) -> None:
     service.start(host, instance.directory, software.name, lambda: bool(ldap.entries(host, ask, timeout_s=10.0)))
 
 
-def _node(software: Software, host: Host, instance: Instance, made: service.Service) -> ServerNode:
+def _node(software: Software, host: Host, instance: Instance, made: Service) -> ServerNode:
     is_local = instance.transport == LDAPI
     return ServerNode(
         host=host.name,
@@ -370,7 +244,9 @@ def details(software: Software, instance: Instance, people: Population) -> dict[
 def attach(host: Host, setting: Setting, place: Place, _client: int) -> Endpoint:
     """Return what a client is given; on another host it gets copies of the password file and the certificate."""
     pairs = place.private["details"]
-    known: dict[str, Value] = {str(pair[0]): pair[1] for pair in pairs if isinstance(pair, tuple)} if isinstance(pairs, tuple) else {}
+    known: dict[str, Value] = (
+        {str(pair[0]): pair[1] for pair in pairs if isinstance(pair, tuple)} if isinstance(pairs, tuple) else {}
+    )
     if host.name != place.host:
         copied = [name for name in ("password_file", "ca_file") if name in known]
         known |= {name: ldap.copy_to(host, str(known[name]), setting.scratch) for name in copied}
@@ -392,13 +268,11 @@ def drop_caches(software: Software, host: Host, place: Place) -> None:
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     """Return every setting as the running server gave it, the way to it, and the file system of its data."""
     pairs = place.private["settings"]
-    settings = [(f"setting.{pair[0]}", str(pair[1])) for pair in pairs if isinstance(pair, tuple)] if isinstance(pairs, tuple) else []
+    settings = (
+        [(f"setting.{pair[0]}", str(pair[1])) for pair in pairs if isinstance(pair, tuple)] if isinstance(pairs, tuple) else []
+    )
     mount = [pair for pair in files.mount_facts(host, str(place.storage), place.devices) if pair[0] in ALIKE]
     return (*settings, *server.facts(host, place.server), *mount)
-
-
-ALIKE = ("mount.point", "filesystem", "below", "mount.options")
-"""Facts of the mount that do not name a trial's own directory."""
 
 
 def teardown(software: Software, host: Host, setting: Setting, place: Place) -> None:
@@ -407,11 +281,13 @@ def teardown(software: Software, host: Host, setting: Setting, place: Place) -> 
     directory, groups = str(private["directory"]), population.texts(private, "groups")
     with contextlib.suppress(TrialError):
         service.stop(host, directory, software.name)
-    service.remove(
-        setting.undo, service.Service(name=software.name, directory=directory, token=str(private["token"]), groups=groups)
-    )
-    for path in filter(None, (str(private["socket_folder"]), directory)):
-        setting.undo.undo("directory", path=path)
+    made = Service(name=software.name, directory=directory, token=str(private["token"]), groups=groups)
+    _take_away(setting, [made], population.texts(private, "folders"))
 
 
-
+def _take_away(setting: Setting, made: list[Service], folders: tuple[str, ...]) -> None:
+    """Undo what was set up, the latest first."""
+    for one in made:
+        service.remove(setting.undo, one)
+    for folder in reversed(folders):
+        setting.undo.undo("directory", path=folder)

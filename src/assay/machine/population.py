@@ -63,9 +63,11 @@ def mistakes(host: Host, setting: Setting) -> tuple[str, ...]:
     base = str(knobs.get("base"))
     if SUFFIX.fullmatch(base) is None:
         found.append(f"found base = {base!r}; {EXPECTED_SUFFIX}")
-    for path in (*texts(knobs, "schema"), *([str(knobs["ldif"])] if knobs.get("ldif") else ())):
-        if host.run(["test", "-f", path, "-a", "-r", path], check=False).status != 0:
-            found.append(f"{path}: no readable file. Correct `ldif` or `schema`.")
+    found += [
+        f"{path}: no readable file. Correct `ldif` or `schema`."
+        for path in (*texts(knobs, "schema"), *([str(knobs["ldif"])] if knobs.get("ldif") else ()))
+        if host.run(["test", "-f", path, "-a", "-r", path], check=False).status != 0
+    ]
     return (*found, *_no_room(host, setting))
 
 

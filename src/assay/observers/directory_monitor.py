@@ -110,10 +110,14 @@ def _series(origin: Origin, node: ServerNode, at_ns: Sequence[int], looks: Seque
         if all(metric in one for one in counts):
             values = [one[metric] - mine.get(metric, 0) for one, mine in zip(counts, own, strict=True)]
             first = values[0]
-            yield counter(origin, node.software or "", metric, "count", [*zip(at_ns, [value - first for value in values], strict=True)])
+            yield counter(
+                origin, node.software or "", metric, "count", [*zip(at_ns, [value - first for value in values], strict=True)]
+            )
     for metric in (HITS, TRIES):
         if all(metric in one for one in counts):
-            yield counter(origin, node.software or "", metric, "count", [*zip(at_ns, [one[metric] for one in counts], strict=True)])
+            yield counter(
+                origin, node.software or "", metric, "count", [*zip(at_ns, [one[metric] for one in counts], strict=True)]
+            )
     if all(MOST in one for one in counts):
         yield gauge(origin, node.software or "", MOST, "bytes", [*zip(at_ns, [float(one[MOST]) for one in counts], strict=True)])
 

@@ -13,7 +13,7 @@ import shlex
 from assay.catalogue import Host, Setting, Target
 from assay.errors import TrialError
 from assay.machine import directory_server, population
-from assay.machine.directory_server import STARTTLS, TLS, Instance, Readback, Software
+from assay.machine.directory_instance import KNOBS, LDAPI, STARTTLS, TLS, Instance, Readback, Software
 from assay.machine.ldap import Entry, entries
 from assay.records import EndpointKind
 
@@ -78,7 +78,7 @@ def configure(host: Host, instance: Instance, password_hash: str) -> None:
 
 def _filled(host: Host, instance: Instance, password_hash: str) -> str:
     """Return the template with our values; the secure port and the caches are lines that it lacks."""
-    plain = 0 if instance.transport in (TLS, directory_server.LDAPI) else instance.port
+    plain = 0 if instance.transport in (TLS, LDAPI) else instance.port
     values = {
         "schema_dir": instance.path("config/schema"),
         "cert_dir": instance.path("config"),
@@ -123,7 +123,7 @@ def _own_entries(instance: Instance) -> list[str]:
         f"nsslapd-cachememsize: {_cache(instance)}\nnsslapd-directory: {instance.path('data', BACKEND)}"
     )
     tree = (
-        f'dn: cn={escaped},cn=mapping tree,cn=config\n{top}extensibleObject\nobjectClass: nsMappingTree\ncn: {instance.base}\n'
+        f"dn: cn={escaped},cn=mapping tree,cn=config\n{top}extensibleObject\nobjectClass: nsMappingTree\ncn: {instance.base}\n"
         f"nsslapd-state: backend\nnsslapd-backend: {BACKEND}"
     )
     indexes = [
@@ -138,11 +138,15 @@ def _durability(instance: Instance) -> list[str]:
     if _backend(instance) != "bdb":
         return []
     durable = "off" if instance.knobs.get("durable") is False else "on"
-    return [
-        f"dn: cn=bdb,cn=config,{BELOW_PLUGINS}\nobjectClass: top\nobjectClass: extensibleObject\ncn: bdb\n"
-        f"nsslapd-cache-autosize: 0\nnsslapd-import-cache-autosize: 0\nnsslapd-db-durable-transaction: {durable}\n"
-        f"nsslapd-db-home-directory: {instance.path('dbhome')}\nnsslapd-db-logdirectory: {instance.data}"
-    ]
+    lines = (
+        f"dn: cn=bdb,cn=config,{BELOW_PLUGINS}",
+        *("objectClass: top", "objectClass: extensibleObject", "cn: bdb"),
+        *("nsslapd-cache-autosize: 0", "nsslapd-import-cache-autosize: 0"),
+        f"nsslapd-db-durable-transaction: {durable}",
+        f"nsslapd-db-home-directory: {instance.path('dbhome')}",
+        f"nsslapd-db-logdirectory: {instance.data}",
+    )
+    return ["\n".join(lines)]
 
 
 def _indexes(instance: Instance) -> dict[str, tuple[str, ...]]:
@@ -190,7 +194,7 @@ def counter(instance: Instance) -> str:
 
 def refused(_instance: Instance) -> str:
     """Return a line that prints the entries that the import skipped."""
-    return "grep -h -o 'Skipping entry \"[^\"]*\"[^,]*' import.log logs/errors | sort -u"
+    return 'grep -h -o \'Skipping entry "[^"]*"[^,]*\' import.log logs/errors | sort -u'
 
 
 def data_files(instance: Instance) -> tuple[str, ...]:
@@ -279,7 +283,7 @@ SOFTWARE = Software(
 )
 TARGET = Target(
     name="ldap_389ds",
-    knobs=directory_server.KNOBS,
+    knobs=KNOBS,
     endpoint=EndpointKind.URL,
     check=lambda host, setting: directory_server.check(SOFTWARE, host, setting),
     prepare=lambda host, setting: directory_server.prepare(SOFTWARE, host, setting),

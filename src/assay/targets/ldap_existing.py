@@ -104,9 +104,7 @@ def _monitor(host: Host, door: Door, software: str) -> tuple[tuple[str, ...], ..
     """Return the searches that give the server's counters; none where this bind may not read them."""
     names = ("monitorOpInitiated", "monitorOpCompleted", "monitorCounter")
     known = {
-        OPENLDAP: door.search(
-            "cn=Monitor", "sub", "(|(objectClass=monitorOperation)(objectClass=monitorCounterObject))", *names
-        ),
+        OPENLDAP: door.search("cn=Monitor", "sub", "(|(objectClass=monitorOperation)(objectClass=monitorCounterObject))", *names),
         DS389: door.search("cn=snmp,cn=monitor", "base", "(objectClass=*)"),
     }
     argv = known.get(software)
@@ -164,7 +162,9 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
 
 def drop_caches(_host: Host, place: Place) -> None:
     """Refuse: the server belongs to somebody else. Raises RefusedError."""
-    raise RefusedError(f"target {place.target} is a server of somebody else, which Assay does not restart. Use cache = unchanged.")
+    raise RefusedError(
+        f"target {place.target} is a server of somebody else, which Assay does not restart. Use cache = unchanged."
+    )
 
 
 def teardown(_host: Host, setting: Setting, place: Place) -> None:

@@ -12,7 +12,7 @@ import shlex
 
 from assay.catalogue import Host, Setting, Target
 from assay.machine import directory_server, population
-from assay.machine.directory_server import Instance, Readback, Software
+from assay.machine.directory_instance import KNOBS, Instance, Readback, Software
 from assay.machine.ldap import Entry, entries
 from assay.records import EndpointKind
 
@@ -33,7 +33,8 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     knobs, found = setting.knobs, []
     if knobs.get("server.cache") is not None:
         found.append(
-            "found server.cache; slapd with mdb has no cache of its own, the page cache serves it. Use server.memory, or leave it out."
+            "found server.cache; slapd with mdb has no cache of its own, the page cache serves it. "
+            "Use server.memory, or leave it out."
         )
     if knobs.get("backend") == "bdb":
         found.append("found backend = bdb; slapd 2.5 and later have no such backend. Use mdb.")
@@ -72,9 +73,13 @@ def _server_lines(host: Host, instance: Instance, password_hash: str) -> list[st
     knobs = instance.knobs
     schemas = _folder(host, SCHEMA_FOLDERS) or ""
     modules = next((folder for folder in MODULE_FOLDERS if host.exists(f"{folder}/back_mdb.la")), None)
-    tls = (f"TLSCACertificateFile {instance.authority}", f"TLSCertificateFile {instance.certificate}", f"TLSCertificateKeyFile {instance.path('key.pem')}")
+    tls = (
+        f"TLSCACertificateFile {instance.authority}",
+        f"TLSCertificateFile {instance.certificate}",
+        f"TLSCertificateKeyFile {instance.path('key.pem')}",
+    )
     size = max(LEAST_MAP_BYTES, MAP_TIMES * population.needed_bytes(host, knobs))
-    flags = [flag for flag in _flags(instance)]
+    flags = _flags(instance)
     return [
         *(f"include {posixpath.join(schemas, name)}.schema" for name in SCHEMAS),
         *(f"include {path}" for path in population.texts(knobs, "schema")),
@@ -133,7 +138,7 @@ def counter(instance: Instance) -> str:
 
 def refused(_instance: Instance) -> str:
     """Return a line that prints the entries that slapadd complained about."""
-    return "sed -n 's/.*\\(could not add entry dn=\"[^\"]*\"\\|line [0-9]*.*\\)/\\1/p' import.log"
+    return 'sed -n \'s/.*\\(could not add entry dn="[^"]*"\\|line [0-9]*.*\\)/\\1/p\' import.log'
 
 
 def read_back(host: Host, instance: Instance) -> tuple[Readback, ...]:
@@ -146,14 +151,14 @@ def read_back(host: Host, instance: Instance) -> tuple[Readback, ...]:
     flags = " ".join(sorted(whole.get("olcdbenvflags", ())))
     read = [
         Readback(knob="server.threads", wanted=str(_threads(instance)), found=first(whole, "olcthreads") or str(THREADS)),
-        Readback(
-            knob="server.tool_threads", wanted=str(_tool_threads(instance)), found=first(whole, "olctoolthreads") or "1"
-        ),
+        Readback(knob="server.tool_threads", wanted=str(_tool_threads(instance)), found=first(whole, "olctoolthreads") or "1"),
         Readback(knob="indexes", wanted="; ".join(sorted(wanted)), found="; ".join(sorted(indexes))),
         Readback(knob="backend", wanted="olcMdbConfig", found=_backend(whole)),
         Readback(knob="environment flags", wanted=" ".join(sorted(_flags(instance))), found=flags),
         Readback(knob="durable", wanted=str(instance.knobs.get("durable")), found=str("nosync" not in flags)),
-        Readback(knob="read_ahead", wanted=str(instance.knobs.get("read_ahead") is not False), found=str("nordahead" not in flags)),
+        Readback(
+            knob="read_ahead", wanted=str(instance.knobs.get("read_ahead") is not False), found=str("nordahead" not in flags)
+        ),
     ]
     if instance.uses_tls:
         read.append(Readback(knob="transport", wanted=instance.certificate, found=first(whole, "olctlscertificatefile")))
@@ -200,7 +205,7 @@ SOFTWARE = Software(
 )
 TARGET = Target(
     name="ldap_openldap",
-    knobs=directory_server.KNOBS,
+    knobs=KNOBS,
     endpoint=EndpointKind.URL,
     check=lambda host, setting: directory_server.check(SOFTWARE, host, setting),
     prepare=lambda host, setting: directory_server.prepare(SOFTWARE, host, setting),

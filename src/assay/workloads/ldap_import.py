@@ -21,7 +21,10 @@ TRAILER = re.compile(r"^assay-import entries=(\d+) bytes=(\d+)$", re.MULTILINE)
 COUNTED = re.compile(r"^entries (\d+) of \d+$", re.MULTILINE)
 OWN_FIGURE = re.compile(r"Import complete\.\s+Processed (\d+) entries in (\d+) seconds")
 """What ns-slapd says of itself; slapadd shows its meter on a terminal only."""
-KNOBS = (choice("flush", "none, inside the clock, or apart: a phase of its own after the import", NONE, INSIDE, APART), *PLACEMENT)
+KNOBS = (
+    choice("flush", "none, inside the clock, or apart: a phase of its own after the import", NONE, INSIDE, APART),
+    *PLACEMENT,
+)
 FLUSH_FILES = 'find "$0" -type f -exec sync -- {} +'
 
 
@@ -40,7 +43,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """Return the import, perhaps its flush, and the count of its entries. Raises UsageError for another target or state."""
     flush, endpoint = resolved(KNOBS, order.knobs)["flush"], order.endpoints[0]
-    if endpoint.kind is EndpointKind.URL:  # a plan asks before any target is there
+    if endpoint.details:  # a plan asks before any target is there
         refuse(list(_unfit(order.workload, endpoint)))
     details = endpoint.details
     follow = {"path": details.get("ldif"), "entries": details.get("ldif_entries"), "bytes": details.get("ldif_bytes")}
@@ -60,7 +63,8 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
 
 def _unfit(workload: str, endpoint: Endpoint) -> Iterator[str]:
     if not endpoint.details.get("importer"):
-        yield f"workload {workload}: found target {endpoint.address}; expected kind = ldap_openldap or ldap_389ds, which Assay fills"
+        kinds = "ldap_openldap or ldap_389ds, which Assay fills"
+        yield f"workload {workload}: found target {endpoint.address}; expected kind = {kinds}"
     elif endpoint.details.get("state") != STOPPED:
         yield f"workload {workload}: found a target with state = {endpoint.details.get('state')}; expected state = {STOPPED}"
 
@@ -110,9 +114,7 @@ def _imported(stdout: str, done: tuple[int, int], elapsed_ns: int) -> dict[str, 
     found = {"count": entries, "bytes": amount, "elapsed_ns": elapsed_ns}
     rates = {"ops_per_s": entries * 1e9 / elapsed_ns, "bytes_per_s": amount * 1e9 / elapsed_ns} if elapsed_ns else {}
     values = {f"{OPERATION}.{name}": float(value) for name, value in {**found, **rates}.items()}
-    own = None
-    for own in OWN_FIGURE.finditer(stdout):
-        pass
+    own = next(iter([*OWN_FIGURE.finditer(stdout)][-1:]), None)
     if own is not None:
         values |= {f"{IMPORTER}.count": float(own[1]), f"{IMPORTER}.elapsed_ns": float(own[2]) * 1e9}
     return values
