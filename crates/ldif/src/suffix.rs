@@ -47,7 +47,10 @@ impl Suffix {
                     .chars()
                     .all(|letter| letter.is_ascii_alphanumeric() || " -_.".contains(letter))
         };
-        if !parts.iter().all(|(name, value)| plain(name) && plain(value)) {
+        if !parts
+            .iter()
+            .all(|(name, value)| plain(name) && plain(value))
+        {
             return Err(wrong());
         }
         let kind = match parts[0].0.as_str() {
@@ -142,8 +145,19 @@ mod tests {
 
     #[test]
     fn what_is_no_suffix_is_refused() {
-        for wrong in ["", "example", "cn=x", "dc=", "dc=a,b", "dc=a\\,b,dc=c", "uid=x,dc=a"] {
-            assert!(Suffix::parse(wrong).unwrap_err().contains("dc=example"), "{wrong}");
+        for wrong in [
+            "",
+            "example",
+            "cn=x",
+            "dc=",
+            "dc=a,b",
+            "dc=a\\,b,dc=c",
+            "uid=x,dc=a",
+        ] {
+            assert!(
+                Suffix::parse(wrong).unwrap_err().contains("dc=example"),
+                "{wrong}"
+            );
         }
     }
 }

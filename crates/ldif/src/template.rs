@@ -31,7 +31,10 @@ impl Template {
         let known = Template::ALL.iter().find(|(one, _)| *one == name);
         known.map(|(_, template)| *template).ok_or_else(|| {
             let names: Vec<&str> = Template::ALL.iter().map(|(name, _)| *name).collect();
-            format!("found template {name:?}; expected one of: {}", names.join(", "))
+            format!(
+                "found template {name:?}; expected one of: {}",
+                names.join(", ")
+            )
         })
     }
 
@@ -120,8 +123,12 @@ fn work(out: &mut Vec<u8>, value: &mut Vec<u8>, draw: &mut Draw) {
         text.push(b' ');
         number(text, 1 + draw.below(240));
     });
-    with(out, value, "postalCode", |text| number(text, 10_000 + draw.below(90_000)));
-    with(out, value, "roomNumber", |text| number(text, 100 + draw.below(900)));
+    with(out, value, "postalCode", |text| {
+        number(text, 10_000 + draw.below(90_000))
+    });
+    with(out, value, "roomNumber", |text| {
+        number(text, 100 + draw.below(900))
+    });
     telephone(out, value, draw, "telephoneNumber", code);
     telephone(out, value, draw, "mobile", code);
     with(out, value, "description", |text| {
@@ -143,8 +150,12 @@ fn telephone(out: &mut Vec<u8>, value: &mut Vec<u8>, draw: &mut Draw, name: &str
 }
 
 fn account(out: &mut Vec<u8>, value: &mut Vec<u8>, own: u64, draw: &mut Draw) {
-    with(out, value, "uidNumber", |text| number(text, FIRST_NUMBER + own));
-    with(out, value, "gidNumber", |text| number(text, FIRST_NUMBER + draw.below(GROUPS)));
+    with(out, value, "uidNumber", |text| {
+        number(text, FIRST_NUMBER + own)
+    });
+    with(out, value, "gidNumber", |text| {
+        number(text, FIRST_NUMBER + draw.below(GROUPS))
+    });
     with(out, value, "homeDirectory", |text| {
         text.extend_from_slice(b"/home/u");
         key(text, own);

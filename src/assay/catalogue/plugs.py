@@ -49,14 +49,14 @@ class Undo(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What a target is given: the resolved knobs, a private scratch directory of the experiment, the ledger."""
+    """What a target is given: the knobs, a private scratch directory, the ledger, the path of the engine, each of its host."""
 
     name: str
     knobs: Mapping[str, Value]
     scratch: str
     undo: Undo
     trial: Trial | None = None
-    engine: str = ""  # how it is started on this host
+    engine: str = ""
     needs_bytes: int = 0
     """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
 

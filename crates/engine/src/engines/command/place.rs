@@ -71,9 +71,11 @@ fn note(live: &Live, follow: &Follow, place: u64) {
 /// The furthest place of any descriptor of this file in a process and its descendants.
 fn place(pid: i32, path: &Path) -> Option<u64> {
     let own = fs::read_dir(format!("/proc/{pid}/fd")).ok();
-    let open = own.into_iter().flatten().flatten().filter(|entry| {
-        fs::read_link(entry.path()).is_ok_and(|target| target == path)
-    });
+    let open = own
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == path));
     let here = open.filter_map(|entry| position(pid, &entry.file_name().to_string_lossy()));
     let below = children(pid)
         .into_iter()
