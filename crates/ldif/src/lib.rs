@@ -2,6 +2,7 @@
 //!
 //! Each entry comes from the seed and its own number alone, so a smaller population is the beginning of a larger one.
 
+#[rustfmt::skip]
 mod names;
 mod suffix;
 mod template;
