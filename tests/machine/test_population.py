@@ -41,7 +41,7 @@ def test_indexes_name_attributes_that_entries_have(make):
 
 def test_no_room_is_seen_before_anything_is_made(make):
     (found,) = population.mistakes(HOST, make(entries=population.MOST_ENTRIES))
-    assert found.startswith("no room for the population and its database, about 334 GB")
+    assert found.startswith("no room for the population and its database, about 264 GB")
 
 
 @needs_engine

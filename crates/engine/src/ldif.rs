@@ -45,7 +45,7 @@ fn written(population: &Population) -> i32 {
 /// The population that these words ask for, or every mistake in them.
 fn population(words: &[String]) -> Result<Population, Vec<String>> {
     let mut mistakes = Vec::new();
-    let mut known = |name: &str, otherwise: &str| {
+    let known = |name: &str, otherwise: &str| {
         let at = words.iter().position(|word| word == name);
         at.and_then(|at| words.get(at + 1))
             .map_or(otherwise, String::as_str)

@@ -9,6 +9,7 @@ const UNITS: [(&str, &str); 3] = [
     ("services", "Accounts of programs"),
 ];
 const PEOPLE: &str = "ou=people,";
+const EXPECTED: &str = "expected a DN that begins with dc=, o= or ou=, such as dc=example,dc=com";
 
 /// The name of the entry above all others.
 #[derive(Debug, Clone)]
@@ -27,57 +28,64 @@ enum Kind {
     Unit,
 }
 
+impl Kind {
+    fn of(name: &str) -> Option<Kind> {
+        match name {
+            "dc" => Some(Kind::Domain),
+            "o" => Some(Kind::Organisation),
+            "ou" => Some(Kind::Unit),
+            _ => None,
+        }
+    }
+}
+
+/// Name, in small letters, and value of each part; none where one is not plain.
+fn parts(dn: &str) -> Option<Vec<(String, String)>> {
+    let plain = |text: &str| {
+        let allowed = |letter: char| letter.is_ascii_alphanumeric() || " -_.".contains(letter);
+        !text.is_empty() && text.chars().all(allowed)
+    };
+    dn.split(',')
+        .map(|part| {
+            let (name, value) = part.split_once('=')?;
+            let (name, value) = (name.trim().to_ascii_lowercase(), value.trim().to_owned());
+            (plain(&name) && plain(&value)).then_some((name, value))
+        })
+        .collect()
+}
+
+/// The domain of mail addresses: the labels of the DN, or an example.
+fn domain(parts: &[(String, String)]) -> String {
+    let labels: Vec<&str> = parts
+        .iter()
+        .filter(|(name, _)| name == "dc")
+        .map(|(_, value)| value.as_str())
+        .collect();
+    match labels.len() {
+        0 => "example.com".to_owned(),
+        1 => format!("{}.example", labels[0]),
+        _ => labels.join("."),
+    }
+}
+
 impl Suffix {
     /// Reads a DN such as `dc=example,dc=com`, `o=Example` or `ou=lab,o=Example`.
     ///
     /// # Errors
     /// What is wrong with it, in words.
     pub fn parse(dn: &str) -> Result<Suffix, String> {
-        let expected = "expected a DN that begins with dc=, o= or ou=, such as dc=example,dc=com";
-        let wrong = || format!("found base {dn:?}; {expected}");
-        let parts: Vec<(String, &str)> = dn
-            .split(',')
-            .map(|part| part.split_once('='))
-            .map(|part| part.map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim())))
-            .collect::<Option<_>>()
-            .ok_or_else(wrong)?;
-        let plain = |text: &str| {
-            !text.is_empty()
-                && text
-                    .chars()
-                    .all(|letter| letter.is_ascii_alphanumeric() || " -_.".contains(letter))
-        };
-        if !parts
-            .iter()
-            .all(|(name, value)| plain(name) && plain(value))
-        {
-            return Err(wrong());
-        }
-        let kind = match parts[0].0.as_str() {
-            "dc" => Kind::Domain,
-            "o" => Kind::Organisation,
-            "ou" => Kind::Unit,
-            _ => return Err(wrong()),
-        };
-        let labels: Vec<&str> = parts
-            .iter()
-            .filter(|(name, _)| name == "dc")
-            .map(|(_, value)| *value)
-            .collect();
-        let dn = parts
+        let parts = parts(dn).ok_or_else(|| format!("found base {dn:?}; {EXPECTED}"))?;
+        let kind = Kind::of(&parts[0].0).ok_or_else(|| format!("found base {dn:?}; {EXPECTED}"))?;
+        let names: Vec<String> = parts
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
-            .collect::<Vec<_>>()
-            .join(",");
+            .collect();
+        let dn = names.join(",");
         Ok(Suffix {
             kind,
-            value: parts[0].1.to_owned(),
+            value: parts[0].1.clone(),
             below: format!(",{PEOPLE}{dn}"),
-            domain: match labels.len() {
-                0 => "example.com".to_owned(),
-                1 => format!("{}.example", labels[0]),
-                _ => labels.join("."),
-            },
+            domain: domain(&parts),
             dn,
         })
     }

@@ -66,7 +66,9 @@ impl Template {
             text.push(b'@');
             text.extend_from_slice(suffix.domain().as_bytes());
         });
-        with(out, &mut value, "employeeNumber", |text| number(text, own));
+        with(out, &mut value, "employeeNumber", |text| {
+            number(text, own);
+        });
         work(out, &mut value, &mut draw);
         if own >= TEAM {
             manager(out, own / TEAM, suffix);
@@ -124,10 +126,10 @@ fn work(out: &mut Vec<u8>, value: &mut Vec<u8>, draw: &mut Draw) {
         number(text, 1 + draw.below(240));
     });
     with(out, value, "postalCode", |text| {
-        number(text, 10_000 + draw.below(90_000))
+        number(text, 10_000 + draw.below(90_000));
     });
     with(out, value, "roomNumber", |text| {
-        number(text, 100 + draw.below(900))
+        number(text, 100 + draw.below(900));
     });
     telephone(out, value, draw, "telephoneNumber", code);
     telephone(out, value, draw, "mobile", code);
@@ -151,10 +153,10 @@ fn telephone(out: &mut Vec<u8>, value: &mut Vec<u8>, draw: &mut Draw, name: &str
 
 fn account(out: &mut Vec<u8>, value: &mut Vec<u8>, own: u64, draw: &mut Draw) {
     with(out, value, "uidNumber", |text| {
-        number(text, FIRST_NUMBER + own)
+        number(text, FIRST_NUMBER + own);
     });
     with(out, value, "gidNumber", |text| {
-        number(text, FIRST_NUMBER + draw.below(GROUPS))
+        number(text, FIRST_NUMBER + draw.below(GROUPS));
     });
     with(out, value, "homeDirectory", |text| {
         text.extend_from_slice(b"/home/u");
@@ -167,7 +169,7 @@ fn account(out: &mut Vec<u8>, value: &mut Vec<u8>, own: u64, draw: &mut Draw) {
     });
 }
 
-/// Draws by SplitMix64 (Steele, Lea, Flood 2014), which begins anew for each entry.
+/// Draws by `SplitMix64` (Steele, Lea, Flood 2014), which begins anew for each entry.
 struct Draw(u64);
 
 impl Draw {
