@@ -7,11 +7,11 @@ import pytest
 
 from assay.errors import TrialError
 from assay.machine import ldap
-from assay.machine.ldap import Door
+from assay.machine.ldap import LdapAccess
 from directory_stage import needs
 from targets_host import HOST
 
-DOOR = Door(url="ldap://h:389", bind_dn="cn=a", password_file="/p", ca_file="/ca", starttls=True)
+DOOR = LdapAccess(url="ldap://h:389", bind_dn="cn=a", password_file="/p", ca_file="/ca", starttls=True)
 
 
 def test_a_search_names_the_password_file_and_never_the_password():
@@ -20,7 +20,7 @@ def test_a_search_names_the_password_file_and_never_the_password():
     assert argv[argv.index("-y") + 1] == "/p"
     assert "-ZZ" in argv
     assert "-w" not in argv
-    anonymous = Door(url="ldap://h").search("", "base", "(objectClass=*)")
+    anonymous = LdapAccess(url="ldap://h").search("", "base", "(objectClass=*)")
     assert "-y" not in anonymous
     assert anonymous[0] == "ldapsearch"
 
@@ -56,7 +56,7 @@ def test_a_password_is_random_private_and_salted(tmp_path):
 @needs("ldapsearch")
 def test_a_server_that_is_not_there_is_named():
     with pytest.raises(TrialError, match=r"ldap://127\.0\.0\.1:1: .*Can't contact LDAP server"):
-        ldap.entries(HOST, Door(url="ldap://127.0.0.1:1").search("", "base", "(objectClass=*)"))
+        ldap.entries(HOST, LdapAccess(url="ldap://127.0.0.1:1").search("", "base", "(objectClass=*)"))
 
 
 def test_a_distinguished_name():

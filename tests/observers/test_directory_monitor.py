@@ -4,7 +4,7 @@ import pytest
 
 from assay import catalogue
 from assay.errors import EvidenceError
-from assay.machine.ldap import Door
+from assay.machine.ldap import LdapAccess
 from assay.observers.directory_monitor import OBSERVER
 from assay.records import Edge, ServerNode, Snapshot, Subject
 from assay.undo.ledger import Ledger
@@ -45,7 +45,7 @@ def test_silence_counts_nothing_and_each_operation_once(server):
     assert silent.missing == {}
     name = place.server.nodes[0].software
     assert {metric: set(the_series(silent, metric, name).value) for metric in COUNTS} == {metric: {0.0} for metric in COUNTS}
-    door = Door(
+    door = LdapAccess(
         url=endpoint.address, bind_dn=str(endpoint.details["bind_dn"]), password_file=str(endpoint.details["password_file"])
     )
     for _ in range(23):

@@ -8,7 +8,7 @@ import pytest
 from assay import catalogue
 from assay.errors import UsageError
 from assay.machine import ldap, service
-from assay.machine.ldap import Door
+from assay.machine.ldap import LdapAccess
 from assay.undo.ledger import Ledger
 from directory_stage import given, needs, people
 from targets_host import HOST, leftovers
@@ -40,7 +40,7 @@ def test_the_life_of_a_server(make):
     assert "uid eq" in told["setting.indexes"]
     assert told["setting.software"].startswith("389-ds ")
     endpoint = TARGET.attach(HOST, setting, place, 0)
-    door = Door(
+    door = LdapAccess(
         url=endpoint.address, bind_dn=str(endpoint.details["bind_dn"]), password_file=str(endpoint.details["password_file"])
     )
     assert ldap.count(HOST, door, "dc=example,dc=com") == 3
@@ -57,7 +57,7 @@ def test_every_transport_is_answered(make, transport):
     setting = make(transport=transport)
     place = TARGET.prepare(HOST, setting)
     known = TARGET.attach(HOST, setting, place, 0).details
-    door = Door(
+    door = LdapAccess(
         url=place.address,
         bind_dn=str(known["bind_dn"]),
         password_file=str(known["password_file"]),

@@ -7,7 +7,7 @@ import pytest
 from assay import catalogue
 from assay.errors import RefusedError, UsageError
 from assay.machine import ldap
-from assay.machine.ldap import Door
+from assay.machine.ldap import LdapAccess
 from assay.undo.ledger import Ledger
 from directory_stage import given, needs, people
 from targets_host import HOST
@@ -41,7 +41,9 @@ def asked(ledger, tmp_path, server, **knobs):
 
 
 def entries(server):
-    door = Door(url=server.address, bind_dn=str(server.details["bind_dn"]), password_file=str(server.details["password_file"]))
+    door = LdapAccess(
+        url=server.address, bind_dn=str(server.details["bind_dn"]), password_file=str(server.details["password_file"])
+    )
     return ldap.count(HOST, door, BASE)
 
 
@@ -65,7 +67,9 @@ def test_it_is_written_to_below_one_marked_entry_which_goes_away_with_all_below(
     place = TARGET.prepare(HOST, setting)
     own = str(TARGET.attach(HOST, setting, place, 0).details["writable_base"])
     assert own.startswith("ou=assay-")
-    door = Door(url=server.address, bind_dn=str(server.details["bind_dn"]), password_file=str(server.details["password_file"]))
+    door = LdapAccess(
+        url=server.address, bind_dn=str(server.details["bind_dn"]), password_file=str(server.details["password_file"])
+    )
     HOST.run(door.command("ldapadd"), input_text=f"dn: ou=x,{own}\nobjectClass: organizationalUnit\n")
     assert entries(server) == 5
     TARGET.teardown(HOST, setting, place)
@@ -76,7 +80,9 @@ def test_a_killed_lab_leaves_nothing_and_an_entry_without_our_mark_stays(ledger,
     setting = asked(ledger, tmp_path, server, write=True)
     place = TARGET.prepare(HOST, setting)
     own = str(place.private["own"])
-    door = Door(url=server.address, bind_dn=str(server.details["bind_dn"]), password_file=str(server.details["password_file"]))
+    door = LdapAccess(
+        url=server.address, bind_dn=str(server.details["bind_dn"]), password_file=str(server.details["password_file"])
+    )
     change = f"dn: {own}\nchangetype: modify\nreplace: description\ndescription: somebody else's now\n"
     HOST.run(door.command("ldapmodify"), input_text=change)
     TARGET.teardown(HOST, setting, place)

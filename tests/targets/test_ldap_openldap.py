@@ -8,7 +8,7 @@ import pytest
 from assay import catalogue
 from assay.errors import TrialError, UsageError
 from assay.machine import ldap, service
-from assay.machine.ldap import Door
+from assay.machine.ldap import LdapAccess
 from assay.targets import ldap_openldap
 from assay.undo.ledger import Ledger
 from directory_stage import PEOPLE, given, needs, people
@@ -30,7 +30,7 @@ def make(tmp_path):
 
 def client_of(endpoint):
     known = endpoint.details
-    return Door(
+    return LdapAccess(
         url=endpoint.address,
         bind_dn=str(known["bind_dn"]),
         password_file=str(known["password_file"]),

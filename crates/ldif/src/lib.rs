@@ -15,6 +15,8 @@ use std::io::{self, Write};
 
 /// Bytes that are gathered before they are written.
 const CHUNK: usize = 1 << 18;
+/// Room for the longest value.
+const LONGEST: usize = 256;
 
 /// What a directory holds: a suffix, its organisational units, and entries of one template.
 #[derive(Debug, Clone)]
@@ -45,11 +47,12 @@ impl Population {
     /// Those of `out`.
     pub fn write(&self, out: &mut impl Write) -> io::Result<Written> {
         let mut chunk = Vec::with_capacity(CHUNK + (CHUNK >> 3));
+        let mut value = Vec::with_capacity(LONGEST);
         let mut bytes = 0;
         let above = self.suffix.tree(&mut chunk);
         for key in 0..self.entries {
             self.template
-                .entry(&mut chunk, self.seed, key, &self.suffix);
+                .entry((&mut chunk, &mut value), self.seed, key, &self.suffix);
             if chunk.len() >= CHUNK {
                 bytes += chunk.len() as u64;
                 out.write_all(&chunk)?;

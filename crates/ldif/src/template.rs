@@ -38,26 +38,31 @@ impl Template {
         })
     }
 
-    /// Appends one entry.
-    pub(crate) fn entry(self, out: &mut Vec<u8>, seed: u64, own: u64, suffix: &Suffix) {
+    /// Appends one entry; its values are put together in a buffer that is used again.
+    pub(crate) fn entry(
+        self,
+        (out, value): (&mut Vec<u8>, &mut Vec<u8>),
+        seed: u64,
+        own: u64,
+        suffix: &Suffix,
+    ) {
         let mut draw = Draw::of(seed, own);
         let given = draw.from(GIVEN);
         let surname = draw.from(SURNAMES);
-        let mut value = Vec::with_capacity(128);
         dn(out, own, suffix);
         classes(out, self);
-        with(out, &mut value, "uid", |text| {
+        with(out, value, "uid", |text| {
             text.push(b'u');
             key(text, own);
         });
-        with(out, &mut value, "cn", |text| {
+        with(out, value, "cn", |text| {
             text.extend_from_slice(given.as_bytes());
             text.push(b' ');
             text.extend_from_slice(surname.as_bytes());
         });
         attribute(out, "sn", surname.as_bytes());
         attribute(out, "givenName", given.as_bytes());
-        with(out, &mut value, "mail", |text| {
+        with(out, value, "mail", |text| {
             address(text, given);
             text.push(b'.');
             address(text, surname);
@@ -66,15 +71,15 @@ impl Template {
             text.push(b'@');
             text.extend_from_slice(suffix.domain().as_bytes());
         });
-        with(out, &mut value, "employeeNumber", |text| {
+        with(out, value, "employeeNumber", |text| {
             number(text, own);
         });
-        work(out, &mut value, &mut draw);
+        work(out, value, &mut draw);
         if own >= TEAM {
             manager(out, own / TEAM, suffix);
         }
         if self == Template::Account {
-            account(out, &mut value, own, &mut draw);
+            account(out, value, own, &mut draw);
         }
         out.push(b'\n');
     }

@@ -20,10 +20,9 @@ pub fn attribute(out: &mut Vec<u8>, name: &str, value: &[u8]) {
 /// SAFE-STRING of RFC 2849, and no blank at the end.
 fn is_plain(value: &[u8]) -> bool {
     let first = value.first().copied().unwrap_or(b'a');
-    value.is_ascii()
-        && !matches!(first, b' ' | b':' | b'<')
+    !matches!(first, b' ' | b':' | b'<')
         && value.last() != Some(&b' ')
-        && !value.iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r'))
+        && value.iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 fn base64(out: &mut Vec<u8>, value: &[u8]) {

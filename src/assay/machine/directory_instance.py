@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from assay.catalogue import Host, Knob, KnobKind, Setting, Unit
 from assay.frozen import dataclass
 from assay.machine import population, service
-from assay.machine.ldap import Door
+from assay.machine.ldap import LdapAccess
 from assay.records import Value
 
 TCP, TLS, STARTTLS, LDAPI = "tcp", "tls", "starttls", "ldapi"
@@ -88,14 +88,14 @@ class Instance:
         """The certificate of the authority that signed it, made for this server alone."""
         return self.path("authority.pem")
 
-    def admin(self, dn: str | None = None) -> Door:
+    def admin(self, dn: str | None = None) -> LdapAccess:
         """The administrator, through the socket."""
-        return Door(url=self.local, bind_dn=self.bind_dn if dn is None else dn, password_file=self.password_file)
+        return LdapAccess(url=self.local, bind_dn=self.bind_dn if dn is None else dn, password_file=self.password_file)
 
-    def client(self) -> Door:
+    def client(self) -> LdapAccess:
         """The administrator as a client of the chosen transport."""
         trust = self.authority if self.uses_tls else ""
-        return Door(
+        return LdapAccess(
             url=self.url,
             bind_dn=self.bind_dn,
             password_file=self.password_file,

@@ -15,7 +15,7 @@ from assay.catalogue import Host, Setting
 from assay.errors import TrialError, refuse
 from assay.machine import files, ldap, ownership, population, server, service
 from assay.machine.directory_instance import LDAPI, RUNNING, STARTTLS, STOPPED, TLS, Instance, Software
-from assay.machine.ldap import Door
+from assay.machine.ldap import LdapAccess
 from assay.machine.population import Population
 from assay.machine.service import Program, Service
 from assay.machine.stack import mount_of, stack
@@ -260,7 +260,7 @@ def drop_caches(software: Software, host: Host, place: Place) -> None:
     service.stop(host, directory, software.name)
     files.drop_files(host, str(place.storage), place.filesystem)
     if was_running:
-        door = Door(url=f"ldapi://{str(place.private['socket']).replace('/', '%2F')}")
+        door = LdapAccess(url=f"ldapi://{str(place.private['socket']).replace('/', '%2F')}")
         ask = door.search("", "base", "(objectClass=*)", "1.1")
         service.start(host, directory, software.name, lambda: bool(ldap.entries(host, ask, timeout_s=10.0)))
 

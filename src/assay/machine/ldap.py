@@ -26,7 +26,7 @@ _KEPT: dict[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Door:
+class LdapAccess:
     """How a directory server is reached, and as whom."""
 
     url: str
@@ -60,7 +60,7 @@ def entries(host: Host, argv: Sequence[str], timeout_s: float = SEARCH_S) -> tup
     return tuple(parse_ldif(done.stdout))
 
 
-def count(host: Host, door: Door, base: str) -> int:
+def count(host: Host, door: LdapAccess, base: str) -> int:
     """Return how many entries a server has at and below a base. Raises TrialError."""
     argv = door.search(base, "sub", "(objectClass=*)", "1.1")
     return len(entries(host, argv, timeout_s=600.0))

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import RefusedError, TrialError, refuse
 from assay.machine import ldap, server
-from assay.machine.ldap import Door, Entry, entries
+from assay.machine.ldap import Entry, LdapAccess, entries
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
 
 URL = re.compile(r"(ldaps?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?|ldapi://[^\s/]+)/?")
@@ -25,10 +25,10 @@ NO_SUCH_OBJECT = 32
 """LDAP result code noSuchObject, and the exit status of ldapdelete."""
 
 
-def door_of(knobs: Mapping[str, Value]) -> Door:
+def door_of(knobs: Mapping[str, Value]) -> LdapAccess:
     """Return how the server is reached."""
     texts = {name: str(knobs.get(name) or "") for name in ("url", "bind_dn", "password_file", "ca_file")}
-    return Door(**texts, starttls=knobs.get("starttls") is True)
+    return LdapAccess(**texts, starttls=knobs.get("starttls") is True)
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def _password_mistakes(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...
     return ()
 
 
-def _answers(host: Host, door: Door, base: str) -> tuple[str, ...]:
+def _answers(host: Host, door: LdapAccess, base: str) -> tuple[str, ...]:
     try:
         found = entries(host, door.search(base, "base", "(objectClass=*)", "1.1"), timeout_s=30.0)
     except TrialError as error:
@@ -100,7 +100,7 @@ def _software(root: Entry) -> str:
     return DS389 if any("389" in text for text in root.get("vendorname", ()) + root.get("vendorversion", ())) else ""
 
 
-def _monitor(host: Host, door: Door, software: str) -> tuple[tuple[str, ...], ...]:
+def _monitor(host: Host, door: LdapAccess, software: str) -> tuple[tuple[str, ...], ...]:
     """Return the searches that give the server's counters; none where this bind may not read them."""
     names = ("monitorOpInitiated", "monitorOpCompleted", "monitorCounter")
     known = {
@@ -123,7 +123,7 @@ def _address(url: str) -> str | None:
         return None
 
 
-def _own_entry(host: Host, setting: Setting, door: Door, base: str) -> tuple[str, str]:
+def _own_entry(host: Host, setting: Setting, door: LdapAccess, base: str) -> tuple[str, str]:
     """Make the marked entry after its ledger entry; return its DN and the arguments that remove it."""
     marker = secrets.token_hex(8)
     dn = f"ou=assay-{marker[:12]},{base}"
