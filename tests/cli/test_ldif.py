@@ -52,8 +52,8 @@ def test_every_mistake_at_once(bench):
 
 
 def test_a_reader_that_has_enough_ends_it_quietly(bench):
-    lab = bench.start("ldif", "--entries", "1000000", stderr=subprocess.PIPE)
-    assert lab.stdout.readline() == "dn: dc=example,dc=com\n"
-    lab.stdout.close()
-    assert lab.wait(30) == 0
-    assert lab.stderr.read() == ""
+    with bench.start("ldif", "--entries", "1000000", stderr=subprocess.PIPE) as lab:
+        assert lab.stdout.readline() == "dn: dc=example,dc=com\n"
+        lab.stdout.close()
+        assert lab.wait(30) == 0
+        assert lab.stderr.read() == ""

@@ -151,6 +151,7 @@ cd {directory} || exit 1
 {argv} >import.log 2>&1
 status=$?
 cat import.log
+[ ! -f logs/errors ] || grep 'Import complete' logs/errors | tail -n 1
 [ "$status" -eq 0 ] || exit "$status"
 [ "$1" != inside ] || find data -type f -exec sync -- {{}} + || exit 1
 echo "assay-import entries={entries} bytes={bytes}"
