@@ -130,10 +130,7 @@ def test_progress_comes_from_the_importers_place_in_its_file(bench, kind):
 @pytest.mark.parametrize("transport", ["tcp", "starttls"])
 @pytest.mark.parametrize("kind", [server(kind) for kind in SERVERS])
 def test_the_servers_counts_are_those_of_a_peer(bench, kind, transport):
-    ran(
-        bench,
-        SEARCHES.format(kind=kind, transport=transport).replace("-x -H", "-ZZ -x -H" if transport == "starttls" else "-x -H"),
-    )
+    ran(bench, searches(kind, transport))
     done = bench.run("sql", "SELECT metric, max(value) AS most FROM series WHERE layer = 'directory' GROUP BY metric", "--json")
     assert done.returncode == 0, done.stderr
     counts = {row["metric"]: row["most"] for row in rows(json.loads(done.stdout))}
