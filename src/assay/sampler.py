@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from assay.catalogue import LINUX, Beside, Evidence, Host, Observer, ObserverScope, Process, Undo, system_of
+from assay.catalogue import FAMILY, LINUX, Beside, Evidence, Host, Observer, ObserverScope, Process, Undo, system_of
 from assay.errors import EvidenceError, LostHostError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass, field
@@ -99,9 +99,7 @@ class Companion:
 
 def companion(host: Host, undo: Undo, beside: Beside, subject: Subject) -> Companion:
     """Start the program and wait for its first answer. Raises what its start raises; then nothing of it is left."""
-    import secrets  # few watchers of a single command need these
-
-    from assay.undo.kinds import FAMILY
+    import secrets  # few watchers of a single command need it
 
     token = secrets.token_hex(8)
     argv = beside.argv(host, subject)

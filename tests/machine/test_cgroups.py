@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import RefusedError, UsageError
 from assay.hosts.local import Local
-from assay.machine import cgroups
+from assay.machine import cgroups, cpus
 from assay.trial import placement
 from assay.undo.ledger import Ledger
 from targets_host import HOST
@@ -187,19 +187,19 @@ def cpu_host(root, allowed, pairs):
 
 def test_a_count_of_cpus_takes_a_thread_of_each_core_first(tmp_path):
     host = cpu_host(tmp_path, "0-3", {0: "0-1", 1: "0-1", 2: "2,3", 3: "2,3"})
-    assert placement.cpus(host, 1) == (0,)
-    assert placement.cpus(host, 2) == (0, 2)
-    assert placement.cpus(host, 3) == (0, 1, 2)
-    assert placement.cpus(host, None) is None
-    assert placement.cpus(host, (3, 1)) == (3, 1)
-    assert placement.siblings(host, (2,)) == (("cpu.2.siblings", "2,3"),)
+    assert cpus.cpus(host, 1) == (0,)
+    assert cpus.cpus(host, 2) == (0, 2)
+    assert cpus.cpus(host, 3) == (0, 1, 2)
+    assert cpus.cpus(host, None) is None
+    assert cpus.cpus(host, (3, 1)) == (3, 1)
+    assert cpus.siblings(host, (2,)) == (("cpu.2.siblings", "2,3"),)
 
 
 @pytest.mark.parametrize("wanted", [0, 5, (), (9,), "0"])
 def test_cpus_that_are_not_ours_are_refused(tmp_path, wanted):
     host = cpu_host(tmp_path, "0-3", {})
     with pytest.raises(UsageError, match="0, 1, 2, 3"):
-        placement.cpus(host, wanted)
+        cpus.cpus(host, wanted)
 
 
 def test_groups_of_others_are_never_removed():

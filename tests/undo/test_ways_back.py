@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.catalogue import FAMILY
 from assay.errors import UsageError
 from assay.hosts.local import Local
 from assay.machine import ownership
-from assay.undo.kinds import FAMILY, KINDS, process_state
+from assay.undo.kinds import KINDS, process_state
 from assay.undo.ways_back import WAYS, escaped, way_back
 from assay_process import wait_until
 

@@ -14,6 +14,7 @@ mod engines;
 mod failures;
 mod fault;
 mod folders;
+mod ldif;
 mod lifetime;
 mod load;
 mod marks;
@@ -42,6 +43,7 @@ use std::sync::mpsc::{Sender, channel};
 
 fn main() {
     agent::serve_if_asked();
+    ldif::write_if_asked();
     lifetime::guard();
     let build = if cfg!(debug_assertions) {
         "debug"

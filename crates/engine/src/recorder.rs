@@ -246,6 +246,11 @@ impl Recorder {
         Arc::clone(&self.control)
     }
 
+    /// The counters that the driver reads.
+    pub fn live(&self) -> Arc<[Live]> {
+        Arc::clone(&self.live)
+    }
+
     /// Notes why the work ended, where it was ended from outside during the last operation.
     pub fn recheck(&mut self) {
         self.stopped = self

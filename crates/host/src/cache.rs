@@ -3,6 +3,7 @@
 use std::io;
 use std::mem::size_of;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Instant;
 
@@ -10,6 +11,9 @@ use crate::open::to_ask;
 
 /// Number of cachestat(2): the same on every architecture that joined the common table (all but alpha).
 const SYS_CACHESTAT: libc::c_long = 451;
+
+/// Unit of `st_blocks` (stat(2)).
+const BLOCK_BYTES: u64 = 512;
 
 /// cachestat(2) of a whole file, in pages, with the page size and the file's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +32,8 @@ pub struct CacheStat {
     pub page_bytes: u64,
     /// Size of the file.
     pub file_bytes: u64,
+    /// What it has of the device or will have (`st_blocks`): less than its size where it has holes.
+    pub allocated_bytes: u64,
 }
 
 /// `struct cachestat_range` of linux/mman.h; a length of 0 means to the end of the file.
@@ -74,6 +80,7 @@ pub fn cachestat(path: &Path) -> io::Result<CacheStat> {
     if status != 0 {
         return Err(io::Error::last_os_error());
     }
+    let about = file.metadata()?;
     Ok(CacheStat {
         cached: raw.cached,
         dirty: raw.dirty,
@@ -81,7 +88,8 @@ pub fn cachestat(path: &Path) -> io::Result<CacheStat> {
         evicted: raw.evicted,
         recently_evicted: raw.recently_evicted,
         page_bytes: page_bytes(),
-        file_bytes: file.metadata()?.len(),
+        file_bytes: about.len(),
+        allocated_bytes: about.blocks() * BLOCK_BYTES,
     })
 }
 

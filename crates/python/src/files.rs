@@ -22,6 +22,7 @@ pub(crate) struct CacheStat {
     recently_evicted: u64,
     page_bytes: u64,
     file_bytes: u64,
+    allocated_bytes: u64,
 }
 
 /// FIEMAP and stat of a file; the names are those of `assay.catalogue.Extents`.
@@ -50,6 +51,7 @@ pub(crate) fn cachestat(py: Python<'_>, path: PathBuf) -> PyResult<CacheStat> {
         recently_evicted: seen.recently_evicted,
         page_bytes: seen.page_bytes,
         file_bytes: seen.file_bytes,
+        allocated_bytes: seen.allocated_bytes,
     })
 }
 

@@ -12,6 +12,7 @@ class _CacheStat(TypedDict):
     recently_evicted: int
     page_bytes: int
     file_bytes: int
+    allocated_bytes: int
 
 @type_check_only
 class _Extents(TypedDict):

@@ -16,6 +16,7 @@ from typing import Literal, overload
 
 from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, Runs, TrialCase
 from assay.catalogue.host import (
+    FAMILY,
     LINUX,
     SNMP,
     CacheStat,

@@ -67,6 +67,13 @@ class CacheStat:
     recently_evicted: int | None
     page_bytes: int
     file_bytes: int
+    allocated_bytes: int | None = None
+    """What the file has of its device, less than its size where it has holes; None where a host does not tell."""
+
+    @property
+    def content_bytes(self) -> int:
+        """Its size without holes: the whole of which a resident share is a part."""
+        return min(self.file_bytes, self.allocated_bytes or self.file_bytes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,6 +245,8 @@ class Notes(Protocol):
         ...
 
 
+FAMILY = "ASSAY_FAMILY"
+"""The variable by which an engine or a server and all that it starts are known; its value is a secret of the ledger."""
 LINUX = "Linux"
 SNMP = "SNMP"
 """The system of a host that only answers SNMP: nothing runs there, and its times are those of this machine."""

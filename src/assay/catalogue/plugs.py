@@ -38,8 +38,8 @@ class Undo(Protocol):
         """Write it down.
 
         Kinds: `directory` (path, marker), `mount` (path, device), `loop` (device, image), `throttle` (file, device),
-        `cgroup` (path), `file` (path, marker), `own_file` (path, marker), `process` (pid, start_ticks), `command` (argv as
-        JSON)."""
+        `cgroup` (path), `file` and `own_file` (path, marker), `process` (pid, start_ticks), `family` (token: the value of
+        FAMILY in the environment of all that was started), `command` (argv as JSON)."""
         ...
 
     def undo(self, kind: str, **details: str) -> None:
@@ -49,7 +49,7 @@ class Undo(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What a target is given: the resolved knobs, a private scratch directory of the experiment, the ledger."""
+    """What a target is given: the knobs, a private scratch directory, the ledger, the path of the engine, each of its host."""
 
     name: str
     knobs: Mapping[str, Value]
@@ -57,6 +57,7 @@ class Setting:
     undo: Undo
     trial: Trial | None = None
     paths: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    engine: str = ""
     needs_bytes: int = 0
     """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.ldif import ldif
 from assay.cli.options import (
     FileArgument,
     GateOption,
@@ -383,6 +384,9 @@ def survey(
             time.time_ns(),
         )
     )
+
+
+app.command()(ldif)
 
 
 @app.command()

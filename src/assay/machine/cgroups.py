@@ -131,6 +131,25 @@ def put(host: Host, path: str, text: str) -> None:
         raise RefusedError(f"{path}: cannot write {text!r} ({error.strerror}). {remedy}") from error
 
 
+def limit_memory(host: Host, path: str, version: int, memory_bytes: int) -> None:
+    """Limit the memory of a group, swap included. Raises RefusedError."""
+    if version == 2:
+        put(host, f"{path}/memory.max", str(memory_bytes))
+        # Without this, pages would go to swap and the limit would be none.
+        if host.exists(f"{path}/memory.swap.max"):
+            put(host, f"{path}/memory.swap.max", "0")
+        return
+    put(host, f"{path}/memory.limit_in_bytes", str(memory_bytes))
+    if host.exists(f"{path}/memory.memsw.limit_in_bytes"):
+        put(host, f"{path}/memory.memsw.limit_in_bytes", str(memory_bytes))
+
+
+def memory_limit(host: Host, path: str) -> int | None:
+    """Return the limit that is in force for a group; None without one."""
+    words = (*_words(host, f"{path}/memory.max"), *_words(host, f"{path}/memory.limit_in_bytes"))
+    return next((int(word) for word in words if word.isdigit()), None)
+
+
 def remove_group(host: Host, path: str) -> bool:
     """Remove our group and move its processes out; return False if it is gone or contains another group in use.
 

@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.catalogue import Host, Undo
+from assay.catalogue import FAMILY, Host, Undo
 from assay.errors import AssayError, MissingError, TrialError
 from assay.machine.net_namespaces import inside
-from assay.machine.ownership import FAMILY
 
 PROGRAM = Path(__file__).parent.parent / "bin" / "assay-line"
 DEVICE = "/dev/net/tun"

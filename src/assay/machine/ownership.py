@@ -21,8 +21,6 @@ from assay.machine.stack import mounts_below
 
 PREFIX = ".assay-"
 MARKER = ".assay-marker"
-FAMILY = "ASSAY_FAMILY"
-"""The variable by which an engine, a line and all that they start are known."""
 UNKNOWN_BIRTH = ("", "-", "0", "0.000000000", "W")
 """Output of stat(1) on a file system without birth times, and of that of busybox, which knows none."""
 

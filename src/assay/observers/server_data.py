@@ -50,7 +50,7 @@ def pages(host: Host, nodes: Sequence[ServerNode]) -> dict[str, object]:
                 untold.add(metric)
             else:
                 found[metric] += getattr(answer, name) * answer.page_bytes
-        found[SIZE] += answer.file_bytes
+        found[SIZE] += answer.content_bytes
     return {metric: found[metric] for metric in found if metric not in untold}
 
 

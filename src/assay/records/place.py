@@ -68,6 +68,10 @@ class ServerNode:
     """The IP address that its clients use."""
     requests: tuple[str, ...] = ()
     """A command that prints how many requests it has answered; the last number counts."""
+    software: str | None = None
+    """What it is (`slapd`, `389-ds`), where its counters are known by type."""
+    monitor: tuple[tuple[str, ...], ...] = ()
+    """Commands that print its counters by type; each is one connection with a bind and a search."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,6 +78,10 @@ class PhasePlan:
     """A directory all of whose files this phase reads; the fleet looks which they are and names some as `data_files`."""
     within: Mapping[str, str] = field(default_factory=dict)
     """Operation -> the one whose time contains its own: a record that is read while its file is open."""
+    is_drained: bool = True
+    """Whether its end is flushed and timed; False where its flush is a phase of its own."""
+    is_first: bool = True
+    """Whether quiet is waited for before it, which flushes; False for a phase that goes on with the former one's data."""
 
     def role(self, client: int) -> Role:
         """What a client is for."""

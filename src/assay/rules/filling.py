@@ -9,14 +9,13 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import EndpointKind, Finding, Scope, Severity, State
+from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
 
 def applies(case: TrialCase) -> str | None:
     """None where the load works in a directory."""
-    in_directory = any(place.kind is EndpointKind.DIRECTORY for place in case.run.places)
-    return None if in_directory else "no directory"
+    return None if any(place.directory for place in case.run.places) else "no directory"
 
 
 def check(case: TrialCase) -> Finding:

@@ -11,7 +11,7 @@ from functools import partial
 from assay import catalogue, sampler
 from assay.catalogue import Order, Setting
 from assay.errors import TrialError, UsageError, refuse
-from assay.machine import server
+from assay.machine import cpus, server
 from assay.records import (
     Experiment,
     Fact,
@@ -80,6 +80,7 @@ def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterab
         knobs=catalogue.resolved(catalogue.find("targets", spec.kind).knobs, spec.knobs),
         scratch=station.scratch,
         undo=station.undo,
+        engine=station.engine,
         trial=attempt.trial,
         paths=paths_of(attempt.experiment, attempt.trial.levels),
         needs_bytes=sum(load.workload.space(load.spec.knobs) for load in loads),
@@ -192,7 +193,7 @@ def _facts(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...], when
         (station.name, key, value)
         for load in loads
         for station in load.stations
-        for key, value in placement.siblings(station.host, load.cpus.get(station.name, ()))
+        for key, value in cpus.siblings(station.host, load.cpus.get(station.name, ()))
     ]
     pins_vary = any(path.endswith(PINNING) for path in attempt.trial.levels)
     attempt.log.facts += [

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from assay.catalogue import Host, Process
+from assay.catalogue import FAMILY, Host, Process
 from assay.errors import AssayError, LostHostError, TrialError
 from assay.trial import placement
 from assay.trial.fleet import Station, each
 from assay.trial.protocol import Message
-from assay.undo.kinds import FAMILY, process_state
+from assay.undo.kinds import process_state
 
 NO_GROUPS: Mapping[str, placement.Cgroup] = {}
 FAREWELL_S = 5.0

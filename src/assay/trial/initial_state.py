@@ -161,7 +161,7 @@ def resident_share(host: Host, paths: Sequence[str]) -> float | None:
     found = _cached(host, paths)
     if found is None or not paths:
         return None
-    total = sum(-(-one.file_bytes // one.page_bytes) for one in found)
+    total = sum(-(-one.content_bytes // one.page_bytes) for one in found)
     return min(1.0, sum(one.cached for one in found) / total) if total else 0.0
 
 

@@ -97,6 +97,7 @@ def _prepare(bench: Bench, job: Job) -> tuple[Mapping[str, initial_state.Proof],
     """Quiet, then caches as asked: a guest gives memory that was freed before a wait back to its hypervisor."""
     bench.progress(job, "waiting for quiet")
     longest = whole(job.spec.knobs, "quiesce")
+    longest = longest if job.plan.is_first else 0
     patience = QuietWait() if longest is None else QuietWait(longest_ns=longest)
     quiet = each(bench.fleet.stations, lambda one: wait_for_quiet(one.host, bench.seen_from(job, one), job.plan, patience))
     bench.progress(job, "preparing")

@@ -163,6 +163,7 @@ class TrialRunner:
             scratch=station.scratch,
             undo=station.undo,
             paths=paths_of(self.experiment, first),
+            engine=station.engine,
             needs_bytes=needed_bytes(self.experiment),
         )
 

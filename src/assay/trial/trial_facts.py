@@ -47,9 +47,9 @@ def filesystem_semantics(host: Host, target: Target, place: Place) -> Pairs:
 
 def space(host: Host, place: Place) -> Pairs:
     """Which shares of space and inodes are free."""
-    if host.syscalls is not None:
+    if host.syscalls is not None and place.directory is not None:
         with contextlib.suppress(OSError):
-            free, inodes = host.syscalls.space(place.address)
+            free, inodes = host.syscalls.space(place.directory)
             yield "filesystem.free_share", f"{free:.3g}"
             yield "filesystem.free_inodes_share", f"{inodes:.3g}"
 
@@ -57,10 +57,10 @@ def space(host: Host, place: Place) -> Pairs:
 def features(host: Host, place: Place, boot: str) -> Pairs:
     """With which features the file system was made; a target that makes it itself tells them itself. For root only."""
     kind = FILESYSTEMS.get(place.filesystem or "")
-    if kind is None or place.backing_files or not place.devices or not host.is_root():
+    if kind is None or place.directory is None or place.backing_files or not place.devices or not host.is_root():
         return
     with contextlib.suppress(AssayError, OSError):
-        argv = (*kind.describe, mount_of(host, place.address).source)
+        argv = (*kind.describe, mount_of(host, place.directory).source)
         yield from kind.parse(_output(host, argv) if place.devices[0].startswith(FRESH) else _once(host, boot, argv))
 
 

@@ -78,7 +78,7 @@ def drains(bench: Bench, job: Job) -> dict[str, int | None]:
     """
     changes = {Direction.WRITE, Direction.METADATA} & set(job.plan.directions.values())
     fleet = bench.fleet
-    if not changes:
+    if not changes or not job.plan.is_drained:
         return {station.name: None for station in fleet.stations}
     bench.progress(job, "draining")
     began_ns = time.monotonic_ns()

@@ -7,15 +7,13 @@ import posixpath
 import time
 from collections.abc import Callable, Iterator, Mapping
 
-from assay.catalogue import Host, Notes
+from assay.catalogue import FAMILY, Host, Notes
 from assay.errors import BusyError, TrialError
 from assay.machine import cgroups, image, namespaces, ownership
 from assay.machine.stack import DELETED, backing_file, mounts
 
 PATIENCE_S = 5.0
 """How long a device or process may take to let go."""
-
-FAMILY = ownership.FAMILY
 
 PF_EXITING = 0x4
 SIGKILL_BIT = 1 << 8

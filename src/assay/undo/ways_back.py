@@ -14,12 +14,11 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 
-from assay.catalogue import Host
+from assay.catalogue import FAMILY, Host
 from assay.errors import TrialError, UsageError
 from assay.machine.ownership import MARKER, PREFIX, marker_path
 from assay.machine.stack import DELETED
 from assay.undo import scripts
-from assay.undo.kinds import FAMILY
 
 Details = Mapping[str, str]
 UNDONE = "undone"

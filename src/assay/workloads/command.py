@@ -2,7 +2,8 @@
 
 In `argv`, `env` and `data_files`, {directory}, {client}, {clients}, {seed} and {variables.NAME} are replaced by their values;
 write a literal brace twice. A target that offers a socket has {server.address}, {server.host} and {server.port} instead of
-{directory}. Every client runs the command once, all started at the same time.
+{directory}, a directory server {url}, {base}, {bind_dn}, {password_file} and {ca_file}. Every client runs the command once, all
+started at the same time.
 """
 
 from __future__ import annotations
@@ -34,8 +35,14 @@ FIGURES = {
 DIRECTIONS = ("read", "write", "both", "metadata", "send", "receive", "request")
 HOW = (*catalogue.names("parsers"), "regex", "elapsed")
 PLACEHOLDERS = ("client", "clients", "seed")
-OF_DIRECTORY, OF_SOCKET = ("directory",), ("server.address", "server.host", "server.port")
-"""Placeholders of a target that offers a directory, and of one that offers a socket."""
+OF_KIND = {
+    EndpointKind.DIRECTORY: ("directory",),
+    EndpointKind.SOCKET: ("server.address", "server.host", "server.port"),
+    EndpointKind.URL: ("url", "base", "bind_dn", "password_file", "ca_file"),
+}
+"""Placeholders of what a target offers."""
+OFFERS = {EndpointKind.SOCKET: "a socket", EndpointKind.URL: "a URL"}
+EVERY_KIND = tuple(name for names in OF_KIND.values() for name in names)
 ANYWHERE = "/"
 """The working directory of a command that uses no directory of the target; the endpoint of an order that only asks for phases."""
 EXPECTED = (
@@ -48,7 +55,7 @@ EXPECTED = (
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the mistakes between the knobs."""
-    known = (*PLACEHOLDERS, *OF_DIRECTORY, *OF_SOCKET, *_variables(knobs))
+    known = (*PLACEHOLDERS, *EVERY_KIND, *_variables(knobs))
     found = [
         f"found {{{name}}} in {knob}; expected one of: {', '.join(sorted(known))}"
         for knob in ("argv", "env", "data_files")
@@ -105,7 +112,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
             {
                 "argv": [substitute(word, values) for word in _texts(knobs, "argv")],
                 "env": {name: value for name, _, value in entries},
-                "directory": ANYWHERE if endpoint.kind is EndpointKind.SOCKET else endpoint.address,
+                "directory": ANYWHERE if endpoint.kind in OFFERS else endpoint.address,
                 "operation": OPERATION_OF_ENGINE,
             }
         )
@@ -123,8 +130,11 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
 
 
 def _of_endpoint(endpoint: Endpoint) -> dict[str, str]:
-    """Return the placeholders of an endpoint with their values; those of the other kind of endpoint stay as they are."""
-    values = {name: f"{{{name}}}" for name in (*OF_DIRECTORY, *OF_SOCKET)}
+    """Return the placeholders of an endpoint with their values; those of other kinds of endpoints stay as they are."""
+    values = {name: f"{{{name}}}" for name in EVERY_KIND}
+    if endpoint.kind is EndpointKind.URL:
+        own = {name: str(endpoint.details.get(name) or "") for name in OF_KIND[EndpointKind.URL]}
+        return {**values, **own, "url": endpoint.address}
     if endpoint.kind is not EndpointKind.SOCKET:
         return {**values, "directory": endpoint.address}
     host, port = split(endpoint.address)
@@ -135,15 +145,20 @@ def _refuse_other_endpoint(order: Order) -> None:
     """Raise UsageError for placeholders of a kind of target that this one is not."""
     if {endpoint.address for endpoint in order.endpoints} == {ANYWHERE}:
         return
-    is_socket = any(endpoint.kind is EndpointKind.SOCKET for endpoint in order.endpoints)
-    known = (*PLACEHOLDERS, *(OF_SOCKET if is_socket else OF_DIRECTORY), *_variables(order.knobs))
-    offers = "a directory" if is_socket else "a socket"
+    offered = next((one.kind for one in order.endpoints if one.kind in OFFERS), EndpointKind.DIRECTORY)
+    known = (*PLACEHOLDERS, *OF_KIND[offered], *_variables(order.knobs))
     mistakes = [
-        f"workload {order.workload}: found {{{name}}} in {knob}; expected a target that offers {offers}"
+        f"workload {order.workload}: found {{{name}}} in {knob}; expected a target that offers {_offers(name)}"
         for knob in ("argv", "env", "data_files")
         for name in unknown_placeholders(_texts(order.knobs, knob), known)
     ]
     refuse(mistakes)
+
+
+def _offers(name: str) -> str:
+    """Return what a target must offer for a placeholder, in words."""
+    kind = next((kind for kind, names in OF_KIND.items() if name in names), EndpointKind.DIRECTORY)
+    return OFFERS.get(kind, "a directory")
 
 
 def parse(knobs: Mapping[str, Value], stdout: str, elapsed_ns: int) -> Mapping[str, float]:
@@ -235,7 +250,7 @@ WORKLOAD = Workload(
         Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
         *PLACEMENT,
     ),
-    accepts=(EndpointKind.DIRECTORY, EndpointKind.SOCKET),
+    accepts=(EndpointKind.DIRECTORY, EndpointKind.SOCKET, EndpointKind.URL),
     operations=operations,
     phases=phases,
     check=check,

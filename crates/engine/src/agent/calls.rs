@@ -65,6 +65,7 @@ fn pages(seen: &CacheStat) -> Value {
         "recently_evicted": seen.recently_evicted,
         "page_bytes": seen.page_bytes,
         "file_bytes": seen.file_bytes,
+        "allocated_bytes": seen.allocated_bytes,
     })
 }
 

@@ -1,4 +1,7 @@
 //! An external command: started at T in a process group of its own, drained, and read out before it is reaped.
+//! How far it has read a file can be followed, as its progress.
+
+mod place;
 
 use crate::control::Control;
 use crate::cost::read_io;
@@ -7,17 +10,21 @@ use crate::engines::{Armed, Finished, Ran, Worker};
 use crate::lifetime;
 use crate::load::Load;
 use crate::protocol::{CommandResult, Config, Cost, Fault};
-use crate::recorder::Recorder;
+use crate::recorder::{Live, Recorder};
+use place::{Follow, Follower};
 use rustix::io::Errno;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long descendants may go on writing after the command itself has ended.
 const GRACE: Duration = Duration::from_millis(200);
+/// The operation whose count and bytes are the place in the file that is followed.
+const PROGRESS: &str = "progress";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +35,7 @@ struct Settings {
     directory: String,
     #[serde(default = "word")]
     operation: String,
+    follow: Option<Follow>,
 }
 
 fn word() -> String {
@@ -47,7 +55,8 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
     }
     let program =
         find(name, &settings).ok_or_else(|| Fault::call("command", name, Errno::NOENT))?;
-    let operations = vec![settings.operation.clone()];
+    let mut operations = vec![settings.operation.clone()];
+    operations.extend(settings.follow.as_ref().map(|_| PROGRESS.to_owned()));
     let worker = External {
         settings,
         program,
@@ -92,9 +101,10 @@ impl Worker for External {
         recorder.path = self.program.display().to_string();
         let mut command = self.command();
         let mut finished = None;
-        let control = recorder.control();
+        let (control, live) = (recorder.control(), recorder.live());
+        let follow = self.settings.follow.as_ref().map(|follow| (follow, &live));
         recorder.measure(0, || {
-            finished = Some(execute(&mut command, &control)?);
+            finished = Some(execute(&mut command, &control, follow)?);
             Ok(0)
         });
         if finished.is_none() {
@@ -144,7 +154,11 @@ struct Running {
 }
 
 /// Starts the command and waits for its end; leaves it as a zombie, whose counters can still be read.
-fn execute(command: &mut Command, control: &Control) -> rustix::io::Result<Running> {
+fn execute(
+    command: &mut Command,
+    control: &Control,
+    follow: Option<(&Follow, &Arc<[Live]>)>,
+) -> rustix::io::Result<Running> {
     let spawned = command.spawn();
     let mut child = spawned
         .map_err(|error| Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO)))?;
@@ -158,7 +172,9 @@ fn execute(command: &mut Command, control: &Control) -> rustix::io::Result<Runni
         stdout: Drain::start(child.stdout.take().expect("piped").into()),
         stderr: Drain::start(child.stderr.take().expect("piped").into()),
     };
+    let follower = follow.map(|(follow, live)| Follower::start(pid, follow, live, 1));
     wait_for_end(pid);
+    drop(follower);
     Ok(running)
 }
 

@@ -1,0 +1,74 @@
+"""The CPUs of a host that processes may be bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Host
+from assay.errors import RefusedError, UsageError
+from assay.records import Value
+
+
+def cpus(host: Host, wanted: Value) -> tuple[int, ...] | None:
+    """The CPU numbers for the knob `cpus`: a list as it is, a count as that many, a thread of each core first.
+
+    None where the knob is not set. Raises UsageError for CPUs that this host does not let us use.
+    """
+    if wanted is None:
+        return None
+    allowed = allowed_cpus(host)
+    if isinstance(wanted, int):
+        return spread(host, allowed, wanted)
+    numbers = tuple(int(str(item)) for item in wanted) if isinstance(wanted, Sequence) and not isinstance(wanted, str) else ()
+    strange = [number for number in numbers if number not in allowed]
+    if strange or not numbers:
+        raise UsageError(
+            f"found cpus = {_written(wanted)}; expected numbers among {ranges(allowed)}, the CPUs allowed on {host.name}"
+        )
+    return numbers
+
+
+def siblings(host: Host, numbers: Sequence[int]) -> tuple[tuple[str, str], ...]:
+    """For each CPU which others share its core: facts that say whether two processes were on one core."""
+    return tuple((f"cpu.{number}.siblings", ",".join(map(str, _threads(host, number)))) for number in numbers)
+
+
+def spread(host: Host, allowed: Sequence[int], count: int) -> tuple[int, ...]:
+    """So many of the allowed CPUs, a thread of each core first. Raises UsageError for more than there are."""
+    if not 1 <= count <= len(allowed):
+        raise UsageError(f"found cpus = {count}; expected 1 to {len(allowed)}: {host.name} allows {ranges(allowed)}")
+    rank = {number: sorted(_threads(host, number)).index(number) for number in allowed}
+    return tuple(sorted(sorted(allowed, key=lambda number: (rank[number], number))[:count]))
+
+
+def allowed_cpus(host: Host, pid: int | str = "self") -> tuple[int, ...]:
+    """The CPUs on which a process may run. Raises OSError where there is none, RefusedError where the kernel does not tell."""
+    for line in host.read(f"/proc/{pid}/status").splitlines():
+        if line.startswith("Cpus_allowed_list:"):
+            return tuple(parse_ranges(line.partition(":")[2]))
+    raise RefusedError("no Cpus_allowed_list in /proc/self/status. Remove the knob `cpus`.")
+
+
+def parse_ranges(text: str) -> Iterator[int]:
+    """The numbers in the kernel's list format: `0-2,5`."""
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """The numbers in words."""
+    return ", ".join(map(str, numbers))
+
+
+def _threads(host: Host, number: int) -> tuple[int, ...]:
+    try:
+        text = host.read(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
+    except OSError:
+        return (number,)
+    return tuple(parse_ranges(text)) or (number,)
+
+
+def _written(wanted: Value) -> str:
+    """The knob as it is in the file."""
+    return f"[{', '.join(map(str, wanted))}]" if isinstance(wanted, tuple) else str(wanted)

@@ -1,0 +1,160 @@
+"""What a directory holds: entries by template, made by the engine (`assay ldif`), or the user's own LDIF file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+import re
+from collections.abc import Mapping
+
+from assay import units
+from assay.catalogue import Host, Knob, KnobKind, Setting, Unit
+from assay.errors import TrialError
+from assay.frozen import dataclass
+from assay.machine import files
+from assay.records import Value
+
+TEMPLATES: Mapping[str, int] = {"person": 527, "account": 672}
+"""Template -> mean bytes of LDIF of an entry (measured over the first million)."""
+MOST_ENTRIES = 100_000_000
+DATABASE_TIMES = 4
+"""How much larger a database with indexes is than its LDIF (measured: 3.3 for LMDB, 2.6 for Berkeley DB)."""
+ABOVE = 4
+"""Entries above those of a template: the suffix and its three units."""
+BASE = "dc=example,dc=com"
+SUFFIX = re.compile(r"(dc|o|ou)=[A-Za-z0-9 _.-]+(,[A-Za-z]+=[A-Za-z0-9 _.-]+)*", re.IGNORECASE)
+EXPECTED_SUFFIX = f"expected a DN that begins with dc=, o= or ou=, such as {BASE}"
+ATTRIBUTES = frozenset(
+    {
+        *("objectclass", "uid", "cn", "sn", "givenname", "mail", "employeenumber", "title", "departmentnumber", "l", "street"),
+        *("postalcode", "roomnumber", "telephonenumber", "mobile", "description", "manager"),
+        *("uidnumber", "gidnumber", "homedirectory", "loginshell", "userpassword"),
+        *("ou", "dc", "o", "member", "uniquemember", "memberuid", "entryuuid", "entrycsn"),
+    }
+)
+"""Attributes that entries of the templates have, and those of groups: what may be indexed without a schema of the user."""
+KNOBS = (
+    Knob(name="entries", kind=KnobKind.INTEGER, default=10_000, low=0, high=MOST_ENTRIES, help="entries of the template"),
+    Knob(name="template", kind=KnobKind.TEXT, default="person", help=f"template of the entries: {' or '.join(TEMPLATES)}"),
+    Knob(name="seed", kind=KnobKind.INTEGER, default=1, low=0, help="seed of the entries: the same bytes for the same seed"),
+    Knob(name="ldif", kind=KnobKind.PATH, help="the user's own LDIF file instead of a template; only read"),
+    Knob(name="schema", kind=KnobKind.TEXTS, default=(), help="further schema files, in the server's own format; only read"),
+    Knob(name="base", kind=KnobKind.TEXT, default=BASE, help="suffix of the directory"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Population:
+    """An LDIF file with the number of its entries."""
+
+    path: str
+    entries: int
+    bytes: int
+    name: str
+    """Template, entries and seed, or the user's file."""
+
+
+def mistakes(host: Host, setting: Setting) -> tuple[str, ...]:
+    """Return what is wrong with the knobs of a population on this host."""
+    knobs, found = setting.knobs, []
+    if knobs.get("template") not in TEMPLATES:
+        found.append(f"found template = {knobs.get('template')!r}; expected one of: {', '.join(TEMPLATES)}")
+    base = str(knobs.get("base"))
+    if SUFFIX.fullmatch(base) is None:
+        found.append(f"found base = {base!r}; {EXPECTED_SUFFIX}")
+    found += [
+        f"{path}: no readable file. Correct `ldif` or `schema`."
+        for path in (*texts(knobs, "schema"), *([str(knobs["ldif"])] if knobs.get("ldif") else ()))
+        if host.run(["test", "-f", path, "-a", "-r", path], check=False).status != 0
+    ]
+    return (*found, *_no_room(host, setting))
+
+
+def _no_room(host: Host, setting: Setting) -> tuple[str, ...]:
+    if not setting.scratch or not host.exists(setting.scratch):
+        return ()
+    wanted = needed_bytes(host, setting.knobs)
+    amount = units.human(wanted, Unit.BYTES)
+    return tuple(
+        f"no room for the population and its database, about {amount}: {text}"
+        for text in files.mistakes(host, setting.scratch, wanted)
+    )
+
+
+def needed_bytes(host: Host, knobs: Mapping[str, Value]) -> int:
+    """Return about how many bytes LDIF and database take."""
+    if knobs.get("ldif"):
+        done = host.run(["stat", "-L", "-c", "%s", "--", str(knobs["ldif"])], check=False)
+        size = int(done.stdout) if done.status == 0 else 0
+        return size * DATABASE_TIMES
+    mean = TEMPLATES.get(str(knobs.get("template")), 0)
+    return whole(knobs, "entries") * mean * (1 + DATABASE_TIMES)
+
+
+def indexes_of(knobs: Mapping[str, Value]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return attribute and kinds of each index: `mail:eq,sub`."""
+    pairs = (text.partition(":") for text in texts(knobs, "indexes"))
+    return tuple((name.strip(), tuple(kinds.replace(" ", "").split(","))) for name, _, kinds in pairs)
+
+
+KINDS = ("eq", "pres", "sub", "approx")
+
+
+def index_mistakes(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return what is wrong with the indexes: an attribute that no entry has, a kind that there is not."""
+    found = []
+    for name, kinds in indexes_of(knobs):
+        if name.lower() not in ATTRIBUTES and not texts(knobs, "schema") and not knobs.get("ldif"):
+            found.append(
+                f"found an index of {name!r}; expected an attribute of the template: {', '.join(sorted(ATTRIBUTES))}. "
+                "An attribute of your own needs `schema` and `ldif`."
+            )
+        strange = [kind for kind in kinds if kind not in KINDS]
+        if strange:
+            found.append(f"found index {name}:{','.join(kinds)}; expected ATTRIBUTE:KIND,… with kinds of: {', '.join(KINDS)}")
+    return tuple(found)
+
+
+def provide(host: Host, setting: Setting) -> Population:
+    """Return the LDIF file of a setting, made once for each experiment. Raises TrialError where it cannot be made."""
+    knobs = setting.knobs
+    if knobs.get("ldif"):
+        path = host.real_path(str(knobs["ldif"]))
+        return Population(path=path, entries=_count(host, path), bytes=_size(host, path), name=path)
+    template, entries, seed, base = str(knobs["template"]), whole(knobs, "entries"), whole(knobs, "seed"), str(knobs["base"])
+    name = f"{template}, {entries} entries, seed {seed}"
+    digest = hashlib.blake2b(f"{name}, {base}".encode(), digest_size=6).hexdigest()
+    path = posixpath.join(setting.scratch, f"population-{digest}.ldif")
+    if not host.exists(f"{path}.json"):
+        argv = [setting.engine, "ldif", "--template", template, "--entries", str(entries)]
+        script = 'out=$1; shift; "$@" > "$out.new" && mv -f -- "$out.new" "$out"'
+        done = host.run(["/bin/sh", "-c", script, "sh", path, *argv, "--seed", str(seed), "--base", base])
+        written = json.loads(done.stderr.strip().splitlines()[-1])
+        host.write(f"{path}.json", json.dumps(written))
+    written = json.loads(host.read(f"{path}.json"))
+    return Population(path=path, entries=written["entries"], bytes=written["bytes"], name=name)
+
+
+def _count(host: Host, path: str) -> int:
+    """Return how many entries a file has: lines that begin with `dn:`."""
+    done = host.run(["grep", "-c", "-i", "^dn:", "--", path], check=False)
+    if not done.stdout.strip().isdigit() or done.stdout.strip() == "0":
+        raise TrialError(f"{path}: no entry in it. Use LDIF whose entries begin with `dn:`.")
+    return int(done.stdout)
+
+
+def _size(host: Host, path: str) -> int:
+    return int(host.run(["stat", "-L", "-c", "%s", "--", path]).stdout)
+
+
+def whole(knobs: Mapping[str, Value], name: str) -> int:
+    """Return a knob that is a whole number; 0 where it is not set."""
+    value = knobs.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def texts(knobs: Mapping[str, Value], name: str) -> tuple[str, ...]:
+    """Return a knob that is a list of texts."""
+    value = knobs.get(name)
+    return tuple(str(item) for item in value) if isinstance(value, tuple) else ()

@@ -1,0 +1,164 @@
+"""A server that a target starts: readiness, its own words, limits, ports, and nothing left after a kill at any point."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.catalogue import FAMILY
+from assay.errors import RefusedError, TrialError
+from assay.machine import cgroups, service
+from assay.machine.service import Program
+from assay.undo.ledger import Ledger
+from targets_host import HOST
+
+SERVES = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); time.sleep(600)"
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = Ledger(tmp_path / "ledger")
+    yield made
+    assert [one for one in made.unwind() if one.state == "left"] == []
+    made.close()
+
+
+@pytest.fixture
+def directory(tmp_path):
+    path = tmp_path / "a server's own"
+    path.mkdir()
+    return path
+
+
+def program(directory, *argv, **settings):
+    return Program(name="server", argv=argv, directory=str(directory), **settings)
+
+
+def answers(port):
+    def ready():
+        with socket.socket() as one:
+            return one.connect_ex(("127.0.0.1", port)) == 0
+
+    return ready
+
+
+def test_a_server_is_started_found_stopped_and_started_again(ledger, directory):
+    port = service.free_port(HOST, 1)
+    made = service.install(HOST, ledger, program(directory, sys.executable, "-c", SERVES, str(port)), "t")
+    for _ in range(2):
+        service.start(HOST, str(directory), "server", answers(port))
+        pid = int(Path(made.pid_file).read_text())
+        assert f"{FAMILY}={made.token}" in Path(f"/proc/{pid}/environ").read_text().split("\0")
+        assert os.getsid(pid) == pid, "it survives the command that started it"
+        assert port in service.listening(HOST)
+        assert service.port_mistakes(HOST, port)[0].startswith(f"port {port} is in use")
+        assert service.free_port(HOST, port - service.PORTS.start) != port
+        service.stop(HOST, str(directory), "server")
+        assert not service.is_running(HOST, str(directory))
+    service.remove(ledger, made)
+
+
+def test_a_server_that_ends_says_why(ledger, directory):
+    made = service.install(HOST, ledger, program(directory, "sh", "-c", "echo no such option >&2; exit 3"), "t")
+    with pytest.raises(TrialError, match="has ended instead of starting: no such option"):
+        service.start(HOST, str(directory), "server", lambda: False)
+    service.remove(ledger, made)
+
+
+def test_a_server_that_never_answers_is_given_up(ledger, directory):
+    made = service.install(HOST, ledger, program(directory, "sleep", "600"), "t")
+    with pytest.raises(TrialError, match=r"does not answer 0\.3 s after its start: it wrote nothing"):
+        service.start(HOST, str(directory), "server", lambda: False, patience_s=0.3)
+    service.remove(ledger, made)
+    assert not service.is_running(HOST, str(directory))
+
+
+def test_only_the_words_since_the_last_start_are_shown(ledger, directory):
+    (directory / "log").write_text("an old complaint\n")
+    made = service.install(HOST, ledger, program(directory, "sh", "-c", "echo new; exit 1"), "t")
+    with pytest.raises(TrialError) as failed:
+        service.start(HOST, str(directory), "server", lambda: False)
+    assert "new" in str(failed.value)
+    assert "old" not in str(failed.value)
+    service.remove(ledger, made)
+
+
+def test_environment_and_words_with_blanks_arrive(ledger, directory):
+    argv = ("sh", "-c", 'printf "%s|%s|" "$WORD" "$1" >&2; sleep 600', "sh", "it's two words")
+    made = service.install(HOST, ledger, program(directory, *argv, env={"WORD": "a 'b' $c"}), "t")
+    service.start(HOST, str(directory), "server", lambda: "|" in (directory / "log").read_text())
+    assert (directory / "log").read_text() == "a 'b' $c|it's two words|"
+    service.remove(ledger, made)
+
+
+def test_its_cpus_are_read_back(ledger, directory):
+    first = min(os.sched_getaffinity(0))
+    wanted = program(directory, "sleep", "600", cpus=(first,))
+    made = service.install(HOST, ledger, wanted, "t")
+    service.start(HOST, str(directory), "server", lambda: True)
+    assert service.in_force(HOST, made, wanted) == (("server.cpus", str(first)),)
+    os.sched_setaffinity(int(Path(made.pid_file).read_text()), os.sched_getaffinity(0))
+    if len(os.sched_getaffinity(0)) > 1:
+        with pytest.raises(TrialError, match=f"server.cpus: set to {first}, and the running server has"):
+            service.in_force(HOST, made, wanted)
+    service.remove(ledger, made)
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="a memory limit needs root")
+def test_its_memory_is_limited_by_a_group_that_goes_away(ledger, directory):
+    if cgroups.hierarchy(HOST, "memory") is None:
+        pytest.skip("no memory control group")
+    wanted = program(directory, "sleep", "600", memory_bytes=64 << 20)
+    made = service.install(HOST, ledger, wanted, "t")
+    service.start(HOST, str(directory), "server", lambda: True)
+    (group,) = made.groups
+    assert Path(made.pid_file).read_text().strip() in Path(group, "cgroup.procs").read_text().split()
+    assert service.in_force(HOST, made, wanted) == (("server.memory", str(64 << 20)),)
+    service.remove(ledger, made)
+    assert not Path(group).exists()
+
+
+def test_a_setting_that_is_not_in_force_fails():
+    service.require("server.cache", "64", "64")
+    with pytest.raises(TrialError, match=r"server\.cache: set to 64, and the running server has 32"):
+        service.require("server.cache", "64", "32")
+
+
+KILLED = """
+import sys, os, signal
+sys.path.insert(0, {tests!r})
+from assay.machine import service
+from assay.undo.ledger import Ledger
+from targets_host import HOST
+from assay.machine.service import Program
+ledger = Ledger({ledger!r})
+made = service.install(HOST, ledger, Program(name="s", argv=("sh", "-c", "sleep 600 & sleep 600"), directory={directory!r}), "t")
+service.start(HOST, {directory!r}, "s", lambda: True)
+print("up", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_lab_leaves_nothing_after_the_clean_up(tmp_path, directory):
+    code = KILLED.format(tests=str(Path(__file__).parent.parent), ledger=str(tmp_path / "ledger"), directory=str(directory))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, "up\n"), done.stderr
+    assert service.is_running(HOST, str(directory)), "it outlives the lab, which is why the ledger has it"
+    cleaned = Ledger(tmp_path / "ledger").clean(HOST)
+    assert [(one.entry.kind, one.state) for one in cleaned] == [("family", "undone")]
+    deadline = time.monotonic() + 5
+    while service.is_running(HOST, str(directory)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not service.is_running(HOST, str(directory))
+
+
+def test_no_free_port(monkeypatch):
+    monkeypatch.setattr(service, "listening", lambda host: frozenset(service.PORTS))
+    with pytest.raises(RefusedError, match=r"Set server\.port"):
+        service.free_port(HOST, 0)

@@ -1,0 +1,94 @@
+"""A fresh 389-ds: made without dscreate, its cache by its own counter, every transport, and nothing left."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.errors import UsageError
+from assay.machine import ldap, service
+from assay.machine.ldap import LdapAccess
+from assay.undo.ledger import Ledger
+from directory_stage import given, needs, people
+from targets_host import HOST, leftovers
+
+TARGET = catalogue.find("targets", "ldap_389ds")
+MIB = 1 << 20
+pytestmark = needs("ns-slapd", "ldapsearch", "openssl", "certutil")
+
+
+@pytest.fixture
+def make(tmp_path):
+    (tmp_path / "scratch").mkdir()
+    ledger = Ledger(tmp_path / "ledger")
+    yield lambda **knobs: given("ldap_389ds", ledger, tmp_path / "scratch", **{"ldif": people(tmp_path), **knobs})
+    assert [one for one in ledger.unwind() if one.state == "left"] == []
+    ledger.close()
+    assert leftovers(tmp_path / "scratch") == ([], [], [])
+
+
+def test_the_life_of_a_server(make):
+    etc = {path: path.stat().st_mtime_ns for path in Path("/etc/dirsrv").rglob("*")}
+    setting = make(server__cache=64 * MIB, server__threads=8, durable=False)
+    place = TARGET.prepare(HOST, setting)
+    told = dict(TARGET.facts(HOST, place))
+    assert told["setting.server.cache"] == str(64 * MIB), "maxentrycachesize, which the server counts itself"
+    assert told["setting.server.threads"] == "8"
+    assert told["setting.durable"] == "False"
+    assert told["setting.backend"] == "bdb"
+    assert "uid eq" in told["setting.indexes"]
+    assert told["setting.software"].startswith("389-ds ")
+    endpoint = TARGET.attach(HOST, setting, place, 0)
+    door = LdapAccess(
+        url=endpoint.address, bind_dn=str(endpoint.details["bind_dn"]), password_file=str(endpoint.details["password_file"])
+    )
+    assert ldap.count(HOST, door, "dc=example,dc=com") == 3
+    before = Path(place.server.nodes[0].pid_file).read_text()
+    TARGET.drop_caches(HOST, place)
+    assert Path(place.server.nodes[0].pid_file).read_text() != before
+    TARGET.teardown(HOST, setting, place)
+    assert not service.is_running(HOST, str(place.private["directory"]))
+    assert {path: path.stat().st_mtime_ns for path in Path("/etc/dirsrv").rglob("*")} == etc
+
+
+@pytest.mark.parametrize("transport", ["tls", "starttls", "ldapi"])
+def test_every_transport_is_answered(make, transport):
+    setting = make(transport=transport)
+    place = TARGET.prepare(HOST, setting)
+    known = TARGET.attach(HOST, setting, place, 0).details
+    door = LdapAccess(
+        url=place.address,
+        bind_dn=str(known["bind_dn"]),
+        password_file=str(known["password_file"]),
+        ca_file=str(known.get("ca_file", "")),
+        starttls=transport == "starttls",
+    )
+    assert ldap.count(HOST, door, "dc=example,dc=com") == 3
+    TARGET.teardown(HOST, setting, place)
+
+
+def test_mistakes_are_seen_before_anything_is_made(make):
+    wrong = make(
+        server__cache=512_000, read_ahead=False, server__tool_threads=2, backend="mdb", durable=False, schema=("/etc/hostname",)
+    )
+    found = TARGET.check(HOST, wrong)
+    for words in (
+        "replaces exactly this size by one of its own choice. Use 512 KiB.",
+        "found read_ahead; 389-ds has no such setting",
+        "found server.tool_threads",
+        "that switch for bdb only",
+        "ends with .ldif",
+    ):
+        assert any(words in text for text in found), words
+    with pytest.raises(UsageError):
+        TARGET.prepare(HOST, wrong)
+    (small,) = TARGET.check(HOST, make(server__cache=1000))
+    assert re.search(r"expected more than 512000", small)
+
+
+def test_a_port_in_use_is_refused(make):
+    port = next(iter(sorted(service.listening(HOST))), None)
+    if port is None:
+        pytest.skip("nothing listens here")
+    assert f"port {port} is in use" in " ".join(TARGET.check(HOST, make(server__port=port)))

@@ -1,0 +1,160 @@
+"""Directory servers end to end: an import with its verdict, its progress and its count, and nothing left after a kill."""
+
+import contextlib
+import json
+import random
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from assay_process import Bench, kill
+from directory_stage import needs
+from sizes import few_and_many
+
+SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
+IMPORT = """
+title = "Import"
+question = "Is it on disk?"
+repeats = 1
+seed = 1
+[targets.people]
+kind = "{kind}"
+entries = {entries}
+state = "stopped"
+[workloads.load]
+kind = "ldap_import"
+flush = "{flush}"
+[measures]
+"load.import.ops_per_s" = {{ claim = {{ durability = "stable-media" }} }}
+"""
+SCRIPT = (
+    "for n in 0 1 2 3 4 5 6; do LDAPTLS_CACERT={ca_file} ldapsearch -LLL {secure} -x -H {url} -D '{bind_dn}' "
+    "-y {password_file} -b {base} '(uid=u0000999'$n')' uid; done"
+)
+"""Seven searches of a peer, each with a bind and a connection of its own."""
+SEARCHES = """
+title = "Searches"
+question = "Does a peer see the same server?"
+repeats = 1
+seed = 1
+[targets.people]
+kind = "{kind}"
+entries = 10000
+transport = "{transport}"
+[workloads.peer]
+kind = "command"
+argv = ["sh", "-c", "{script}"]
+[measures]
+"peer.command.elapsed_ns" = {{}}
+"""
+
+
+@pytest.fixture
+def bench(tmp_path):
+    made = Bench(tmp_path)
+    yield made
+    for pid in made.processes():
+        kill(pid)
+    made.run("doctor")
+
+
+def searches(kind, transport):
+    secure = "-ZZ" if transport == "starttls" else ""
+    return SEARCHES.format(kind=kind, transport=transport, script=SCRIPT.replace("{secure}", secure))
+
+
+def server(kind):
+    return pytest.param(kind, marks=needs(SERVERS[kind], "ldapsearch"))
+
+
+def ran(bench, text, *words):
+    (bench.home / "e.toml").write_text(text)
+    done = bench.run("run", "e.toml", "--json", *words)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return json.loads(done.stdout)
+
+
+def the_run(bench):
+    (path,) = bench.home.glob("lab/*/trials/*/attempt-*/run.json")
+    return json.loads(path.read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [server(kind) for kind in SERVERS])
+def test_an_import_from_nothing_to_its_verdict(bench, kind):
+    answer = ran(bench, IMPORT.format(kind=kind, entries=10_000, flush="inside"), "--progress", "none")
+    (run,) = answer["runs"]
+    verdict = run["verdicts"]["load.import.ops_per_s"]
+    assert verdict["state"] in ("SOUND", "BOUNDED", "TAINTED", "UNVERIFIED"), verdict
+    assert not [one for one in verdict["findings"] if one["rule"] == "D01" and one["state"] == "fail"]
+    imported, counted = the_run(bench)["phases"]
+    assert imported["values"]["import.count"] == counted["values"]["count.count"] == 10_004
+    if kind == "ldap_389ds":  # whole seconds of its own, which never replace the clock's
+        assert imported["values"]["importer.count"] == 10_004
+        assert imported["values"]["importer.elapsed_ns"] <= imported["values"]["import.elapsed_ns"] + 1e9
+    assert bench.traces() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [server("ldap_openldap")])
+def test_an_import_without_a_flush_is_not_durable(bench, kind):
+    answer = ran(bench, IMPORT.format(kind=kind, entries=20_000, flush="apart"))
+    (run,) = answer["runs"]
+    verdict = run["verdicts"]["load.import.ops_per_s"]
+    (dirty,) = [one for one in verdict["findings"] if one["rule"] == "D01"]
+    assert dirty["state"] == "fail"
+    assert dirty["observed"]["dirty_share"] > 0.9
+    assert verdict["state"] == "INVALID"
+    assert [phase["name"] for phase in the_run(bench)["phases"]] == ["load.import", "load.flush", "load.count"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [server("ldap_openldap")])
+def test_progress_comes_from_the_importers_place_in_its_file(bench, kind):
+    (bench.home / "e.toml").write_text(IMPORT.format(kind=kind, entries=100_000, flush="none"))
+    done = bench.run("run", "e.toml", "--progress", "json")
+    assert done.returncode == 0, done.stderr
+    news = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    places = [
+        one["operations"]["progress"]["bytes"]
+        for one in news
+        if str(one.get("phase")).endswith("import") and "progress" in one.get("operations", {})
+    ]
+    assert places == sorted(places)
+    assert any(0 < place < max(places) for place in places) or len(places) < 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", ["tcp", "starttls"])
+@pytest.mark.parametrize("kind", [server(kind) for kind in SERVERS])
+def test_the_servers_counts_are_those_of_a_peer(bench, kind, transport):
+    ran(bench, searches(kind, transport))
+    done = bench.run("sql", "SELECT metric, max(value) AS most FROM series WHERE layer = 'directory' GROUP BY metric", "--json")
+    assert done.returncode == 0, done.stderr
+    counts = {row["metric"]: row["most"] for row in rows(json.loads(done.stdout))}
+    assert (counts["search"], counts["bind"], counts["entries"], counts["connections"]) == (7, 7, 7, 7)
+
+
+def rows(answer):
+    return [dict(zip(answer["columns"], row, strict=True)) if isinstance(row, list) else row for row in answer["rows"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [server(kind) for kind in SERVERS])
+@few_and_many("points", 4, 20)
+def test_nothing_is_left_after_a_kill_at_any_point(bench, kind, points):
+    (bench.home / "e.toml").write_text(searches(kind, "tcp"))
+    chance, had = random.Random(), 0
+    for number in range(points):
+        lab = bench.start("run", "e.toml", "--progress", "none")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            lab.wait(chance.uniform(0.5, 6.0))
+        had += any(SERVERS[kind] in command for command in bench.processes().values())
+        kill(lab.pid, signal.SIGKILL)
+        lab.communicate()
+        assert bench.run("doctor").returncode == 0
+        assert bench.traces() == [], f"point {number}"
+        shutil.rmtree(bench.home / "lab", ignore_errors=True)
+    assert had or points < 10
