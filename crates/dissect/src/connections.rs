@@ -32,7 +32,13 @@ struct Half {
 
 impl Half {
     fn new(side: Side) -> Self {
-        Self { order: Order::default(), framing: Framing::new(side, false), summed: false, fin: false, full_since_ns: None }
+        Self {
+            order: Order::default(),
+            framing: Framing::new(side, false),
+            summed: false,
+            fin: false,
+            full_since_ns: None,
+        }
     }
 }
 
@@ -63,7 +69,13 @@ pub struct Connections {
 impl Connections {
     /// To these ports.
     pub fn new(ports: BTreeSet<u16>) -> Self {
-        Self { ports, open: HashMap::new(), held_bytes: 0, ended: 0, sweep_at: MOST_ENDED }
+        Self {
+            ports,
+            open: HashMap::new(),
+            held_bytes: 0,
+            ended: 0,
+            sweep_at: MOST_ENDED,
+        }
     }
 
     /// Takes a segment.
@@ -90,14 +102,33 @@ impl Connections {
     }
 
     /// The connection of a segment and the side that sent it; a new one where it begins one, none where nothing is known of it.
-    fn placed(&mut self, segment: &Segment<'_>, t_ns: u64, tallies: &mut Tallies) -> Option<(Key, Side)> {
+    fn placed(
+        &mut self,
+        segment: &Segment<'_>,
+        t_ns: u64,
+        tallies: &mut Tallies,
+    ) -> Option<(Key, Side)> {
         let (there, back) = ((segment.from, segment.to), (segment.to, segment.from));
-        let known = if self.open.contains_key(&there) { Some(there) } else { self.open.contains_key(&back).then_some(back) };
+        let known = if self.open.contains_key(&there) {
+            Some(there)
+        } else {
+            self.open.contains_key(&back).then_some(back)
+        };
         let first = segment.syn && segment.ack.is_none();
         if let Some(key) = known {
-            let again = first && self.open.get(&key).is_some_and(|one| one.is_ended() || one.syn.is_some_and(|syn| syn != segment.seq));
+            let again = first
+                && self.open.get(&key).is_some_and(|one| {
+                    one.is_ended() || one.syn.is_some_and(|syn| syn != segment.seq)
+                });
             if !again {
-                return Some((key, if key == there { Side::Client } else { Side::Server }));
+                return Some((
+                    key,
+                    if key == there {
+                        Side::Client
+                    } else {
+                        Side::Server
+                    },
+                ));
             }
             self.remove(&key, tallies);
         } else if !segment.syn && segment.payload.is_empty() && segment.missing == 0 {
@@ -125,10 +156,26 @@ impl Connections {
         }
         tallies.connections += 1;
         let opaque = TLS_PORTS.contains(&key.1.port).then_some(Opaque::Ldaps);
-        let exchange = Exchange { opaque, client: tallies.client(key.0.address), ..Exchange::default() };
+        let exchange = Exchange {
+            opaque,
+            client: tallies.client(key.0.address),
+            ..Exchange::default()
+        };
         let halves = [Half::new(Side::Client), Half::new(Side::Server)];
-        self.open.insert(key, Box::new(Connection { halves, exchange, syn: None, reset: false, last_ns: t_ns }));
-        tallies.habits.open_at_once = tallies.habits.open_at_once.max((self.open.len() - self.ended) as u64);
+        self.open.insert(
+            key,
+            Box::new(Connection {
+                halves,
+                exchange,
+                syn: None,
+                reset: false,
+                last_ns: t_ns,
+            }),
+        );
+        tallies.habits.open_at_once = tallies
+            .habits
+            .open_at_once
+            .max((self.open.len() - self.ended) as u64);
     }
 
     fn remove(&mut self, key: &Key, tallies: &mut Tallies) {
@@ -153,11 +200,16 @@ impl Connections {
 
     /// Closes the quarter that was idle longest.
     fn evict(&mut self, tallies: &mut Tallies) {
-        let mut times: Vec<(u64, Key)> = self.open.iter().map(|(key, one)| (one.last_ns, *key)).collect();
+        let mut times: Vec<(u64, Key)> = self
+            .open
+            .iter()
+            .map(|(key, one)| (one.last_ns, *key))
+            .collect();
         let quarter = times.len() / 4;
         times.select_nth_unstable_by_key(quarter, |(last_ns, _)| *last_ns);
         for (_, key) in &times[..quarter] {
-            tallies.evicted_connections += u64::from(self.open.get(key).is_some_and(|one| !one.is_ended()));
+            tallies.evicted_connections +=
+                u64::from(self.open.get(key).is_some_and(|one| !one.is_ended()));
             self.remove(key, tallies);
         }
     }
@@ -171,10 +223,21 @@ impl Connections {
 }
 
 fn held(connection: &Connection) -> usize {
-    connection.halves.iter().map(|half| half.order.held_bytes()).sum()
+    connection
+        .halves
+        .iter()
+        .map(|half| half.order.held_bytes())
+        .sum()
 }
 
-fn taken(connection: &mut Connection, segment: &Segment<'_>, side: Side, t_ns: u64, room: bool, tallies: &mut Tallies) {
+fn taken(
+    connection: &mut Connection,
+    segment: &Segment<'_>,
+    side: Side,
+    t_ns: u64,
+    room: bool,
+    tallies: &mut Tallies,
+) {
     let half = &mut connection.halves[side as usize];
     if segment.sum == Sum::Bad && half.summed {
         return; // the receiver dropped it, too
@@ -189,7 +252,10 @@ fn taken(connection: &mut Connection, segment: &Segment<'_>, side: Side, t_ns: u
         acknowledged(connection, ack, side, tallies);
     }
     if segment.fin {
-        let end = segment.seq.wrapping_add(segment.payload.len() as u32).wrapping_add(segment.missing);
+        let end = segment
+            .seq
+            .wrapping_add(segment.payload.len() as u32)
+            .wrapping_add(segment.missing);
         connection.halves[side as usize].order.ends_at(end);
         connection.halves[side as usize].fin = true;
     }
@@ -218,23 +284,54 @@ fn synchronized(connection: &mut Connection, segment: &Segment<'_>, side: Side) 
 }
 
 fn acknowledged(connection: &mut Connection, ack: u32, side: Side, tallies: &mut Tallies) {
-    let other = if side == Side::Client { Side::Server } else { Side::Client };
-    let Connection { halves, exchange, .. } = connection;
+    let other = if side == Side::Client {
+        Side::Server
+    } else {
+        Side::Client
+    };
+    let Connection {
+        halves, exchange, ..
+    } = connection;
     let half = &mut halves[other as usize];
-    let hearing = &mut Hearing { side: other, exchange, tallies };
-    half.order.acknowledged(ack, &mut |piece| heard(&mut half.framing, piece, hearing));
+    let hearing = &mut Hearing {
+        side: other,
+        exchange,
+        tallies,
+    };
+    half.order
+        .acknowledged(ack, &mut |piece| heard(&mut half.framing, piece, hearing));
     exchange.behind[other as usize] = half.order.is_behind();
 }
 
-fn payload(connection: &mut Connection, segment: &Segment<'_>, side: Side, t_ns: u64, room: bool, tallies: &mut Tallies) {
-    let Connection { halves, exchange, .. } = connection;
+fn payload(
+    connection: &mut Connection,
+    segment: &Segment<'_>,
+    side: Side,
+    t_ns: u64,
+    room: bool,
+    tallies: &mut Tallies,
+) {
+    let Connection {
+        halves, exchange, ..
+    } = connection;
     let half = &mut halves[side as usize];
-    let payload = Payload { seq: segment.seq, t_ns, bytes: segment.payload, missing: segment.missing };
+    let payload = Payload {
+        seq: segment.seq,
+        t_ns,
+        bytes: segment.payload,
+        missing: segment.missing,
+    };
     if exchange.opaque.is_some() {
         tallies.opaque_bytes += segment.payload.len() as u64 + u64::from(segment.missing);
     }
-    let hearing = &mut Hearing { side, exchange, tallies };
-    let brought = half.order.take(payload, room, &mut |piece| heard(&mut half.framing, piece, hearing));
+    let hearing = &mut Hearing {
+        side,
+        exchange,
+        tallies,
+    };
+    let brought = half.order.take(payload, room, &mut |piece| {
+        heard(&mut half.framing, piece, hearing)
+    });
     exchange.behind[side as usize] = half.order.is_behind();
     match brought {
         Brought::Repeated => tallies.retransmitted += 1,
@@ -280,12 +377,23 @@ fn window(half: &mut Half, segment: &Segment<'_>, t_ns: u64, tallies: &mut Talli
 /// Counts what a connection leaves behind.
 fn closed(connection: &mut Connection, tallies: &mut Tallies) {
     let ended = connection.is_ended();
-    let Connection { halves, exchange, reset, .. } = connection;
+    let Connection {
+        halves,
+        exchange,
+        reset,
+        ..
+    } = connection;
     for side in [Side::Client, Side::Server] {
         let other_closed = halves[1 - side as usize].fin;
         let half = &mut halves[side as usize];
-        let hearing = &mut Hearing { side, exchange, tallies };
-        half.order.finish(other_closed, &mut |piece| heard(&mut half.framing, piece, hearing));
+        let hearing = &mut Hearing {
+            side,
+            exchange,
+            tallies,
+        };
+        half.order.finish(other_closed, &mut |piece| {
+            heard(&mut half.framing, piece, hearing)
+        });
         exchange.behind[side as usize] = false;
     }
     exchange.close(tallies);
@@ -296,7 +404,9 @@ fn closed(connection: &mut Connection, tallies: &mut Tallies) {
     let habits = &mut tallies.habits;
     habits.reset += u64::from(*reset);
     habits.open_at_end += u64::from(!ended);
-    habits.without_unbind += u64::from(ended && binds + others > 0 && !exchange.unbound && exchange.opaque.is_none());
-    habits.one_operation += u64::from((ended || exchange.unbound) && binds <= 1 && others <= 1 && binds + others > 0);
+    habits.without_unbind +=
+        u64::from(ended && binds + others > 0 && !exchange.unbound && exchange.opaque.is_none());
+    habits.one_operation +=
+        u64::from((ended || exchange.unbound) && binds <= 1 && others <= 1 && binds + others > 0);
     habits.rebinding += u64::from(binds >= 2 && binds >= others);
 }

@@ -3,6 +3,8 @@
 use crate::framing::{Layer, Messages};
 use crate::message::{self, Answer, Kind, Message, Operation, Side};
 use crate::tallies::{MOST_PENDING, Opaque, TOGETHER, Tallies};
+use assay_ldap::ber::Flaw;
+use assay_ldap::message::SearchRequest;
 use std::collections::HashMap;
 
 /// Bytes without a message after which a connection is taken for something else than LDAP.
@@ -74,14 +76,19 @@ pub struct Hearing<'a> {
 
 impl Messages for Hearing<'_> {
     fn message(&mut self, bytes: &[u8], length: u64, t_ns: Option<u64>) {
-        let Some(message) = message::read(bytes) else {
-            self.tallies.malformed += u64::from(bytes.len() as u64 >= length);
-            self.lost();
-            return;
+        let message = match message::read(bytes) {
+            Ok(message) => message,
+            Err(flaw) => {
+                self.tallies.malformed += u64::from(flaw == Flaw::Malformed);
+                self.lost();
+                return;
+            }
         };
         match (message.operation, self.side) {
             (Operation::Request(kind), Side::Client) => self.request(kind, &message, length, t_ns),
-            (Operation::Answer(answer), Side::Server) => self.answer(answer, &message, length, t_ns),
+            (Operation::Answer(answer), Side::Server) => {
+                self.answer(answer, &message, length, t_ns)
+            }
             _ => {
                 self.tallies.malformed += 1;
                 return;
@@ -98,7 +105,10 @@ impl Messages for Hearing<'_> {
     fn skipped(&mut self, bytes: u64) {
         self.tallies.skipped_bytes += bytes;
         self.exchange.skipped = self.exchange.skipped.saturating_add(bytes as u32);
-        if self.exchange.messages == 0 && self.exchange.skipped > MOST_SKIPPED && self.exchange.opaque.is_none() {
+        if self.exchange.messages == 0
+            && self.exchange.skipped > MOST_SKIPPED
+            && self.exchange.opaque.is_none()
+        {
             self.exchange.opaque = Some(Opaque::NotLdap);
         }
     }
@@ -140,7 +150,7 @@ impl Hearing<'_> {
             _ => exchange.others += 1,
         }
         if kind == Kind::Abandon {
-            let id = message::abandoned_id(message.content);
+            let id = message::abandoned_id(&message.content);
             if let Some(pending) = id.and_then(|id| exchange.pending.get_mut(&id)) {
                 tallies.abandoned += u64::from(!pending.abandoned);
                 pending.abandoned = true;
@@ -153,9 +163,13 @@ impl Hearing<'_> {
 
     /// Waits for the answer.
     fn follow(&mut self, kind: Kind, message: &Message<'_>, t_ns: Option<u64>) {
-        let filter = if kind == Kind::Search { self.searched(message) } else { TOGETHER };
+        let filter = if kind == Kind::Search {
+            self.searched(message)
+        } else {
+            TOGETHER
+        };
         let (exchange, tallies) = (&mut *self.exchange, &mut *self.tallies);
-        exchange.by_sasl |= kind == Kind::Bind && message::binds_by_sasl(message.content);
+        exchange.by_sasl |= kind == Kind::Bind && message::binds_by_sasl(&message.content);
         if tallies.pending >= MOST_PENDING {
             tallies.unfollowed += 1;
             return;
@@ -169,7 +183,7 @@ impl Hearing<'_> {
             bytes: 0,
             lost: exchange.lost,
             abandoned: false,
-            asks_for_tls: kind == Kind::Extended && message::asks_for_tls(message.content),
+            asks_for_tls: kind == Kind::Extended && message::asks_for_tls(&message.content),
         };
         if let Some(former) = exchange.pending.insert(message.id, pending) {
             exchange.left(&former, tallies);
@@ -180,14 +194,10 @@ impl Hearing<'_> {
     }
 
     fn searched(&mut self, message: &Message<'_>) -> u32 {
-        let search = message::search(message.content);
-        self.tallies.searched(search.scope, search.attributes);
-        let mut shape = Vec::with_capacity(64);
-        match search.filter {
-            Some(filter) => crate::filter::shape(filter, &mut shape),
-            None => shape.extend_from_slice(b"(...)"),
-        }
-        self.tallies.filter(&shape)
+        let request = SearchRequest::read(&message.content);
+        self.tallies
+            .searched(request.scope, message::attributes(&request));
+        self.tallies.filter(&message::shape(&request))
     }
 
     fn answer(&mut self, answer: Answer, message: &Message<'_>, length: u64, t_ns: Option<u64>) {
@@ -226,7 +236,10 @@ impl Hearing<'_> {
             && let (Some(from_ns), Some(t_ns)) = (pending.t_ns, t_ns)
         {
             let kind = pending.kind;
-            self.tallies.of(kind).first_entry.record(t_ns.saturating_sub(from_ns));
+            self.tallies
+                .of(kind)
+                .first_entry
+                .record(t_ns.saturating_sub(from_ns));
         }
         pending.entries += u32::from(answer == Answer::Entry);
     }
@@ -234,7 +247,7 @@ impl Hearing<'_> {
     /// The end of an answer.
     fn result(&mut self, kind: Kind, message: &Message<'_>, length: u64, t_ns: Option<u64>) {
         let (exchange, tallies) = (&mut *self.exchange, &mut *self.tallies);
-        let code = message::result_code(message.content);
+        let code = message::result_code(&message.content);
         if let Some(code) = code {
             tallies.codes.count(code);
             tallies.of(kind).codes.count(code);
@@ -276,10 +289,16 @@ impl Hearing<'_> {
             client.bytes += bytes;
         }
         // The id may have been used again by a request that was lost, with the former's answer lost before.
-        let doubtful = exchange.may_lack(Side::Client, pending) && exchange.may_lack(Side::Server, pending);
+        let doubtful =
+            exchange.may_lack(Side::Client, pending) && exchange.may_lack(Side::Server, pending);
         match (pending.t_ns, t_ns) {
             (Some(from_ns), Some(t_ns)) if !doubtful => {
-                tallies.responded(pending.kind, exchange.client, pending.filter, t_ns.saturating_sub(from_ns));
+                tallies.responded(
+                    pending.kind,
+                    exchange.client,
+                    pending.filter,
+                    t_ns.saturating_sub(from_ns),
+                );
             }
             _ => tallies.untimed += 1,
         }

@@ -35,7 +35,12 @@ impl Fragments {
             self.drop_oldest();
         }
         let age = self.parts;
-        let (buffer, last) = self.active.entry(key).or_insert_with(|| (IpDefragBuf::new(ip_number::TCP, Vec::new(), Vec::new()), age));
+        let (buffer, last) = self.active.entry(key).or_insert_with(|| {
+            (
+                IpDefragBuf::new(ip_number::TCP, Vec::new(), Vec::new()),
+                age,
+            )
+        });
         *last = age;
         if buffer.add(part.offset, part.more, part.payload).is_err() {
             self.active.remove(&key);
@@ -45,11 +50,17 @@ impl Fragments {
         if !buffer.is_complete() {
             return None;
         }
-        self.active.remove(&key).map(|(whole, _)| whole.take_bufs().0)
+        self.active
+            .remove(&key)
+            .map(|(whole, _)| whole.take_bufs().0)
     }
 
     fn drop_oldest(&mut self) {
-        let oldest = self.active.iter().min_by_key(|(_, (_, last))| *last).map(|(key, _)| *key);
+        let oldest = self
+            .active
+            .iter()
+            .min_by_key(|(_, (_, last))| *last)
+            .map(|(key, _)| *key);
         if let Some(key) = oldest {
             self.active.remove(&key);
             self.given_up += 1;

@@ -1,7 +1,7 @@
 //! Messages in the bytes of one direction: cut at their lengths, found again behind a hole.
 
 use crate::message::{self, Side, Start};
-use crate::ber::{Head, head};
+use assay_ldap::ber::{self, Flaw};
 
 /// Bytes of a message that are kept: a filter is among the first of a request, a code among the first of an answer.
 const MOST_OF_REQUEST: usize = 64 << 10;
@@ -54,7 +54,11 @@ pub struct Framing {
 
 impl Framing {
     pub fn new(side: Side, in_step: bool) -> Self {
-        Self { side, in_step, begun: Begun::default() }
+        Self {
+            side,
+            in_step,
+            begun: Begun::default(),
+        }
     }
 
     /// The next byte is the first of the connection.
@@ -80,7 +84,11 @@ impl Framing {
             data = &joined;
         }
         while !data.is_empty() && !out.is_opaque() {
-            data = if self.in_step { self.step(data, t_ns, out) } else { self.search(data, out) };
+            data = if self.in_step {
+                self.step(data, t_ns, out)
+            } else {
+                self.search(data, out)
+            };
         }
     }
 
@@ -126,7 +134,13 @@ impl Framing {
             }
             Ok(found) => {
                 let kept = data[..data.len().min(self.most_kept())].to_vec();
-                self.begun = Begun { kept, seen: data.len() as u64, length: found.unwrap_or(0), t_ns, holed: false };
+                self.begun = Begun {
+                    kept,
+                    seen: data.len() as u64,
+                    length: found.unwrap_or(0),
+                    t_ns,
+                    holed: false,
+                };
                 &[]
             }
             Err(()) => self.out_of_step(data, out),
@@ -146,7 +160,12 @@ impl Framing {
     }
 
     /// The header of a message comes in pieces.
-    fn complete_header<'a>(&mut self, data: &'a [u8], t_ns: u64, out: &mut impl Messages) -> &'a [u8] {
+    fn complete_header<'a>(
+        &mut self,
+        data: &'a [u8],
+        t_ns: u64,
+        out: &mut impl Messages,
+    ) -> &'a [u8] {
         self.begun.kept.push(data[0]);
         self.begun.seen += 1;
         self.begun.t_ns = self.begun.t_ns.max(t_ns);
@@ -164,7 +183,9 @@ impl Framing {
     fn go_on<'a>(&mut self, data: &'a [u8], t_ns: u64, out: &mut impl Messages) -> &'a [u8] {
         let most = self.most_kept();
         let begun = &mut self.begun;
-        let count = usize::try_from(begun.length - begun.seen).unwrap_or(usize::MAX).min(data.len());
+        let count = usize::try_from(begun.length - begun.seen)
+            .unwrap_or(usize::MAX)
+            .min(data.len());
         if !begun.holed {
             let room = most.saturating_sub(begun.kept.len()).min(count);
             begun.kept.extend_from_slice(&data[..room]);
@@ -218,9 +239,14 @@ impl Framing {
 
 /// Bytes of the message that begins here; None where its header is not complete.
 fn length(data: &[u8]) -> Result<Option<u64>, ()> {
-    match head(data) {
-        Head::Complete { tag: 0x30, header, length } if (5..=message::LONGEST).contains(&length) => Ok(Some(header as u64 + length)),
-        Head::Short if data[0] == 0x30 => Ok(None),
+    match ber::read(data) {
+        Ok(found)
+            if found.tag == message::SEQUENCE
+                && (message::SHORTEST..=message::LONGEST).contains(&found.length) =>
+        {
+            Ok(Some(found.span() as u64))
+        }
+        Err(Flaw::Cut) if data.first() == Some(&message::SEQUENCE) => Ok(None),
         _ => Err(()),
     }
 }

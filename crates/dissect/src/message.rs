@@ -1,14 +1,21 @@
 //! One LDAP message as far as it was captured: its id, its operation, and whether bytes look like the start of one.
 
-use crate::ber::{Element, Head, Walk, head};
+use assay_ldap::ber::{self, Flaw, Tlv};
+use assay_ldap::message::{self as ldap, SearchRequest};
+use assay_ldap::op;
 
-const SEQUENCE: u8 = 0x30;
+pub const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
 const ENUMERATED: u8 = 0x0a;
+const SASL: u8 = 0xa3;
+/// Bytes of the shape of a filter; longer ones end in dots.
+const MOST_OF_SHAPE: usize = 1024;
+const CUT: &str = "(…)";
+const MALFORMED: &str = "(malformed)";
+/// The content of an unbind: an id and an empty operation.
+pub const SHORTEST: usize = 5;
 /// Longer messages are taken for damage: servers refuse them, too.
-pub const LONGEST: u64 = 256 << 20;
-
-pub const START_TLS: &[u8] = b"1.3.6.1.4.1.1466.20037";
+pub const LONGEST: usize = 256 << 20;
 
 /// Which end sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +34,7 @@ pub enum Kind {
     Modify,
     Add,
     Delete,
-    ModifyDn,
+    Rename,
     Extended,
     Abandon,
     Unbind,
@@ -41,7 +48,7 @@ impl Kind {
         Self::Modify,
         Self::Add,
         Self::Delete,
-        Self::ModifyDn,
+        Self::Rename,
         Self::Extended,
         Self::Abandon,
         Self::Unbind,
@@ -56,7 +63,7 @@ impl Kind {
             Self::Modify => "modify",
             Self::Add => "add",
             Self::Delete => "delete",
-            Self::ModifyDn => "modify_dn",
+            Self::Rename => "rename",
             Self::Extended => "extended",
             Self::Abandon => "abandon",
             Self::Unbind => "unbind",
@@ -90,27 +97,27 @@ impl Operation {
     fn of(tag: u8) -> Option<Self> {
         use Answer::{Entry, Intermediate, Reference, Result};
         Some(match tag {
-            0x60 => Self::Request(Kind::Bind),
-            0x42 => Self::Request(Kind::Unbind),
-            0x63 => Self::Request(Kind::Search),
-            0x66 => Self::Request(Kind::Modify),
-            0x68 => Self::Request(Kind::Add),
-            0x4a => Self::Request(Kind::Delete),
-            0x6c => Self::Request(Kind::ModifyDn),
-            0x6e => Self::Request(Kind::Compare),
-            0x50 => Self::Request(Kind::Abandon),
-            0x77 => Self::Request(Kind::Extended),
-            0x61 => Self::Answer(Result(Kind::Bind)),
-            0x64 => Self::Answer(Entry),
-            0x65 => Self::Answer(Result(Kind::Search)),
-            0x73 => Self::Answer(Reference),
-            0x67 => Self::Answer(Result(Kind::Modify)),
-            0x69 => Self::Answer(Result(Kind::Add)),
-            0x6b => Self::Answer(Result(Kind::Delete)),
-            0x6d => Self::Answer(Result(Kind::ModifyDn)),
-            0x6f => Self::Answer(Result(Kind::Compare)),
-            0x78 => Self::Answer(Result(Kind::Extended)),
-            0x79 => Self::Answer(Intermediate),
+            op::BIND => Self::Request(Kind::Bind),
+            op::UNBIND => Self::Request(Kind::Unbind),
+            op::SEARCH => Self::Request(Kind::Search),
+            op::MODIFY => Self::Request(Kind::Modify),
+            op::ADD => Self::Request(Kind::Add),
+            op::DELETE => Self::Request(Kind::Delete),
+            op::RENAME => Self::Request(Kind::Rename),
+            op::COMPARE => Self::Request(Kind::Compare),
+            op::ABANDON => Self::Request(Kind::Abandon),
+            op::EXTENDED => Self::Request(Kind::Extended),
+            op::BIND_RESPONSE => Self::Answer(Result(Kind::Bind)),
+            op::SEARCH_ENTRY => Self::Answer(Entry),
+            op::SEARCH_DONE => Self::Answer(Result(Kind::Search)),
+            op::SEARCH_REFERENCE => Self::Answer(Reference),
+            op::MODIFY_RESPONSE => Self::Answer(Result(Kind::Modify)),
+            op::ADD_RESPONSE => Self::Answer(Result(Kind::Add)),
+            op::DELETE_RESPONSE => Self::Answer(Result(Kind::Delete)),
+            op::RENAME_RESPONSE => Self::Answer(Result(Kind::Rename)),
+            op::COMPARE_RESPONSE => Self::Answer(Result(Kind::Compare)),
+            op::EXTENDED_RESPONSE => Self::Answer(Result(Kind::Extended)),
+            op::INTERMEDIATE => Self::Answer(Intermediate),
             _ => return None,
         })
     }
@@ -126,7 +133,8 @@ impl Operation {
     fn begins_with(self) -> &'static [u8] {
         match self {
             Self::Request(Kind::Bind) => &[INTEGER],
-            Self::Request(Kind::Unbind | Kind::Delete | Kind::Abandon) | Self::Answer(Answer::Intermediate) => &[],
+            Self::Request(Kind::Unbind | Kind::Delete | Kind::Abandon)
+            | Self::Answer(Answer::Intermediate) => &[],
             Self::Request(Kind::Extended) => &[0x80],
             Self::Request(_) | Self::Answer(Answer::Entry | Answer::Reference) => &[0x04],
             Self::Answer(Answer::Result(_)) => &[ENUMERATED],
@@ -139,20 +147,29 @@ impl Operation {
 pub struct Message<'a> {
     pub id: u32,
     pub operation: Operation,
-    pub content: Element<'a>,
+    pub content: Tlv<'a>,
 }
 
 /// Reads the id and the operation of a message, which may have been cut behind them.
+///
+/// # Errors
+/// `Cut` where they are not there, `Malformed` where this is no message, or one that LDAP does not have.
 #[inline]
-pub fn read(bytes: &[u8]) -> Option<Message<'_>> {
-    let Head::Complete { tag: SEQUENCE, header, length } = head(bytes) else {
-        return None;
+pub fn read(bytes: &[u8]) -> Result<Message<'_>, Flaw> {
+    let message = ldap::Message::read(bytes)?;
+    let (Some(id), Some(content)) = (message.id, message.op) else {
+        return Err(if message.is_whole(bytes) {
+            Flaw::Malformed
+        } else {
+            Flaw::Cut
+        });
     };
-    let mut walk = Walk::over(bytes.get(header..)?, length);
-    let id = walk.next().filter(|one| one.tag == INTEGER)?.number()?;
-    let content = walk.next()?;
-    let operation = Operation::of(content.tag)?;
-    Some(Message { id: u32::try_from(id).ok()?, operation, content })
+    let operation = Operation::of(content.tag).ok_or(Flaw::Malformed)?;
+    Ok(Message {
+        id,
+        operation,
+        content,
+    })
 }
 
 /// Whether bytes are the start of a message.
@@ -169,97 +186,86 @@ pub const CERTAIN: usize = 2 + 8 + 6 + 10 + 3;
 
 /// Looks whether a message of this side begins here, closely enough not to take the text of an entry for one.
 pub fn start(bytes: &[u8], side: Side) -> Start {
-    let Some(&first) = bytes.first() else {
-        return Start::Perhaps;
-    };
-    if first != SEQUENCE {
-        return Start::No;
-    }
-    let (at, length) = match head(bytes) {
-        Head::Complete { header, length, .. } if (5..=LONGEST).contains(&length) => (header, length),
-        Head::Short => return Start::Perhaps,
+    let envelope = match ber::read(bytes) {
+        Ok(found) if found.tag == SEQUENCE && (SHORTEST..=LONGEST).contains(&found.length) => found,
+        Err(Flaw::Cut) if bytes.first().is_none_or(|first| *first == SEQUENCE) => {
+            return Start::Perhaps;
+        }
         _ => return Start::No,
     };
-    match identified(&bytes[at..], length) {
-        Ok((rest, left)) => operated(rest, left, side),
-        Err(found) => found,
+    let id = match ber::read(envelope.body) {
+        Ok(found) if found.tag == INTEGER && (1..=4).contains(&found.length) => found,
+        Err(Flaw::Cut) if !envelope.is_whole() => return Start::Perhaps,
+        _ => return Start::No,
+    };
+    match id.body.first() {
+        Some(first) if first & 0x80 == 0 => {}
+        Some(_) => return Start::No,
+        None => return Start::Perhaps,
+    }
+    match (
+        envelope.body.get(id.span()..),
+        envelope.length.checked_sub(id.span()),
+    ) {
+        (_, None) => Start::No,
+        (None, _) => Start::Perhaps,
+        (Some(rest), Some(left)) => operated(rest, left, side),
     }
 }
 
-/// The bytes behind a message's id, and how far the message goes on there.
-fn identified(bytes: &[u8], length: u64) -> Result<(&[u8], u64), Start> {
-    match head(bytes) {
-        Head::Complete { tag: INTEGER, header: 2, length: size @ 1..=4 } => {
-            let Some(&first) = bytes.get(2) else {
-                return Err(Start::Perhaps);
-            };
-            if first & 0x80 != 0 {
-                return Err(Start::No);
-            }
-            let at = 2 + size as usize;
-            let rest = bytes.get(at..).ok_or(Start::Perhaps)?;
-            Ok((rest, length.checked_sub(at as u64).ok_or(Start::No)?))
-        }
-        Head::Short => Err(Start::Perhaps),
-        _ => Err(Start::No),
-    }
-}
-
-fn operated(bytes: &[u8], left: u64, side: Side) -> Start {
+/// Looks at the operation, whose message goes on for `left` bytes.
+fn operated(bytes: &[u8], left: usize, side: Side) -> Start {
     let Some(&tag) = bytes.first() else {
         return Start::Perhaps;
     };
     let Some(operation) = Operation::of(tag).filter(|one| one.side() == side) else {
         return Start::No;
     };
-    let (header, length) = match head(bytes) {
-        Head::Complete { header, length, .. } => (header, length),
-        Head::Short => return Start::Perhaps,
-        Head::Bad => return Start::No,
+    let content = match ber::read(bytes) {
+        Ok(found) => found,
+        Err(Flaw::Cut) => return Start::Perhaps,
+        Err(Flaw::Malformed) => return Start::No,
     };
-    let Some(behind) = left.checked_sub(length.saturating_add(header as u64)) else {
-        return Start::No;
-    };
-    if behind == 1 || (operation == Operation::Request(Kind::Unbind) && length != 0) {
+    let behind = left.checked_sub(content.span());
+    if matches!(behind, None | Some(1))
+        || (operation == Operation::Request(Kind::Unbind) && content.length != 0)
+    {
         return Start::No;
     }
     let begins_with = operation.begins_with();
-    match bytes.get(header) {
+    match content.body.first() {
         _ if begins_with.is_empty() => Start::Yes,
-        None => Start::Perhaps,
-        Some(first) if length > 0 && begins_with.contains(first) => Start::Yes,
-        Some(_) => Start::No,
+        Some(first) if begins_with.contains(first) => Start::Yes,
+        None if content.length > 0 => Start::Perhaps,
+        _ => Start::No,
     }
 }
 
 /// The code of a result; None where it was cut off.
-pub fn result_code(content: Element<'_>) -> Option<u32> {
-    let code = content.inside().next().filter(|one| one.tag == ENUMERATED)?;
+pub fn result_code(content: &Tlv<'_>) -> Option<u32> {
+    let code = content
+        .parts()
+        .whole()
+        .filter(|part| part.tag == ENUMERATED)?;
     u32::try_from(code.number()?).ok()
 }
 
 /// The id that an abandon request names.
-pub fn abandoned_id(content: Element<'_>) -> Option<u32> {
+pub fn abandoned_id(content: &Tlv<'_>) -> Option<u32> {
     u32::try_from(content.number()?).ok()
 }
 
 /// Whether an extended request asks for TLS.
-pub fn asks_for_tls(content: Element<'_>) -> bool {
-    content.inside().next().is_some_and(|name| name.tag == 0x80 && name.content == START_TLS)
+pub fn asks_for_tls(content: &Tlv<'_>) -> bool {
+    content
+        .parts()
+        .whole()
+        .is_some_and(|name| name.tag == 0x80 && name.body == op::START_TLS.as_bytes())
 }
 
 /// Whether a bind is by SASL, after which a layer may begin.
-pub fn binds_by_sasl(content: Element<'_>) -> bool {
-    content.inside().nth(2).is_some_and(|method| method.tag == 0xa3)
-}
-
-/// What a search asks for beside its filter.
-#[derive(Clone, Copy, Debug)]
-pub struct Search<'a> {
-    /// base, one level, subtree, children
-    pub scope: Option<usize>,
-    pub filter: Option<Element<'a>>,
-    pub attributes: Attributes,
+pub fn binds_by_sasl(content: &Tlv<'_>) -> bool {
+    matches!(content.parts().nth(2), Some(Ok(method)) if method.tag == SASL)
 }
 
 /// Which attributes a search wants.
@@ -273,50 +279,67 @@ pub enum Attributes {
     Named(u32),
 }
 
-/// Reads a search request.
-pub fn search(content: Element<'_>) -> Search<'_> {
-    let mut walk = content.inside();
-    let mut found = Search { scope: None, filter: None, attributes: Attributes::Unknown };
-    let _base = walk.next();
-    found.scope = walk.next().and_then(|one| one.number()).and_then(|scope| usize::try_from(scope).ok()).filter(|scope| *scope < 4);
-    found.filter = walk.nth(4);
-    if let Some(list) = walk.next().filter(|one| one.tag == SEQUENCE && one.whole()) {
-        found.attributes = attributes(list);
-    }
-    found
-}
-
-fn attributes(list: Element<'_>) -> Attributes {
+/// What a search asks for beside its filter.
+pub fn attributes(request: &SearchRequest<'_>) -> Attributes {
+    let Some(list) = request.attributes.filter(Tlv::is_whole) else {
+        return Attributes::Unknown;
+    };
     let (mut named, mut all) = (0, list.length == 0);
-    for one in list.inside() {
-        match one.content {
-            b"1.1" if list.inside().count() == 1 => return Attributes::None,
+    for one in list.parts().flatten() {
+        match one.body {
+            b"1.1" if one.span() == list.length => return Attributes::None,
             b"*" => all = true,
             _ => named += 1,
         }
     }
-    if all { Attributes::All } else { Attributes::Named(named) }
+    if all {
+        Attributes::All
+    } else {
+        Attributes::Named(named)
+    }
+}
+
+/// The shape of a search's filter; dots where it was cut off.
+pub fn shape(request: &SearchRequest<'_>) -> String {
+    let mut shape = match &request.filter {
+        Some(filter) => assay_ldap::filter::shape(filter).unwrap_or_else(|| MALFORMED.to_owned()),
+        None => CUT.to_owned(),
+    };
+    if shape.len() > MOST_OF_SHAPE {
+        let end = (0..=MOST_OF_SHAPE)
+            .rev()
+            .find(|at| shape.is_char_boundary(*at))
+            .unwrap_or(0);
+        shape.truncate(end);
+        shape.push('…');
+    }
+    shape
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SEARCH_DONE: [u8; 14] = [0x30, 0x0c, 0x02, 0x01, 0x05, 0x65, 0x07, 0x0a, 0x01, 0x20, 0x04, 0x00, 0x04, 0x00];
+    const SEARCH_DONE: [u8; 14] = [
+        0x30, 0x0c, 0x02, 0x01, 0x05, 0x65, 0x07, 0x0a, 0x01, 0x20, 0x04, 0x00, 0x04, 0x00,
+    ];
 
     #[test]
     fn a_result_has_id_kind_and_code() {
         let message = read(&SEARCH_DONE).unwrap();
         assert_eq!(message.id, 5);
-        assert_eq!(message.operation, Operation::Answer(Answer::Result(Kind::Search)));
-        assert_eq!(result_code(message.content), Some(32));
+        assert_eq!(
+            message.operation,
+            Operation::Answer(Answer::Result(Kind::Search))
+        );
+        assert_eq!(result_code(&message.content), Some(32));
     }
 
     #[test]
     fn a_result_that_was_cut_keeps_its_code() {
         let message = read(&SEARCH_DONE[..10]).unwrap();
-        assert_eq!(result_code(message.content), Some(32));
-        assert_eq!(result_code(read(&SEARCH_DONE[..9]).unwrap().content), None);
+        assert_eq!(result_code(&message.content), Some(32));
+        assert_eq!(result_code(&read(&SEARCH_DONE[..9]).unwrap().content), None);
     }
 
     #[test]
@@ -324,9 +347,16 @@ mod tests {
         assert_eq!(start(&SEARCH_DONE, Side::Server), Start::Yes);
         assert_eq!(start(&SEARCH_DONE, Side::Client), Start::No);
         for end in 0..7 {
-            assert_eq!(start(&SEARCH_DONE[..end], Side::Server), Start::Perhaps, "{end}");
+            assert_eq!(
+                start(&SEARCH_DONE[..end], Side::Server),
+                Start::Perhaps,
+                "{end}"
+            );
         }
-        assert_eq!(start(&[0x30, 0x05, 0x02, 0x01, 0x03, 0x42, 0x00], Side::Client), Start::Yes);
+        assert_eq!(
+            start(&[0x30, 0x05, 0x02, 0x01, 0x03, 0x42, 0x00], Side::Client),
+            Start::Yes
+        );
         assert_eq!(start(b"0=dc", Side::Server), Start::No);
     }
 }

@@ -45,7 +45,9 @@ struct Held {
 
 impl Held {
     fn end(&self) -> u32 {
-        self.seq.wrapping_add(self.bytes.len() as u32).wrapping_add(self.missing)
+        self.seq
+            .wrapping_add(self.bytes.len() as u32)
+            .wrapping_add(self.missing)
     }
 }
 
@@ -81,7 +83,11 @@ impl<'a> Payload<'a> {
     /// Only the first bytes.
     fn before(self, count: u32) -> Self {
         let kept = (count as usize).min(self.bytes.len());
-        Self { bytes: &self.bytes[..kept], missing: count - kept as u32, ..self }
+        Self {
+            bytes: &self.bytes[..kept],
+            missing: count - kept as u32,
+            ..self
+        }
     }
 }
 
@@ -106,7 +112,12 @@ fn ahead(to: u32, from: u32) -> i32 {
 impl Order {
     /// Starts before a first byte of this number: a SYN was there, or the other end named what it expects.
     pub fn begin(&mut self, next: u32) {
-        *self = Self { known: true, next, highest: next, ..Self::default() };
+        *self = Self {
+            known: true,
+            next,
+            highest: next,
+            ..Self::default()
+        };
     }
 
     /// Whether the number of the next byte is known.
@@ -175,7 +186,12 @@ impl Order {
             };
             self.held_bytes -= held.bytes.len();
             if ahead(held.end(), self.next) > 0 {
-                let payload = Payload { seq: held.seq, t_ns: held.t_ns, bytes: &held.bytes, missing: held.missing };
+                let payload = Payload {
+                    seq: held.seq,
+                    t_ns: held.t_ns,
+                    bytes: &held.bytes,
+                    missing: held.missing,
+                };
                 self.hand_on(payload.behind(distance.unsigned_abs()), out);
             }
         }
@@ -192,7 +208,12 @@ impl Order {
     }
 
     /// Takes a segment's payload. Without `room` nothing is held back.
-    pub fn take(&mut self, payload: Payload<'_>, room: bool, out: &mut impl FnMut(Piece<'_>)) -> Brought {
+    pub fn take(
+        &mut self,
+        payload: Payload<'_>,
+        room: bool,
+        out: &mut impl FnMut(Piece<'_>),
+    ) -> Brought {
         if payload.len() == 0 {
             return Brought::Nothing;
         }
@@ -209,10 +230,17 @@ impl Order {
             self.highest = payload.end();
         }
         self.give_up_acknowledged(out);
-        while self.held_bytes > MOST_HELD_BYTES || self.held.len() > MOST_HELD || (!room && !self.held.is_empty()) {
+        while self.held_bytes > MOST_HELD_BYTES
+            || self.held.len() > MOST_HELD
+            || (!room && !self.held.is_empty())
+        {
             self.give_up_first(out);
         }
-        if brought == Brought::New && late { Brought::Late } else { brought }
+        if brought == Brought::New && late {
+            Brought::Late
+        } else {
+            brought
+        }
     }
 
     fn restart(&mut self, seq: u32, out: &mut impl FnMut(Piece<'_>)) {
@@ -229,17 +257,27 @@ impl Order {
         let old = distance.unsigned_abs();
         if old >= payload.len() {
             // One byte before the next is how TCP asks whether the other end is alive.
-            return if payload.len() == 1 && old == 1 { Brought::Nothing } else { Brought::Repeated };
+            return if payload.len() == 1 && old == 1 {
+                Brought::Nothing
+            } else {
+                Brought::Repeated
+            };
         }
         self.hand_on(payload.behind(old), out);
         self.hand_on_held(out);
-        if old > 0 { Brought::Repeated } else { Brought::New }
+        if old > 0 {
+            Brought::Repeated
+        } else {
+            Brought::New
+        }
     }
 
     /// Keeps what lies behind a hole; bytes that are there already stay as they came first.
     fn hold(&mut self, payload: Payload<'_>) -> Brought {
         let mut rest = payload;
-        let mut at = self.held.partition_point(|one| ahead(one.seq, rest.seq) <= 0);
+        let mut at = self
+            .held
+            .partition_point(|one| ahead(one.seq, rest.seq) <= 0);
         if let Some(before) = at.checked_sub(1).and_then(|before| self.held.get(before)) {
             let covered = ahead(before.end(), rest.seq);
             if covered > 0 {
@@ -251,7 +289,10 @@ impl Order {
         }
         let mut overlapped = rest.len() < payload.len();
         loop {
-            let following = self.held.get(at).map(|one| (ahead(one.seq, rest.seq).max(0) as u32, one.end()));
+            let following = self
+                .held
+                .get(at)
+                .map(|one| (ahead(one.seq, rest.seq).max(0) as u32, one.end()));
             let Some((room, end)) = following.filter(|(room, _)| *room < rest.len()) else {
                 self.insert(at, rest);
                 break;
@@ -268,12 +309,21 @@ impl Order {
             rest = rest.behind(covered);
             at += 1;
         }
-        if overlapped { Brought::Repeated } else { Brought::New }
+        if overlapped {
+            Brought::Repeated
+        } else {
+            Brought::New
+        }
     }
 
     fn insert(&mut self, at: usize, payload: Payload<'_>) {
         self.held_bytes += payload.bytes.len();
-        let held = Held { seq: payload.seq, t_ns: payload.t_ns, missing: payload.missing, bytes: payload.bytes.into() };
+        let held = Held {
+            seq: payload.seq,
+            t_ns: payload.t_ns,
+            missing: payload.missing,
+            bytes: payload.bytes.into(),
+        };
         self.held.insert(at, held);
     }
 
@@ -289,7 +339,11 @@ impl Order {
             return;
         }
         self.finish_held(out);
-        let mut lost = if self.acked_known { ahead(self.acked, self.next).max(0) } else { 0 };
+        let mut lost = if self.acked_known {
+            ahead(self.acked, self.next).max(0)
+        } else {
+            0
+        };
         match self.fin {
             Some(end) => lost = lost.min(ahead(end, self.next).max(0)),
             // The number behind the last byte is that of a FIN which the capture lacks.
@@ -311,10 +365,19 @@ mod tests {
     fn bytes_of(order: &mut Order, segments: &[(u32, &[u8])]) -> Vec<u8> {
         let mut found = Vec::new();
         for (seq, bytes) in segments {
-            order.take(Payload { seq: *seq, t_ns: 0, bytes, missing: 0 }, true, &mut |piece| match piece {
-                Piece::Bytes(bytes, _) => found.extend_from_slice(bytes),
-                _ => panic!("{piece:?}"),
-            });
+            order.take(
+                Payload {
+                    seq: *seq,
+                    t_ns: 0,
+                    bytes,
+                    missing: 0,
+                },
+                true,
+                &mut |piece| match piece {
+                    Piece::Bytes(bytes, _) => found.extend_from_slice(bytes),
+                    _ => panic!("{piece:?}"),
+                },
+            );
         }
         found
     }
@@ -323,8 +386,16 @@ mod tests {
     fn an_acknowledged_hole_is_given_up_and_its_bytes_counted() {
         let (mut order, mut found) = (Order::default(), Vec::new());
         order.begin(100);
-        let held = Payload { seq: 105, t_ns: 7, bytes: b"later", missing: 0 };
-        assert_eq!(order.take(held, true, &mut |_| panic!("not yet")), Brought::New);
+        let held = Payload {
+            seq: 105,
+            t_ns: 7,
+            bytes: b"later",
+            missing: 0,
+        };
+        assert_eq!(
+            order.take(held, true, &mut |_| panic!("not yet")),
+            Brought::New
+        );
         order.acknowledged(110, &mut |piece| match piece {
             Piece::Gap(count) => found.push((count, 0)),
             Piece::Bytes(bytes, t_ns) => found.push((bytes.len() as u32, t_ns)),
@@ -342,7 +413,11 @@ mod tests {
             if let Some(fin) = fin {
                 order.ends_at(fin);
             }
-            order.finish(closed, &mut |piece| if let Piece::Gap(count) = piece { lost += count });
+            order.finish(closed, &mut |piece| {
+                if let Piece::Gap(count) = piece {
+                    lost += count
+                }
+            });
             lost
         };
         assert_eq!(lost(None, false), 11);

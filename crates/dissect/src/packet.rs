@@ -1,7 +1,10 @@
 //! A captured frame down to its TCP segment: link layer, IP, fragments, checksums.
 
 use crate::fragments::{Datagram, Fragments};
-use etherparse::{EtherType, Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice, checksum::Sum16BitWords, ip_number};
+use etherparse::{
+    EtherType, Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice,
+    checksum::Sum16BitWords, ip_number,
+};
 use std::collections::BTreeSet;
 
 /// The link layers that are read, by their numbers in captures.
@@ -98,7 +101,12 @@ pub enum Content {
 }
 
 /// Reads a frame and hands its segment on, if it is to or from one of the ports.
-pub fn read(frame: &Frame<'_>, ports: &BTreeSet<u16>, fragments: &mut Fragments, mut use_segment: impl FnMut(&Segment<'_>)) -> Content {
+pub fn read(
+    frame: &Frame<'_>,
+    ports: &BTreeSet<u16>,
+    fragments: &mut Fragments,
+    mut use_segment: impl FnMut(&Segment<'_>),
+) -> Content {
     let Some(packet) = sliced(frame.link, frame.data) else {
         return Content::Other;
     };
@@ -109,7 +117,11 @@ pub fn read(frame: &Frame<'_>, ports: &BTreeSet<u16>, fragments: &mut Fragments,
         if net.missing > 0 {
             return Content::Unreadable;
         }
-        let Some(whole) = net.datagram.as_ref().and_then(|datagram| fragments.add(datagram)) else {
+        let Some(whole) = net
+            .datagram
+            .as_ref()
+            .and_then(|datagram| fragments.add(datagram))
+        else {
             return Content::Fragment;
         };
         return match TcpSlice::from_slice(&whole) {
@@ -124,14 +136,26 @@ pub fn read(frame: &Frame<'_>, ports: &BTreeSet<u16>, fragments: &mut Fragments,
     }
 }
 
-fn handed_on(tcp: &TcpSlice<'_>, net: &Net<'_>, frame: &Frame<'_>, ports: &BTreeSet<u16>, use_segment: &mut impl FnMut(&Segment<'_>)) -> Content {
+fn handed_on(
+    tcp: &TcpSlice<'_>,
+    net: &Net<'_>,
+    frame: &Frame<'_>,
+    ports: &BTreeSet<u16>,
+    use_segment: &mut impl FnMut(&Segment<'_>),
+) -> Content {
     let (from, to) = (tcp.source_port(), tcp.destination_port());
     if !ports.contains(&from) && !ports.contains(&to) {
         return Content::OtherPorts(from, to);
     }
     use_segment(&Segment {
-        from: Endpoint { address: net.from, port: from },
-        to: Endpoint { address: net.to, port: to },
+        from: Endpoint {
+            address: net.from,
+            port: from,
+        },
+        to: Endpoint {
+            address: net.to,
+            port: to,
+        },
         seq: tcp.sequence_number(),
         ack: tcp.ack().then(|| tcp.acknowledgment_number()),
         syn: tcp.syn(),
@@ -146,7 +170,11 @@ fn handed_on(tcp: &TcpSlice<'_>, net: &Net<'_>, frame: &Frame<'_>, ports: &BTree
 }
 
 fn sliced(link: Link, data: &[u8]) -> Option<LaxSlicedPacket<'_>> {
-    let two = |at: usize| Some(EtherType(u16::from_be_bytes(data.get(at..at + 2)?.try_into().ok()?)));
+    let two = |at: usize| {
+        Some(EtherType(u16::from_be_bytes(
+            data.get(at..at + 2)?.try_into().ok()?,
+        )))
+    };
     match link {
         Link::Ethernet => LaxSlicedPacket::from_ethernet(data).ok(),
         Link::Cooked => Some(LaxSlicedPacket::from_ether_type(two(14)?, data.get(16..)?)),
@@ -187,9 +215,16 @@ impl<'a> Net<'a> {
                 let (header, payload) = (four.header(), four.payload());
                 let (from, to) = (mapped(header.source()), mapped(header.destination()));
                 let tcp = payload.ip_number == ip_number::TCP;
-                let sum = Sum16BitWords::new().add_slice(header.slice()).ones_complement();
+                let sum = Sum16BitWords::new()
+                    .add_slice(header.slice())
+                    .ones_complement();
                 let fragmented = payload.fragmented;
-                let missing = missing(usize::from(header.total_len()), header.slice(), payload.payload, frame);
+                let missing = missing(
+                    usize::from(header.total_len()),
+                    header.slice(),
+                    payload.payload,
+                    frame,
+                );
                 let datagram = (fragmented && tcp).then(|| Datagram {
                     from,
                     to,
@@ -199,7 +234,16 @@ impl<'a> Net<'a> {
                     payload: payload.payload,
                 });
                 let damaged = sum != 0 && header.header_checksum() != 0;
-                Some(Self { from, to, tcp, fragmented, missing, damaged, four: true, datagram })
+                Some(Self {
+                    from,
+                    to,
+                    tcp,
+                    fragmented,
+                    missing,
+                    damaged,
+                    four: true,
+                    datagram,
+                })
             }
             LaxNetSlice::Ipv6(six) => {
                 let (header, payload) = (six.header(), six.payload());
@@ -211,10 +255,14 @@ impl<'a> Net<'a> {
                     length => length + header.slice().len(),
                 };
                 let missing = missing(length, header.slice(), payload.payload, frame);
-                let part = six.extensions().clone().into_iter().find_map(|one| match one {
-                    Ipv6ExtensionSlice::Fragment(part) => Some(part),
-                    _ => None,
-                });
+                let part = six
+                    .extensions()
+                    .clone()
+                    .into_iter()
+                    .find_map(|one| match one {
+                        Ipv6ExtensionSlice::Fragment(part) => Some(part),
+                        _ => None,
+                    });
                 let datagram = part.filter(|_| fragmented && tcp).map(|part| Datagram {
                     from,
                     to,
@@ -223,7 +271,16 @@ impl<'a> Net<'a> {
                     more: part.more_fragments(),
                     payload: payload.payload,
                 });
-                Some(Self { from, to, tcp, fragmented, missing, damaged: false, four: false, datagram })
+                Some(Self {
+                    from,
+                    to,
+                    tcp,
+                    fragmented,
+                    missing,
+                    damaged: false,
+                    four: false,
+                    datagram,
+                })
             }
             LaxNetSlice::Arp(_) => None,
         }
@@ -283,25 +340,41 @@ mod tests {
     use etherparse::PacketBuilder;
 
     fn built(payload: &[u8]) -> Vec<u8> {
-        let builder = PacketBuilder::ethernet2([1; 6], [2; 6]).ipv4([10, 0, 0, 1], [10, 0, 0, 2], 9).tcp(40000, 389, 7, 8);
+        let builder = PacketBuilder::ethernet2([1; 6], [2; 6])
+            .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 9)
+            .tcp(40000, 389, 7, 8);
         let mut made = Vec::new();
         builder.write(&mut made, payload).unwrap();
         made
     }
 
     fn seen(data: &[u8], wire_bytes: u32) -> (Content, Vec<(u32, Vec<u8>, u32, Sum)>) {
-        let frame = Frame { link: Link::Ethernet, t_ns: 0, wire_bytes, data, unsummed: false };
+        let frame = Frame {
+            link: Link::Ethernet,
+            t_ns: 0,
+            wire_bytes,
+            data,
+            unsummed: false,
+        };
         let mut found = Vec::new();
-        let content = read(&frame, &BTreeSet::from([389]), &mut Fragments::default(), |one| {
-            found.push((one.seq, one.payload.to_vec(), one.missing, one.sum));
-        });
+        let content = read(
+            &frame,
+            &BTreeSet::from([389]),
+            &mut Fragments::default(),
+            |one| {
+                found.push((one.seq, one.payload.to_vec(), one.missing, one.sum));
+            },
+        );
         (content, found)
     }
 
     #[test]
     fn a_segment_is_read_and_its_checksum_verified() {
         let made = built(b"hello");
-        assert_eq!(seen(&made, made.len() as u32), (Content::Segment, vec![(7, b"hello".to_vec(), 0, Sum::Good)]));
+        assert_eq!(
+            seen(&made, made.len() as u32),
+            (Content::Segment, vec![(7, b"hello".to_vec(), 0, Sum::Good)])
+        );
     }
 
     #[test]
@@ -314,7 +387,9 @@ mod tests {
     #[test]
     fn the_sum_of_the_pseudo_header_is_offloaded() {
         let mut made = built(b"hello");
-        let sum = Sum16BitWords::new().add_slice(&[10, 0, 0, 1, 10, 0, 0, 2, 0, 6, 0, 25]).ones_complement();
+        let sum = Sum16BitWords::new()
+            .add_slice(&[10, 0, 0, 1, 10, 0, 0, 2, 0, 6, 0, 25])
+            .ones_complement();
         made[14 + 20 + 16..14 + 20 + 18].copy_from_slice(&(!sum).to_ne_bytes());
         assert_eq!(seen(&made, made.len() as u32).1[0].3, Sum::Offloaded);
     }
@@ -323,6 +398,9 @@ mod tests {
     fn a_cut_frame_says_how_much_is_missing() {
         let made = built(b"hello");
         let cut = &made[..made.len() - 3];
-        assert_eq!(seen(cut, made.len() as u32).1, [(7, b"he".to_vec(), 3, Sum::Unchecked)]);
+        assert_eq!(
+            seen(cut, made.len() as u32).1,
+            [(7, b"he".to_vec(), 3, Sum::Unchecked)]
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::message::{Attributes, Kind};
 use crate::packet::Sum;
-use crate::times::Times;
 use crate::timeline::{KINDS, Timeline};
+use crate::times::Times;
 use std::collections::{BTreeMap, HashMap};
 
 /// Filters and clients that are kept apart; what comes after them is counted together.
@@ -152,7 +152,7 @@ pub struct Tallies {
     pub filters_together: u64,
     pub clients: Vec<ClientTally>,
     pub clients_together: u64,
-    filter_places: HashMap<Vec<u8>, u32>,
+    filter_places: HashMap<String, u32>,
     client_places: HashMap<[u8; 16], u32>,
 }
 
@@ -188,7 +188,7 @@ impl Tallies {
     }
 
     /// The place of a filter.
-    pub fn filter(&mut self, shape: &[u8]) -> u32 {
+    pub fn filter(&mut self, shape: &str) -> u32 {
         if let Some(place) = self.filter_places.get(shape) {
             self.filters[*place as usize].count += 1;
             return *place;
@@ -198,9 +198,9 @@ impl Tallies {
             return TOGETHER;
         }
         let place = self.filters.len() as u32;
-        self.filter_places.insert(shape.to_vec(), place);
+        self.filter_places.insert(shape.to_owned(), place);
         self.filters.push(FilterTally {
-            shape: String::from_utf8_lossy(shape).into_owned(),
+            shape: shape.to_owned(),
             count: 1,
             answered: 0,
             entries: 0,
@@ -236,14 +236,16 @@ impl Tallies {
     }
 
     /// Counts what a search asks for.
-    pub fn searched(&mut self, scope: Option<usize>, attributes: Attributes) {
-        if let Some(scope) = scope {
-            self.scopes[scope] += 1;
+    pub fn searched(&mut self, scope: Option<u64>, attributes: Attributes) {
+        if let Some(count) = scope.and_then(|scope| self.scopes.get_mut(scope as usize)) {
+            *count += 1;
         }
         match attributes {
             Attributes::All => self.attributes_all += 1,
             Attributes::None => self.attributes_none += 1,
-            Attributes::Named(count) => *self.attributes_named.entry(count.min(64)).or_default() += 1,
+            Attributes::Named(count) => {
+                *self.attributes_named.entry(count.min(64)).or_default() += 1
+            }
             Attributes::Unknown => {}
         }
     }

@@ -40,7 +40,11 @@ pub struct Timeline {
 
 impl Default for Timeline {
     fn default() -> Self {
-        Self { start_ns: None, width_ns: FIRST_WIDTH_NS, slots: Vec::new() }
+        Self {
+            start_ns: None,
+            width_ns: FIRST_WIDTH_NS,
+            slots: Vec::new(),
+        }
     }
 }
 
@@ -75,7 +79,12 @@ impl Timeline {
             .iter()
             .enumerate()
             .filter(|(at, _)| self.slots.iter().any(|slot| slot.requests[*at] > 0))
-            .map(|(at, kind)| (kind.name(), self.slots.iter().map(|slot| slot.requests[at]).collect()))
+            .map(|(at, kind)| {
+                (
+                    kind.name(),
+                    self.slots.iter().map(|slot| slot.requests[at]).collect(),
+                )
+            })
             .collect();
         Columns {
             start_ns: self.start_ns.unwrap_or(0),

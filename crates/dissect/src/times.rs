@@ -42,7 +42,16 @@ impl Times {
     pub fn figures(&self) -> Figures {
         let shares = [500, 900, 990, 999].map(|permille| self.at(permille));
         let [p50, p90, p99, p999] = shares;
-        Figures { n: self.n, sum: self.sum, max: self.max, p50, p90, p99, p999, exact: self.buckets.is_none() }
+        Figures {
+            n: self.n,
+            sum: self.sum,
+            max: self.max,
+            p50,
+            p90,
+            p99,
+            p999,
+            exact: self.buckets.is_none(),
+        }
     }
 
     fn at(&self, permille: u64) -> Option<u64> {

@@ -32,7 +32,11 @@ class Endpoint:
     kind: EndpointKind
     address: str
     details: Mapping[str, Value] = field(default_factory=dict)
-    """What else a client needs to use it: a bucket, a base, a version of a protocol."""
+    """What else a client needs to use it: a bucket, a base, a version of a protocol.
+
+    Of a directory server: `base`, `bind_dn`, `password_file`, `writable_base` (the entry below which Assay may write; empty:
+    nowhere) and `population` (template, entries and seed of the people in it, as JSON; empty: not ours).
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

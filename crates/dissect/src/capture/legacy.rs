@@ -16,7 +16,12 @@ pub fn read(source: &mut (impl Read + Send), receiver: &mut dyn Receiver) -> (u6
     let Ok(mut reader) = LegacyPcapReader::new(CHUNK, source) else {
         return (0, Ended::Cut { at_byte: 0 });
     };
-    let mut file = File { link: Link::Unknown(0), unit_ns: 1000, most_bytes: MOST_BYTES, frames: 0 };
+    let mut file = File {
+        link: Link::Unknown(0),
+        unit_ns: 1000,
+        most_bytes: MOST_BYTES,
+        frames: 0,
+    };
     loop {
         let at_byte = reader.consumed() as u64;
         match reader.next() {
@@ -32,7 +37,9 @@ pub fn read(source: &mut (impl Read + Send), receiver: &mut dyn Receiver) -> (u6
                     return (file.frames, Ended::Cut { at_byte });
                 }
             }
-            Err(PcapError::UnexpectedEof) if reader.data().is_empty() => return (file.frames, Ended::Whole),
+            Err(PcapError::UnexpectedEof) if reader.data().is_empty() => {
+                return (file.frames, Ended::Whole);
+            }
             Err(PcapError::UnexpectedEof) => return (file.frames, Ended::Cut { at_byte }),
             Err(_) => return (file.frames, Ended::Damaged { at_byte }),
         }
@@ -52,7 +59,11 @@ impl File {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {
                 self.link = Link::of(header.network.0 as u32 & LINK_TYPE);
-                self.unit_ns = if header.is_nanosecond_precision() { 1 } else { 1000 };
+                self.unit_ns = if header.is_nanosecond_precision() {
+                    1
+                } else {
+                    1000
+                };
                 self.most_bytes = header.snaplen.max(MOST_BYTES);
                 true
             }
@@ -63,7 +74,8 @@ impl File {
                 self.frames += 1;
                 receiver.frame(&Frame {
                     link: self.link,
-                    t_ns: u64::from(frame.ts_sec) * 1_000_000_000 + u64::from(frame.ts_usec) * self.unit_ns,
+                    t_ns: u64::from(frame.ts_sec) * 1_000_000_000
+                        + u64::from(frame.ts_usec) * self.unit_ns,
                     wire_bytes: frame.origlen.max(frame.caplen),
                     data: frame.data,
                     unsummed: false,

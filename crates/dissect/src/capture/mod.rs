@@ -63,18 +63,53 @@ pub enum Refused {
 /// Reads a file, or standard input for `-`.
 pub fn read(path: &str, receiver: &mut dyn Receiver) -> Result<FileRead, Refused> {
     let (head, input) = opened(path)?;
-    let mut source = Filled { inner: Cursor::new(head.clone()).chain(input), failed: None };
+    let mut source = Filled {
+        inner: Cursor::new(head.clone()).chain(input),
+        failed: None,
+    };
     let (format, (frames, ended)) = match kind(&head) {
         Kind::Legacy => ("pcap", legacy::read(&mut source, receiver)),
         Kind::NextGeneration => ("pcapng", next_generation::read(&mut source, receiver)),
         Kind::Snoop => ("snoop", snoop::read(&mut source, receiver)),
-        Kind::Other(found) => return Err(Refused::NoCapture { path: path.into(), found }),
+        Kind::Other(found) => {
+            return Err(Refused::NoCapture {
+                path: path.into(),
+                found,
+            });
+        }
     };
     let ended = match (source.failed, ended) {
-        (Some(reason), Ended::Cut { at_byte } | Ended::Damaged { at_byte }) => Ended::Unread { at_byte, reason },
+        (Some(reason), Ended::Cut { at_byte } | Ended::Damaged { at_byte }) => {
+            Ended::Unread { at_byte, reason }
+        }
         (_, ended) => ended,
     };
-    Ok(FileRead { path: path.into(), format, frames, ended })
+    Ok(FileRead {
+        path: path.into(),
+        format,
+        frames,
+        ended,
+    })
+}
+
+/// Reads bytes as if they were a file's; None where they are no capture.
+pub fn read_bytes(bytes: &[u8], receiver: &mut dyn Receiver) -> Option<FileRead> {
+    let mut source = Filled {
+        inner: Cursor::new(bytes.to_vec()),
+        failed: None,
+    };
+    let (format, (frames, ended)) = match kind(bytes) {
+        Kind::Legacy => ("pcap", legacy::read(&mut source, receiver)),
+        Kind::NextGeneration => ("pcapng", next_generation::read(&mut source, receiver)),
+        Kind::Snoop => ("snoop", snoop::read(&mut source, receiver)),
+        Kind::Other(_) => return None,
+    };
+    Some(FileRead {
+        path: String::new(),
+        format,
+        frames,
+        ended,
+    })
 }
 
 /// The time of the first frame, by which files are put in order; None where there is none.
@@ -88,37 +123,48 @@ pub fn first_ns(path: &str) -> Option<u64> {
         fn undescribed(&mut self) {}
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(CHUNK as u64).read_to_end(&mut bytes).ok()?;
+    File::open(path)
+        .ok()?
+        .take(CHUNK as u64)
+        .read_to_end(&mut bytes)
+        .ok()?;
     let mut first = First(None);
-    let mut source = Filled { inner: Cursor::new(bytes.clone()), failed: None };
-    match kind(&bytes) {
-        Kind::Legacy => legacy::read(&mut source, &mut first).0,
-        Kind::NextGeneration => next_generation::read(&mut source, &mut first).0,
-        Kind::Snoop => snoop::read(&mut source, &mut first).0,
-        Kind::Other(_) => 0,
-    };
+    read_bytes(&bytes, &mut first);
     first.0
 }
 
 fn opened(path: &str) -> Result<(Vec<u8>, Box<dyn Read + Send>), Refused> {
-    let unreadable = |error: &std::io::Error| Refused::Unreadable { path: path.into(), reason: reason(error) };
+    let unreadable = |error: &std::io::Error| Refused::Unreadable {
+        path: path.into(),
+        reason: reason(error),
+    };
     let mut input: Box<dyn Read + Send> = if path == "-" {
         Box::new(std::io::stdin())
     } else {
         if Path::new(path).is_dir() {
-            return Err(Refused::NoCapture { path: path.into(), found: "directory" });
+            return Err(Refused::NoCapture {
+                path: path.into(),
+                found: "directory",
+            });
         }
         Box::new(File::open(path).map_err(|error| unreadable(&error))?)
     };
     let mut head = Vec::new();
-    input.by_ref().take(PEEK as u64).read_to_end(&mut head).map_err(|error| unreadable(&error))?;
+    input
+        .by_ref()
+        .take(PEEK as u64)
+        .read_to_end(&mut head)
+        .map_err(|error| unreadable(&error))?;
     Ok((head, input))
 }
 
 /// The system's words without its number.
 pub fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 enum Kind {
@@ -145,7 +191,9 @@ fn kind(head: &[u8]) -> Kind {
         (b"ERF", "erf"),
     ];
     match head.get(..4) {
-        Some([0xd4, 0xc3, 0xb2, 0xa1] | [0x34, 0xcd, 0xb2, 0xa1] | [0x4d, 0x3c, 0xb2, 0xa1]) => return Kind::Legacy,
+        Some([0xd4, 0xc3, 0xb2, 0xa1] | [0x34, 0xcd, 0xb2, 0xa1] | [0x4d, 0x3c, 0xb2, 0xa1]) => {
+            return Kind::Legacy;
+        }
         Some([0xa1, 0xb2, 0xc3, 0xd4] | [0xa1, 0xb2, 0x3c, 0x4d]) => return Kind::Legacy,
         Some([0x0a, 0x0d, 0x0d, 0x0a]) => return Kind::NextGeneration,
         _ => {}
@@ -158,7 +206,12 @@ fn kind(head: &[u8]) -> Kind {
     }
     Kind::Other(match head {
         [] => "empty",
-        _ if head.iter().all(|byte| (0x20..0x7f).contains(byte) || b"\t\r\n".contains(byte)) => "text",
+        _ if head
+            .iter()
+            .all(|byte| (0x20..0x7f).contains(byte) || b"\t\r\n".contains(byte)) =>
+        {
+            "text"
+        }
         _ => "unknown",
     })
 }

@@ -3,7 +3,9 @@
 use super::{CHUNK, Ended, MOST_CHUNK, Receiver};
 use crate::packet::{Frame, Link};
 use pcap_parser::traits::PcapReaderIterator;
-use pcap_parser::{Block, InterfaceDescriptionBlock, PcapBlockOwned, PcapError, PcapNGOption, PcapNGReader};
+use pcap_parser::{
+    Block, InterfaceDescriptionBlock, PcapBlockOwned, PcapError, PcapNGOption, PcapNGReader,
+};
 use std::io::Read;
 
 const SECOND_NS: u128 = 1_000_000_000;
@@ -81,7 +83,8 @@ impl Section {
                 self.interfaces.push(described(one, self.big_endian));
             }
             Block::InterfaceStatistics(one) => {
-                let dropped = [DROPPED_BY_INTERFACE, DROPPED_BY_SYSTEM].map(|code| self.number(&one.options, code));
+                let dropped = [DROPPED_BY_INTERFACE, DROPPED_BY_SYSTEM]
+                    .map(|code| self.number(&one.options, code));
                 if let Some(interface) = self.interfaces.get_mut(one.if_id as usize) {
                     interface.dropped = interface.dropped.max(dropped.iter().flatten().sum());
                 }
@@ -95,19 +98,32 @@ impl Section {
                     interface.dropped_before += before.unwrap_or(0);
                 }
             }
-            Block::SimplePacket(packet) => self.frame(0, None, packet.origlen, packet.data, receiver),
+            Block::SimplePacket(packet) => {
+                self.frame(0, None, packet.origlen, packet.data, receiver)
+            }
             _ => {}
         }
     }
 
-    fn frame(&mut self, interface: u32, units: Option<u64>, wire_bytes: u32, data: &[u8], receiver: &mut dyn Receiver) {
+    fn frame(
+        &mut self,
+        interface: u32,
+        units: Option<u64>,
+        wire_bytes: u32,
+        data: &[u8],
+        receiver: &mut dyn Receiver,
+    ) {
         self.frames += 1;
         let Some(from) = self.interfaces.get(interface as usize) else {
             receiver.undescribed();
             return;
         };
         let data = if units.is_none() {
-            let limit = if from.snap_bytes == 0 { u32::MAX } else { from.snap_bytes };
+            let limit = if from.snap_bytes == 0 {
+                u32::MAX
+            } else {
+                from.snap_bytes
+            };
             &data[..data.len().min(wire_bytes.min(limit) as usize)]
         } else {
             data
@@ -118,25 +134,52 @@ impl Section {
         });
         self.last_ns = t_ns;
         let wire_bytes = wire_bytes.max(data.len() as u32);
-        receiver.frame(&Frame { link: from.link, t_ns, wire_bytes, data, unsummed: false });
+        receiver.frame(&Frame {
+            link: from.link,
+            t_ns,
+            wire_bytes,
+            data,
+            unsummed: false,
+        });
     }
 
     /// Counts that came with frames and those that came at the end are the same losses.
     fn tell_drops(&self, receiver: &mut dyn Receiver) {
-        let dropped = self.interfaces.iter().map(|one| one.dropped.max(one.dropped_before)).sum();
+        let dropped = self
+            .interfaces
+            .iter()
+            .map(|one| one.dropped.max(one.dropped_before))
+            .sum();
         receiver.dropped(dropped);
     }
 
     fn number(&self, options: &[PcapNGOption<'_>], code: u16) -> Option<u64> {
-        let value = options.iter().find(|one| one.code.0 == code)?.value.get(..8)?.try_into().ok()?;
-        Some(if self.big_endian { u64::from_be_bytes(value) } else { u64::from_le_bytes(value) })
+        let value = options
+            .iter()
+            .find(|one| one.code.0 == code)?
+            .value
+            .get(..8)?
+            .try_into()
+            .ok()?;
+        Some(if self.big_endian {
+            u64::from_be_bytes(value)
+        } else {
+            u64::from_le_bytes(value)
+        })
     }
 
     /// Where a file ends in the middle of a block: cut, unless the block is there as a whole.
     fn end(&self, rest: &[u8], at_byte: u64) -> Ended {
-        let length = rest.get(4..8).and_then(|bytes| bytes.try_into().ok()).map(|bytes: [u8; 4]| {
-            if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
-        });
+        let length =
+            rest.get(4..8)
+                .and_then(|bytes| bytes.try_into().ok())
+                .map(|bytes: [u8; 4]| {
+                    if self.big_endian {
+                        u32::from_be_bytes(bytes)
+                    } else {
+                        u32::from_le_bytes(bytes)
+                    }
+                });
         match length {
             _ if rest.is_empty() => Ended::Whole,
             Some(length) if length as usize <= rest.len() => Ended::Damaged { at_byte },
@@ -149,8 +192,16 @@ impl Section {
 fn described(one: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Interface {
     let resolution = one.if_tsresol;
     let power = u32::from(resolution & 0x7f);
-    let units_per_s = if resolution & 0x80 == 0 { 10_u64.checked_pow(power) } else { 1_u64.checked_shl(power) };
-    let offset_s = if big_endian { one.if_tsoffset.swap_bytes() } else { one.if_tsoffset };
+    let units_per_s = if resolution & 0x80 == 0 {
+        10_u64.checked_pow(power)
+    } else {
+        1_u64.checked_shl(power)
+    };
+    let offset_s = if big_endian {
+        one.if_tsoffset.swap_bytes()
+    } else {
+        one.if_tsoffset
+    };
     Interface {
         link: Link::of(u32::try_from(one.linktype.0).unwrap_or(u32::MAX)),
         units_per_s: units_per_s.unwrap_or(1_000_000),

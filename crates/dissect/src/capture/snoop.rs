@@ -18,7 +18,11 @@ pub fn read(source: &mut impl Read, receiver: &mut dyn Receiver) -> (u64, Ended)
         return (0, Ended::Cut { at_byte: 0 });
     }
     let number = word(&header, 12);
-    let link = if ETHERNET.contains(&number) { Link::Ethernet } else { Link::Unknown(number) };
+    let link = if ETHERNET.contains(&number) {
+        Link::Ethernet
+    } else {
+        Link::Unknown(number)
+    };
     let (mut at_byte, mut frames, mut dropped, mut body) = (HEADER as u64, 0, 0, Vec::new());
     let ended = loop {
         let mut record = [0; RECORD];
@@ -27,8 +31,13 @@ pub fn read(source: &mut impl Read, receiver: &mut dyn Receiver) -> (u64, Ended)
             RECORD => {}
             _ => break Ended::Cut { at_byte },
         }
-        let [original, included, length, drops, seconds, micros] = [0, 4, 8, 12, 16, 20].map(|at| word(&record, at));
-        if length > MOST_BYTES || length.checked_sub(RECORD as u32).is_none_or(|room| room < included) {
+        let [original, included, length, drops, seconds, micros] =
+            [0, 4, 8, 12, 16, 20].map(|at| word(&record, at));
+        if length > MOST_BYTES
+            || length
+                .checked_sub(RECORD as u32)
+                .is_none_or(|room| room < included)
+        {
             break Ended::Damaged { at_byte };
         }
         body.resize(length as usize - RECORD, 0);
@@ -62,5 +71,7 @@ fn filled(source: &mut impl Read, bytes: &mut [u8]) -> usize {
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
-    bytes[at..at + 4].iter().fold(0, |sum, byte| (sum << 8) | u32::from(*byte))
+    bytes[at..at + 4]
+        .iter()
+        .fold(0, |sum, byte| (sum << 8) | u32::from(*byte))
 }

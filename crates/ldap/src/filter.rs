@@ -1,0 +1,321 @@
+//! Filters: from text (RFC 4515) to a message, and from a message to their shape without values.
+
+use crate::ber::Tlv;
+use crate::template::{Mistake, Node, pieces};
+
+const AND: u8 = 0xa0;
+const OR: u8 = 0xa1;
+const NOT: u8 = 0xa2;
+const EQUAL: u8 = 0xa3;
+const SUBSTRINGS: u8 = 0xa4;
+const AT_LEAST: u8 = 0xa5;
+const AT_MOST: u8 = 0xa6;
+const PRESENT: u8 = 0x87;
+const APPROXIMATE: u8 = 0xa8;
+const EXTENSIBLE: u8 = 0xa9;
+/// How deep filters may be nested.
+const MOST_DEPTH: usize = 64;
+/// In the place of what was cut off, or is nested too deep.
+const MORE: &str = "(…)";
+
+/// The shape of a filter: attribute names in lower case, values `?`, the branches of & and | sorted and each once.
+///
+/// A filter that was cut short has `(…)` in the place of what is missing. None where this is no filter.
+#[must_use]
+pub fn shape(filter: &Tlv) -> Option<String> {
+    shape_within(filter, 0)
+}
+
+fn shape_within(filter: &Tlv, depth: usize) -> Option<String> {
+    if depth == MOST_DEPTH {
+        return Some(MORE.to_owned());
+    }
+    Some(match filter.tag {
+        AND => format!("(&{})", branches(filter, depth)?),
+        OR => format!("(|{})", branches(filter, depth)?),
+        NOT => match filter.parts().next() {
+            Some(Ok(inner)) => format!("(!{})", shape_within(&inner, depth + 1)?),
+            _ if filter.is_whole() => return None,
+            _ => format!("(!{MORE})"),
+        },
+        PRESENT if filter.is_whole() => format!("({}=*)", name(filter.body)),
+        EQUAL => pair(filter, "=?")?,
+        AT_LEAST => pair(filter, ">=?")?,
+        AT_MOST => pair(filter, "<=?")?,
+        APPROXIMATE => pair(filter, "~=?")?,
+        SUBSTRINGS => substrings(filter)?,
+        EXTENSIBLE => extensible(filter)?,
+        PRESENT => MORE.to_owned(),
+        _ => return None,
+    })
+}
+
+fn branches(filter: &Tlv, depth: usize) -> Option<String> {
+    let mut shapes = Vec::new();
+    let mut there = 0;
+    for part in filter.parts() {
+        let Ok(part) = part else { break };
+        there += part.span();
+        shapes.push(shape_within(&part, depth + 1)?);
+    }
+    if there < filter.length {
+        if filter.is_whole() {
+            return None;
+        }
+        shapes.push(MORE.to_owned());
+    }
+    shapes.sort_unstable();
+    shapes.dedup();
+    Some(shapes.concat())
+}
+
+fn name(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).to_lowercase()
+}
+
+/// The attribute at the beginning; None where there is none, Some(None) where it was cut off.
+fn attribute(filter: &Tlv) -> Option<Option<String>> {
+    match filter.parts().next() {
+        Some(Ok(part)) if part.tag == 0x04 && part.is_whole() => Some(Some(name(part.body))),
+        _ if filter.is_whole() => None,
+        _ => Some(None),
+    }
+}
+
+fn pair(filter: &Tlv, sign: &str) -> Option<String> {
+    let attribute = attribute(filter)?;
+    Some(attribute.map_or(MORE.to_owned(), |attribute| format!("({attribute}{sign})")))
+}
+
+fn substrings(filter: &Tlv) -> Option<String> {
+    let Some(attribute) = attribute(filter)? else {
+        return Some(MORE.to_owned());
+    };
+    let Some(Ok(list)) = filter.parts().nth(1) else {
+        return (!filter.is_whole()).then(|| format!("({attribute}=…)"));
+    };
+    let mut pattern = String::new();
+    for part in list.parts() {
+        let Ok(part) = part else { break };
+        pattern.push_str(match part.tag {
+            0x80 => "?*",
+            0x81 if pattern.is_empty() => "*?*",
+            0x81 => "?*",
+            0x82 if pattern.is_empty() => "*?",
+            0x82 => "?",
+            _ => return None,
+        });
+    }
+    Some(format!("({attribute}={pattern})"))
+}
+
+fn extensible(filter: &Tlv) -> Option<String> {
+    let (mut rule, mut attribute, mut dn) = (String::new(), String::new(), "");
+    for part in filter.parts() {
+        let Ok(part) = part else { break };
+        match part.tag {
+            0x81 => rule = format!(":{}", name(part.body)),
+            0x82 => attribute = name(part.body),
+            0x83 => {}
+            0x84 => dn = if part.number() == Some(0) { "" } else { ":dn" },
+            _ => return None,
+        }
+    }
+    Some(format!("({attribute}{dn}{rule}:=?)"))
+}
+
+/// A filter from its text, with places for numbers: `(uid=u{key:08d})`.
+///
+/// # Errors
+/// The place of the first mistake.
+pub fn parse(text: &str) -> Result<Node, Mistake> {
+    let mut reader = Reader { text, at: 0 };
+    let node = reader.filter(0)?;
+    if reader.at < text.len() {
+        return Err(reader.mistake("the end of the filter"));
+    }
+    Ok(node)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn mistake(&self, expected: &'static str) -> Mistake {
+        let found = self.rest().chars().next();
+        Mistake {
+            at: self.at,
+            found: found.map_or("the end".to_owned(), |found| format!("{found:?}")),
+            expected,
+        }
+    }
+
+    fn take(&mut self, sign: char, expected: &'static str) -> Result<(), Mistake> {
+        if !self.rest().starts_with(sign) {
+            return Err(self.mistake(expected));
+        }
+        self.at += sign.len_utf8();
+        Ok(())
+    }
+
+    fn filter(&mut self, depth: usize) -> Result<Node, Mistake> {
+        self.take('(', "'('")?;
+        if depth == MOST_DEPTH {
+            return Err(self.mistake("filters that are nested at most 64 deep"));
+        }
+        let node = match self.rest().bytes().next() {
+            Some(b'&') => self.list(AND, depth)?,
+            Some(b'|') => self.list(OR, depth)?,
+            Some(b'!') => {
+                self.at += 1;
+                Node::Tlv(NOT, vec![self.filter(depth + 1)?])
+            }
+            _ => self.item()?,
+        };
+        self.take(')', "')'")?;
+        Ok(node)
+    }
+
+    fn list(&mut self, tag: u8, depth: usize) -> Result<Node, Mistake> {
+        self.at += 1;
+        let mut parts = Vec::new();
+        while self.rest().starts_with('(') {
+            parts.push(self.filter(depth + 1)?);
+        }
+        Ok(Node::Tlv(tag, parts))
+    }
+
+    fn item(&mut self) -> Result<Node, Mistake> {
+        let is_name =
+            |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '.' | ';' | '_');
+        let rest = self.rest();
+        let end = rest.find(|sign| !is_name(sign)).unwrap_or(rest.len());
+        let (attribute, sign) = rest.split_at(end);
+        if attribute.is_empty() && !sign.starts_with(':') {
+            return Err(self.mistake("the name of an attribute"));
+        }
+        self.at += end;
+        let attribute = Node::bytes(0x04, attribute.as_bytes());
+        let (tag, length) = match sign.as_bytes() {
+            [b'>', b'=', ..] => (AT_LEAST, 2),
+            [b'<', b'=', ..] => (AT_MOST, 2),
+            [b'~', b'=', ..] => (APPROXIMATE, 2),
+            [b'=', ..] => (EQUAL, 1),
+            [b':', ..] => return self.rule(&rest[..end]),
+            _ => return Err(self.mistake("=, >=, <=, ~= or :=")),
+        };
+        self.at += length;
+        let (from, value) = (self.at, self.value()?);
+        if tag == EQUAL && value == "*" {
+            let Node::Tlv(_, name) = attribute else {
+                unreachable!("made above")
+            };
+            return Ok(Node::Tlv(PRESENT, name));
+        }
+        if tag == EQUAL && value.contains('*') {
+            return Ok(Node::Tlv(SUBSTRINGS, vec![attribute, parts(value, from)?]));
+        }
+        Ok(Node::Tlv(tag, vec![attribute, text(0x04, value, from)?]))
+    }
+
+    /// The text up to the bracket that closes the item.
+    fn value(&mut self) -> Result<&'a str, Mistake> {
+        let rest = self.rest();
+        let end = rest.find([')', '(']).unwrap_or(rest.len());
+        self.at += end;
+        if !self.rest().starts_with(')') {
+            return Err(self.mistake("')', or \\28 for a bracket in a value"));
+        }
+        Ok(&rest[..end])
+    }
+
+    /// `attr:dn:rule:=value`, of which attr, dn or rule may be left out.
+    fn rule(&mut self, attribute: &str) -> Result<Node, Mistake> {
+        let rest = self.rest();
+        let end = rest.find(":=").ok_or_else(|| self.mistake(":="))?;
+        let mut names = rest[..end].split(':').filter(|name| !name.is_empty());
+        let mut name = names.next();
+        let dn = name.is_some_and(|name| name.eq_ignore_ascii_case("dn"));
+        if dn {
+            name = names.next();
+        }
+        if names.next().is_some() || name.is_none() && attribute.is_empty() {
+            return Err(self.mistake("attribute:dn:rule:=value"));
+        }
+        self.at += end + 2;
+        let from = self.at;
+        let value = self.value()?;
+        let mut parts = Vec::new();
+        parts.extend(name.map(|rule| Node::bytes(0x81, rule.as_bytes())));
+        if !attribute.is_empty() {
+            parts.push(Node::bytes(0x82, attribute.as_bytes()));
+        }
+        parts.push(text(0x83, value, from)?);
+        parts.extend(dn.then(|| Node::bytes(0x84, &[0xff])));
+        Ok(Node::Tlv(EXTENSIBLE, parts))
+    }
+}
+
+/// `one*two*three` in its parts.
+fn parts(value: &str, from: usize) -> Result<Node, Mistake> {
+    let last = value.matches('*').count();
+    let (mut parts, mut at) = (Vec::new(), from);
+    for (place, piece) in value.split('*').enumerate() {
+        let tag = match place {
+            0 => 0x80,
+            place if place == last => 0x82,
+            _ => 0x81,
+        };
+        if !piece.is_empty() {
+            parts.push(text(tag, piece, at)?);
+        } else if place > 0 && place < last {
+            return Err(Mistake {
+                at,
+                found: "'*'".to_owned(),
+                expected: "a value between two *",
+            });
+        }
+        at += piece.len() + 1;
+    }
+    Ok(Node::Tlv(0x30, parts))
+}
+
+/// A value with its placeholders and its `\28`.
+fn text(tag: u8, value: &str, from: usize) -> Result<Node, Mistake> {
+    let mut nodes = pieces(value, from)?;
+    for node in &mut nodes {
+        if let Node::Bytes(bytes) = node {
+            *bytes = unescaped(bytes).map_err(|()| Mistake {
+                at: from + value.find('\\').unwrap_or(0),
+                found: "'\\\\'".to_owned(),
+                expected: "two hexadecimal digits after \\",
+            })?;
+        }
+    }
+    Ok(Node::Tlv(tag, nodes))
+}
+
+fn unescaped(bytes: &[u8]) -> Result<Vec<u8>, ()> {
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((first, after)) = rest.split_first() {
+        if *first != b'\\' {
+            plain.push(*first);
+            rest = after;
+            continue;
+        }
+        let digits = after
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        plain.push(value.ok_or(())?);
+        rest = &after[2..];
+    }
+    Ok(plain)
+}
