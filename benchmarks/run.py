@@ -24,6 +24,7 @@ BENCHMARKS = (
     "against_others",
     "open_loop",
     "net_cost",
+    "dissect",
     "engine_size",
     "large_notebook",
     "many_clients",

@@ -3,6 +3,8 @@
 //! The order of the files is that of the layers: `capture` gives frames, `packet` segments, `order` bytes in order,
 //! `framing` messages, `exchange` operations, `tallies` counts, `report` JSON.
 
+#![recursion_limit = "512"]
+
 mod capture;
 mod connections;
 mod exchange;
@@ -101,7 +103,8 @@ pub fn run(options: &Options) -> Value {
 /// Files by the time of their first frames: a name says little about which piece of a capture came first.
 fn in_order(files: &[String]) -> Vec<&str> {
     let mut paths: Vec<&str> = files.iter().map(String::as_str).collect();
-    if paths.len() > 1 && !paths.contains(&"-") {
+    let is_file = |path: &&str| std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    if paths.len() > 1 && paths.iter().all(is_file) {
         paths.sort_by_cached_key(|path| capture::first_ns(path).unwrap_or(u64::MAX));
     }
     paths

@@ -324,7 +324,7 @@ fn summed(tcp: &TcpSlice<'_>, net: &Net<'_>, frame: &Frame<'_>) -> Sum {
     if net.damaged {
         return Sum::Bad;
     }
-    if with_length.add_slice(tcp.slice()).ones_complement() == 0 {
+    if with_length.clone().add_slice(tcp.slice()).ones_complement() == 0 {
         return Sum::Good;
     }
     // The sum of the pseudo header alone: the device adds the rest, and where it cuts segments, each one's length.

@@ -386,6 +386,55 @@ def survey(
 
 
 @app.command()
+def dissect(
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE", help="Captures (pcap, pcapng, snoop); - reads standard input.")
+    ] = None,
+    interface: Annotated[
+        str | None, typer.Option("-i", "--interface", metavar="INTERFACE", help="Capture here instead, until Ctrl-C.")
+    ] = None,
+    duration: Annotated[str | None, typer.Option("--duration", metavar="T", help='Capture for this time: "30 s".')] = None,
+    port: Annotated[
+        list[int] | None, typer.Option("--port", metavar="PORT", help="A further port of LDAP servers; repeatable.")
+    ] = None,
+    link: Annotated[str | None, typer.Option("--link", metavar="LINK", help='Compare the traffic with a link: "1GbE".')] = None,
+    sla: Annotated[
+        list[str] | None, typer.Option("--sla", metavar="LEVEL", help='A service level: "search p99 <= 50 ms"; repeatable.')
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one page with pictures.")] = None,
+    profile: Annotated[
+        Path | None, typer.Option("--profile", metavar="FILE", help="Write the load without values of the capture (TOML).")
+    ] = None,
+    attributes: Annotated[bool, typer.Option("--attributes", help="Keep attribute names in the profile.")] = False,
+    save: Annotated[bool, typer.Option("--save", help="Keep the result in the notebook, for `assay sql`.")] = False,
+    lab: LabOption = LAB,
+    json_to: JsonOption = None,
+    gate: GateOption = Gate.OFF,
+) -> None:
+    """Show the LDAP operations in a network capture.
+
+    Operations, response times, result codes, filters, clients; in one pass and constant memory. Never keeps a password."""
+    from assay.cli import dissect as verb
+
+    request = verb.Request(
+        files=tuple(files or ()),
+        interface=interface,
+        duration=duration,
+        ports=tuple(port or ()),
+        link=link,
+        levels=tuple(sla or ()),
+        html=html,
+        profile=profile,
+        attributes=attributes,
+        save=save,
+        lab=lab,
+        json_to=json_to,
+        gate=gate,
+    )
+    finish(lambda: verb.dissect(request))
+
+
+@app.command()
 def explain(
     rule: Annotated[str, typer.Argument(metavar="RULE", help="The id or the name of a rule: T01, client-page-cache.")],
     json_to: JsonOption = None,
