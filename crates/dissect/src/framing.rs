@@ -75,19 +75,19 @@ impl Framing {
     }
 
     /// Takes bytes in order.
-    pub fn bytes(&mut self, mut data: &[u8], t_ns: u64, out: &mut impl Messages) {
-        let joined;
+    pub fn bytes(&mut self, data: &[u8], t_ns: u64, out: &mut impl Messages) {
+        let mut joined = Vec::new();
+        let mut rest = data;
         if !self.in_step && !self.begun.kept.is_empty() {
-            let mut whole = std::mem::take(&mut self.begun.kept);
-            whole.extend_from_slice(data);
-            joined = whole;
-            data = &joined;
+            joined.append(&mut self.begun.kept);
+            joined.extend_from_slice(data);
+            rest = &joined;
         }
-        while !data.is_empty() && !out.is_opaque() {
-            data = if self.in_step {
-                self.step(data, t_ns, out)
+        while !rest.is_empty() && !out.is_opaque() {
+            rest = if self.in_step {
+                self.step(rest, t_ns, out)
             } else {
-                self.search(data, out)
+                self.search(rest, out)
             };
         }
     }

@@ -45,8 +45,7 @@ def toml(found: Dissection, *, attributes: bool) -> str:
 def _lines(found: Dissection, *, attributes: bool) -> Iterator[str]:
     kinds = {one.operation: one for one in found.operations}
     profile = found.values["profile"]
-    yield "# An LDAP load as captured, for the knob `profile` of the workload ldap_load."
-    yield "# It holds no value, name, DN or address of the capture."
+    yield "# An LDAP load as captured, without a value, name, DN or address of the capture."
     yield 'schema = "assay.ldap-profile/1"'
     yield f"duration_s = {found.duration_ns / SECOND_NS:.3f}"
     yield f"operations = {sum(kinds[name].requests for name in MIXED if name in kinds)}"
