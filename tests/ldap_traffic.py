@@ -65,6 +65,10 @@ class Talk:
     long: bool = False
     """Whether lengths take five bytes."""
 
+    def open(self) -> None:
+        self.connection.open(self.t_ns)
+        self.t_ns += MS
+
     def operation(
         self,
         number: int,
@@ -121,8 +125,7 @@ class Talk:
 def everything(connection: Connection | None = None, *, long: bool = False, pieces: Sequence[int] | None = None) -> Talk:
     """A connection with every operation: 3 searches, the primitive ones, ids used again, intermediate answers, a notice."""
     talk = Talk(connection or Connection(), long=long)
-    talk.connection.open(talk.t_ns)
-    talk.t_ns += MS
+    talk.open()
     equal = made.equal("uid", "secret-value")
     both = made.tlv(0xA0, made.equal("OU", "x"), made.equal("cn", "y"), made.equal("ou", "z"))
     talk.operation(1, made.BIND, 3 * MS, pieces=pieces)

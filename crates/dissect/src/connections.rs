@@ -156,11 +156,7 @@ impl Connections {
         }
         tallies.connections += 1;
         let opaque = TLS_PORTS.contains(&key.1.port).then_some(Opaque::Ldaps);
-        let exchange = Exchange {
-            opaque,
-            client: tallies.client(key.0.address),
-            ..Exchange::default()
-        };
+        let exchange = Exchange::new(tallies.client(key.0.address), opaque);
         let halves = [Half::new(Side::Client), Half::new(Side::Server)];
         self.open.insert(
             key,

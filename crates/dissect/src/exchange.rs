@@ -42,6 +42,15 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// Of a client, whose bytes are opaque from the start or not.
+    pub fn new(client: u32, opaque: Option<Opaque>) -> Self {
+        Self {
+            opaque,
+            client,
+            ..Self::default()
+        }
+    }
+
     /// Whether messages of a side may have been lost since a request.
     fn may_lack(&self, side: Side, since: &Pending) -> bool {
         self.behind[side as usize] || self.lost[side as usize] != since.lost[side as usize]

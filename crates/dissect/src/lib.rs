@@ -144,10 +144,7 @@ impl Dissector {
             connections: Connections::new(ports.clone()),
             ports,
             fragments: Fragments::default(),
-            tallies: Tallies {
-                limits: limits.collect(),
-                ..Tallies::default()
-            },
+            tallies: Tallies::new(limits.collect()),
         }
     }
 

@@ -105,7 +105,6 @@ pub struct Tallies {
     pub bytes: u64,
     pub ldap_frames: u64,
     pub unreadable_frames: u64,
-    pub fragments: u64,
     pub cut_frames: u64,
     pub undescribed_frames: u64,
     pub unknown_links: BTreeMap<u32, u64>,
@@ -157,6 +156,14 @@ pub struct Tallies {
 }
 
 impl Tallies {
+    /// Counts that hold response times against limits.
+    pub fn new(limits: Vec<Limit>) -> Self {
+        Self {
+            limits,
+            ..Self::default()
+        }
+    }
+
     /// The kind's counts.
     pub fn of(&mut self, kind: Kind) -> &mut KindTally {
         &mut self.kinds[kind as usize]

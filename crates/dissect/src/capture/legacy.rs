@@ -37,10 +37,15 @@ pub fn read(source: &mut (impl Read + Send), receiver: &mut dyn Receiver) -> (u6
                     return (file.frames, Ended::Cut { at_byte });
                 }
             }
-            Err(PcapError::UnexpectedEof) if reader.data().is_empty() => {
-                return (file.frames, Ended::Whole);
+            Err(PcapError::UnexpectedEof) => {
+                let whole = reader.data().is_empty();
+                let ended = if whole {
+                    Ended::Whole
+                } else {
+                    Ended::Cut { at_byte }
+                };
+                return (file.frames, ended);
             }
-            Err(PcapError::UnexpectedEof) => return (file.frames, Ended::Cut { at_byte }),
             Err(_) => return (file.frames, Ended::Damaged { at_byte }),
         }
     }
