@@ -82,7 +82,8 @@ pub fn run(options: &Options) -> Value {
     let mut files: Vec<FileRead> = Vec::new();
     if let Some(interface) = &options.interface {
         let duration = options.duration_ns.map(Duration::from_nanos);
-        if let Err(refused) = live::read(interface, duration, &mut dissector) {
+        let ports = dissector.ports.clone();
+        if let Err(refused) = live::read(interface, duration, &ports, &mut dissector) {
             return json!({"refused": [refused]});
         }
     }

@@ -2,9 +2,10 @@
 //!
 //! The capture ends after its time, when standard input ends, and at an interrupt.
 
-use super::{Receiver, reason};
+use super::{Receiver, reason, snap};
 use crate::packet::{Frame, Link};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::io::Error;
 use std::mem::size_of;
@@ -44,6 +45,7 @@ pub enum Refused {
 pub fn read(
     interface: &str,
     duration: Option<Duration>,
+    ports: &BTreeSet<u16>,
     receiver: &mut dyn Receiver,
 ) -> Result<u64, Refused> {
     let index =
@@ -63,7 +65,7 @@ pub fn read(
             reason: reason(error),
         },
     };
-    let mut ring = Ring::open(interface, index).map_err(|error| failed(&error))?;
+    let mut ring = Ring::open(interface, index, ports).map_err(|error| failed(&error))?;
     unsafe { libc::signal(libc::SIGINT, interrupted as *const () as usize) };
     let ends = duration.map(|duration| Instant::now() + duration);
     while !INTERRUPTED.load(Ordering::Relaxed) && ends.is_none_or(|end| Instant::now() < end) {
@@ -126,7 +128,7 @@ impl Drop for Ring {
 }
 
 impl Ring {
-    fn open(interface: &str, index: u32) -> Result<Self, Error> {
+    fn open(interface: &str, index: u32, ports: &BTreeSet<u16>) -> Result<Self, Error> {
         let socket =
             unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
         if socket < 0 {
@@ -176,8 +178,28 @@ impl Ring {
             loopback: kind == LOOPBACK,
             frames: 0,
         };
+        if link == Link::Ethernet {
+            ring.copy_less(ports)?;
+        }
         ring.bind(index)?;
         Ok(ring)
+    }
+
+    /// Leaves the bodies of frames between other ports to their receivers.
+    fn copy_less(&self, ports: &BTreeSet<u16>) -> Result<(), Error> {
+        let Some(mut steps) = snap::program(ports) else {
+            return Ok(());
+        };
+        let program = libc::sock_fprog {
+            len: steps.len() as u16,
+            filter: steps.as_mut_ptr(),
+        };
+        set_at(
+            &self.socket,
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            &program,
+        )
     }
 
     fn bind(&self, index: u32) -> Result<(), Error> {
@@ -299,16 +321,12 @@ impl Ring {
 }
 
 fn set<T>(socket: &OwnedFd, name: i32, value: &T) -> Result<(), Error> {
-    let size = size_of::<T>() as u32;
-    let done = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_PACKET,
-            name,
-            std::ptr::from_ref(value).cast(),
-            size,
-        )
-    };
+    set_at(socket, libc::SOL_PACKET, name, value)
+}
+
+fn set_at<T>(socket: &OwnedFd, level: i32, name: i32, value: &T) -> Result<(), Error> {
+    let (value, size) = (std::ptr::from_ref(value).cast(), size_of::<T>() as u32);
+    let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, value, size) };
     if done < 0 {
         Err(Error::last_os_error())
     } else {

@@ -3,6 +3,7 @@
 mod legacy;
 pub mod live;
 mod next_generation;
+mod snap;
 mod snoop;
 
 use crate::packet::Frame;
