@@ -58,7 +58,7 @@ def test_the_terminal_has_at_most_40_lines():
         limits=[{"operation": None, "ns": 5, "slower": 1}],
         **everything,
     )
-    resolved = verb.resolve(verb.Request(files=("x",), levels=("all p99 <= 5 ms",), link="1GbE"))
+    resolved = verb.resolve(verb.CaptureWords(files=("x",), levels=("all p99 <= 5 ms",), link="1GbE"), verb.CaptureOutputs())
     text = verb.text(made, resolved, levels.judged(resolved.levels, made), ["a.html", "b.toml"])
     assert len(text.split("\n")) <= 40
     assert "1GbE" in text

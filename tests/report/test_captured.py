@@ -5,12 +5,12 @@ import re
 from assay.dissect import levels
 from assay.report import captured
 from assay.report.charts import over_time
-from assay.report.charts.over_time import Line, OverTime
+from assay.report.charts.over_time import OverTime, TimeLine
 from ldap_results import found, used
 
 
 def page(made, link=None):
-    return captured.render(captured.Page(found=made, levels=levels.judged([], made), link=link))
+    return captured.render(captured.CapturePage(found=made, levels=levels.judged([], made), link=link))
 
 
 def test_the_page_needs_no_network_and_has_three_pictures():
@@ -37,7 +37,7 @@ def test_an_empty_capture_has_a_page():
 
 
 def test_a_line_has_a_step_an_interval_and_stops_where_there_is_nothing():
-    chart = OverTime(title="t", sentence="s", interval_s=2.0, lines=(Line(name="a", values=(1.0, None, 3.0)),), shown=str)
+    chart = OverTime(title="t", sentence="s", interval_s=2.0, lines=(TimeLine(name="a", values=(1.0, None, 3.0)),), shown=str)
     inside = over_time.drawn(chart).inside
     (path,) = re.findall(r'<path d="([^"]+)"', inside)
     assert path.count("M") == 2

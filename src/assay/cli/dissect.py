@@ -31,22 +31,28 @@ MOST_PORT = 65_535
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """What is asked for, as typed."""
+class CaptureWords:
+    """What to read, and what to hold it against, as typed."""
 
-    files: tuple[str, ...]
+    files: Sequence[str] | None = None
     interface: str | None = None
     duration: str | None = None
-    ports: tuple[int, ...] = ()
+    ports: Sequence[int] | None = None
     link: str | None = None
-    levels: tuple[str, ...] = ()
+    levels: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptureOutputs:
+    """Where the result goes beside the terminal."""
+
     json_to: str | None = None
     html: Path | None = None
     profile: Path | None = None
     attributes: bool = False
-    save: bool = False
-    lab: Path = Path("lab")
-    gate: Gate = Gate.OFF
+    """Whether attribute names may be in the profile."""
+    lab: Path | None = None
+    """The notebook that keeps it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,85 +65,90 @@ class Resolved:
     levels: tuple[ServiceLevel, ...]
 
 
-def dissect(request: Request) -> int:
+def dissect(words: CaptureWords, outputs: CaptureOutputs, gate: Gate) -> int:
     """Read the captures and show what is in them.
 
     Gives 1 where a file was damaged or cut, 4 with a gate where a service level was not met. Raises UsageError with every
     mistake of the call, RefusedError where something cannot be read or written.
     """
-    resolved = resolve(request)
-    found = result.read(values_of(request, resolved))
+    resolved = resolve(words, outputs)
+    found = result.read(values_of(words, resolved))
     judged = levels.judged(resolved.levels, found)
-    written = [*_written(request, resolved, found, judged)]
-    values = lambda: json_values(found, resolved, judged)  # noqa: E731 - handed on
-    deliver(request.json_to, "dissect", values, lambda: text(found, resolved, judged, written))
+    written = [*_written(outputs, resolved, found, judged)]
+    deliver(
+        outputs.json_to,
+        "dissect",
+        lambda: json_values(found, resolved, judged),
+        lambda: text(found, resolved, judged, written),
+    )
     if any(one.ended != "whole" for one in found.files):
         return DAMAGED
-    unmet = (Kept.NOT_MET, Kept.UNKNOWN) if request.gate is Gate.STRICT else (Kept.NOT_MET,)
-    return UNMET if request.gate is not Gate.OFF and any(one.state in unmet for one in judged) else 0
+    unmet = (Kept.NOT_MET, Kept.UNKNOWN) if gate is Gate.STRICT else (Kept.NOT_MET,)
+    return UNMET if gate is not Gate.OFF and any(one.state in unmet for one in judged) else 0
 
 
-def resolve(request: Request) -> Resolved:
+def resolve(words: CaptureWords, outputs: CaptureOutputs) -> Resolved:
     """Return what is asked for. Raises UsageError with every mistake."""
-    mistakes = [*_sources(request), *_unwritable(request)]
+    mistakes = [*_sources(words), *_unwritable(outputs)]
     duration_ns: int | None = None
-    if request.duration is not None:
-        duration = units.attempt(request.duration, Unit.NANOSECONDS)
+    if words.duration is not None:
+        duration = units.attempt(words.duration, Unit.NANOSECONDS)
         if isinstance(duration, Refusal):
             mistakes.append(f"--duration: found {duration.found}; expected {duration.expected}")
         else:
             duration_ns = int(duration)
     link: tuple[str, float] | None = None
-    if request.link is not None:
-        capacity = links.counted(request.link)
+    if words.link is not None:
+        capacity = links.counted(words.link)
         if isinstance(capacity, Refusal):
             mistakes.append(f"--link: found {capacity.found}; expected {capacity.expected}")
         else:
-            link = (request.link, capacity)
-    parsed = [levels.parse(one) for one in request.levels]
+            link = (words.link, capacity)
+    parsed = [levels.parse(one) for one in words.levels or ()]
     mistakes += [f"--sla: found {one.found}; expected {one.expected}" for one in parsed if isinstance(one, Refusal)]
     if mistakes:
         raise UsageError("\n".join(mistakes))
     return Resolved(duration_ns=duration_ns, link=link, levels=tuple(one for one in parsed if isinstance(one, ServiceLevel)))
 
 
-def _sources(request: Request) -> Iterator[str]:
-    if not request.files and request.interface is None:
+def _sources(words: CaptureWords) -> Iterator[str]:
+    files = words.files or ()
+    if not files and words.interface is None:
         yield "found no capture; expected FILE... or -i INTERFACE"
-    if request.files and request.interface is not None:
-        yield f"found {request.files[0]} and -i {request.interface}; expected files or an interface"
-    if request.duration is not None and request.interface is None:
+    if files and words.interface is not None:
+        yield f"found {files[0]} and -i {words.interface}; expected files or an interface"
+    if words.duration is not None and words.interface is None:
         yield "found --duration without -i INTERFACE; expected both"
-    if request.files.count(STANDARD_INPUT) > 1:
+    if list(files).count(STANDARD_INPUT) > 1:
         yield "found - more than once; expected standard input once"
-    if STANDARD_INPUT in request.files and sys.stdin is not None and sys.stdin.isatty():
+    if STANDARD_INPUT in files and sys.stdin is not None and sys.stdin.isatty():
         yield "found - with a terminal as standard input; expected a capture in a pipe or a file"
-    for port in request.ports:
+    for port in words.ports or ():
         if not 0 < port <= MOST_PORT:
             yield f"--port: found {port}; expected a number from 1 to {MOST_PORT}"
 
 
-def _unwritable(request: Request) -> Iterator[str]:
-    for path in (request.html, request.profile):
+def _unwritable(outputs: CaptureOutputs) -> Iterator[str]:
+    for path in (outputs.html, outputs.profile):
         if path is not None and (path.is_dir() or not os.access(path.absolute().parent, os.W_OK)):
             yield f"found {path}; expected a file in a writable directory"
 
 
-def values_of(request: Request, resolved: Resolved) -> Mapping[str, Any]:
+def values_of(words: CaptureWords, resolved: Resolved) -> Mapping[str, Any]:
     """Return the JSON of the reader. Raises RefusedError with every reason."""
     if not ENGINE.is_file():
         raise MissingError(f"load engine: not found at {ENGINE}. Run `make build`.")
-    files = [f"/proc/{os.getpid()}/fd/0" if one == STANDARD_INPUT else one for one in request.files]
+    files = [f"/proc/{os.getpid()}/fd/0" if one == STANDARD_INPUT else one for one in words.files or ()]
     options = {
         "files": files,
-        "interface": request.interface,
+        "interface": words.interface,
         "duration_ns": resolved.duration_ns,
-        "ports": request.ports,
+        "ports": list(words.ports or ()),
         "limits": [
             {"operation": None if one.operation == levels.ALL else one.operation, "ns": one.limit_ns} for one in resolved.levels
         ],
     }
-    line = _answer([str(ENGINE), "dissect", json.dumps(options)], live=request.interface is not None)
+    line = _answer([str(ENGINE), "dissect", json.dumps(options)], live=words.interface is not None)
     values: dict[str, Any] = json.loads(line)
     if "refused" in values:
         raise RefusedError("\n".join(_refused(one) for one in values["refused"]))
@@ -205,20 +216,19 @@ def _refused(one: Mapping[str, Any]) -> str:
             return f"{one.get('interface', 'reader')}: {one['reason']}."
 
 
-def _written(request: Request, resolved: Resolved, found: Dissection, judged: tuple[LevelResult, ...]) -> Iterator[str]:
+def _written(outputs: CaptureOutputs, resolved: Resolved, found: Dissection, judged: tuple[LevelResult, ...]) -> Iterator[str]:
     """Write the files that were asked for; each path when it is there."""
-    if request.html is not None:
+    if outputs.html is not None:
         from assay.report import captured
 
-        page = captured.Page(found=found, levels=judged, link=resolved.link)
-        yield _write(request.html, captured.render(page))
-    if request.profile is not None:
-        yield _write(request.profile, profile.toml(found, attributes=request.attributes))
-    if request.save:
+        page = captured.CapturePage(found=found, levels=judged, link=resolved.link)
+        yield _write(outputs.html, captured.render(page))
+    if outputs.profile is not None:
+        yield _write(outputs.profile, profile.toml(found, attributes=outputs.attributes))
+    if outputs.lab is not None:
         from assay.notebook import captures
 
-        now = datetime.now(UTC)
-        yield str(captures.save(request.lab, json_values(found, resolved, judged), now))
+        yield str(captures.save(outputs.lab, json_values(found, resolved, judged), datetime.now(UTC)))
 
 
 def _write(path: Path, content: str) -> str:

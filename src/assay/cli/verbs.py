@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assay.cli.options import (
+    CaptureArgument,
+    DurationOption,
+    ExportFormat,
     FileArgument,
     GateOption,
+    HostAction,
     HostOption,
+    InterfaceOption,
     JsonOption,
     LabOption,
+    LevelOption,
+    LinkOption,
+    LoadProfileOption,
+    PageOption,
+    PortOption,
     ProgressOption,
+    ReportFormat,
     VerdictGateOption,
     WhichArgument,
     finish,
@@ -25,31 +35,6 @@ from assay.survey.filters import FileTime, Words
 from assay.terminal.progress import ProgressMode
 
 LAB = Path("lab")
-
-
-class ReportFormat(StrEnum):
-    """The format of a report."""
-
-    HTML = "html"
-    MARKDOWN = "md"
-
-
-class HostAction(StrEnum):
-    """An action of the verb `hosts`."""
-
-    LIST = "list"
-    CHECK = "check"
-    INSTALL = "install"
-    CLEAN = "clean"
-    CERTIFICATES = "certificates"
-
-
-class ExportFormat(StrEnum):
-    """The format of an export."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
-    SQLITE = "sqlite"
 
 
 app = typer.Typer(
@@ -387,24 +372,14 @@ def survey(
 
 @app.command()
 def dissect(
-    files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE", help="Captures (pcap, pcapng, snoop); - reads standard input.")
-    ] = None,
-    interface: Annotated[
-        str | None, typer.Option("-i", "--interface", metavar="INTERFACE", help="Capture here instead, until Ctrl-C.")
-    ] = None,
-    duration: Annotated[str | None, typer.Option("--duration", metavar="T", help='Capture for this time: "30 s".')] = None,
-    port: Annotated[
-        list[int] | None, typer.Option("--port", metavar="PORT", help="A further port of LDAP servers; repeatable.")
-    ] = None,
-    link: Annotated[str | None, typer.Option("--link", metavar="LINK", help='Compare the traffic with a link: "1GbE".')] = None,
-    sla: Annotated[
-        list[str] | None, typer.Option("--sla", metavar="LEVEL", help='A service level: "search p99 <= 50 ms"; repeatable.')
-    ] = None,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one page with pictures.")] = None,
-    profile: Annotated[
-        Path | None, typer.Option("--profile", metavar="FILE", help="Write the load without values of the capture (TOML).")
-    ] = None,
+    files: CaptureArgument = None,
+    interface: InterfaceOption = None,
+    duration: DurationOption = None,
+    port: PortOption = None,
+    link: LinkOption = None,
+    sla: LevelOption = None,
+    html: PageOption = None,
+    profile: LoadProfileOption = None,
     attributes: Annotated[bool, typer.Option("--attributes", help="Keep attribute names in the profile.")] = False,
     save: Annotated[bool, typer.Option("--save", help="Keep the result in the notebook, for `assay sql`.")] = False,
     lab: LabOption = LAB,
@@ -416,22 +391,9 @@ def dissect(
     Operations, response times, result codes, filters, clients; in one pass and constant memory. Never keeps a password."""
     from assay.cli import dissect as verb
 
-    request = verb.Request(
-        files=tuple(files or ()),
-        interface=interface,
-        duration=duration,
-        ports=tuple(port or ()),
-        link=link,
-        levels=tuple(sla or ()),
-        html=html,
-        profile=profile,
-        attributes=attributes,
-        save=save,
-        lab=lab,
-        json_to=json_to,
-        gate=gate,
-    )
-    finish(lambda: verb.dissect(request))
+    words = verb.CaptureWords(files=files, interface=interface, duration=duration, ports=port, link=link, levels=sla)
+    outputs = verb.CaptureOutputs(html=html, profile=profile, attributes=attributes, lab=lab if save else None, json_to=json_to)
+    finish(lambda: verb.dissect(words, outputs, gate))
 
 
 @app.command()

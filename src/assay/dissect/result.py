@@ -172,7 +172,7 @@ def _file(one: Mapping[str, Any]) -> CaptureFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traffic:
+class WireTraffic:
     """Bytes over time: the mean and the busiest interval."""
 
     mean_bytes_per_s: float
@@ -184,7 +184,7 @@ INTERVAL_NS = SECOND_NS
 """The shortest interval whose rate is called the highest."""
 
 
-def traffic(found: Dissection) -> Traffic | None:
+def traffic(found: Dissection) -> WireTraffic | None:
     """Return the bytes of the whole capture over time; None for a capture of no duration."""
     timeline = found.values["timeline"]
     if not found.duration_ns:
@@ -193,9 +193,9 @@ def traffic(found: Dissection) -> Traffic | None:
     whole_s = found.duration_ns / SECOND_NS
     mean = found.count("bytes") / whole_s
     if len(merged) < 2:
-        return Traffic(mean_bytes_per_s=mean, highest_bytes_per_s=mean, interval_ns=found.duration_ns)
+        return WireTraffic(mean_bytes_per_s=mean, highest_bytes_per_s=mean, interval_ns=found.duration_ns)
     highest = max(merged) * SECOND_NS / interval_ns
-    return Traffic(mean_bytes_per_s=mean, highest_bytes_per_s=highest, interval_ns=interval_ns)
+    return WireTraffic(mean_bytes_per_s=mean, highest_bytes_per_s=highest, interval_ns=interval_ns)
 
 
 def widened(values: Sequence[int], interval_ns: int, least_ns: int) -> tuple[list[int], int]:

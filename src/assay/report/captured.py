@@ -10,7 +10,7 @@ from assay.dissect.result import SECOND_NS, Dissection, unindexed, widened
 from assay.frozen import dataclass
 from assay.report import picture
 from assay.report.charts.figure import Drawn, Table
-from assay.report.charts.over_time import Line, OverTime, drawn
+from assay.report.charts.over_time import OverTime, TimeLine, drawn
 from assay.units import Unit, digits, human
 
 MOST_POINTS = 240
@@ -19,7 +19,7 @@ MOST_ROWS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class CapturePage:
     """What the page is made of."""
 
     found: Dissection
@@ -28,7 +28,7 @@ class Page:
     """Name and bytes a second one way."""
 
 
-def render(page: Page) -> str:
+def render(page: CapturePage) -> str:
     """Return the page's text."""
     found = page.found
     context = {
@@ -44,7 +44,7 @@ def render(page: Page) -> str:
     return text
 
 
-def pictures(page: Page) -> Iterator[Drawn]:
+def pictures(page: CapturePage) -> Iterator[Drawn]:
     """Yield operations by kind, response times and bytes, each over time."""
     found = page.found
     timeline = found.values["timeline"]
@@ -58,12 +58,12 @@ def pictures(page: Page) -> Iterator[Drawn]:
     interval_s = interval_ns / SECOND_NS
     kinds = {name: widened(values, timeline["interval_ns"], least_ns)[0] for name, values in timeline["requests"].items()}
     if kinds:
-        lines = tuple(Line(name=name, values=tuple(one / interval_s for one in values)) for name, values in kinds.items())
+        lines = tuple(TimeLine(name=name, values=tuple(one / interval_s for one in values)) for name, values in kinds.items())
         yield _drawn(
             "Operations by kind", "Requests a second of each kind over time.", interval_s, lines, lambda one: f"{digits(one)}/s"
         )
         yield _responses(wide["response_sum_ns"], wide["answered"], _highest(timeline, least_ns), interval_s)
-    rates = Line(name="all frames", values=tuple(one / interval_s for one in wide["bytes"]))
+    rates = TimeLine(name="all frames", values=tuple(one / interval_s for one in wide["bytes"]))
     chart = OverTime(
         title="Bytes on the wire",
         sentence="Bytes a second of all frames over time.",
@@ -85,11 +85,11 @@ def _highest(timeline: dict[str, list[int]], least_ns: int) -> list[int]:
 def _responses(sums: list[int], answered: list[int], highest: list[int], interval_s: float) -> Drawn:
     mean = tuple(total / count if count else None for total, count in zip(sums, answered, strict=True))
     longest = tuple(float(one) if count else None for one, count in zip(highest, answered, strict=True))
-    lines = (Line(name="mean", values=mean), Line(name="longest", values=longest))
+    lines = (TimeLine(name="mean", values=mean), TimeLine(name="longest", values=longest))
     return _drawn("Response times", "Mean and longest response of each interval.", interval_s, lines, wording.time)
 
 
-def _drawn(title: str, sentence: str, interval_s: float, lines: tuple[Line, ...], shown: wording.Shown) -> Drawn:
+def _drawn(title: str, sentence: str, interval_s: float, lines: tuple[TimeLine, ...], shown: wording.Shown) -> Drawn:
     return drawn(OverTime(title=title, sentence=sentence, interval_s=interval_s, lines=lines, shown=shown))
 
 

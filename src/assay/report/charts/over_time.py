@@ -17,7 +17,7 @@ TICKS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class TimeLine:
     """A figure of each interval; None where there is none."""
 
     name: str
@@ -32,7 +32,7 @@ class OverTime:
     sentence: str
     """What it shows, for the reader who does not see it."""
     interval_s: float
-    lines: tuple[Line, ...]
+    lines: tuple[TimeLine, ...]
     shown: Callable[[float], str]
     """A value with its unit."""
     limit: tuple[str, float] | None = None
@@ -96,7 +96,7 @@ def _count(chart: OverTime) -> int:
     return max((len(line.values) for line in chart.lines), default=0) or 1
 
 
-def _path(line: Line, top: float, place: int) -> str:
+def _path(line: TimeLine, top: float, place: int) -> str:
     wide = (WIDTH - LEFT - RIGHT) / (len(line.values) or 1)
     steps: list[str] = []
     pen = False
@@ -127,6 +127,6 @@ def table_rows(chart: OverTime, most: int) -> tuple[tuple[str, ...], ...]:
     return tuple((f"{at * chart.interval_s:g} s", *(_cell(chart, line, at) for line in chart.lines)) for at in rows)
 
 
-def _cell(chart: OverTime, line: Line, at: int) -> str:
+def _cell(chart: OverTime, line: TimeLine, at: int) -> str:
     value = line.values[at]
     return "-" if value is None else chart.shown(value)
