@@ -195,6 +195,8 @@ def traffic(found: Dissection) -> WireTraffic | None:
     if len(merged) < 2:
         return WireTraffic(mean_bytes_per_s=mean, highest_bytes_per_s=mean, interval_ns=found.duration_ns)
     highest = max(merged) * SECOND_NS / interval_ns
+    if highest <= mean:  # the last interval is not full
+        return WireTraffic(mean_bytes_per_s=mean, highest_bytes_per_s=mean, interval_ns=found.duration_ns)
     return WireTraffic(mean_bytes_per_s=mean, highest_bytes_per_s=highest, interval_ns=interval_ns)
 
 

@@ -127,8 +127,8 @@ def total(found: Dissection, link: tuple[str, float] | None) -> str:
 def counts(found: Dissection) -> str:
     """Return what the operations returned and what became of them."""
     parts = [
-        f"{found.count('entries'):,} entries",
-        f"{found.count('references'):,} references",
+        counted(found.count("entries"), "entry"),
+        counted(found.count("references"), "reference"),
         f"{found.count('unanswered'):,} unanswered",
         f"{found.count('abandoned'):,} abandoned",
         f"{found.count('slower_1s'):,} slower than 1 s ({percent(_share_slow(found))})",

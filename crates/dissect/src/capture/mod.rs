@@ -207,14 +207,24 @@ fn kind(head: &[u8]) -> Kind {
     }
     Kind::Other(match head {
         [] => "empty",
-        _ if head
-            .iter()
-            .all(|byte| (0x20..0x7f).contains(byte) || b"\t\r\n".contains(byte)) =>
-        {
-            "text"
-        }
+        _ if is_text(head) => "text",
         _ => "unknown",
     })
+}
+
+/// Whether bytes are UTF-8 without control characters, but for a last letter that was cut.
+fn is_text(head: &[u8]) -> bool {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|letter| !letter.is_control() || letter.is_whitespace())
 }
 
 /// Reads as much as there is room for: the readers of captures take one short read for the end of the file.
