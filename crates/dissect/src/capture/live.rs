@@ -127,6 +127,7 @@ impl Drop for Ring {
     }
 }
 
+#[allow(clippy::cast_ptr_alignment)] // the kernel aligns what it puts into the ring
 impl Ring {
     fn open(interface: &str, index: u32, ports: &BTreeSet<u16>) -> Result<Self, Error> {
         let socket =
