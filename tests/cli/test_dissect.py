@@ -48,7 +48,7 @@ def test_the_terminal_and_all_files(bench, capture, tmp_path):
     assert page.count("<svg") == 3
     assert "http" not in page.replace("http-equiv", "")
     profile = (tmp_path / "load.toml").read_text()
-    assert tomllib.loads(profile)["mix"]["search"] == pytest.approx(0.4444, abs=1e-4)
+    assert tomllib.loads(profile)["profile"]["mix"]["search"] == pytest.approx(0.4444, abs=1e-4)
     for secret in ("TopSecret", "secret-value", "dc=example", "10.0.0", "uid"):
         assert secret not in profile
     query = "SELECT operation, requests FROM ldap_operations WHERE operation = 'search'"
