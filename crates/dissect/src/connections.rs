@@ -190,7 +190,9 @@ impl Connections {
             .filter(|(_, one)| one.is_ended() && now_ns.abs_diff(one.last_ns) > LINGER_NS)
             .map(|(key, _)| *key)
             .collect();
-        old.iter().for_each(|key| self.remove(key, tallies));
+        for key in &old {
+            self.remove(key, tallies);
+        }
         self.sweep_at = (2 * self.ended).max(MOST_ENDED);
     }
 
@@ -326,7 +328,7 @@ fn payload(
         tallies,
     };
     let brought = half.order.take(payload, room, &mut |piece| {
-        heard(&mut half.framing, piece, hearing)
+        heard(&mut half.framing, piece, hearing);
     });
     exchange.behind[side as usize] = half.order.is_behind();
     match brought {
@@ -388,7 +390,7 @@ fn closed(connection: &mut Connection, tallies: &mut Tallies) {
             tallies,
         };
         half.order.finish(other_closed, &mut |piece| {
-            heard(&mut half.framing, piece, hearing)
+            heard(&mut half.framing, piece, hearing);
         });
         exchange.behind[side as usize] = false;
     }

@@ -96,7 +96,7 @@ impl Messages for Hearing<'_> {
         match (message.operation, self.side) {
             (Operation::Request(kind), Side::Client) => self.request(kind, &message, length, t_ns),
             (Operation::Answer(answer), Side::Server) => {
-                self.answer(answer, &message, length, t_ns)
+                self.answer(answer, &message, length, t_ns);
             }
             _ => {
                 self.tallies.malformed += 1;

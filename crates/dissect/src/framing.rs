@@ -169,13 +169,11 @@ impl Framing {
         self.begun.kept.push(data[0]);
         self.begun.seen += 1;
         self.begun.t_ns = self.begun.t_ns.max(t_ns);
-        match length(&self.begun.kept) {
-            Ok(found) => self.begun.length = found.unwrap_or(0),
-            Err(()) => {
-                out.skipped(self.begun.seen - 1);
-                return self.out_of_step(data, out);
-            }
-        }
+        let Ok(found) = length(&self.begun.kept) else {
+            out.skipped(self.begun.seen - 1);
+            return self.out_of_step(data, out);
+        };
+        self.begun.length = found.unwrap_or(0);
         self.ended(out);
         &data[1..]
     }

@@ -169,7 +169,7 @@ impl Receiver for Dissector {
         } = self;
         tallies.frame(frame.t_ns, frame.wire_bytes);
         let content = packet::read(frame, ports, fragments, |segment| {
-            connections.segment(segment, frame.t_ns, tallies)
+            connections.segment(segment, frame.t_ns, tallies);
         });
         match content {
             Content::OtherPorts(one, other) => tallies.other_ports(one, other),

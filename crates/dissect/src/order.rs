@@ -60,7 +60,7 @@ pub struct Payload<'a> {
     pub missing: u32,
 }
 
-impl<'a> Payload<'a> {
+impl Payload<'_> {
     fn len(&self) -> u32 {
         self.bytes.len() as u32 + self.missing
     }
@@ -415,7 +415,7 @@ mod tests {
             }
             order.finish(closed, &mut |piece| {
                 if let Piece::Gap(count) = piece {
-                    lost += count
+                    lost += count;
                 }
             });
             lost

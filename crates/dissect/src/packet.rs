@@ -2,8 +2,8 @@
 
 use crate::fragments::{Datagram, Fragments};
 use etherparse::{
-    EtherType, Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice,
-    checksum::Sum16BitWords, ip_number,
+    EtherType, Ipv6ExtensionSlice, LaxIpv4Slice, LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket,
+    TcpSlice, TransportSlice, checksum::Sum16BitWords, ip_number,
 };
 use std::collections::BTreeSet;
 
@@ -113,21 +113,19 @@ pub fn read(
     let Some(net) = Net::of(&packet, frame) else {
         return Content::Other;
     };
-    if net.fragmented {
-        if net.missing > 0 {
-            return Content::Unreadable;
+    match &net.part {
+        Part::Whole => {}
+        Part::Other => return Content::Other,
+        Part::Tcp(_) if net.missing > 0 => return Content::Unreadable,
+        Part::Tcp(part) => {
+            let Some(whole) = fragments.add(part) else {
+                return Content::Fragment;
+            };
+            return match TcpSlice::from_slice(&whole) {
+                Ok(tcp) => handed_on(&tcp, &net, frame, ports, &mut use_segment),
+                Err(_) => Content::Unreadable,
+            };
         }
-        let Some(whole) = net
-            .datagram
-            .as_ref()
-            .and_then(|datagram| fragments.add(datagram))
-        else {
-            return Content::Fragment;
-        };
-        return match TcpSlice::from_slice(&whole) {
-            Ok(tcp) => handed_on(&tcp, &net, frame, ports, &mut use_segment),
-            Err(_) => Content::Unreadable,
-        };
     }
     match &packet.transport {
         Some(TransportSlice::Tcp(tcp)) => handed_on(tcp, &net, frame, ports, &mut use_segment),
@@ -199,97 +197,109 @@ struct Net<'a> {
     from: [u8; 16],
     to: [u8; 16],
     tcp: bool,
-    fragmented: bool,
-    /// Bytes of the payload that were cut off.
-    missing: u32,
     /// The header's own checksum does not fit.
     damaged: bool,
-    four: bool,
-    datagram: Option<Datagram<'a>>,
+    /// Bytes of the payload that were cut off.
+    missing: u32,
+    part: Part<'a>,
+}
+
+/// Whether a packet is a part of a datagram.
+enum Part<'a> {
+    Whole,
+    Tcp(Datagram<'a>),
+    Other,
 }
 
 impl<'a> Net<'a> {
     fn of(packet: &LaxSlicedPacket<'a>, frame: &Frame<'_>) -> Option<Self> {
         match packet.net.as_ref()? {
-            LaxNetSlice::Ipv4(four) => {
-                let (header, payload) = (four.header(), four.payload());
-                let (from, to) = (mapped(header.source()), mapped(header.destination()));
-                let tcp = payload.ip_number == ip_number::TCP;
-                let sum = Sum16BitWords::new()
-                    .add_slice(header.slice())
-                    .ones_complement();
-                let fragmented = payload.fragmented;
-                let missing = missing(
-                    usize::from(header.total_len()),
-                    header.slice(),
-                    payload.payload,
-                    frame,
-                );
-                let datagram = (fragmented && tcp).then(|| Datagram {
-                    from,
-                    to,
-                    identification: u32::from(header.identification()),
-                    offset: header.fragments_offset(),
-                    more: header.more_fragments(),
-                    payload: payload.payload,
-                });
-                let damaged = sum != 0 && header.header_checksum() != 0;
-                Some(Self {
-                    from,
-                    to,
-                    tcp,
-                    fragmented,
-                    missing,
-                    damaged,
-                    four: true,
-                    datagram,
-                })
-            }
-            LaxNetSlice::Ipv6(six) => {
-                let (header, payload) = (six.header(), six.payload());
-                let (from, to) = (header.source(), header.destination());
-                let tcp = payload.ip_number == ip_number::TCP;
-                let fragmented = payload.fragmented;
-                let length = match usize::from(header.payload_length()) {
-                    0 => 0,
-                    length => length + header.slice().len(),
-                };
-                let missing = missing(length, header.slice(), payload.payload, frame);
-                let part = six
-                    .extensions()
-                    .clone()
-                    .into_iter()
-                    .find_map(|one| match one {
-                        Ipv6ExtensionSlice::Fragment(part) => Some(part),
-                        _ => None,
-                    });
-                let datagram = part.filter(|_| fragmented && tcp).map(|part| Datagram {
-                    from,
-                    to,
-                    identification: part.identification(),
-                    offset: part.fragment_offset(),
-                    more: part.more_fragments(),
-                    payload: payload.payload,
-                });
-                Some(Self {
-                    from,
-                    to,
-                    tcp,
-                    fragmented,
-                    missing,
-                    damaged: false,
-                    four: false,
-                    datagram,
-                })
-            }
+            LaxNetSlice::Ipv4(four) => Some(Self::four(four, frame)),
+            LaxNetSlice::Ipv6(six) => Some(Self::six(six, frame)),
             LaxNetSlice::Arp(_) => None,
         }
     }
+
+    fn four(four: &LaxIpv4Slice<'a>, frame: &Frame<'_>) -> Self {
+        let (header, payload) = (four.header(), four.payload());
+        let (from, to) = (mapped(header.source()), mapped(header.destination()));
+        let tcp = payload.ip_number == ip_number::TCP;
+        let sum = Sum16BitWords::new()
+            .add_slice(header.slice())
+            .ones_complement();
+        let length = usize::from(header.total_len());
+        let part = match (payload.fragmented, tcp) {
+            (false, _) => Part::Whole,
+            (true, false) => Part::Other,
+            (true, true) => Part::Tcp(Datagram {
+                from,
+                to,
+                identification: u32::from(header.identification()),
+                offset: header.fragments_offset(),
+                more: header.more_fragments(),
+                payload: payload.payload,
+            }),
+        };
+        Self {
+            from,
+            to,
+            tcp,
+            damaged: sum != 0 && header.header_checksum() != 0,
+            missing: missing(length, header.slice(), payload.payload, frame),
+            part,
+        }
+    }
+
+    fn six(six: &LaxIpv6Slice<'a>, frame: &Frame<'_>) -> Self {
+        let (header, payload) = (six.header(), six.payload());
+        let (from, to) = (header.source(), header.destination());
+        let tcp = payload.ip_number == ip_number::TCP;
+        let length = match usize::from(header.payload_length()) {
+            0 => 0,
+            length => length + header.slice().len(),
+        };
+        let extension = six
+            .extensions()
+            .clone()
+            .into_iter()
+            .find_map(|one| match one {
+                Ipv6ExtensionSlice::Fragment(part) => Some(part),
+                _ => None,
+            });
+        let part = match extension {
+            Some(part) if payload.fragmented && tcp => Part::Tcp(Datagram {
+                from,
+                to,
+                identification: part.identification(),
+                offset: part.fragment_offset(),
+                more: part.more_fragments(),
+                payload: payload.payload,
+            }),
+            _ if payload.fragmented => Part::Other,
+            _ => Part::Whole,
+        };
+        Self {
+            from,
+            to,
+            tcp,
+            damaged: false,
+            missing: missing(length, header.slice(), payload.payload, frame),
+            part,
+        }
+    }
+
+    /// Whether the addresses are those of IPv4.
+    fn is_four(&self) -> bool {
+        self.from.starts_with(&MAPPED)
+    }
 }
+
+/// What an IPv4 address begins with as an IPv6 one.
+const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 
 fn mapped(address: [u8; 4]) -> [u8; 16] {
     let mut made = [0; 16];
-    (made[10], made[11]) = (0xff, 0xff);
+    made[..12].copy_from_slice(&MAPPED);
     made[12..].copy_from_slice(&address);
     made
 }
@@ -313,7 +323,7 @@ fn summed(tcp: &TcpSlice<'_>, net: &Net<'_>, frame: &Frame<'_>) -> Sum {
     }
     let length = tcp.slice().len() as u32;
     let mut pseudo = Sum16BitWords::new();
-    if net.four {
+    if net.is_four() {
         pseudo = pseudo.add_slice(&net.from[12..]).add_slice(&net.to[12..]);
     } else {
         pseudo = pseudo.add_slice(&net.from).add_slice(&net.to);
@@ -348,7 +358,10 @@ mod tests {
         made
     }
 
-    fn seen(data: &[u8], wire_bytes: u32) -> (Content, Vec<(u32, Vec<u8>, u32, Sum)>) {
+    /// Number, payload, missing bytes, checksum.
+    type Seen = (u32, Vec<u8>, u32, Sum);
+
+    fn seen(data: &[u8], wire_bytes: u32) -> (Content, Vec<Seen>) {
         let frame = Frame {
             link: Link::Ethernet,
             t_ns: 0,

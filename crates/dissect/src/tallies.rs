@@ -251,7 +251,7 @@ impl Tallies {
             Attributes::All => self.attributes_all += 1,
             Attributes::None => self.attributes_none += 1,
             Attributes::Named(count) => {
-                *self.attributes_named.entry(count.min(64)).or_default() += 1
+                *self.attributes_named.entry(count.min(64)).or_default() += 1;
             }
             Attributes::Unknown => {}
         }

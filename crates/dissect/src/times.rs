@@ -13,7 +13,7 @@ pub struct Times {
     sum: u64,
     max: u64,
     exact: Vec<u64>,
-    buckets: Option<Box<Histogram>>,
+    buckets: Option<Histogram>,
 }
 
 impl Times {
@@ -29,8 +29,8 @@ impl Times {
         }
     }
 
-    fn in_buckets(&mut self, last: u64) -> Box<Histogram> {
-        let mut made = Box::new(Histogram::new());
+    fn in_buckets(&mut self, last: u64) -> Histogram {
+        let mut made = Histogram::new();
         for ns in std::mem::take(&mut self.exact) {
             made.record(ns);
         }
@@ -100,7 +100,9 @@ mod tests {
         #[test]
         fn percentiles_are_exact_or_near(mut values in prop::collection::vec(1_u64..1 << 40, 1..9000)) {
             let mut times = Times::default();
-            values.iter().for_each(|ns| times.record(*ns));
+            for ns in &values {
+                times.record(*ns);
+            }
             values.sort_unstable();
             let figures = times.figures();
             prop_assert_eq!(figures.exact, values.len() <= EXACT);

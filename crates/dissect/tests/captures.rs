@@ -184,49 +184,35 @@ fn changed_captures_neither_crash_nor_stall() {
     println!("{number} inputs, the slowest {slowest:?}");
 }
 
-/// What takes long where code is careless: each a megabyte.
+/// One segment after another with these numbers and bytes.
+fn segments(count: u32, number: fn(u32) -> u32, client: bool, bytes: &[u8]) -> Vec<u8> {
+    let frames: Vec<Vec<u8>> = (0..count)
+        .map(|at| frame(client, 1_000 + number(at), 1, bytes))
+        .collect();
+    file(&frames)
+}
+
+/// What takes long where code is careless: each about a megabyte.
 #[test]
 fn no_input_is_slow() {
-    let seqs = |order: fn(u32) -> u32| -> Vec<Vec<u8>> {
-        (0..14_000)
-            .map(|at| frame(true, 1_000 + order(at), 1, b"0"))
-            .collect()
-    };
-    let deletes: Vec<u8> = (0..1500_u32)
-        .flat_map(|at| message(&build::delete("").expect("a delete"), at))
-        .collect();
+    let delete = message(&build::delete("").expect("a delete"), 1);
     let nested = "(!".repeat(60) + "(cn=a)" + &")".repeat(60);
+    let deep = message(&search(&nested), 1);
+    let sequences = vec![0x30; 65_000];
+    let long = [0x30, 0x84, 0, 0, 0x7f].repeat(13_000);
     let inputs = [
-        file(&seqs(|at| 2 * at)),
-        file(&seqs(|at| 1_000_000 - 2 * at)),
-        file(&seqs(|at| (at * 7919) % 1_000_000)),
-        file(
-            &(0..60)
-                .map(|at| frame(true, 1_000 + at * deletes.len() as u32, 1, &deletes))
-                .collect::<Vec<_>>(),
+        segments(14_000, |at| 2 * at, true, b"0"),
+        segments(14_000, |at| 1_000_000 - 2 * at, true, b"0"),
+        segments(14_000, |at| (at * 7919) % 1_000_000, true, b"0"),
+        segments(
+            60,
+            |at| at * 19_500,
+            true,
+            &delete.repeat(19_500 / delete.len()),
         ),
-        file(
-            &(0..6000_u32)
-                .map(|at| frame(true, 1_000, at, &message(&search(&nested), at)))
-                .collect::<Vec<_>>(),
-        ),
-        file(
-            &(0..16)
-                .map(|at| frame(true, 1_000 + at * 65_000, 1, &[0x30; 65_000]))
-                .collect::<Vec<_>>(),
-        ),
-        file(
-            &(0..16)
-                .map(|at| {
-                    frame(
-                        false,
-                        1_000 + at * 65_000,
-                        1,
-                        &[0x30, 0x84, 0, 0, 0x7f].repeat(13_000),
-                    )
-                })
-                .collect::<Vec<_>>(),
-        ),
+        segments(6_000, |_| 0, true, &deep),
+        segments(16, |at| at * 65_000, true, &sequences),
+        segments(16, |at| at * 65_000, false, &long),
     ];
     for (at, bytes) in inputs.iter().enumerate() {
         let start = Instant::now();

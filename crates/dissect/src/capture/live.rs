@@ -15,6 +15,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const BLOCK_BYTES: usize = 1 << 20;
 const BLOCKS: usize = 48;
+/// The kernel wants a size of frames, although a block takes any.
+const FRAME_BYTES: usize = 2048;
 /// A block that is not full is handed over after this time.
 const RETIRE_MS: u32 = 50;
 /// How long frames from before the end may still lie in the kernel.
@@ -130,53 +132,24 @@ impl Drop for Ring {
 #[allow(clippy::cast_ptr_alignment)] // the kernel aligns what it puts into the ring
 impl Ring {
     fn open(interface: &str, index: u32, ports: &BTreeSet<u16>) -> Result<Self, Error> {
-        let socket =
-            unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
         if socket < 0 {
             return Err(Error::last_os_error());
         }
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-        set(
-            &socket,
-            libc::PACKET_VERSION,
-            &libc::tpacket_versions::TPACKET_V3,
-        )?;
-        let request = libc::tpacket_req3 {
-            tp_block_size: BLOCK_BYTES as u32,
-            tp_block_nr: BLOCKS as u32,
-            tp_frame_size: 2048,
-            tp_frame_nr: (BLOCK_BYTES / 2048 * BLOCKS) as u32,
-            tp_retire_blk_tov: RETIRE_MS,
-            tp_sizeof_priv: 0,
-            tp_feature_req_word: 0,
-        };
-        set(&socket, libc::PACKET_RX_RING, &request)?;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let memory = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                BLOCK_BYTES * BLOCKS,
-                access,
-                libc::MAP_SHARED,
-                socket.as_raw_fd(),
-                0,
-            )
-        };
-        if memory == libc::MAP_FAILED {
-            return Err(Error::last_os_error());
-        }
-        let kind = hardware(&socket, interface)?;
-        let link = if [LOOPBACK, ETHERNET].contains(&kind) {
+        let hardware = hardware(&socket, interface)?;
+        let link = if [LOOPBACK, ETHERNET].contains(&hardware) {
             Link::Ethernet
         } else {
             Link::Raw
         };
         let ring = Self {
+            memory: mapped(&socket)?,
             socket,
-            memory: memory.cast(),
             at: 0,
             link,
-            loopback: kind == LOOPBACK,
+            loopback: hardware == LOOPBACK,
             frames: 0,
         };
         if link == Link::Ethernet {
@@ -319,6 +292,32 @@ impl Ring {
             u64::from(found.tp_drops)
         }
     }
+}
+
+/// The memory of a ring, which the kernel shares.
+fn mapped(socket: &OwnedFd) -> Result<*mut u8, Error> {
+    set(
+        socket,
+        libc::PACKET_VERSION,
+        &libc::tpacket_versions::TPACKET_V3,
+    )?;
+    let request = libc::tpacket_req3 {
+        tp_block_size: BLOCK_BYTES as u32,
+        tp_block_nr: BLOCKS as u32,
+        tp_frame_size: FRAME_BYTES as u32,
+        tp_frame_nr: (BLOCK_BYTES / FRAME_BYTES * BLOCKS) as u32,
+        tp_retire_blk_tov: RETIRE_MS,
+        tp_sizeof_priv: 0,
+        tp_feature_req_word: 0,
+    };
+    set(socket, libc::PACKET_RX_RING, &request)?;
+    let (size, access) = (BLOCK_BYTES * BLOCKS, libc::PROT_READ | libc::PROT_WRITE);
+    let (file, anywhere) = (socket.as_raw_fd(), std::ptr::null_mut());
+    let memory = unsafe { libc::mmap(anywhere, size, access, libc::MAP_SHARED, file, 0) };
+    if memory == libc::MAP_FAILED {
+        return Err(Error::last_os_error());
+    }
+    Ok(memory.cast())
 }
 
 fn set<T>(socket: &OwnedFd, name: i32, value: &T) -> Result<(), Error> {

@@ -99,7 +99,7 @@ impl Section {
                 }
             }
             Block::SimplePacket(packet) => {
-                self.frame(0, None, packet.origlen, packet.data, receiver)
+                self.frame(0, None, packet.origlen, packet.data, receiver);
             }
             _ => {}
         }

@@ -23,40 +23,71 @@ pub fn read(source: &mut impl Read, receiver: &mut dyn Receiver) -> (u64, Ended)
     } else {
         Link::Unknown(number)
     };
-    let (mut at_byte, mut frames, mut dropped, mut body) = (HEADER as u64, 0, 0, Vec::new());
+    let (mut at_byte, mut frames, mut drops) = (HEADER as u64, 0, 0);
+    let mut body = Vec::new();
     let ended = loop {
-        let mut record = [0; RECORD];
-        match filled(&mut source, &mut record) {
-            0 => break Ended::Whole,
-            RECORD => {}
-            _ => break Ended::Cut { at_byte },
-        }
-        let [original, included, length, drops, seconds, micros] =
-            [0, 4, 8, 12, 16, 20].map(|at| word(&record, at));
-        if length > MOST_BYTES
-            || length
-                .checked_sub(RECORD as u32)
-                .is_none_or(|room| room < included)
-        {
-            break Ended::Damaged { at_byte };
-        }
-        body.resize(length as usize - RECORD, 0);
-        if filled(&mut source, &mut body) < body.len() {
-            break Ended::Cut { at_byte };
-        }
-        at_byte += u64::from(length);
+        let record = match Record::read(&mut source, &mut body, at_byte) {
+            Ok(Some(record)) => record,
+            Ok(None) => break Ended::Whole,
+            Err(ended) => break ended,
+        };
+        at_byte += u64::from(record.length);
         frames += 1;
-        dropped = u64::from(drops);
+        drops = u64::from(record.drops);
         receiver.frame(&Frame {
             link,
-            t_ns: u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1000,
-            wire_bytes: original.max(included),
-            data: &body[..included as usize],
+            t_ns: record.t_ns,
+            wire_bytes: record.original.max(record.included),
+            data: &body[..record.included as usize],
             unsummed: false,
         });
     };
-    receiver.dropped(dropped);
+    receiver.dropped(drops);
     (frames, ended)
+}
+
+/// The header of a frame.
+struct Record {
+    original: u32,
+    included: u32,
+    length: u32,
+    /// Frames that were dropped until then.
+    drops: u32,
+    t_ns: u64,
+}
+
+impl Record {
+    /// The next header, with its frame in `body`; None at the end of the file.
+    fn read(
+        source: &mut impl Read,
+        body: &mut Vec<u8>,
+        at_byte: u64,
+    ) -> Result<Option<Self>, Ended> {
+        let mut bytes = [0; RECORD];
+        match filled(source, &mut bytes) {
+            0 => return Ok(None),
+            RECORD => {}
+            _ => return Err(Ended::Cut { at_byte }),
+        }
+        let [original, included, length, drops, seconds, micros] =
+            [0, 4, 8, 12, 16, 20].map(|at| word(&bytes, at));
+        let room = length.checked_sub(RECORD as u32);
+        if length > MOST_BYTES || room.is_none_or(|room| room < included) {
+            return Err(Ended::Damaged { at_byte });
+        }
+        body.resize(length as usize - RECORD, 0);
+        if filled(source, body) < body.len() {
+            return Err(Ended::Cut { at_byte });
+        }
+        let t_ns = u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1000;
+        Ok(Some(Self {
+            original,
+            included,
+            length,
+            drops,
+            t_ns,
+        }))
+    }
 }
 
 fn filled(source: &mut impl Read, bytes: &mut [u8]) -> usize {
