@@ -1,5 +1,20 @@
 //! BER as LDAP uses it: one-byte tags, definite lengths.
 
+/// The head at a place of `bytes`, if it and the whole body are there: tag, and from where to where the body is.
+#[must_use]
+#[inline]
+pub fn whole(bytes: &[u8], at: usize) -> Option<(u8, usize, usize)> {
+    let (tag, first) = (*bytes.get(at)?, *bytes.get(at + 1)?);
+    let (length, from) = if first < 0x80 {
+        (usize::from(first), at + 2)
+    } else {
+        let (length, octets) = long(first, &bytes[at + 2..]).ok()?;
+        (length, at + 2 + octets)
+    };
+    let end = from + length;
+    (end <= bytes.len() && tag & 0x1f != 0x1f).then_some((tag, from, end))
+}
+
 /// Why something cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
@@ -98,7 +113,7 @@ fn long(first: u8, rest: &[u8]) -> Result<(usize, usize), Flaw> {
 }
 
 /// The parts of a body, one after the other; the last one may be cut short.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Walk<'a> {
     rest: &'a [u8],
 }
@@ -113,7 +128,15 @@ impl<'a> Walk<'a> {
     /// The next part, where it is there to its end.
     #[inline]
     pub fn whole(&mut self) -> Option<Tlv<'a>> {
-        self.next()?.ok().filter(Tlv::is_whole)
+        let (tag, from, end) = whole(self.rest, 0)?;
+        let body = &self.rest[from..end];
+        self.rest = &self.rest[end..];
+        Some(Tlv {
+            tag,
+            head: from,
+            length: body.len(),
+            body,
+        })
     }
 }
 

@@ -73,23 +73,26 @@ fn name(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).to_lowercase()
 }
 
-/// The attribute at the beginning; None where there is none, Some(None) where it was cut off.
-fn attribute(filter: &Tlv) -> Option<Option<String>> {
+/// The attribute at the beginning; an error where there is none, with what stands for it where it was cut off.
+fn attribute(filter: &Tlv) -> Result<String, Option<String>> {
     match filter.parts().next() {
-        Some(Ok(part)) if part.tag == 0x04 && part.is_whole() => Some(Some(name(part.body))),
-        _ if filter.is_whole() => None,
-        _ => Some(None),
+        Some(Ok(part)) if part.tag == 0x04 && part.is_whole() => Ok(name(part.body)),
+        _ if filter.is_whole() => Err(None),
+        _ => Err(Some(MORE.to_owned())),
     }
 }
 
 fn pair(filter: &Tlv, sign: &str) -> Option<String> {
-    let attribute = attribute(filter)?;
-    Some(attribute.map_or(MORE.to_owned(), |attribute| format!("({attribute}{sign})")))
+    match attribute(filter) {
+        Ok(attribute) => Some(format!("({attribute}{sign})")),
+        Err(more) => more,
+    }
 }
 
 fn substrings(filter: &Tlv) -> Option<String> {
-    let Some(attribute) = attribute(filter)? else {
-        return Some(MORE.to_owned());
+    let attribute = match attribute(filter) {
+        Ok(attribute) => attribute,
+        Err(more) => return more,
     };
     let Some(Ok(list)) = filter.parts().nth(1) else {
         return (!filter.is_whole()).then(|| format!("({attribute}=…)"));
@@ -98,9 +101,8 @@ fn substrings(filter: &Tlv) -> Option<String> {
     for part in list.parts() {
         let Ok(part) = part else { break };
         pattern.push_str(match part.tag {
-            0x80 => "?*",
             0x81 if pattern.is_empty() => "*?*",
-            0x81 => "?*",
+            0x80 | 0x81 => "?*",
             0x82 if pattern.is_empty() => "*?",
             0x82 => "?",
             _ => return None,

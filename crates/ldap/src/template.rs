@@ -288,10 +288,42 @@ impl Words {
     }
 }
 
+/// Two digits at a time.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        number += 1;
+    }
+    pairs
+};
+
 #[inline]
-fn put_digits(room: &mut [u8], mut value: u64) {
-    for digit in room.iter_mut().rev() {
+fn put_digits(room: &mut [u8], value: u64) {
+    match <&mut [u8; 8]>::try_from(&mut *room) {
+        Ok(room) if value < 100_000_000 => put_eight(room, value as u32),
+        _ => put_any(room, value),
+    }
+}
+
+/// The usual width of a key.
+#[inline]
+fn put_eight(room: &mut [u8; 8], value: u32) {
+    let (high, low) = (value / 10_000, value % 10_000);
+    room[..2].copy_from_slice(&PAIRS[(high / 100) as usize]);
+    room[2..4].copy_from_slice(&PAIRS[(high % 100) as usize]);
+    room[4..6].copy_from_slice(&PAIRS[(low / 100) as usize]);
+    room[6..].copy_from_slice(&PAIRS[(low % 100) as usize]);
+}
+
+fn put_any(room: &mut [u8], mut value: u64) {
+    let mut pairs = room.rchunks_exact_mut(2);
+    for pair in &mut pairs {
+        pair.copy_from_slice(&PAIRS[(value % 100) as usize]);
+        value /= 100;
+    }
+    if let [digit] = pairs.into_remainder() {
         *digit = b'0' + (value % 10) as u8;
-        value /= 10;
     }
 }

@@ -81,6 +81,10 @@ fn every_request_is_read_by_the_other_parser() {
         assert!(rest.is_empty(), "{tag:x}");
         assert_eq!(u32::from(tag & 0x1f), read.protocol_op.tag().0);
         let own = Message::read(&bytes).unwrap();
+        assert_eq!(
+            Message::plain(&bytes).unwrap(),
+            (bytes.len(), FIRST_ID, own.op.unwrap())
+        );
         assert_eq!(own.length, bytes.len());
         assert_eq!(own.op.unwrap().tag, tag);
         assert!(own.is_whole(&bytes));
@@ -228,6 +232,14 @@ fn values_take_escapes_and_widths() {
         b"uid=u0042"
     );
     assert_eq!(search("dc=x", "(uid={key:04d})").key_digits(), Some(4));
+    for width in 1..=20_usize {
+        let mut words = Words::new(&format!("{{key:0{width}d}}"), 1).unwrap();
+        for key in [0, 7, 10, 99, 100, 12_345_678, 99_999_999, 123_456_789_012] {
+            let digits = format!("{key:0width$}");
+            let last = &digits.as_bytes()[digits.len() - width..];
+            assert_eq!(words.with(key, 0), last, "{key} in {width}");
+        }
+    }
 }
 
 proptest! {
@@ -264,6 +276,18 @@ proptest! {
             prop_assert_eq!(ours.length, length - rest.len());
             prop_assert_eq!(ours.id, Some(theirs.message_id.0));
             prop_assert_eq!(u32::from(ours.op.unwrap().tag & 0x1f), theirs.protocol_op.tag().0);
+        }
+    }
+
+    #[test]
+    fn the_fast_reader_reads_the_same(at in 0_usize..70, to in any::<u8>(), end in 0_usize..90) {
+        let mut bytes = message(&search("dc=x", "(&(uid=u1)(cn=ab))"), FIRST_ID, 1);
+        let length = bytes.len();
+        bytes[at % length] = to;
+        bytes.truncate(end.min(length));
+        if let Some((length, id, op)) = Message::plain(&bytes) {
+            let read = Message::read(&bytes).unwrap();
+            prop_assert_eq!((read.length, read.id, read.op), (length, Some(id), Some(op)));
         }
     }
 
