@@ -306,6 +306,18 @@ def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Fig
     return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
 
 
+def host_and_key(figure: str) -> tuple[str, str] | None:
+    """The host that a figure names, and the key of the evidence that it is made of; None for a figure of the load."""
+    if not figure.startswith(HOST_SIGN):
+        return None
+    from assay.measures import observed
+
+    host, command, metric = figure[len(HOST_SIGN) :].partition(observed.INFIX)
+    if command:
+        return host, f"{observed.LAYER}.{metric.removesuffix(observed.MAX)}"
+    return host.rpartition(".")[0], f"cpu.{observed.TOTAL_METRIC}"
+
+
 def on_host(phase: Phase, observations: Observations, figure: str) -> Figure | None:
     """`@HOST.cpu_share`, and `@HOST.observe.NAME` of what a command of the file counts."""
     from assay.measures import observed  # few runs have figures of hosts
