@@ -26,6 +26,7 @@ BENCHMARKS = (
     "net_cost",
     "line",
     "ldap_load",
+    "dissect",
     "engine_size",
     "large_notebook",
     "many_clients",

@@ -1,4 +1,4 @@
-//! The load engine: one process for one client, one JSON object a line in and out. With the word `agent`: the far end of a host.
+//! The load engine: one process for one client, one JSON object a line in and out. With the word `agent`: the far end of a host; with `dissect`: the reader of captures.
 
 mod agent;
 mod aligned;
@@ -44,6 +44,7 @@ use std::sync::mpsc::{Sender, channel};
 fn main() {
     agent::serve_if_asked();
     ldif::write_if_asked();
+    assay_dissect::serve_if_asked();
     lifetime::guard();
     let build = if cfg!(debug_assertions) {
         "debug"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -18,6 +19,32 @@ from assay.errors import AssayError
 from assay.laboratory.gate import Gate
 from assay.terminal.output import STANDARD_OUTPUT, say
 from assay.terminal.progress import ProgressMode
+
+
+class ReportFormat(StrEnum):
+    """The format of a report."""
+
+    HTML = "html"
+    MARKDOWN = "md"
+
+
+class HostAction(StrEnum):
+    """An action of the verb `hosts`."""
+
+    LIST = "list"
+    CHECK = "check"
+    INSTALL = "install"
+    CLEAN = "clean"
+    CERTIFICATES = "certificates"
+
+
+class ExportFormat(StrEnum):
+    """The format of an export."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    SQLITE = "sqlite"
+
 
 INTERRUPTED = 130
 LAB = "--lab"
@@ -48,6 +75,26 @@ HostOption = Annotated[
     typer.Option("--host", metavar="HOST=ADDRESS", help="Use this address of a host instead of the file's; repeatable."),
 ]
 WhichArgument = Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="Default: the newest of the notebook.")]
+
+
+CaptureArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="FILE", help="Captures (pcap, pcapng, snoop); - reads standard input.")
+]
+InterfaceOption = Annotated[
+    str | None, typer.Option("-i", "--interface", metavar="INTERFACE", help="Capture here instead, until Ctrl-C.")
+]
+DurationOption = Annotated[str | None, typer.Option("--duration", metavar="T", help='Capture for this time: "30 s".')]
+PortOption = Annotated[
+    list[int] | None, typer.Option("--port", metavar="PORT", help="A further port of LDAP servers; repeatable.")
+]
+LinkOption = Annotated[str | None, typer.Option("--link", metavar="LINK", help='Compare the traffic with a link: "1GbE".')]
+LevelOption = Annotated[
+    list[str] | None, typer.Option("--sla", metavar="LEVEL", help='A service level: "search p99 <= 50 ms"; repeatable.')
+]
+PageOption = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one page with pictures.")]
+LoadProfileOption = Annotated[
+    Path | None, typer.Option("--profile", metavar="FILE", help="Write the load without values of the capture (TOML).")
+]
 
 
 def arranged(words: list[str]) -> list[str]:

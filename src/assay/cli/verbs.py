@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +10,23 @@ import typer
 
 from assay.cli.ldif import ldif
 from assay.cli.options import (
+    CaptureArgument,
+    DurationOption,
+    ExportFormat,
     FileArgument,
     GateOption,
+    HostAction,
     HostOption,
+    InterfaceOption,
     JsonOption,
     LabOption,
+    LevelOption,
+    LinkOption,
+    LoadProfileOption,
+    PageOption,
+    PortOption,
     ProgressOption,
+    ReportFormat,
     VerdictGateOption,
     WhichArgument,
     finish,
@@ -26,31 +36,6 @@ from assay.survey.filters import FileTime, Words
 from assay.terminal.progress import ProgressMode
 
 LAB = Path("lab")
-
-
-class ReportFormat(StrEnum):
-    """The format of a report."""
-
-    HTML = "html"
-    MARKDOWN = "md"
-
-
-class HostAction(StrEnum):
-    """An action of the verb `hosts`."""
-
-    LIST = "list"
-    CHECK = "check"
-    INSTALL = "install"
-    CLEAN = "clean"
-    CERTIFICATES = "certificates"
-
-
-class ExportFormat(StrEnum):
-    """The format of an export."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
-    SQLITE = "sqlite"
 
 
 app = typer.Typer(
@@ -387,6 +372,32 @@ def survey(
 
 
 app.command()(ldif)
+
+
+@app.command()
+def dissect(
+    files: CaptureArgument = None,
+    interface: InterfaceOption = None,
+    duration: DurationOption = None,
+    port: PortOption = None,
+    link: LinkOption = None,
+    sla: LevelOption = None,
+    html: PageOption = None,
+    profile: LoadProfileOption = None,
+    attributes: Annotated[bool, typer.Option("--attributes", help="Keep attribute names in the profile.")] = False,
+    save: Annotated[bool, typer.Option("--save", help="Keep the result in the notebook, for `assay sql`.")] = False,
+    lab: LabOption = LAB,
+    json_to: JsonOption = None,
+    gate: GateOption = Gate.OFF,
+) -> None:
+    """Show the LDAP operations in a network capture.
+
+    Operations, response times, result codes, filters, clients; in one pass and constant memory. Never keeps a password."""
+    from assay.cli import dissect as verb
+
+    words = verb.CaptureWords(files=files, interface=interface, duration=duration, ports=port, link=link, levels=sla)
+    outputs = verb.CaptureOutputs(html=html, profile=profile, attributes=attributes, lab=lab if save else None, json_to=json_to)
+    finish(lambda: verb.dissect(words, outputs, gate))
 
 
 @app.command()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError, UsageError
-from assay.notebook import files, layout, read, stored
+from assay.notebook import captures, files, layout, read, stored
 from assay.notebook.tables import COLUMNS, FOLDER_ROWS, OF_RUN, PARQUET, RESULT_ROWS, RUN_ROWS, Row
 from assay.records import Results
 
@@ -29,6 +29,7 @@ class QueryResult:
     rows: tuple[Row, ...]
 
 
+TABLES = (*COLUMNS, *PARQUET, *captures.COLUMNS)
 READING = frozenset({"SELECT", "EXPLAIN", "MULTI", "PRAGMA"})
 """Kinds of statements that ask: WITH, FROM, SHOW, DESCRIBE and SUMMARIZE are SELECT to DuckDB, PIVOT is MULTI."""
 
@@ -42,16 +43,21 @@ def query(lab: Path, text: str) -> QueryResult:
 
     connection = files.connect()
     try:
-        fill(connection, kept(lab), wanted(text))
+        names = wanted(text)
+        experiments = () if names <= captures.COLUMNS.keys() else kept(lab)
+        fill(connection, experiments, names)
+        for name in captures.COLUMNS:
+            connection.execute(f"CREATE TABLE {name} ({captures.COLUMNS[name]})")
+            insert(connection, name, captures.rows(name, lab) if name in names else ())
         connection.execute("SET enable_external_access=false; SET lock_configuration=true")
         kinds = {statement.type.name for statement in connection.extract_statements(text)} - READING
         if kinds:
             raise duckdb.PermissionException(f"{', '.join(sorted(kinds))}: the tables are read-only")
         found = connection.execute(text if connection.extract_statements(text) else "an empty query")
-        names = tuple(column[0] for column in found.description or ())
-        return QueryResult(columns=names, rows=tuple(found.fetchall()))
+        columns = tuple(column[0] for column in found.description or ())
+        return QueryResult(columns=columns, rows=tuple(found.fetchall()))
     except duckdb.Error as error:
-        tables = ", ".join((*COLUMNS, *PARQUET))
+        tables = ", ".join(TABLES)
         raise UsageError(f"found a query that cannot be answered ({error}); expected SQL over {tables}") from error
     finally:
         connection.close()
@@ -60,7 +66,7 @@ def query(lab: Path, text: str) -> QueryResult:
 def wanted(text: str) -> frozenset[str]:
     """Return the tables that a query may mean: all whose names occur as words; all where none does (SHOW TABLES)."""
     words = set(re.findall(r"[a-z_]+", text.lower()))
-    return frozenset((words & {*COLUMNS, *PARQUET}) or {*COLUMNS, *PARQUET})
+    return frozenset((words & {*TABLES}) or TABLES)
 
 
 def kept(lab: Path) -> list[Kept]:

@@ -1,0 +1,358 @@
+//! Frames of an interface as they pass: a ring that the kernel fills, whose drops it counts.
+//!
+//! The capture ends after its time, when standard input ends, and at an interrupt.
+
+use super::{Receiver, reason, snap};
+use crate::packet::{Frame, Link};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::io::Error;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+const BLOCK_BYTES: usize = 1 << 20;
+const BLOCKS: usize = 48;
+/// The kernel wants a size of frames, although a block takes any.
+const FRAME_BYTES: usize = 2048;
+/// A block that is not full is handed over after this time.
+const RETIRE_MS: u32 = 50;
+/// How long frames from before the end may still lie in the kernel.
+const LAST: Duration = Duration::from_millis(150);
+const LOOPBACK: u16 = 772;
+const ETHERNET: u16 = 1;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Why an interface cannot be read.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Refused {
+    NoInterface {
+        interface: String,
+        interfaces: Vec<String>,
+    },
+    NoRights {
+        interface: String,
+    },
+    Failed {
+        interface: String,
+        reason: String,
+    },
+}
+
+/// Reads the frames of an interface for a time, or until an end is asked for.
+pub fn read(
+    interface: &str,
+    duration: Option<Duration>,
+    ports: &BTreeSet<u16>,
+    receiver: &mut dyn Receiver,
+) -> Result<u64, Refused> {
+    let index =
+        CString::new(interface).map_or(0, |name| unsafe { libc::if_nametoindex(name.as_ptr()) });
+    if index == 0 {
+        return Err(Refused::NoInterface {
+            interface: interface.into(),
+            interfaces: interfaces(),
+        });
+    }
+    let failed = |error: &Error| match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => Refused::NoRights {
+            interface: interface.into(),
+        },
+        _ => Refused::Failed {
+            interface: interface.into(),
+            reason: reason(error),
+        },
+    };
+    let mut ring = Ring::open(interface, index, ports).map_err(|error| failed(&error))?;
+    unsafe { libc::signal(libc::SIGINT, interrupted as *const () as usize) };
+    let ends = duration.map(|duration| Instant::now() + duration);
+    while !INTERRUPTED.load(Ordering::Relaxed) && ends.is_none_or(|end| Instant::now() < end) {
+        if !ring.take(receiver, u64::MAX) && ring.wait(ends) {
+            break;
+        }
+    }
+    let last_ns = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(u64::MAX, |now| now.as_nanos() as u64);
+    let until = Instant::now() + LAST;
+    while Instant::now() < until {
+        if !ring.take(receiver, last_ns) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    receiver.dropped(ring.drops());
+    Ok(ring.frames)
+}
+
+extern "C" fn interrupted(_: i32) {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+/// The names of the interfaces that there are.
+fn interfaces() -> Vec<String> {
+    let mut names = Vec::new();
+    unsafe {
+        let list = libc::if_nameindex();
+        let mut one = list;
+        while !one.is_null() && !(*one).if_name.is_null() {
+            names.push(
+                CStr::from_ptr((*one).if_name)
+                    .to_string_lossy()
+                    .into_owned(),
+            );
+            one = one.add(1);
+        }
+        if !list.is_null() {
+            libc::if_freenameindex(list);
+        }
+    }
+    names.sort_unstable();
+    names
+}
+
+struct Ring {
+    socket: OwnedFd,
+    memory: *mut u8,
+    at: usize,
+    link: Link,
+    loopback: bool,
+    frames: u64,
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        unsafe { libc::munmap(self.memory.cast(), BLOCK_BYTES * BLOCKS) };
+    }
+}
+
+#[allow(clippy::cast_ptr_alignment)] // the kernel aligns what it puts into the ring
+impl Ring {
+    fn open(interface: &str, index: u32, ports: &BTreeSet<u16>) -> Result<Self, Error> {
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
+        if socket < 0 {
+            return Err(Error::last_os_error());
+        }
+        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+        let hardware = hardware(&socket, interface)?;
+        let link = if [LOOPBACK, ETHERNET].contains(&hardware) {
+            Link::Ethernet
+        } else {
+            Link::Raw
+        };
+        let ring = Self {
+            memory: mapped(&socket)?,
+            socket,
+            at: 0,
+            link,
+            loopback: hardware == LOOPBACK,
+            frames: 0,
+        };
+        if link == Link::Ethernet {
+            ring.copy_less(ports)?;
+        }
+        ring.bind(index)?;
+        Ok(ring)
+    }
+
+    /// Leaves the bodies of frames between other ports to their receivers.
+    fn copy_less(&self, ports: &BTreeSet<u16>) -> Result<(), Error> {
+        let Some(mut steps) = snap::program(ports) else {
+            return Ok(());
+        };
+        let program = libc::sock_fprog {
+            len: steps.len() as u16,
+            filter: steps.as_mut_ptr(),
+        };
+        set_at(
+            &self.socket,
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            &program,
+        )
+    }
+
+    fn bind(&self, index: u32) -> Result<(), Error> {
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_ifindex = index as i32;
+        let size = size_of::<libc::sockaddr_ll>() as u32;
+        let bound =
+            unsafe { libc::bind(self.socket.as_raw_fd(), (&raw const address).cast(), size) };
+        if bound < 0 {
+            Err(Error::last_os_error())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Hands on the frames of a block that is ready; whether there was one.
+    fn take(&mut self, receiver: &mut dyn Receiver, last_ns: u64) -> bool {
+        let block = unsafe { self.memory.add(self.at * BLOCK_BYTES) };
+        let header = unsafe { &*block.cast::<libc::tpacket_block_desc>() };
+        let state = unsafe { &header.hdr.bh1 };
+        let status = unsafe { AtomicU32::from_ptr((&raw const state.block_status).cast_mut()) };
+        if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+            return false;
+        }
+        let mut at = state.offset_to_first_pkt as usize;
+        for _ in 0..state.num_pkts {
+            if at + size_of::<libc::tpacket3_hdr>() > BLOCK_BYTES {
+                break;
+            }
+            let packet = unsafe { &*block.add(at).cast::<libc::tpacket3_hdr>() };
+            self.frame(block, at, packet, last_ns, receiver);
+            at += packet.tp_next_offset as usize;
+        }
+        status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.at = (self.at + 1) % BLOCKS;
+        true
+    }
+
+    fn frame(
+        &mut self,
+        block: *mut u8,
+        at: usize,
+        packet: &libc::tpacket3_hdr,
+        last_ns: u64,
+        receiver: &mut dyn Receiver,
+    ) {
+        let address =
+            at + size_of::<libc::tpacket3_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
+        let (from, size) = (at + packet.tp_mac as usize, packet.tp_snaplen as usize);
+        if from + size > BLOCK_BYTES || address + size_of::<libc::sockaddr_ll>() > BLOCK_BYTES {
+            return;
+        }
+        let address = unsafe { &*block.add(address).cast::<libc::sockaddr_ll>() };
+        let outgoing = address.sll_pkttype == libc::PACKET_OUTGOING;
+        let t_ns = u64::from(packet.tp_sec) * 1_000_000_000 + u64::from(packet.tp_nsec);
+        if (self.loopback && outgoing) || t_ns > last_ns {
+            return; // on the loopback each frame passes twice
+        }
+        self.frames += 1;
+        let data = unsafe { std::slice::from_raw_parts(block.add(from), size) };
+        let unsummed = packet.tp_status & libc::TP_STATUS_CSUMNOTREADY != 0;
+        receiver.frame(&Frame {
+            link: self.link,
+            t_ns,
+            wire_bytes: packet.tp_len,
+            data,
+            unsummed,
+        });
+    }
+
+    /// Waits for frames; true where standard input has ended.
+    fn wait(&self, ends: Option<Instant>) -> bool {
+        let left = ends.map_or(Duration::from_millis(200), |end| {
+            end.saturating_duration_since(Instant::now())
+        });
+        let mut waited = [
+            libc::pollfd {
+                fd: self.socket.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            },
+            libc::pollfd {
+                fd: 0,
+                events: libc::POLLIN,
+                revents: 0,
+            },
+        ];
+        let wait_ms = left.as_millis().min(200) as i32 + 1;
+        let found = unsafe { libc::poll(waited.as_mut_ptr(), 2, wait_ms) };
+        if found <= 0 || waited[1].revents == 0 {
+            return false;
+        }
+        let mut bytes = [0_u8; 256];
+        unsafe { libc::read(0, bytes.as_mut_ptr().cast(), bytes.len()) <= 0 }
+    }
+
+    /// Frames that found no room in the ring.
+    fn drops(&self) -> u64 {
+        let mut found: libc::tpacket_stats_v3 = unsafe { std::mem::zeroed() };
+        let mut size = size_of::<libc::tpacket_stats_v3>() as u32;
+        let room = (&raw mut found).cast();
+        let got = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                room,
+                &raw mut size,
+            )
+        };
+        if got < 0 {
+            0
+        } else {
+            u64::from(found.tp_drops)
+        }
+    }
+}
+
+/// The memory of a ring, which the kernel shares.
+fn mapped(socket: &OwnedFd) -> Result<*mut u8, Error> {
+    set(
+        socket,
+        libc::PACKET_VERSION,
+        &libc::tpacket_versions::TPACKET_V3,
+    )?;
+    let request = libc::tpacket_req3 {
+        tp_block_size: BLOCK_BYTES as u32,
+        tp_block_nr: BLOCKS as u32,
+        tp_frame_size: FRAME_BYTES as u32,
+        tp_frame_nr: (BLOCK_BYTES / FRAME_BYTES * BLOCKS) as u32,
+        tp_retire_blk_tov: RETIRE_MS,
+        tp_sizeof_priv: 0,
+        tp_feature_req_word: 0,
+    };
+    set(socket, libc::PACKET_RX_RING, &request)?;
+    let (size, access) = (BLOCK_BYTES * BLOCKS, libc::PROT_READ | libc::PROT_WRITE);
+    let (file, anywhere) = (socket.as_raw_fd(), std::ptr::null_mut());
+    let memory = unsafe { libc::mmap(anywhere, size, access, libc::MAP_SHARED, file, 0) };
+    if memory == libc::MAP_FAILED {
+        return Err(Error::last_os_error());
+    }
+    Ok(memory.cast())
+}
+
+fn set<T>(socket: &OwnedFd, name: i32, value: &T) -> Result<(), Error> {
+    set_at(socket, libc::SOL_PACKET, name, value)
+}
+
+fn set_at<T>(socket: &OwnedFd, level: i32, name: i32, value: &T) -> Result<(), Error> {
+    let (value, size) = (std::ptr::from_ref(value).cast(), size_of::<T>() as u32);
+    let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, value, size) };
+    if done < 0 {
+        Err(Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// The kind of hardware of an interface.
+fn hardware(socket: &OwnedFd, interface: &str) -> Result<u16, Error> {
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request
+        .ifr_name
+        .iter_mut()
+        .zip(interface.bytes().take(libc::IFNAMSIZ - 1))
+    {
+        *place = byte as libc::c_char;
+    }
+    if unsafe {
+        libc::ioctl(
+            socket.as_raw_fd(),
+            libc::SIOCGIFHWADDR as _,
+            &raw mut request,
+        )
+    } < 0
+    {
+        return Err(Error::last_os_error());
+    }
+    Ok(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family })
+}

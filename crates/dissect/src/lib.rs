@@ -1,0 +1,196 @@
+//! Captures of directory traffic: frames, streams, LDAP messages, operations, in one pass and in memory that has a bound.
+//!
+//! The order of the files is that of the layers: `capture` gives frames, `packet` segments, `order` bytes in order,
+//! `framing` messages, `exchange` operations, `tallies` counts, `report` JSON.
+
+#![recursion_limit = "512"]
+
+mod capture;
+mod connections;
+mod exchange;
+mod fragments;
+mod framing;
+mod message;
+mod order;
+mod packet;
+mod report;
+mod tallies;
+mod timeline;
+mod times;
+
+use capture::{FileRead, Receiver, live};
+use connections::Connections;
+use fragments::Fragments;
+use message::Kind;
+use packet::{Content, Frame, Link};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use tallies::{Limit, Tallies};
+
+/// The word that makes an executable a dissector; its one argument is a JSON object.
+const MODE: &str = "dissect";
+
+/// What to read, and what to count in it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Paths of captures; `-` is standard input.
+    pub files: Vec<String>,
+    /// An interface instead.
+    pub interface: Option<String>,
+    /// How long an interface is read; until standard input ends without it.
+    pub duration_ns: Option<u64>,
+    /// The servers' ports.
+    pub ports: BTreeSet<u16>,
+    /// Response times whose violations are counted.
+    pub limits: Vec<LimitOption>,
+}
+
+/// A limit on response times.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitOption {
+    /// A kind of operation; all without it.
+    pub operation: Option<String>,
+    /// The longest response that keeps the limit.
+    pub ns: u64,
+}
+
+/// Serves as a dissector where the arguments ask for one, and then never returns.
+pub fn serve_if_asked() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [mode, options] = arguments.as_slice() else {
+        return;
+    };
+    if mode != MODE {
+        return;
+    }
+    let found = match serde_json::from_str(options) {
+        Ok(options) => run(&options),
+        Err(error) => json!({"refused": [{"kind": "options", "reason": error.to_string()}]}),
+    };
+    println!("{found}");
+    std::process::exit(0);
+}
+
+/// Reads what the options name: the report, or `refused` with every reason.
+#[must_use]
+pub fn run(options: &Options) -> Value {
+    let mut dissector = Dissector::new(options);
+    let mut files: Vec<FileRead> = Vec::new();
+    if let Some(interface) = &options.interface {
+        let duration = options.duration_ns.map(Duration::from_nanos);
+        let ports = dissector.ports.clone();
+        if let Err(refused) = live::read(interface, duration, &ports, &mut dissector) {
+            return json!({"refused": [refused]});
+        }
+    }
+    let mut refused = Vec::new();
+    for path in in_order(&options.files) {
+        match capture::read(path, &mut dissector) {
+            Ok(read) => files.push(read),
+            Err(reason) => refused.push(reason),
+        }
+    }
+    if refused.is_empty() {
+        dissector.finish(&files)
+    } else {
+        json!({"refused": refused})
+    }
+}
+
+/// Files by the time of their first frames: a name says little about which piece of a capture came first.
+fn in_order(files: &[String]) -> Vec<&str> {
+    let mut paths: Vec<&str> = files.iter().map(String::as_str).collect();
+    let is_file = |path: &&str| std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    if paths.len() > 1 && paths.iter().all(is_file) {
+        paths.sort_by_cached_key(|path| capture::first_ns(path).unwrap_or(u64::MAX));
+    }
+    paths
+}
+
+/// Bytes of a capture as a file would have them: what a fuzzer feeds.
+#[must_use]
+pub fn dissect_bytes(bytes: &[u8]) -> Value {
+    let mut dissector = Dissector::new(&Options::default());
+    match capture::read_bytes(bytes, &mut dissector) {
+        Some(read) => dissector.finish(&[read]),
+        None => Value::Null,
+    }
+}
+
+/// The state of a pass.
+struct Dissector {
+    ports: BTreeSet<u16>,
+    connections: Connections,
+    fragments: Fragments,
+    tallies: Tallies,
+}
+
+const PORTS: [u16; 4] = [389, 636, 3268, 3269];
+
+impl Dissector {
+    fn new(options: &Options) -> Self {
+        let mut ports = options.ports.clone();
+        ports.extend(PORTS);
+        let kind_of = |name: &String| Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        let limits = options.limits.iter().map(|one| Limit {
+            kind: one.operation.as_ref().and_then(kind_of),
+            ns: one.ns,
+            slower: 0,
+        });
+        Self {
+            connections: Connections::new(ports.clone()),
+            ports,
+            fragments: Fragments::default(),
+            tallies: Tallies::new(limits.collect()),
+        }
+    }
+
+    fn finish(mut self, files: &[FileRead]) -> Value {
+        self.connections.finish(&mut self.tallies);
+        report::report(
+            &self.tallies,
+            files,
+            (self.fragments.parts(), self.fragments.incomplete()),
+        )
+    }
+}
+
+impl Receiver for Dissector {
+    fn frame(&mut self, frame: &Frame<'_>) {
+        let Self {
+            ports,
+            connections,
+            fragments,
+            tallies,
+        } = self;
+        tallies.frame(frame.t_ns, frame.wire_bytes);
+        let content = packet::read(frame, ports, fragments, |segment| {
+            connections.segment(segment, frame.t_ns, tallies);
+        });
+        match content {
+            Content::OtherPorts(one, other) => tallies.other_ports(one, other),
+            Content::Unreadable => tallies.unreadable_frames += 1,
+            Content::Other => {
+                if let Link::Unknown(number) = frame.link
+                    && (tallies.unknown_links.len() < 16
+                        || tallies.unknown_links.contains_key(&number))
+                {
+                    *tallies.unknown_links.entry(number).or_default() += 1;
+                }
+            }
+            Content::Segment | Content::Fragment => {}
+        }
+    }
+
+    fn dropped(&mut self, frames: u64) {
+        self.tallies.capture_drops += frames;
+    }
+
+    fn undescribed(&mut self) {
+        self.tallies.undescribed_frames += 1;
+    }
+}

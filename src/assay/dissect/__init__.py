@@ -1,0 +1,1 @@
+"""What a capture says of a directory server's operations."""

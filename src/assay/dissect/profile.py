@@ -1,0 +1,153 @@
+"""A capture as a load: mix, filter shapes, scopes, sizes, connections, depth and arrivals, without a value of the capture.
+
+Filters keep their form; attribute names become `a1`, `a2`, ... unless they are asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from assay.dissect.result import SECOND_NS, Dissection, OperationKind, widened
+
+MIXED = ("search", "compare", "modify", "add", "delete", "rename")
+"""Operations of a mix; binds belong to connections."""
+SCOPES = ("base", "one", "sub", "children")
+LOADED_SCOPES = ("base", "one", "sub", "sub")
+"""The scopes of ldap_load that are nearest."""
+MOST_FILTERS = 32
+NAME = re.compile(r"(?<=\()[^()&|!=?*~<>:]+(?=[:~<>=])")
+"""An attribute in the shape of a filter."""
+RULE = re.compile(r":[^:()=]+(?=:=)")
+"""A matching rule in the shape of a filter."""
+
+
+SAFE = re.compile(r"(?:[()&|!=?*~<>…]|:dn|:rule|:=|a\d+|malformed)*")
+"""A shape that cannot hold a name."""
+
+
+def shares(counts: Mapping[str, int]) -> dict[str, float]:
+    """Return parts of the whole, to four digits; empty without a whole."""
+    whole = sum(counts.values())
+    return {name: round(count / whole, 4) for name, count in counts.items() if count} if whole else {}
+
+
+def anonymous(shape: str, names: dict[str, str]) -> str:
+    """Return the shape with each attribute's own number; matching rules are named by nothing."""
+    numbered = NAME.sub(lambda match: names.setdefault(match[0], f"a{len(names) + 1}"), shape)
+    ruled = RULE.sub(lambda match: match[0] if match[0] == ":dn" else ":rule", numbered)
+    return ruled if SAFE.fullmatch(ruled) else "(…)"
+
+
+def toml(found: Dissection, *, attributes: bool) -> str:
+    """Return the profile as TOML."""
+    return "\n".join(_lines(found, attributes=attributes)) + "\n"
+
+
+def _lines(found: Dissection, *, attributes: bool) -> Iterator[str]:
+    kinds = {one.operation: one for one in found.operations}
+    profile = found.values["profile"]
+    yield "# An LDAP load as captured, without a value, name, DN or address of the capture."
+    yield "# [workloads.captured] belongs into an experiment file with a directory server as its target."
+    yield from _workload(found, kinds)
+    yield "\n[profile]"
+    yield f"duration_s = {found.duration_ns / SECOND_NS:.3f}"
+    yield f"operations = {sum(kinds[name].requests for name in MIXED if name in kinds)}"
+    yield f"depth = {_depth(found):.2f}"
+    yield f"depth_max = {profile['depth_max']}"
+    yield f"binds_per_connection = {_binds(found, kinds):.2f}"
+    yield from _table("profile.mix", shares({name: kinds[name].requests for name in MIXED if name in kinds}))
+    yield from _table("profile.scopes", shares(dict(zip(SCOPES, profile["scopes"], strict=True))))
+    named = sum(count for _, count in profile["attributes_named"])
+    wanted = {"all": profile["attributes_all"], "none": profile["attributes_none"], "named": named}
+    yield from _table("profile.attributes", shares(wanted))
+    yield from _sizes(kinds)
+    yield from _filters(found, attributes=attributes)
+
+
+def _workload(found: Dissection, kinds: Mapping[str, OperationKind]) -> Iterator[str]:
+    """Yield the table of the workload ldap_load: what its knobs can say of the load."""
+    mixed = {name: kinds[name].requests for name in MIXED if name in kinds and kinds[name].requests}
+    if not mixed:
+        return
+    weights = [f'"{name} {max(1, round(1000 * share))}"' for name, share in shares(mixed).items()]
+    scopes = found.values["profile"]["scopes"]
+    yield '\n[workloads.captured]\nkind = "ldap_load"'
+    yield f"mix = [{', '.join(weights)}]"
+    if sum(scopes):
+        yield f'scope = "{LOADED_SCOPES[scopes.index(max(scopes))]}"'
+    yield f"connections = {max(1, found.values['habits']['open_at_once'])}"
+    yield f"depth = {max(1, round(_depth(found)))}"
+    binds = _binds(found, kinds)
+    each = "bind" in kinds and 2 * kinds["bind"].requests >= sum(mixed.values()) and binds > 1
+    yield f'bind = "{"each" if each else "once" if binds else "never"}"'
+    steps = [f'"{step}"' for step in _schedule(found)]
+    if steps:
+        yield f"schedule = [{', '.join(steps)}]"
+
+
+def _depth(found: Dissection) -> float:
+    """Return how many operations of a connection are in flight, at each request."""
+    answered = sum(one.requests for one in found.operations if one.operation not in ("abandon", "unbind"))
+    return found.values["profile"]["depth_sum"] / answered if answered else 1.0
+
+
+def _binds(found: Dissection, kinds: Mapping[str, OperationKind]) -> float:
+    readable = found.count("connections") - found.count("opaque_connections")
+    return kinds["bind"].requests / readable if "bind" in kinds and readable else 0.0
+
+
+def _table(name: str, values: Mapping[str, float]) -> Iterator[str]:
+    if values:
+        yield f"\n[{name}]"
+        yield from (f"{key} = {value}" for key, value in values.items())
+
+
+def _sizes(kinds: Mapping[str, OperationKind]) -> Iterator[str]:
+    yield "\n[profile.request_bytes]"
+    for name in MIXED:
+        if name in kinds and kinds[name].requests:
+            yield f"{name} = {round(kinds[name].request_bytes / kinds[name].requests)}"
+    yield "\n[profile.answer_bytes]"
+    for name in MIXED:
+        if name in kinds and kinds[name].answered:
+            yield f"{name} = {round(kinds[name].answer_bytes / kinds[name].answered)}"
+
+
+def _filters(found: Dissection, *, attributes: bool) -> Iterator[str]:
+    names: dict[str, str] = {}
+    merged: dict[str, list[int]] = {}
+    for one in found.filters:
+        shape = one.filter if attributes else anonymous(one.filter, names)
+        counts = merged.setdefault(shape, [0, 0, 0])
+        for at, value in enumerate((one.count, one.answered, one.entries)):
+            counts[at] += value
+    whole = sum(count for count, _, _ in merged.values())
+    for shape, (count, answered, entries) in list(merged.items())[:MOST_FILTERS]:
+        yield "\n[[profile.filter]]"
+        yield f"filter = {_quoted(shape)}"
+        yield f"share = {round(count / whole, 4)}"
+        if answered:
+            yield f"entries = {entries / answered:.2f}"
+
+
+def _quoted(shape: str) -> str:
+    escaped = "".join(letter if letter.isprintable() and letter not in '"\\' else "_" for letter in shape)
+    return f'"{escaped}"'
+
+
+MOST_STEPS = 60
+
+
+def _schedule(found: Dissection) -> Iterator[str]:
+    """Yield the arrivals over time, as ldap_load's knob `schedule` takes them."""
+    timeline = found.values["timeline"]
+    columns = [timeline["requests"][name] for name in MIXED if name in timeline["requests"]]
+    if not columns or not found.duration_ns:
+        return
+    least_ns = max(SECOND_NS, -(-found.duration_ns // MOST_STEPS))
+    summed, interval_ns = widened([sum(values) for values in zip(*columns, strict=True)], timeline["interval_ns"], least_ns)
+    for count in summed:
+        rate = round(count * SECOND_NS / interval_ns)
+        how = f"at {rate} /s" if rate else "pause"
+        yield f"{interval_ns / SECOND_NS:g} s {how}"

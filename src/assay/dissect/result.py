@@ -1,0 +1,226 @@
+"""What the reader of captures found: its counts as records, and what makes them lower bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResponseTimes:
+    """Response times in nanoseconds; percentiles by nearest rank, None without a time."""
+
+    n: int
+    sum: int
+    max: int
+    p50: int | None
+    p90: int | None
+    p99: int | None
+    p999: int | None
+    exact: bool
+    """Whether the percentiles are exact, else at most 1/128 too high."""
+
+    @property
+    def mean_ns(self) -> float | None:
+        """The mean; None without a time."""
+        return self.sum / self.n if self.n else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationKind:
+    """The operations of one kind."""
+
+    operation: str
+    requests: int
+    answered: int
+    unanswered: int
+    response_ns: ResponseTimes
+    first_entry_ns: ResponseTimes
+    result_codes: Mapping[str, int]
+    request_bytes: int
+    answer_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterUse:
+    """The searches with filters of one shape."""
+
+    filter: str
+    count: int
+    answered: int
+    entries: int
+    bytes: int
+    result_codes: Mapping[str, int]
+    response_ns: ResponseTimes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientUse:
+    """What one address asked for."""
+
+    client: str
+    connections: int
+    requests: Mapping[str, int]
+    answered: int
+    answer_bytes: int
+    response_sum_ns: int
+    response_max_ns: int
+
+    @property
+    def operations(self) -> int:
+        """All its requests."""
+        return sum(self.requests.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptureFile:
+    """A file that was read, and how it ended."""
+
+    path: str
+    format: str
+    frames: int
+    ended: str
+    """`whole`, `cut`, `damaged` or `unread`."""
+    at_byte: int | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dissection:
+    """All counts of a capture; `values` has each under its name in docs/dissect-json.md."""
+
+    values: Mapping[str, Any]
+    files: tuple[CaptureFile, ...]
+    operations: tuple[OperationKind, ...]
+    filters: tuple[FilterUse, ...]
+    """The most frequent first."""
+    clients: tuple[ClientUse, ...]
+    """Those with the most operations first."""
+
+    def count(self, name: str) -> int:
+        """Return a count by its name."""
+        return int(self.values[name])
+
+    @property
+    def requests(self) -> int:
+        """Return the requests of all kinds."""
+        return sum(one.requests for one in self.operations)
+
+    @property
+    def duration_ns(self) -> int:
+        """The time from the first frame to the last."""
+        start, end = self.values["start_ns"], self.values["end_ns"]
+        return 0 if start is None else int(end) - int(start)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing says that the capture lacks something of what passed."""
+        return not any(True for _ in self.losses())
+
+    def losses(self) -> Iterator[str]:
+        """Name the counts that make every other count a lower bound."""
+        yield from (name for name in LOSSES if self.values[name])
+        if any(one.ended != "whole" for one in self.files):
+            yield "files"
+
+
+LOSSES = (
+    "capture_drops",
+    "gaps",
+    "cut_bytes",
+    "incomplete_datagrams",
+    "unreadable_frames",
+    "undescribed_frames",
+    "unfollowed",
+    "evicted_connections",
+    "malformed",
+)
+"""Counts of what the capture lacks, or could not be read."""
+
+
+def read(values: Mapping[str, Any]) -> Dissection:
+    """Return the records in the reader's JSON."""
+    filters = [FilterUse(**{**one, "response_ns": ResponseTimes(**one["response_ns"])}) for one in values["filters"]]
+    clients = [ClientUse(**one) for one in values["clients"]]
+    return Dissection(
+        values=values,
+        files=tuple(_file(one) for one in values["files"]),
+        operations=tuple(_operation(one) for one in values["operations"]),
+        filters=tuple(sorted(filters, key=lambda one: (-one.count, one.filter))),
+        clients=tuple(sorted(clients, key=lambda one: (-one.operations, one.client))),
+    )
+
+
+def _operation(one: Mapping[str, Any]) -> OperationKind:
+    times = {name: ResponseTimes(**one[name]) for name in ("response_ns", "first_entry_ns")}
+    return OperationKind(**{**one, **times})
+
+
+def _file(one: Mapping[str, Any]) -> CaptureFile:
+    ended = one["ended"]
+    return CaptureFile(
+        path=one["path"],
+        format=one["format"],
+        frames=one["frames"],
+        ended=ended["kind"],
+        at_byte=ended.get("at_byte"),
+        reason=ended.get("reason", ""),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WireTraffic:
+    """Bytes over time: the mean and the busiest interval."""
+
+    mean_bytes_per_s: float
+    highest_bytes_per_s: float
+    interval_ns: int
+
+
+INTERVAL_NS = SECOND_NS
+"""The shortest interval whose rate is called the highest."""
+
+
+def traffic(found: Dissection) -> WireTraffic | None:
+    """Return the bytes of the whole capture over time; None for a capture of no duration."""
+    timeline = found.values["timeline"]
+    if not found.duration_ns:
+        return None
+    merged, interval_ns = widened(timeline["bytes"], timeline["interval_ns"], INTERVAL_NS)
+    whole_s = found.duration_ns / SECOND_NS
+    mean = found.count("bytes") / whole_s
+    if len(merged) < 2:
+        return WireTraffic(mean_bytes_per_s=mean, highest_bytes_per_s=mean, interval_ns=found.duration_ns)
+    highest = max(merged) * SECOND_NS / interval_ns
+    if highest <= mean:  # the last interval is not full
+        return WireTraffic(mean_bytes_per_s=mean, highest_bytes_per_s=mean, interval_ns=found.duration_ns)
+    return WireTraffic(mean_bytes_per_s=mean, highest_bytes_per_s=highest, interval_ns=interval_ns)
+
+
+def widened(values: Sequence[int], interval_ns: int, least_ns: int) -> tuple[list[int], int]:
+    """Add neighbouring intervals until one is at least so long; the sums, and how long one is."""
+    step = max(1, -(-least_ns // interval_ns))
+    return [sum(values[at : at + step]) for at in range(0, len(values), step)], step * interval_ns
+
+
+SLOW_TIMES, FEW_ENTRIES, ENOUGH = 10, 5, 5
+"""A likely unindexed filter: so many times the median of all searches, so few entries each, at least so many searches."""
+
+
+def unindexed(found: Dissection) -> tuple[FilterUse, ...]:
+    """Return the filters that are likely not indexed: slow, with few entries; candidates, the one that cost most first."""
+    search = next((one for one in found.operations if one.operation == "search"), None)
+    usual_ns = search.response_ns.p50 if search else None
+    if not usual_ns:
+        return ()
+    slow = [
+        one
+        for one in found.filters
+        if one.response_ns.n >= ENOUGH
+        and (one.response_ns.p50 or 0) >= SLOW_TIMES * usual_ns
+        and one.entries <= FEW_ENTRIES * one.answered
+    ]
+    return tuple(sorted(slow, key=lambda one: -one.response_ns.sum))

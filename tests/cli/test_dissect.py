@@ -1,0 +1,160 @@
+"""The verb as a user calls it: terminal, JSON, page, profile, notebook, gates, and every mistake."""
+
+import json
+import os
+import re
+import signal
+import socket
+import threading
+import time
+import tomllib
+
+import pytest
+
+import ldap_captures as made
+from assay_process import Bench, as_nobody
+from ldap_traffic import everything
+
+ROOT = os.geteuid() == 0
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+@pytest.fixture
+def capture(tmp_path):
+    path = tmp_path / "ldap.pcap"
+    path.write_bytes(made.pcap(made.frames(everything().connection.packets), nanoseconds=True))
+    return path
+
+
+def test_the_terminal_and_all_files(bench, capture, tmp_path):
+    done = bench.run(
+        *("dissect", capture, "--sla", "search p99 <= 50 ms", "--sla", "bind max <= 1 s", "--link", "1GbE"),
+        *("--html", "page.html", "--profile", "load.toml", "--save", "--json=all.json"),
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 40
+    assert lines[0].startswith("13 operations in ")
+    assert "Service level search p99 <= 50 ms: not met" in done.stdout
+    assert "Service level bind max <= 1 s: met" in done.stdout
+    assert "of 1GbE" in done.stdout
+    values = json.loads((tmp_path / "all.json").read_text())
+    assert values["schema"] == "assay.dissect/1"
+    assert values["complete"] is True
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg") == 3
+    assert not re.findall(r"(?:src|href)=.http", page)
+    profile = (tmp_path / "load.toml").read_text()
+    assert tomllib.loads(profile)["profile"]["mix"]["search"] == pytest.approx(0.4444, abs=1e-4)
+    for secret in ("TopSecret", "secret-value", "dc=example", "10.0.0", "uid"):
+        assert secret not in profile
+    query = "SELECT operation, requests FROM ldap_operations WHERE operation = 'search'"
+    assert json.loads(bench.run("sql", query, "--json").stdout)["rows"] == [{"operation": "search", "requests": 4}]
+    filters = json.loads(bench.run("sql", "SELECT filter, count FROM ldap_filters ORDER BY count DESC", "--json").stdout)
+    assert filters["rows"] == [{"filter": "(uid=?)", "count": 3}, {"filter": "(&(cn=?)(ou=?))", "count": 1}]
+    clients = json.loads(bench.run("sql", "SELECT client, operations FROM ldap_clients", "--json").stdout)
+    assert clients["rows"] == [{"client": "10.0.0.1", "operations": 13}]
+
+
+def test_standard_input_and_json_alone(bench, capture):
+    with capture.open("rb") as file:
+        done = bench.run("dissect", "-", "--json", stdin=file)
+    values = json.loads(done.stdout)
+    assert (values["messages"], values["files"][0]["path"]) == (29, "standard input")
+
+
+def test_attribute_names_only_on_request(bench, capture, tmp_path):
+    bench.run("dissect", capture, "--profile", "load.toml", "--attributes")
+    assert "(uid=?)" in (tmp_path / "load.toml").read_text()
+
+
+def test_a_gate_fails_for_a_level_that_is_not_met(bench, capture):
+    assert bench.run("dissect", capture, "--sla", "search p99 <= 50 ms", "--gate").returncode == 4
+    assert bench.run("dissect", capture, "--sla", "bind p99 <= 50 ms", "--gate").returncode == 0
+
+
+def test_a_cut_file_is_read_to_there(bench, capture):
+    content = capture.read_bytes()
+    capture.write_bytes(content[:-30])
+    done = bench.run("dissect", capture)
+    assert done.returncode == 1
+    assert done.stdout.startswith("At least 13 operations")
+    assert "the file ends inside a frame" in done.stdout
+
+
+def test_no_capture_is_named_as_what_it_is(bench, tmp_path):
+    (tmp_path / "a.txt").write_text("Dear reader\n")
+    (tmp_path / "a.gz").write_bytes(b"\x1f\x8b\x08\0")
+    (tmp_path / "empty").write_bytes(b"")
+    done = bench.run("dissect", "a.txt", "a.gz", "empty", "missing", ".")
+    assert done.returncode == 1
+    for part in ("a text file", "packed by gzip", "an empty file", "No such file or directory", "a directory"):
+        assert part in done.stderr
+
+
+def test_every_mistake_at_once(bench):
+    done = bench.run(
+        "dissect", "--duration", "5", "--link", "9XX", "--sla", "fast", "--port", "70000", "--html", "/no/where.html"
+    )
+    assert done.returncode == 2
+    for part in ("FILE...", "--duration", "--link", "--sla", "--port", "/no/where.html"):
+        assert part in done.stderr
+
+
+def test_without_ldap_the_ports_are_named(bench, tmp_path):
+    packets = everything(made.Connection(server_port=1389)).connection.packets
+    (tmp_path / "a.pcap").write_bytes(made.pcap(made.frames(packets)))
+    done = bench.run("dissect", "a.pcap")
+    assert "1389" in done.stdout
+    assert bench.run("dissect", "a.pcap", "--port", "1389").stdout.startswith("13 operations")
+
+
+def test_an_interface_that_is_not_there(bench):
+    done = bench.run("dissect", "-i", "nowhere9", "--duration", "1 s")
+    assert done.returncode == 1
+    assert "found no interface 'nowhere9'" in done.stderr
+    assert "lo" in done.stderr
+
+
+@pytest.mark.skipif(not ROOT, reason="other users need root")
+def test_no_rights_are_named(tmp_path):
+    with as_nobody() as bench:
+        done = bench.run("dissect", "-i", "lo", "--duration", "1 s")
+    assert done.returncode == 1
+    assert "CAP_NET_RAW" in done.stderr
+
+
+def talk(server, count):
+    with server.accept()[0] as connection:
+        for _ in range(count):
+            connection.recv(4096)
+            connection.sendall(made.message(1, made.result(0x65)))
+
+
+@pytest.mark.root
+@pytest.mark.skipif(not ROOT, reason="capturing needs root")
+@pytest.mark.parametrize("ended", ["duration", "interrupt"])
+def test_live_on_the_loopback(bench, ended):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        words = ["--duration", "3 s"] if ended == "duration" else []
+        process = bench.start("dissect", "-i", "lo", "--port", str(port), "--json", *words)
+        time.sleep(2)
+        thread = threading.Thread(target=talk, args=(server, 50))
+        thread.start()
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            for _ in range(50):
+                client.sendall(made.message(1, made.search(made.equal("cn", "a"))))
+                client.recv(4096)
+        thread.join()
+        if ended == "interrupt":
+            time.sleep(0.3)
+            os.killpg(process.pid, signal.SIGINT)
+        output, error = process.communicate(timeout=60)
+    values = json.loads(output)
+    assert (values["operations"][0]["requests"], values["operations"][0]["answered"]) == (50, 50), error
+    assert (values["capture_drops"], values["gaps"], values["retransmitted"]) == (0, 0, 0)

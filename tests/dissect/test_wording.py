@@ -1,0 +1,71 @@
+"""A capture in words: what is there, what makes it a lower bound, and never more than 40 lines."""
+
+import pytest
+
+from assay.cli import dissect as verb
+from assay.dissect import levels, result, wording
+from ldap_captures import MS
+from ldap_results import client, found, operation, times, used
+
+
+def test_the_answer_has_the_operations_and_their_time():
+    text = wording.answer(found())
+    assert text == "100 operations in 10 s (10/s): 1 client, 2 connections; search p50 1 ms, p99 5 ms."
+
+
+@pytest.mark.parametrize("name", result.LOSSES)
+def test_a_loss_makes_a_lower_bound_and_is_named(name):
+    lossy = found(**{name: 3})
+    assert not lossy.complete
+    assert wording.answer(lossy).startswith("At least 100 operations")
+    assert len(wording.remarks(lossy)) == len(wording.remarks(found())) + 1
+
+
+def test_a_damaged_file_makes_a_lower_bound():
+    ended = {"kind": "cut", "at_byte": 4711}
+    lossy = found(files=[{"path": "a.pcap", "format": "pcap", "frames": 12, "ended": ended}])
+    assert not lossy.complete
+    assert "a.pcap: 12 frames read, up to byte 4,711: the file ends inside a frame." in wording.remarks(lossy)[0]
+
+
+def test_without_ldap_the_ports_are_named():
+    empty = found(search=0, frames=50, messages=0, ports=[{"port": 1389, "frames": 40}])
+    assert "TCP ports seen: 1389 (40 frames)" in wording.answer(empty)
+    assert "--port" in wording.answer(empty)
+    assert wording.answer(found(search=0, frames=0, messages=0)) == "No frames."
+    opaque = found(search=0, messages=0, opaque_connections=2, opaque_bytes=5000)
+    assert "2 connections encrypted" in wording.answer(opaque)
+
+
+def test_slow_filters_with_few_entries_are_candidates():
+    slow = used("(mail=?)", 10, response_ns=times(10, p50=20 * MS, p99=30 * MS))
+    many = used("(sn=?)", 10, entries=900, response_ns=times(10, p50=20 * MS, p99=30 * MS))
+    rare = used("(cn=?)", 2, response_ns=times(2, p50=20 * MS, p99=30 * MS))
+    made = found(filters=[used("(uid=?)", 90), slow, many, rare])
+    assert [one.filter for one in result.unindexed(made)] == ["(mail=?)"]
+    assert any("(mail=?)" in one for one in wording.candidates(made))
+
+
+def test_the_terminal_has_at_most_40_lines():
+    kinds = [operation(name, 50) for name in ("search", *levels.KINDS[1:], "abandon", "unbind")]
+    everything = dict.fromkeys(
+        (*result.LOSSES, "answers_lost", "untimed", "retransmitted", "zero_windows", "opaque_connections"), 7
+    )
+    made = found(
+        operations=kinds,
+        filters=[used(f"(a{number}=?)", 9) for number in range(30)],
+        clients=[client(f"10.0.0.{number}", 9) for number in range(30)],
+        limits=[{"operation": None, "ns": 5, "slower": 1}],
+        **everything,
+    )
+    resolved = verb.resolve(verb.CaptureWords(files=("x",), levels=("all p99 <= 5 ms",), link="1GbE"), verb.CaptureOutputs())
+    text = verb.text(made, resolved, levels.judged(resolved.levels, made), ["a.html", "b.toml"])
+    assert len(text.split("\n")) <= 40
+    assert "1GbE" in text
+    assert "not met" in text or "met" in text
+
+
+def test_traffic_is_rated_over_a_second_at_least():
+    seen = result.traffic(found())
+    assert (seen.mean_bytes_per_s, seen.highest_bytes_per_s, seen.interval_ns) == (10_000, 10_000, 10 * 10**9)
+    assert result.widened([1, 2, 3, 4, 5], 10, 25) == ([6, 9], 30)

@@ -1,0 +1,45 @@
+"""The page of a capture: self-contained, three pictures, every text escaped."""
+
+import re
+
+from assay.dissect import levels
+from assay.report import captured
+from assay.report.charts import over_time
+from assay.report.charts.over_time import OverTime, TimeLine
+from ldap_results import found, used
+
+
+def page(made, link=None):
+    return captured.render(captured.CapturePage(found=made, levels=levels.judged([], made), link=link))
+
+
+def test_the_page_needs_no_network_and_has_three_pictures():
+    text = page(found(), ("1GbE", 1.2e8))
+    assert text.count("<svg") == 3
+    assert "1GbE" in text
+    assert not re.findall(r"(?:src|href)=\"(?!#|data:)", text)
+    assert "default-src 'none'" in text
+
+
+def test_texts_of_the_wire_are_escaped():
+    assert "<script" not in page(found(filters=[used("(a<script>alert(1)</script>=?)", 3)]))
+
+
+def test_an_empty_capture_has_a_page():
+    made = found(search=0, frames=0, messages=0)
+    empty = {
+        **made.values["timeline"],
+        **{name: [] for name in ("bytes", "frames", "answered", "response_sum_ns", "response_max_ns")},
+    }
+    text = page(found(search=0, frames=0, messages=0, timeline={**empty, "requests": {}}))
+    assert "No frames." in text
+    assert "<svg" not in text
+
+
+def test_a_line_has_a_step_an_interval_and_stops_where_there_is_nothing():
+    chart = OverTime(title="t", sentence="s", interval_s=2.0, lines=(TimeLine(name="a", values=(1.0, None, 3.0)),), shown=str)
+    inside = over_time.drawn(chart).inside
+    (path,) = re.findall(r'<path d="([^"]+)"', inside)
+    assert path.count("M") == 2
+    assert path.count("H") == 2
+    assert [over_time.nice(value) for value in (0.3, 1, 1.1, 4, 70)] == [0.5, 1, 2, 5, 100]
