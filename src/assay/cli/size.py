@@ -25,18 +25,12 @@ def run(file: Path, *, json_to: str | None, picture: Path | None) -> int:
     """
     if picture is not None:
         pictures.check(picture)
-    sized = size(read.read(file, lambda lab, measure, unit: measured(beside(file, lab), measure, unit)))
+    sized = size(read.read(file, lambda lab, measure, unit: measured(read.beside(file, lab), measure, unit)))
     if picture is not None:
         draw(sized, picture)
     written = f"\n\n{picture}" if picture is not None else ""
     deliver(json_to, "size", lambda: document(sized), lambda: text(sized) + written)
     return 0
-
-
-def beside(file: Path, named: str) -> Path:
-    """Return where a relative path of a file lies: beside the file, else in the current directory, if only there."""
-    there, here = file.parent / named, Path(named)
-    return here if here.exists() and not there.exists() else there
 
 
 def refusal(lab: Path, error: AssayError) -> Refusal:

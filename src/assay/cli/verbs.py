@@ -19,6 +19,7 @@ from assay.cli.options import (
     VerdictGateOption,
     WhichArgument,
     finish,
+    json_file,
 )
 from assay.laboratory.gate import Gate
 from assay.survey.filters import FileTime, Words
@@ -299,6 +300,40 @@ def export(
     from assay.cli.notebook import export as verb
 
     finish(lambda: verb(lab, which, form.value, to, tuple(table or ()), json_to=json_to))
+
+
+@app.command()
+def dsio(
+    pid: Annotated[int | None, typer.Option("-P", "--pid", metavar="PID", help="The server; default: the only one.")] = None,
+    codes: Annotated[bool, typer.Option("-l", "--ldap", help="Show result codes and entries, too.")] = False,
+    reads: Annotated[bool, typer.Option("-r", "--reads", help="Show reads only.")] = False,
+    writes: Annotated[bool, typer.Option("-w", "--writes", help="Show writes only.")] = False,
+    interval: Annotated[
+        str | None, typer.Option("--interval", metavar="T", help='Show each interval: "5 s". Default: the end alone.')
+    ] = None,
+    duration: Annotated[str | None, typer.Option("--duration", metavar="T", help='End after "60 s". Default: Ctrl-C.')] = None,
+    csv_to: Annotated[
+        str | None, typer.Option("--csv", metavar="[=FILE]", callback=json_file, help="Write CSV, as --json does.")
+    ] = None,
+    json_to: JsonOption = None,
+) -> None:
+    """Count the I/O of each operation of a live directory server.
+
+    slapd or ns-slapd, traced until Ctrl-C: operations, times, reads, writes, flushes and requests to devices.
+    Shows apart what belongs to no operation, such as the journal. Needs root and bpftrace."""
+    from assay.cli import dsio as verb
+
+    request = verb.DsioRequest(
+        pid=pid,
+        codes=codes,
+        reads=reads,
+        writes=writes,
+        interval=interval,
+        duration=duration,
+        csv_to=csv_to,
+        json_to=json_to,
+    )
+    finish(lambda: verb.dsio(request))
 
 
 @app.command()
