@@ -3,7 +3,7 @@
 set -u
 declare -A package=([mkfs.ext4]=e2fsprogs [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [fio]=fio [chromium]=chromium [losetup]=util-linux [bpftrace]=bpftrace
   [bonnie++]=bonnie++ [hdparm]=hdparm [eatmydata]=eatmydata [/usr/share/doc/fio/examples]=fio-examples
-  [slapd]=slapd [ldapsearch]=ldap-utils [curl]=curl [tc]=iproute2 [busybox]=busybox
+  [slapd]=slapd [ldapsearch]=ldap-utils [ns-slapd]=389-ds-base [curl]=curl [tc]=iproute2 [busybox]=busybox
   [sshfs]=sshfs)  # no openssh-server: at the next start it would let others in, so it is only unpacked (below)
 wanted=()
 for tool in "${!package[@]}"; do
@@ -31,6 +31,18 @@ if [ ! -x "$snmpd/usr/sbin/snmpd" ]; then
     mkdir -p "$snmpd" && for package in "$fetched"/*.deb; do dpkg -x "$package" "$snmpd"; done
   else
     echo "no snmpd to unpack (apt-get download): tests of SNMP against a real agent are skipped and counted"
+  fi
+  rm -rf "$fetched"
+fi
+# The header of the markers that tests/machine/test_dsio_trace.py compiles, in the same way.
+sdt=$(cd "$(dirname "$0")/.." && pwd)/.build/sdt
+if [ ! -d "$sdt/usr/include" ]; then
+  fetched=$(mktemp -d)
+  if command -v apt-get >/dev/null && command -v dpkg >/dev/null && (cd "$fetched" && apt-get download -qq systemtap-sdt-dev >/dev/null 2>&1 ||
+    { apt-get update -qq >/dev/null 2>&1 && apt-get download -qq systemtap-sdt-dev >/dev/null 2>&1; }); then
+    mkdir -p "$sdt" && dpkg -x "$fetched"/systemtap-sdt-dev_*.deb "$sdt"
+  else
+    echo "no systemtap-sdt-dev to unpack (apt-get download): the test of a server's own markers is skipped and counted"
   fi
   rm -rf "$fetched"
 fi

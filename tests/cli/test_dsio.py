@@ -240,9 +240,8 @@ def test_rights_and_bpftrace_are_named_together():
 
 def test_every_mistake_of_a_call_comes_at_once():
     text = str(refused(Lacking(root=False), interval="1 ms", duration="soon", csv_to="-", json_to="-"))
-    assert [key in text for key in ("--interval", "--duration", "--csv and --json", "CAP_BPF", "no directory server")] == [
-        True
-    ] * 5
+    for key in ("--interval", "--duration", "--csv and --json", "CAP_BPF", "no directory server"):
+        assert key in text
 
 
 def test_a_call_that_is_refused_exits_2_with_the_reason(tmp_path):

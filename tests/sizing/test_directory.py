@@ -1,4 +1,4 @@
-"""Directory operations by kind: what a file of `assay dsio` makes of their rates, and what one flush leaves to a single writer."""
+"""Directory operations by kind: what a file of `assay dsio` makes of their rates, and what a flush leaves to one writer."""
 
 import json
 
