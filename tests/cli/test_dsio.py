@@ -220,7 +220,7 @@ def test_no_server_two_servers_and_no_directory_server():
     none = refused(Lacking())
     assert (none.exit_status, "found no directory server" in str(none)) == (1, True)
     two = refused(Lacking(servers=((12, "slapd"), (34, "ns-slapd"))))
-    assert (two.exit_status, str(two)) == (
+    assert (two.exit_status, str(two).splitlines()[0]) == (
         2,
         "found 2 directory servers: slapd (12), ns-slapd (34); expected one. Choose it with -P PID.",
     )

@@ -107,8 +107,8 @@ def test_maps_become_counts_of_each_kind_and_what_belongs_to_none():
         "codes": {"1,0": 4, "1,32": 1},
         "bios": {f"{modify},WS,1": 6, f"{modify},FWS,0": 2, f"{modify},FWFS,1": 1, "0,RA,1": 1, "1,D,1": 9},
         "bios_total": {f"{modify},WS,1": 48, f"{modify},FWS,0": 0, f"{modify},FWFS,1": 8, "0,RA,1": 64, "1,D,1": 8},
-        "others": {"jbd2/vda-8,WS,1": 3, "odd,name,R,1": 1},
-        "others_total": {"jbd2/vda-8,WS,1": 24, "odd,name,R,1": 8},
+        "apart": {"jbd2/vda-8,WS,1": 3, "odd,name,R,1": 1},
+        "apart_total": {"jbd2/vda-8,WS,1": 24, "odd,name,R,1": 8},
         "unseen": {"3": 1},
     }
     found = dsio_trace.counted({"maps": maps, "lost": 0})

@@ -33,8 +33,8 @@ def test_each_kind_is_a_counter_from_the_first_sample():
             ended_total={"1": 100, "4": 7},
             bios={"0,R,1": 1, "4,WS,1": 2},
             bios_total={"0,R,1": 8, "4,WS,1": 16},
-            others={"jbd2/vda-8,WS,1": 1, "dd,R,1": 1},
-            others_total={"jbd2/vda-8,WS,1": 8, "dd,R,1": 8},
+            apart={"jbd2/vda-8,WS,1": 1, "dd,R,1": 1},
+            apart_total={"jbd2/vda-8,WS,1": 8, "dd,R,1": 8},
         ),
     )
     assert list(the_series(found, "count", "operation:search").value) == [0, 7]

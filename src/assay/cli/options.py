@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -25,6 +26,21 @@ ALONE = {"--gate": "--gate=on", "--json": f"--json={STANDARD_OUTPUT}"}
 """Options whose value may be left out, and what they mean then."""
 ALONE_OF = {"dsio": {"--csv": f"--csv={STANDARD_OUTPUT}"}}
 """The same for one verb."""
+
+
+class ReportFormat(StrEnum):
+    """The format of a report."""
+
+    HTML = "html"
+    MARKDOWN = "md"
+
+
+class ExportFormat(StrEnum):
+    """The format of an export."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    SQLITE = "sqlite"
 
 
 def json_file(path: str | None) -> str | None:

@@ -10,12 +10,14 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import (
+    ExportFormat,
     FileArgument,
     GateOption,
     HostOption,
     JsonOption,
     LabOption,
     ProgressOption,
+    ReportFormat,
     VerdictGateOption,
     WhichArgument,
     finish,
@@ -28,13 +30,6 @@ from assay.terminal.progress import ProgressMode
 LAB = Path("lab")
 
 
-class ReportFormat(StrEnum):
-    """The format of a report."""
-
-    HTML = "html"
-    MARKDOWN = "md"
-
-
 class HostAction(StrEnum):
     """An action of the verb `hosts`."""
 
@@ -43,14 +38,6 @@ class HostAction(StrEnum):
     INSTALL = "install"
     CLEAN = "clean"
     CERTIFICATES = "certificates"
-
-
-class ExportFormat(StrEnum):
-    """The format of an export."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
-    SQLITE = "sqlite"
 
 
 app = typer.Typer(

@@ -16,7 +16,7 @@ from assay.machine.bpftrace import TOTAL
 from assay.machine.dsio_server import KINDS, NS_SLAPD, CalledFrom, OperationProbe, TracedServer
 
 BTF = "/sys/kernel/btf/vmlinux"
-MAPS = ("ended", "codes", "entries", "reads", "writes", "flushes", "bios", "others", "faults", "unseen")
+MAPS = ("ended", "codes", "entries", "reads", "writes", "flushes", "bios", "apart", "faults", "unseen")
 POSITIONED = {"reads": ("pread64", "preadv", "preadv2"), "writes": ("pwrite64", "pwritev", "pwritev2")}
 """Map -> the calls that only files know."""
 STREAMED = {"reads": ("read", "readv"), "writes": ("write", "writev")}
@@ -123,7 +123,7 @@ def lines(host: Host, server: TracedServer, *, codes: bool) -> Iterator[str]:
         yield f"tracepoint:block:block_bio_queue /{bpftrace.among('args->dev', numbers)}/ {{"
         key = "args->rwbs, args->nr_sector > 0 ? 1 : 0"
         yield f" if (pid == {server.pid}) {{ @bios[@op[tid], {key}] = stats(args->nr_sector); }}"
-        yield f" else {{ @others[comm, {key}] = stats(args->nr_sector); }} }}"
+        yield f" else {{ @apart[comm, {key}] = stats(args->nr_sector); }} }}"
     faults = FAULTS.get(machine, "software:page-faults:1")
     yield f"{faults} /pid == {server.pid}/ {{ @faults[@op[tid]] = count(); }}"
     unseen = "".join(f" @unseen[{KINDS.index(kind) + 1}] = 1;" for kind in server.missing)
@@ -132,7 +132,7 @@ def lines(host: Host, server: TracedServer, *, codes: bool) -> Iterator[str]:
 
 def used(*, codes: bool, devices: bool, unseen: bool) -> tuple[str, ...]:
     """Return the maps that a program has: one that nothing is put into cannot be printed."""
-    there = {"codes": codes, "entries": codes, "bios": devices, "others": devices, "unseen": unseen}
+    there = {"codes": codes, "entries": codes, "bios": devices, "apart": devices, "unseen": unseen}
     return tuple(name for name in MAPS if there.get(name, True))
 
 
@@ -176,14 +176,16 @@ def calls(ours: str, *, typed: bool) -> Iterator[str]:
     """Yield the probes of system calls; only with the kernel's types is a file told from a socket."""
     flushed = "if (@since[tid]) { @flushes[@op[tid]] = stats(nsecs - @since[tid]); @since[tid] = 0; }" if typed else ""
     for name, every in POSITIONED.items():
-        yield f"{tracepoints('exit', every)} /{ours} && args->ret >= 0/ {{ @{name}[@op[tid]] = stats(args->ret); {flushed} }}"
+        after = flushed if name == "writes" else ""
+        yield f"{tracepoints('exit', every)} /{ours} && args->ret >= 0/ {{ @{name}[@op[tid]] = stats(args->ret); {after} }}"
     for name, every in STREAMED.items() if typed else ():
         synchronous = f"if ({IS_SYNCHRONOUS}) {{ @since[tid] = nsecs; }}" if name == "writes" else ""
         for call in every:
             yield f"{tracepoints('enter', (call,))} /{ours}/ {{ {FILE_OF}"
             yield f" if ({IS_REGULAR}) {{ @file[tid] = 1; {synchronous} }} }}"
         counted = f"if (args->ret >= 0) {{ @{name}[@op[tid]] = stats(args->ret); }}"
-        yield f"{tracepoints('exit', every)} /{ours} && @file[tid]/ {{ {counted} @file[tid] = 0; {flushed} }}"
+        after = flushed if name == "writes" else ""
+        yield f"{tracepoints('exit', every)} /{ours} && @file[tid]/ {{ {counted} @file[tid] = 0; {after} }}"
     for call in POSITIONED["writes"] if typed else ():
         yield f"{tracepoints('enter', (call,))} /{ours}/ {{ {FILE_OF} if ({IS_SYNCHRONOUS}) {{ @since[tid] = nsecs; }} }}"
     for call in SYNCS:
@@ -221,9 +223,9 @@ def counted(raw: Mapping[str, object]) -> DirectoryIo:
         number, kind, has_data = key.split(",")
         put(found[int(number)], kind, int(has_data), value, maps[f"bios{TOTAL}"][key])
     others: dict[str, dict[str, int]] = {}
-    for key, value in maps.get("others", {}).items():
+    for key, value in maps.get("apart", {}).items():
         thread, kind, has_data = key.rsplit(",", 2)
-        put(others.setdefault(thread, {}), kind, int(has_data), value, maps[f"others{TOTAL}"][key])
+        put(others.setdefault(thread, {}), kind, int(has_data), value, maps[f"apart{TOTAL}"][key])
     codes: dict[int, dict[str, int]] = {}
     for key, value in maps.get("codes", {}).items():
         number, code = key.split(",")
