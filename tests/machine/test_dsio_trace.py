@@ -131,7 +131,7 @@ SERVER = TracedServer(
     probes=tuple(chosen("ns-slapd", PATHS, STRIPPED)),
     missing={"bind": "x"},
     code=(0x1000, 0x2000),
-    entry_probe=f"uprobe:{LIB}:send_ldap_result_ext",
+    answer_probes=(f"uprobe:{LIB}:send_ldap_result_ext",),
     devices=(),
 )
 

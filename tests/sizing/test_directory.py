@@ -59,13 +59,13 @@ def test_one_flush_after_the_other_bounds_commits_whatever_the_disks(chain):
     assert found.first == WRITER
     assert found.carries == pytest.approx(1000 / 1500)
     assert "The chain does not carry" in wording.answer(found)
-    assert "1,500/s commits of at most 1,000/s (1.5 times), 2 flushes of 500" in " ".join(wording.remarks(found))
+    assert "1,500/s commits of at most 1,000/s (150 %), 2 flushes of 500" in " ".join(wording.remarks(found))
 
 
 def test_a_faster_flush_is_of_the_file(chain):
-    found = size(chain('modify = "1500 /s", io = "dsio.json", flush = "50 us"', parts=DISKS.replace("20 x", "900 x")))
+    found = size(chain('modify = "1500 /s", io = "dsio.json", flush = "10 us"', parts=DISKS.replace("20 x", "900 x")))
     assert found.first == "disks"
-    assert "at most 10,000/s (15 %)" in " ".join(wording.remarks(found))
+    assert "at most 50,000/s (3 %)" in " ".join(wording.remarks(found))
 
 
 def test_upgrades_of_disks_gain_nothing_behind_the_writer(chain):

@@ -119,7 +119,6 @@ def watch(host: Host, server: TracedServer, times: DsioTimes, show: DsioShow, ea
         except EvidenceError as error:
             raise AssayError(f"the server cannot be traced: {error}") from error
         try:
-            say(f"assay: {output.beginning(server)}", sys.stderr)
             intervals, why = followed(DsioFollow(host=host, server=server, times=times, over=over, companion=companion), each)
         finally:
             companion.end()
@@ -155,6 +154,7 @@ class DsioFollow:
 def followed(follow: DsioFollow, each: Callable[[DsioInterval], None]) -> tuple[list[DsioInterval], str]:
     """Return the intervals, and why there are no more; without an interval there is one, which is not handed on."""
     at_ns, before = follow.look()
+    say(f"assay: {output.beginning(follow.server)}", sys.stderr)  # what is done from here on is counted
     began_ns, due_ns, times = at_ns, at_ns, follow.times
     end_ns = None if times.duration_ns is None else began_ns + times.duration_ns
     intervals, why = list[DsioInterval](), ""

@@ -22,6 +22,7 @@ KINDS = ("search", "compare", "bind", "modify", "add", "delete", "modrdn", "exte
 SLAPD, NS_SLAPD = "slapd", "ns-slapd"
 SERVERS = (SLAPD, NS_SLAPD)
 LIBRARY, DATABASE = "libslapd.so", "libback-ldbm.so"
+SEND_ENTRY, SEND_RESULT, SEND_RESULT_EXT = "slap_send_search_entry", "slap_send_ldap_result", "send_ldap_result_ext"
 CODE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r.x. \S+ \S+ \d+\s+(/.*)")
 """A line of /proc/PID/maps that holds code of a file."""
 
@@ -63,8 +64,8 @@ class TracedServer:
     """Kind -> why its operations, or some of them, are not seen."""
     code: tuple[int, int]
     """From where to where the code of the executable is mapped."""
-    entry_probe: str | None
-    """The function that sends an entry, or a result with the number of entries."""
+    answer_probes: tuple[str, ...]
+    """The functions that send entries and results."""
     devices: tuple[str, ...]
     """Kernel names of the block devices that its files are on, the topmost of each stack."""
     filesystems: tuple[str, ...] = ()
@@ -125,7 +126,7 @@ def server(host: Host, pid: int) -> TracedServer:
         probes=probes,
         missing={**not_seen(probes), **{one.kind: one.limit for one in probes if one.limit}},
         code=code[own],
-        entry_probe=entry_probe(software, paths, listed),
+        answer_probes=answer_probes(software, paths, listed),
         devices=devices,
         filesystems=filesystems,
     )
@@ -164,9 +165,10 @@ def inside(host: Host, pid: int, path: str) -> str:
 
 def probes_of(host: Host, software: str, paths: Mapping[str, str]) -> frozenset[str]:
     """Return the probes that there are, as bpftrace lists them."""
-    wanted = [f"uprobe:{paths['']}:do_*", f"usdt:{paths['']}:*", f"uprobe:{paths['']}:slap_send_search_entry"]
-    if software == NS_SLAPD:
-        wanted += [f"uprobe:{paths[LIBRARY]}:{name}" for name in ("do_*", "op_shared_search", "send_ldap_result_ext")]
+    wanted = [f"uprobe:{paths['']}:do_*", f"usdt:{paths['']}:*", *answering(software, paths)]
+    if software == NS_SLAPD and LIBRARY in paths:
+        wanted += [f"uprobe:{paths[LIBRARY]}:{name}" for name in ("do_*", "op_shared_search")]
+        wanted += [f"usdt:{paths[LIBRARY]}:*"]
         wanted += [f"uprobe:{paths[DATABASE]}:ldbm_back_{kind}" for kind in ("bind", "compare")] if DATABASE in paths else []
     return frozenset(host.run(["bpftrace", "-l", ",".join(wanted)], check=False).stdout.split())
 
@@ -219,12 +221,16 @@ def not_seen(probes: Iterable[OperationProbe]) -> dict[str, str]:
     return dict.fromkeys((kind for kind in KINDS if kind not in seen), "the server has neither a marker nor a symbol for it")
 
 
-def entry_probe(software: str, paths: Mapping[str, str], listed: frozenset[str]) -> str | None:
-    """Return the probe that tells entries: of each entry in slapd, of each result in ns-slapd."""
-    probe = (
-        f"uprobe:{paths['']}:slap_send_search_entry" if software == SLAPD else f"uprobe:{paths.get(LIBRARY)}:send_ldap_result_ext"
-    )
-    return probe if probe in listed else None
+def answer_probes(software: str, paths: Mapping[str, str], listed: frozenset[str]) -> tuple[str, ...]:
+    """Return the probes that see answers, those that there are."""
+    return tuple(probe for probe in answering(software, paths) if probe in listed)
+
+
+def answering(software: str, paths: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the probes that see answers: each entry and each result of slapd, each result of ns-slapd."""
+    if software == SLAPD:
+        return tuple(f"uprobe:{paths['']}:{name}" for name in (SEND_ENTRY, SEND_RESULT))
+    return (f"uprobe:{paths[LIBRARY]}:{SEND_RESULT_EXT}",) if LIBRARY in paths else ()
 
 
 def storage_of(host: Host, pid: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -13,7 +13,7 @@ from assay.catalogue import Host
 from assay.frozen import dataclass, field
 from assay.machine import bpftrace, stack
 from assay.machine.bpftrace import TOTAL
-from assay.machine.dsio_server import KINDS, NS_SLAPD, CalledFrom, OperationProbe, TracedServer
+from assay.machine.dsio_server import KINDS, NS_SLAPD, SEND_ENTRY, SEND_RESULT, CalledFrom, OperationProbe, TracedServer
 
 BTF = "/sys/kernel/btf/vmlinux"
 MAPS = ("ended", "codes", "entries", "reads", "writes", "flushes", "bios", "apart", "faults", "unseen")
@@ -28,6 +28,11 @@ IS_SYNCHRONOUS = "$file->f_flags & 0x1000"
 """O_DSYNC, which O_SYNC contains: LMDB writes its meta page so."""
 FAULTS = {"x86_64": "tracepoint:exceptions:page_fault_user, tracepoint:exceptions:page_fault_kernel"}
 SECTOR_BYTES = 512
+RESULT_AT = 20
+"""Where the result code is in a SlapReply of slapd 2.4 to 2.6, 64 bits (slap.h: sr_type, sr_tag, sr_msgid, sr_err).
+
+A result is read when it is sent: after a compare slapd puts a 0 there.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +120,8 @@ def lines(host: Host, server: TracedServer, *, codes: bool) -> Iterator[str]:
     machine = host.run(["uname", "-m"]).stdout.strip()
     for probe in server.probes:
         yield from operation(server, probe, machine, codes=codes)
-    if codes and server.entry_probe is not None:
-        yield from answers(server)
+    for probe_name in server.answer_probes if codes else ():
+        yield answer(probe_name)
     yield from calls(f"pid == {server.pid}", typed=host.exists(BTF))
     numbers = device_numbers(host, server)
     if numbers:
@@ -148,7 +153,9 @@ def operation(server: TracedServer, probe: OperationProbe, machine: str, *, code
         begin = f"{begin} @code[tid] = -1; @sent[tid] = 0; @block[tid] = {'0' if probe.is_marker else 'arg0'};"
         end = f"@codes[{number}, @code[tid]] = count(); @entries[{number}] = sum(@sent[tid]); {end}"
     elif codes and not probe.is_marker:
-        end = f"@codes[{number}, (int32)retval] = count(); {end}"
+        begin = f"{begin} @code[tid] = -1; @block[tid] = arg1;"
+        at_end = f"if (@code[tid] == -1) {{ @code[tid] = *(int32 *)(@block[tid] + {RESULT_AT}); }}"
+        end = f"{at_end} @codes[{number}, @code[tid]] = count(); {end}"
     if probe.reached is CalledFrom.FROM_EXECUTABLE:
         low, high = server.code
         begin = f"{caller(machine)} if ($from >= {low} && $from < {high}) {{ {begin} }}"
@@ -161,15 +168,14 @@ def caller(machine: str) -> str:
     return '$from = reg("r30");' if machine == "aarch64" else '$from = *(uint64 *)reg("sp");'
 
 
-def answers(server: TracedServer) -> Iterator[str]:
-    """Yield the probe that sees entries: each one that slapd sent, or the result of the outermost operation of ns-slapd."""
-    assert server.entry_probe is not None
-    if server.software == NS_SLAPD:
-        yield f"{server.entry_probe} /@op[tid] && (@block[tid] == 0 || @block[tid] == arg0)/"
-        yield "{ @code[tid] = (int32)arg1; @sent[tid] = (int32)arg4; }"
-    else:
-        returned = server.entry_probe.replace("uprobe:", "uretprobe:", 1)
-        yield f"{returned} /@op[tid] && retval == 0/ {{ @entries[@op[tid]] = count(); }}"
+def answer(probe: str) -> str:
+    """Return what is done when an answer is sent: that of an operation inside of another one is another reply or block."""
+    if probe.endswith(SEND_ENTRY):
+        return f"{probe.replace('uprobe:', 'uretprobe:', 1)} /@op[tid] && retval == 0/ {{ @entries[@op[tid]] = count(); }}"
+    if probe.endswith(SEND_RESULT):
+        return f"{probe} /@op[tid] && @block[tid] == arg1/ {{ @code[tid] = *(int32 *)(arg1 + {RESULT_AT}); }}"
+    ours = "@op[tid] && (@block[tid] == 0 || @block[tid] == arg0)"
+    return f"{probe} /{ours}/ {{ @code[tid] = (int32)arg1; @sent[tid] = (int32)arg4; }}"
 
 
 def calls(ours: str, *, typed: bool) -> Iterator[str]:
