@@ -108,6 +108,7 @@ def on_own_disk(request, tmp_path_factory):
         pytest.skip(NO_SLAPD or "needs root")
     disk = stat_stage.loop_disk(tmp_path_factory.mktemp("disk"), direct="off")
     place = next(disk) / "slapd"
+    Path(f"/sys/block/{Path(stat_stage.device_of(place.parent)).name}/queue/read_ahead_kb").write_text("128")
     place.mkdir()
     server = slapd(place, request.param)
     yield server

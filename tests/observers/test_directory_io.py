@@ -1,5 +1,7 @@
 """The observer of directory I/O: its parse on recorded counts, and really run beside operations of slapd."""
 
+import os
+
 import pytest
 
 from assay import sampler
@@ -59,7 +61,7 @@ def test_without_an_answer_there_is_nothing_and_a_fall_is_refused():
 
 
 def test_a_target_without_a_directory_server_is_refused(tmp_path):
-    (tmp_path / "pid").write_text("1")
+    (tmp_path / "pid").write_text(str(os.getpid()))
     with pytest.raises(EvidenceError, match="0 processes of the target are slapd or ns-slapd"):
         OBSERVER.beside.argv(HOST, Subject(server=(ServerNode(pid_file=str(tmp_path / "pid")),)))
 

@@ -186,8 +186,9 @@ def calls(ours: str, *, typed: bool) -> Iterator[str]:
         yield f"{tracepoints('exit', every)} /{ours} && args->ret >= 0/ {{ @{name}[@op[tid]] = stats(args->ret); {after} }}"
     for name, every in STREAMED.items() if typed else ():
         synchronous = f"if ({IS_SYNCHRONOUS}) {{ @since[tid] = nsecs; }}" if name == "writes" else ""
+        within = "" if name == "writes" else " && @op[tid]"  # requests come by read: each would be looked at
         for call in every:
-            yield f"{tracepoints('enter', (call,))} /{ours}/ {{ {FILE_OF}"
+            yield f"{tracepoints('enter', (call,))} /{ours}{within}/ {{ {FILE_OF}"
             yield f" if ({IS_REGULAR}) {{ @file[tid] = 1; {synchronous} }} }}"
         counted = f"if (args->ret >= 0) {{ @{name}[@op[tid]] = stats(args->ret); }}"
         after = flushed if name == "writes" else ""
