@@ -17,9 +17,12 @@ from assay.machine.dsio_server import KINDS, NS_SLAPD, SEND_ENTRY, SEND_RESULT, 
 
 BTF = "/sys/kernel/btf/vmlinux"
 MAPS = ("ended", "codes", "entries", "reads", "writes", "flushes", "bios", "apart", "faults", "unseen")
-POSITIONED = {"reads": ("pread64", "preadv", "preadv2"), "writes": ("pwrite64", "pwritev", "pwritev2")}
+POSITIONED: Mapping[str, tuple[str, ...]] = {
+    "reads": ("pread64", "preadv", "preadv2"),
+    "writes": ("pwrite64", "pwritev", "pwritev2"),
+}
 """Map -> the calls that only files know."""
-STREAMED = {"reads": ("read", "readv"), "writes": ("write", "writev")}
+STREAMED: Mapping[str, tuple[str, ...]] = {"reads": ("read", "readv"), "writes": ("write", "writev")}
 """Map -> the calls that sockets and pipes know, too."""
 SYNCS = ("fsync", "fdatasync", "syncfs", "sync", "msync")
 FILE_OF = "$file = *(curtask->files->fdt->fd + args->fd);"
@@ -77,7 +80,7 @@ def combined(one: IoCounts, two: IoCounts, how: Callable[[int, int], int]) -> Io
     """Return counts made of two, field by field."""
     codes = {code: how(one.codes.get(code, 0), two.codes.get(code, 0)) for code in dict.fromkeys((*one.codes, *two.codes))}
     numbers = {name: how(getattr(one, name), getattr(two, name)) for name in COUNTED}
-    return IoCounts(**numbers, codes={code: number for code, number in codes.items() if number})  # type: ignore[arg-type]
+    return IoCounts(**numbers, codes={code: number for code, number in codes.items() if number})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,7 +240,7 @@ def counted(raw: Mapping[str, object]) -> DirectoryIo:
     for key, value in maps.get("codes", {}).items():
         number, code = key.split(",")
         codes.setdefault(int(number), {})[code] = value
-    made = {number: IoCounts(**fields, codes=codes.get(number, {})) for number, fields in found.items()}  # type: ignore[arg-type]
+    made = {number: IoCounts(**fields, codes=codes.get(number, {})) for number, fields in found.items()}
     return DirectoryIo(
         operations={kind: made[number] for number, kind in enumerate(KINDS, 1) if made[number] != IoCounts()},
         outside=made[0],
