@@ -4,6 +4,7 @@ import pytest
 
 from assay.hosts.local import Local
 from assay.selftest import observers, searches
+from dsio_stage import WHY_NOT
 
 
 class Bare(Local):
@@ -31,3 +32,20 @@ def test_what_its_load_needs_is_named():
 def test_a_search_has_cpu_time():
     once = observers.of_server(searches.experiment(()))
     assert 5_000 < once.cpu_ns < 5_000_000
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@pytest.mark.skipif((searches.obstacle(Local()) or WHY_NOT) is not None, reason="needs slapd, ldap-utils and bpftrace")
+def test_a_trial_has_the_io_of_each_operation():
+    run, observations = observers.conducted(searches.experiment(("directory_io",)))
+    (phase,) = (one for one in run.phases if one.measured)
+    found = {
+        (one.subject, one.metric): one.value[-1]
+        for one in observations.series
+        if (one.phase, one.layer) == (phase.name, "directory_io")
+    }
+    assert found["operation:search", "count"] == searches.SEARCHES
+    assert found["operation:search", "device_reads"] == 0
+    assert found["operation:bind", "count"] == 1
+    assert found["", "lost_events"] == 0
