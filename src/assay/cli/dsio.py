@@ -140,10 +140,10 @@ class DsioFollow:
         counts = dsio_trace.counted(self.companion.read())
         return self.host.monotonic_ns(), counts
 
-    def pause(self, due_ns: int | None) -> str:
+    def pause(self, until_ns: int | None) -> str:
         """Wait until a time, or without end; return why the watch is over before, else nothing."""
-        while due_ns is None or self.host.monotonic_ns() < due_ns:
-            left_s = LOOK_S if due_ns is None else min(LOOK_S, (due_ns - self.host.monotonic_ns()) / 1e9)
+        while until_ns is None or self.host.monotonic_ns() < until_ns:
+            left_s = LOOK_S if until_ns is None else min(LOOK_S, (until_ns - self.host.monotonic_ns()) / 1e9)
             if self.over.wait(max(0.0, left_s)):
                 return "interrupted"
             if dsio_server.software_of(self.host, self.server.pid) != self.server.software:
@@ -155,12 +155,12 @@ def followed(follow: DsioFollow, each: Callable[[DsioInterval], None]) -> tuple[
     """Return the intervals, and why there are no more; without an interval there is one, which is not handed on."""
     at_ns, before = follow.look()
     say(f"assay: {output.beginning(follow.server)}", sys.stderr)  # what is done from here on is counted
-    began_ns, due_ns, times = at_ns, at_ns, follow.times
+    began_ns, next_ns, times = at_ns, at_ns, follow.times
     end_ns = None if times.duration_ns is None else began_ns + times.duration_ns
     intervals, why = list[DsioInterval](), ""
     while not why:
-        due_ns += times.interval_ns or 0
-        until_ns = min((one for one in (end_ns, due_ns if times.interval_ns else None) if one is not None), default=None)
+        next_ns += times.interval_ns or 0
+        until_ns = min((one for one in (end_ns, next_ns if times.interval_ns else None) if one is not None), default=None)
         why = follow.pause(until_ns) or ("the time is over" if until_ns == end_ns and end_ns is not None else "")
         now_ns, now = follow.look()
         interval = DsioInterval(from_ns=at_ns - began_ns, to_ns=now_ns - began_ns, counts=now.since(before))

@@ -200,9 +200,9 @@ def io_cells(one: IoCounts, show: DsioShow, parts: int) -> Iterator[str]:
     yield number(one.page_faults / parts)
 
 
-def with_bytes(count: float, moved: float) -> str:
+def with_bytes(count: float, amount_bytes: float) -> str:
     """`8.65 (31.5 kB)`, or `0`."""
-    return f"{number(count)} ({human(moved, Unit.BYTES)})" if count else "0"
+    return f"{number(count)} ({human(amount_bytes, Unit.BYTES)})" if count else "0"
 
 
 def number(value: float) -> str:
