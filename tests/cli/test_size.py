@@ -8,7 +8,7 @@ import pytest
 
 import cli_notebook
 from assay.cli.size import measured
-from assay.sizing.read import beside
+from assay.sizing.directory import beside
 from assay.units import Refusal, Unit
 from assay_process import Bench
 

@@ -158,7 +158,7 @@ def tables(counts: DirectoryIo, show: DsioShow) -> str:
     each = [Row(cells=(kind, f"{one.count:,}", mean_time(one), *each_cells(one, show))) for kind, one in ordered(counts)]
     first = table(("operation", "count", "time", *heads(show)), each, range(1, 3 + len(heads(show)))) if each else "No operation."
     names = heads(DsioShow(codes=False, reads=show.reads, writes=show.writes))
-    rest = [Row(cells=(name, *sum_cells(one, show))) for name, one in nobody(counts)]
+    rest = [Row(cells=(name, *io_cells(one, show, 1))) for name, one in nobody(counts)]
     return f"Each operation (means)\n{first}\n\nNo operation (sums)\n{table(('thread', *names), rest, range(1, 1 + len(names)))}"
 
 
@@ -178,11 +178,6 @@ def each_cells(one: IoCounts, show: DsioShow) -> Iterator[str]:
     if show.codes:
         yield number(one.entries / one.count)
         yield ", ".join(f"{code}: {times:,}" for code, times in sorted(one.codes.items(), key=lambda item: int(item[0]))) or "-"
-
-
-def sum_cells(one: IoCounts, show: DsioShow) -> Iterator[str]:
-    """Yield the sums of threads."""
-    yield from io_cells(one, show, 1)
 
 
 def io_cells(one: IoCounts, show: DsioShow, parts: int) -> Iterator[str]:

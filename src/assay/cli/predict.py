@@ -20,7 +20,7 @@ from assay.prediction.predict import Prediction, ResourceUse, predict
 from assay.prediction.question import Platform
 from assay.prediction.values import Selection
 from assay.records import Estimate
-from assay.sizing.read import beside
+from assay.sizing.directory import beside
 from assay.terminal.output import deliver
 from assay.units import Refusal
 

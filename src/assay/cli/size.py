@@ -13,6 +13,7 @@ from assay.report import picture as pictures
 from assay.report.charts.chain import Bar, Drawing, drawn
 from assay.report.charts.figure import Table
 from assay.sizing import read, wording
+from assay.sizing.directory import beside
 from assay.sizing.sized import Sized, size
 from assay.terminal.output import deliver
 from assay.units import Refusal, Unit
@@ -25,7 +26,7 @@ def run(file: Path, *, json_to: str | None, picture: Path | None) -> int:
     """
     if picture is not None:
         pictures.check(picture)
-    sized = size(read.read(file, lambda lab, measure, unit: measured(read.beside(file, lab), measure, unit)))
+    sized = size(read.read(file, lambda lab, measure, unit: measured(beside(file, lab), measure, unit)))
     if picture is not None:
         draw(sized, picture)
     written = f"\n\n{picture}" if picture is not None else ""

@@ -45,6 +45,12 @@ class DirectoryNeeds:
     apart_writes_per_s: float
 
 
+def beside(file: FilePath, named: str) -> FilePath:
+    """Return where a relative path of a file lies: beside the file, else in the current directory, if only there."""
+    there, here = file.parent / named, FilePath(named)
+    return here if here.exists() and not there.exists() else there
+
+
 def needs(path: FilePath) -> DirectoryNeeds | Refusal:
     """Return what a file says, or why it says nothing."""
     try:

@@ -47,12 +47,6 @@ def read(path: FilePath, lookup: Lookup) -> PartChain:
     return parse(text, str(path), lookup)
 
 
-def beside(file: FilePath, named: str) -> FilePath:
-    """Return where a relative path of a file lies: beside the file, else in the current directory, if only there."""
-    there, here = file.parent / named, FilePath(named)
-    return here if here.exists() and not there.exists() else there
-
-
 def parse(text: str, file: str, lookup: Lookup) -> PartChain:
     """Return the chain of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
@@ -145,7 +139,7 @@ class Reader:
                 f'io = "FILE", {directory.EXPECTED}',
             )
             return ChainLoad()
-        found = directory.needs(beside(FilePath(self.document.file), file))
+        found = directory.needs(directory.beside(FilePath(self.document.file), file))
         if isinstance(found, Refusal):
             self.document.wrong((*path, "io"), found.found, found.expected)
             return ChainLoad()
