@@ -103,9 +103,10 @@ def messages(process: Process) -> Iterator[dict[str, Any]]:
 
 
 def complaint(process: Process) -> str:
-    """Return the last line that bpftrace wrote to standard error, after a blank; empty where there is none."""
-    lines = str(getattr(process, "complaint", str)()).strip().splitlines()
-    return f" It wrote: {lines[-1]}" if lines else ""
+    """Return what bpftrace wrote to standard error about its end, after a blank; empty where there is nothing."""
+    lines = [line for line in str(getattr(process, "complaint", str)()).splitlines() if line.strip(" ~")]
+    errors = [line for line in lines if "ERROR" in line and "RLIMIT_MEMLOCK" not in line]
+    return f" It wrote: {(errors or lines)[-1].strip()}" if lines else ""
 
 
 def summed(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
