@@ -29,16 +29,16 @@ def test_what_its_load_needs_is_named():
 @pytest.mark.root
 @pytest.mark.slow
 @pytest.mark.skipif(searches.obstacle(Local()) is not None, reason="needs slapd and ldap-utils")
-def test_a_search_has_cpu_time():
-    once = observers.of_server(searches.experiment(()))
+def test_a_search_has_cpu_time(tmp_path):
+    once = observers.of_server(searches.experiment(str(tmp_path), ()))
     assert 5_000 < once.cpu_ns < 5_000_000
 
 
 @pytest.mark.root
 @pytest.mark.slow
 @pytest.mark.skipif((searches.obstacle(Local()) or WHY_NOT) is not None, reason="needs slapd, ldap-utils and bpftrace")
-def test_a_trial_has_the_io_of_each_operation():
-    run, observations = observers.conducted(searches.experiment(("directory_io",)))
+def test_a_trial_has_the_io_of_each_operation(tmp_path):
+    run, observations = observers.conducted(searches.experiment(str(tmp_path), ("directory_io",)))
     (phase,) = (one for one in run.phases if one.measured)
     found = {
         (one.subject, one.metric): one.value[-1]

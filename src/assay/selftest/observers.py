@@ -97,7 +97,7 @@ def measure_observers(request: Request, which: str, pairs: int = PAIRS) -> int:
         def trial(load: str, watchers: tuple[str, ...]) -> Once:
             show(NamedControl(name=load, rule=RULE), next(numbers))
             if load == searches.NAME:
-                return of_server(searches.experiment(watchers))
+                return of_server(searches.experiment(directory, watchers))
             return once(replace(experiment_of(load, directory), observers=watchers))
 
         found = tuple(one for load, watchers in loads.items() for one in effects(load, partial(trial, load), watchers, pairs))

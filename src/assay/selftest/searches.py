@@ -1,6 +1,6 @@
 """The load for observers of a directory server: searches of a private slapd, and the CPU time that the server needs for each.
 
-The database is in a directory of the trial. The searches are those of ldapsearch on one connection, of entries in memory.
+The database is in a directory of the self-test. The searches are those of ldapsearch on one connection, of entries in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ repeats = 1
 kind = "commands"
 prepare = ["sh", "-c", '''
 set -e
-d={scratch}/{name}
+d=DIRECTORY
 mkdir -p $d/data
 cd $d
 port=$(python3 -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
@@ -42,7 +42,7 @@ database mdb
 suffix dc=x
 directory $d/data
 maxsize 67108864
-index cn eq
+index objectClass,cn eq
 END
 awk 'BEGIN {
   print "dn: dc=x\\nobjectClass: dcObject\\nobjectClass: organization\\no: x\\ndc: x\\n"
@@ -57,12 +57,12 @@ awk 'BEGIN { for (i = 0; i < """
 /usr/sbin/slapadd -q -f conf -l people
 /usr/sbin/slapd -f conf -h $(cat address)
 while [ ! -s pid ]; do sleep 0.02; done
-until ldapsearch -x -LLL -H $(cat address) -b dc=x '(cn=*)' cn > /dev/null 2>&1; do sleep 0.05; done
+for try in $(seq 200); do ldapsearch -x -LLL -H $(cat address) -b dc=x -s base 1.1 > /dev/null 2>&1 && break; sleep 0.05; done
 echo $d/data
 ''']
-teardown = ["sh", "-c", "d={scratch}/{name}; if [ -s $d/pid ]; then kill $(cat $d/pid); sleep 0.2; fi; rm -rf $d"]
+teardown = ["sh", "-c", "d=DIRECTORY; if [ -s $d/pid ]; then kill $(cat $d/pid); sleep 0.2; fi; rm -rf $d"]
 [targets.directory.server]
-pid_file = "{scratch}/{name}/pid"
+pid_file = "DIRECTORY/pid"
 data = ["{path}"]
 address = "127.0.0.1"
 [workloads.w]
@@ -83,9 +83,10 @@ def obstacle(host: Host) -> str | None:
     return f"install {' and '.join(packages)} for its load" if packages else None
 
 
-def experiment(observers: tuple[str, ...]) -> Experiment:
-    """The experiment, with these observers and that of the server's CPU time."""
-    return replace(read.parse(EXPERIMENT, "selftest"), observers=(SERVER_CPU, *observers))
+def experiment(directory: str, observers: tuple[str, ...]) -> Experiment:
+    """Return the experiment in a directory of ours, with these observers and that of the server's CPU time."""
+    text = EXPERIMENT.replace("DIRECTORY", f"{directory}/slapd")
+    return replace(read.parse(text, "selftest"), observers=(SERVER_CPU, *observers))
 
 
 def cpu_ns(run: Run, observations: Observations) -> float:
