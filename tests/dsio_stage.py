@@ -84,7 +84,7 @@ class Server:
         """Start it and wait until it answers."""
         words = {
             "slapd": ["/usr/sbin/slapd", "-d", "0", "-f", self.home / "slapd.conf", "-h", f"ldap://127.0.0.1:{self.port}"],
-            "ns-slapd": ["/usr/sbin/ns-slapd", "-D", self.home / "config", "-i", self.home / "run/pid", "-d", "0"],
+            "ns-slapd": ["/usr/sbin/ns-slapd", "-D", instance(self.home), "-i", self.home / "run/pid", "-d", "0"],
         }[self.software]
         with (self.home / "errors").open("ab") as errors:
             self.process = subprocess.Popen(words, stdout=errors, stderr=errors, process_group=0)
@@ -103,6 +103,7 @@ class Server:
             self.process.send_signal(signal.SIGTERM)
             self.process.wait(READY_S)
             self.process = None
+            Path(f"/dev/shm/sem.{instance(self.home).name}.stats").unlink(missing_ok=True)
 
     def data(self):
         """The files of the database."""
@@ -146,27 +147,33 @@ PLUGINS = "cn=ldbm database,cn=plugins,cn=config"
 
 def ns_slapd(home, backend="bdb"):
     """A 389 Directory Server without dscreate: its own template, filled in."""
-    for name in ("config/schema", "ldif", "bak", "run", "log", "lock", "db", "dbhome", "tmp", "inst"):
+    config = instance(home)
+    for name in (f"{config.name}/schema", "ldif", "bak", "run", "log", "lock", "db", "dbhome", "tmp", "inst"):
         (home / name).mkdir(parents=True)
     for path in Path("/etc/dirsrv/config").iterdir():
-        shutil.copy(path, home / "config")
-    shutil.copy("/etc/dirsrv/schema/99user.ldif", home / "config/schema")
+        shutil.copy(path, config)
+    shutil.copy("/etc/dirsrv/schema/99user.ldif", instance(home) / "schema")
     port = free_port()
-    (home / "config/dse.ldif").write_text(dse(home, port, backend))
+    (config / "dse.ldif").write_text(dse(home, port, backend))
     (home / "ldif/people.ldif").write_text("".join(ldif()))
     subprocess.run(["chown", "-R", "dirsrv:dirsrv", home], check=True)
-    load = ["/usr/sbin/ns-slapd", "ldif2db", "-D", home / "config", "-n", "userroot", "-i", home / "ldif/people.ldif"]
+    load = ["/usr/sbin/ns-slapd", "ldif2db", "-D", config, "-n", "userroot", "-i", home / "ldif/people.ldif"]
     subprocess.run(load, check=True, capture_output=True)
     return Server(home, "ns-slapd", port).start()
+
+
+def instance(home):
+    """The directory of the configuration. The server names a semaphore of the machine after it: no other may have its name."""
+    return home / f"slapd-{home.name}-{os.getpid()}"
 
 
 def dse(home, port, backend):
     """The configuration of an instance: the template of the package with a database and its indexes."""
     hashed = subprocess.run(["pwdhash", "-s", "PBKDF2-SHA512", PASSWORD], check=True, capture_output=True, text=True).stdout
     values = {
-        "schema_dir": home / "config/schema",
-        "cert_dir": home / "config",
-        "config_dir": home / "config",
+        "schema_dir": instance(home) / "schema",
+        "cert_dir": instance(home),
+        "config_dir": instance(home),
         **{f"{name}_dir": home / name for name in ("lock", "tmp", "ldif", "bak", "run", "inst", "log")},
         "fqdn": "localhost",
         "ds_port": port,
