@@ -203,6 +203,8 @@ def compared(turns: Turns, folder: Path, times: int) -> Iterator[tuple[str, str]
                 (own / large).unlink(missing_ok=True)
             print(folder.name, turn, name, file=sys.stderr, flush=True)
     for figure, by in seen.items():
+        if not by["lab"]:
+            continue  # a part that C does beside those that are compared
         of_c = ratio(by["lab"], by["C"])
         of_fio = f"; against fio {ratio(by['lab'], by['fio'])}" if by["fio"] else ""
         yield figure, f"{median(by['lab']):,.0f} against C's {median(by['C']):,.0f}; ratio {of_c}{of_fio}"

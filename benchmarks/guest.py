@@ -4,7 +4,7 @@ QEMU starts a kernel that is unpacked here and never installed. The guest's root
 an overlay in memory; its disk is a file with ext4, mounted at /mnt. The command runs in the root group of a v2 hierarchy that has
 every controller. Emulation is slow: verdicts count, timings do not.
 
-    python benchmarks/guest.py .venv/bin/python -m assay selftest --audit --rules L06
+    python benchmarks/guest.py .venv/bin/assay selftest --audit --rules L06
 """
 
 from __future__ import annotations

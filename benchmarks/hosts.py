@@ -23,8 +23,9 @@ from typing import Any
 import hosts_runs
 from hosts_runs import Rows, machines, ms
 
+from assay.hosts.commands import ENGINE
 from assay.laboratory import hosts as reached
-from assay.laboratory.session import FAR_ENGINE, engine_path, own_ledger
+from assay.laboratory.session import engine_path, own_ledger
 from assay.records import HostSpec
 from assay.trial import clocks
 from assay.trial.clients import Crew
@@ -82,7 +83,7 @@ def starts(count: int, via: str) -> Rows:
         with reached.opened(specs(fleet, via), ledger, engine_path()) as hosts:
             connected_s = (time.monotonic_ns() - began_ns) / 1e9
             truth = {name: machine.offset_ns for name, machine in zip(hosts, fleet, strict=True)}
-            stations = [Station(host=host, undo=ledger.on(host), scratch="", engine=FAR_ENGINE) for host in hosts.values()]
+            stations = [Station(host=host, undo=ledger.on(host), scratch="", engine=ENGINE) for host in hosts.values()]
             seen = started(stations, truth)
     label = f"{count} hosts by {via}"
     within = sum(error <= bound for error, bound in zip(seen.errors, seen.bounds, strict=True))

@@ -1,13 +1,16 @@
 """What tests of hosts through Dask share: processes, who listens where, and what every way to a host must be good for."""
 
 import contextlib
+import os
 import queue
 import re
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
-from assay.hosts import dask
+from assay.hosts import certificates, dask
 
 ENGINE = Path(dask.__file__).parent.parent / "bin" / "assay-engine"
 WAIT_S = 20.0
@@ -68,3 +71,38 @@ def use(host):
     assert asked_ns <= theirs_ns <= answered_ns, "it is this machine, so its clock is ours"
     assert host.read("/proc/sys/kernel/random/boot_id").strip() == host.machine().boot
     assert host.run(["sh", "-c", "echo $((6 * 7))"]).stdout == "42\n"
+
+
+@contextlib.contextmanager
+def running_scheduler(tmp_path):
+    """Start a scheduler with one worker; give how it is reached, as fields of a HostSpec."""
+    place = tmp_path / "certificates"
+    files = certificates.written(certificates.issued(["controller", "scheduler", "worker"]), place)
+
+    def dask_command(name, *words):
+        certificate, key = map(str, files[name])
+        tls = ("--tls-ca-file", str(place / "authority.pem"), "--tls-cert", certificate, "--tls-key", key)
+        return [sys.executable, "-m", f"distributed.cli.dask_{name}", *words, "--protocol", "tls", *tls, "--no-dashboard"]
+
+    with contextlib.ExitStack() as stack:
+
+        def start(command):
+            environment = {**os.environ, "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
+            log = stack.enter_context((tmp_path / "log").open("ab"))
+            process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
+            stack.callback(process.kill)
+            return process
+
+        port = free_port()
+        loopback = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
+        start(dask_command("scheduler", "--port", str(port), *loopback))
+        address = f"tls://127.0.0.1:{port}"
+        start(dask_command("worker", address, "--nthreads", "2", "--no-nanny", *loopback))
+        certificate, key = map(str, files["controller"])
+        options = {"authority": str(place / "authority.pem"), "certificate": certificate, "key": key}
+        yield {"via": "dask", "scheduler": address, "group": "n", "engine": True, "options": options}
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]

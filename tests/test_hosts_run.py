@@ -3,35 +3,17 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import time
 
 import pytest
 
-from assay_process import Bench, wait_until
+from assay_process import wait_until
+from fleet_stage import OnFleet, line
 
 pytestmark = pytest.mark.root
 
-TEXT = """
-title = "Hosts"
-question = "How fast?"
-repeats = 1
-observers = [{observers}]
-[hosts]
-{hosts}
-[targets.here]
-kind = "directory"
-path = "{path}"
-{target}
-[workloads.w]
-kind = "null"
-think = "1 ms"
-duration = "{seconds} s"
-quiesce = "0 s"
-[measures]
-"w.null.ops_per_s" = {claim}
-{more}
-"""
 ENGINE = "assay-engine"
 SOON_S = 30.0
 
@@ -46,44 +28,6 @@ def fleet(far):
 def bench(fleet, tmp_path):
     (tmp_path / "data").mkdir()
     return OnFleet(tmp_path, fleet.home)
-
-
-class OnFleet(Bench):
-    """A directory in which `assay` is called by a user whose home has the fleet's keys."""
-
-    def __init__(self, folder, home):
-        super().__init__(folder)
-        self._home = home
-
-    def environment(self, **more):
-        given = super().environment(HOME=str(self._home), **more)
-        given.pop("SSH_AUTH_SOCK", None)
-        return given
-
-    def write(self, hosts, *, seconds=0.5, target="", claim="{}", more="", observers='"cpu", "clock", "network"'):
-        path = self.home / "t.toml"
-        path.write_text(
-            TEXT.format(
-                hosts=hosts,
-                path=self.home / "data",
-                seconds=seconds,
-                target=target,
-                claim=claim,
-                more=more,
-                observers=observers,
-            )
-        )
-        return path
-
-    def runs(self):
-        """The runs in its notebook."""
-        return [json.loads(path.read_text()) for path in sorted(self.home.glob("lab/*/trials/*/*/run.json"))]
-
-
-def line(machines, name="c", **more):
-    """A line of [hosts]: a group of load hosts by ssh."""
-    addresses = ", ".join(f'"{machine.address}"' for machine in machines)
-    return f'{name} = {{ via = "ssh", addresses = [{addresses}], load = true }}'
 
 
 def running(process):
@@ -227,6 +171,23 @@ def test_a_sitting_at_another_address_goes_on_in_the_same_notebook(bench, fleet)
     own = [[one for one in facts["facts"] if (one["host"], one["key"]) == ("s", "host.address")] for facts in where]
     found = [[one["value"] for one in facts] for facts in own]
     assert found == [[fleet[0].address], [fleet[1].address]]
+
+
+def test_a_host_that_is_only_watched_needs_no_path_of_the_targets_host(bench, fleet):
+    fleet[0].run("mkdir", "/root/data")
+    hosts = "\n".join(
+        f'{name} = {{ via = "ssh", address = "{fleet[at].address}", engine = true }}' for at, name in enumerate("sw")
+    )
+    file = bench.write(
+        hosts.replace("engine", "load", 1), target='host = "s"', place="/root/data", more='"w.write.@w.cpu_share" = {}'
+    )
+    writes = 'kind = "bulk_io"\noperations = ["write"]\nsize = "1 MiB"\nrecord_size = "64 KiB"\n'
+    text = file.read_text().replace("w.null.ops_per_s", "w.write.bytes_per_s")
+    file.write_text(re.sub(r'kind = "null"\nthink = .*\nduration = .*\n', writes, text))
+    done = bench.run("run", "t.toml")
+    (run,) = bench.runs()
+    assert run["outcome"] == "finished", done.stderr
+    assert [one["host"] for one in run["phases"][0]["hosts"]] == ["s", "w"]
 
 
 def test_twelve_clients_where_sshd_allows_ten_channels(bench, fleet):

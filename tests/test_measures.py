@@ -158,6 +158,28 @@ def test_the_flush_in_the_clock_and_the_drain_are_told_apart():
     assert (rate.value, rate.raw) == (pytest.approx(128 * MIB), pytest.approx(256 * MIB))
 
 
+def test_a_flush_at_the_end_counts_whatever_is_claimed_and_flushes_between_do_not_count_twice():
+    """Writes until 1 s, then 0.9 s of fsync in the clock: 256 MiB took 1.9 s. With a flush after each write they took 1 s."""
+    made = Made(operation="write", seconds=1.0, drain_s=0.1, flush_in_clock=True)
+    run = run_of(made)
+    (phase,), (client,) = run.phases, run.phases[0].clients
+    flush = replace(client.operations[0], operation="flush", count=1, bytes=0, first_ns=SECOND, last_ns=19 * SECOND // 10)
+    directions = {**phase.directions, "flush": Direction.FLUSH}
+
+    def seen(flush, name="bytes_per_s"):
+        operations = (*client.operations, flush)
+        with_flush = replace(phase, operations=("write", "flush"), directions=directions)
+        with_flush = replace(with_flush, clients=(replace(client, operations=operations),))
+        one = but(made, figure=name)
+        return measures.value(replace(run, phases=(with_flush,)), observations_of(one), measure_of(one))
+
+    rate = seen(flush)
+    assert (rate.value, rate.raw) == (pytest.approx(256 * MIB / 1.9), pytest.approx(256 * MIB))
+    assert (rate.flush_ns, rate.flushes, rate.drain_ns) == (9 * SECOND // 10, 1, None)
+    assert seen(flush, "elapsed_ns").value == pytest.approx(1.9 * SECOND)
+    assert seen(replace(flush, count=256)).raw is None
+
+
 @pytest.mark.parametrize(
     ("told", "seconds"),
     [({}, 10.0), ({"write.elapsed_ns": 4e9}, 4.0), ({"write.bytes": 400.0}, 4.0)],

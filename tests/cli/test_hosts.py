@@ -1,15 +1,18 @@
 """`assay hosts FILE`: what it says of hosts that are there, that are not, and that are one machine."""
 
+import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from assay_process import Bench, wait_until
+from fleet_stage import own_ledger
 
 FILE = """
 title = "Hosts"
@@ -23,21 +26,9 @@ kind = "null"
 """
 
 
-OWN_LEDGER = """
-for at in /run/assay /var/lib/assay; do
-  mkdir -p "$at" "$0/ledger$at"
-  chmod 700 "$at" "$0/ledger$at"
-  mount --bind "$0/ledger$at" "$at"
-done
-exec "$@"
-"""
-"""Entries for far machines that are gone would stay in the ledger of this one."""
-
-
 @pytest.fixture
 def bench(tmp_path):
-    through = ("unshare", "--mount", "--propagation", "private", "sh", "-c", OWN_LEDGER, str(tmp_path))
-    return Bench(tmp_path, through=() if os.geteuid() else through)
+    return Bench(tmp_path, through=() if os.geteuid() else own_ledger(tmp_path))
 
 
 def written(bench, *lines):
@@ -126,6 +117,47 @@ def test_install_places_the_engine_once_and_only_where_it_may(far, bench):
     assert [(one["host"], one["fresh"]) for one in answer(bench, file, "install")["hosts"]] == [("c", True)]
     assert [(one["host"], one["fresh"]) for one in answer(bench, file, "install")["hosts"]] == [("c", False)]
     assert not (fleet[0].home / ".cache").exists()
+
+
+def engine_of_another_version(machine, content):
+    """An engine that an older laboratory placed: its name is its digest."""
+    path = machine.home / ".cache" / "assay" / f"assay-engine-{hashlib.sha256(content).hexdigest()}"
+    path.write_bytes(content)
+    path.chmod(0o700)
+    return path
+
+
+@pytest.mark.root
+def test_engines_of_other_versions_are_shown_by_check_and_removed_by_clean_where_nobody_runs_them(far, bench):
+    fleet = far(1)
+    bench.home.joinpath(".ssh").symlink_to(fleet.home / ".ssh")
+    file = written(bench, f'c = {{ address = "{fleet[0].address}", load = true }}')
+    (own,) = [one["path"] for one in answer(bench, file, "install")["hosts"]]
+    old = engine_of_another_version(fleet[0], b"an older engine")
+    used = engine_of_another_version(fleet[0], Path("/bin/sleep").read_bytes())
+    strange = old.with_name("assay-engine-" + "0" * 64)
+    strange.write_bytes(b"not what its name says")
+    with fleet[0].start(f"/root/.cache/assay/{used.name}", "1000") as running:
+        checked = {one["name"]: one for one in answer(bench, file, "check")["hosts"]}
+        assert checked["c"]["old_engines"] == [f"/root/.cache/assay/{old.name}"]
+        assert f"/root/.cache/assay/{old.name}: engines that nobody runs" in bench.run("hosts", file, "check").stdout
+        cleaned = {one["host"]: one for one in answer(bench, file, "clean")["hosts"]}
+        assert cleaned["c"]["engines"] == [f"/root/.cache/assay/{old.name}"]
+        assert sorted(path.name for path in used.parent.iterdir()) == sorted((used.name, strange.name, own.rpartition("/")[2]))
+        for pid in [pid for pid, command in fleet[0].processes().items() if used.name in command]:
+            os.kill(pid, signal.SIGKILL)
+        running.wait()
+    assert [one["engines"] for one in answer(bench, file, "clean")["hosts"]] == [[], [f"/root/.cache/assay/{used.name}"]]
+
+
+def test_only_clean_forgets_and_only_what_is_far(bench):
+    file = written(bench, 's = { via = "ssh", address = "nobody.invalid" }')
+    wrong = bench.run("hosts", file, "check", "--forget", "s")
+    assert (wrong.returncode, "found --forget with check; expected it with clean" in wrong.stderr) == (2, True)
+    for name in ("local", "t"):
+        refused = bench.run("hosts", file, "clean", "--forget", name)
+        assert refused.returncode == 2
+        assert f"found --forget {name}; expected a far host" in refused.stderr
 
 
 KILLED = """

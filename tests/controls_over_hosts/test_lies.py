@@ -3,6 +3,7 @@
 Each lie must fail the rule that it is about, each twin must not. Noise of this machine may leave a twin unverified.
 """
 
+import contextlib
 import shutil
 from dataclasses import dataclass, field
 
@@ -142,6 +143,7 @@ LIES = {
     "early acknowledgement": Lie("D04", 'durability = "stable-media"', WRITES, {"SYNC": "no"}, {"SYNC": "yes"}),
     "no wire": Lie("L05", 'path = "wire"', READS, {"boot": "one"}, {"boot": "two"}),
     "full link": Lie("L03", 'tier = "device"', READS, {"rate": "40mbit"}, {}, (Severity.QUALIFIES,)),
+    "busy server": Lie("N03", 'tier = "device"', READS, {"burns": 2}, {}, (Severity.QUALIFIES,)),
     "late client": Lie("W04", 'load = "closed"', STARTS, {"DELAY": "2 s"}, {"DELAY": "0 s"}),
     "unequal clocks": Lie("W08", 'load = "closed"', STARTS, {"TIME": "2 ms"}, {"TIME": "3 s"}, tuple(Severity)[:2]),
 }
@@ -153,7 +155,7 @@ def text_of(lie, differs, fleet):
     said = EXPERIMENT.replace("WORKLOAD", workload).replace("MEASURE", measure).replace("CLAIM", lie.claim)
     said = said.replace("SERVER", SERVER.strip()).replace("PYTHON", PYTHON)
     for name, value in {**USUAL, **differs}.items():
-        said = said.replace(name, value) if name.isupper() else said
+        said = said.replace(name, str(value)) if name.isupper() else said
     for name, machine in zip(("S", "1", "2"), fleet, strict=True):
         said = said.replace(f"ADDRESS-{name}", machine.address)
     return said
@@ -180,7 +182,11 @@ def finding(lie, differs, fleet, lab):
     if differs.get("boot") == "one":
         server, first, _ = fleet
         (first.directory / "boot_id").write_text((server.directory / "boot_id").read_text())
-    results = measured(read.parse(said, "over_hosts.toml"), said, lab)
+    with contextlib.ExitStack() as beside:
+        for _ in range(differs.get("burns", 0)):
+            burning = beside.enter_context(fleet[0].start("sh", "-c", "while :; do :; done"))
+            beside.callback(burning.kill)
+        results = measured(read.parse(said, "over_hosts.toml"), said, lab)
     run = results.runs[-1]
     assert run.run.outcome is Outcome.FINISHED, run.run.error
     (verdict,) = run.verdicts.values()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputErrors, UsageError
-from assay.experiment import addresses, read
+from assay.experiment import addresses, read, spread
 from assay.experiment.named_hosts import readdressed
 from assay.records import Experiment, Factor, HostSpec
 from assay.units import Refusal
@@ -319,3 +319,34 @@ def test_any_text_is_an_address_of_one_harmless_word_or_refused(text: str) -> No
 def test_a_range_has_as_many_digits_as_it_begins_with(first: int, more: int, width: int) -> None:
     grown = addresses.expanded(f"w[{first:0{width}}-{first + more:0{width}}]")
     assert grown == tuple(f"w{number:0{width}}" for number in range(first, first + more + 1))
+
+
+SERVED = '[targets.here]\nkind = "commands"\nprepare = ["echo", "/srv"]\nteardown = ["true"]\n'
+NODE = '[targets.here.server.nodes.b]\nhost = "{}"\npid_file = "/run/b.pid"\n'
+
+
+def test_a_node_of_a_server_is_on_a_host_of_the_file() -> None:
+    found = parsed(target=SERVED + NODE.format("s"))
+    assert found.targets[0].knobs["server.nodes.b.host"] == "s"
+    assert spread.taking_part(found) == ("local", "s", "c.1", "c.2", "c.3", "c.4")
+    one = parsed('c = { via = "ssh", addresses = ["ws1"] }\n', target=SERVED + NODE.format("c"))
+    assert one.targets[0].knobs["server.nodes.b.host"] == "c.1"
+
+
+@pytest.mark.parametrize("name", ["x", "c", "sw"])
+def test_a_node_of_a_server_on_no_host_of_the_file_is_refused_at_its_place(name: str) -> None:
+    switch = 'sw = { via = "snmp", address = "sw1", community_file = "/c" }\n'
+    with pytest.raises(InputErrors) as refused:
+        parsed(FILER + STATIONS + switch, target=SERVED + NODE.format(name))
+    (mistake,) = refused.value.mistakes
+    assert f"host '{name}'" in mistake.found
+    assert mistake.line == 7
+
+
+def test_a_factor_over_the_host_of_a_node_takes_hosts_of_the_file() -> None:
+    node = SERVED + NODE.format("s")
+    levels = 'levels = ["s", "c.1"]'
+    found = parsed(target=node, rest=f'[factors."here.server.nodes.b.host"]\n{levels}\n')
+    assert "c.1" in spread.taking_part(found)
+    with pytest.raises(InputErrors, match="x"):
+        parsed(target=node, rest='[factors."here.server.nodes.b.host"]\nlevels = ["s", "x"]\n')

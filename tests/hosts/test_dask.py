@@ -18,7 +18,7 @@ from assay.errors import LostHostError, MissingError, RefusedError, TrialError
 from assay.hosts import certificates, cluster, dask, dask_settings, pinned
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
-from dask_stage import ENGINE, WAIT_S, listening, parent, runs, until, use
+from dask_stage import ENGINE, WAIT_S, listening, parent, running_scheduler, runs, until, use
 
 TLS_ALERT = b"\x15"
 CONTROLLER = """
@@ -164,36 +164,8 @@ def test_load_ends_with_the_lease_of_a_frozen_controller(tmp_path):
 @pytest.fixture
 def running(tmp_path):
     """A scheduler that runs already, with one worker, and the options with which it is reached."""
-    place = tmp_path / "certificates"
-    files = certificates.written(certificates.issued(["controller", "scheduler", "worker"]), place)
-
-    def dask_command(name, *words):
-        certificate, key = map(str, files[name])
-        tls = ("--tls-ca-file", str(place / "authority.pem"), "--tls-cert", certificate, "--tls-key", key)
-        return [sys.executable, "-m", f"distributed.cli.dask_{name}", *words, "--protocol", "tls", *tls, "--no-dashboard"]
-
-    with contextlib.ExitStack() as stack:
-
-        def start(command):
-            environment = {**os.environ, "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"}
-            log = stack.enter_context((tmp_path / "log").open("ab"))
-            process = stack.enter_context(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
-            stack.callback(process.kill)
-            return process
-
-        port = free_port()
-        loopback = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
-        start(dask_command("scheduler", "--port", str(port), *loopback))
-        address = f"tls://127.0.0.1:{port}"
-        start(dask_command("worker", address, "--nthreads", "2", "--no-nanny", *loopback))
-        certificate, key = map(str, files["controller"])
-        options = {"authority": str(place / "authority.pem"), "certificate": certificate, "key": key}
-        yield {"via": "dask", "scheduler": address, "group": "n", "engine": True, "options": options}
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    with running_scheduler(tmp_path) as spec:
+        yield spec
 
 
 def test_a_scheduler_that_runs_already_lends_its_workers_and_lives_on(tmp_path, ledger, running):

@@ -9,7 +9,8 @@ import pytest
 
 from assay.errors import MissingError
 from assay.hosts.addresses import parsed
-from assay.hosts.shell import ENGINE, ShellHost
+from assay.hosts.commands import ENGINE
+from assay.hosts.shell import ShellHost
 from assay.hosts.ssh import Door
 from assay.records import Direction, PhasePlan
 from assay.trial.answers import ClientReport

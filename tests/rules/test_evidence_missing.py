@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assay.records import Claim, Outcome, Severity, State, Tier
+from assay.records import Claim, Missing, Observations, Outcome, Severity, State, Tier
 from assay.rules.evidence_missing import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
 
@@ -42,3 +42,12 @@ def test_a_figure_of_busy_time_that_cannot_be_says_why():
     assert finding.state is State.UNVERIFIED
     assert "no busy time with several requests in flight" in finding.statement
     assert "no operation completed" in RULE.check(replace(case_of(Made(count=0), "E01"), value=None)).statement
+
+
+def test_a_figure_of_a_host_that_is_missing_gives_its_reason():
+    case = replace(case_of(Made(), "E01"), value=None)
+    why = Missing(host="s", phase=None, key="observe.hits", reason="netstat: exit status 1")
+    asked = replace(case, measure=replace(case.measure, figure="@s.observe.hits.max"), everywhere=Observations(missing=(why,)))
+    assert "host s gave no observe.hits: netstat: exit status 1" in RULE.check(asked).statement
+    bare = replace(asked, measure=replace(case.measure, figure="@c.1.cpu_share"))
+    assert "host c.1 gave no cpu.total_ns beside the operations" in RULE.check(bare).statement

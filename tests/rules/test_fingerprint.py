@@ -148,6 +148,8 @@ def test_hosts_that_the_factor_adds_are_no_difference_and_what_differs_on_a_host
     changed = judged(of("s", "c.1"), of("s", "c.1", "c.2", ratio="40"), number)
     assert changed.observed["s: ratio"] == "s: ratio: 20 against 40"
     assert changed.observed["differing"] == 1
+    assert (changed.state, changed.severity) == (State.FAIL, Severity.INVALIDATES), "no bundle: s is the same host in both arms"
+    assert judged(of("s"), of("s", "c.1"), number).observed["differing"] == 0, "one host alone against two"
 
 
 def by_hand(path):

@@ -71,8 +71,31 @@ def test_the_machine_may_be_declared_to_belong_to_the_factor():
     assert judged(*servers, ("host.name",)).state is State.FAIL
 
 
-def test_runs_without_facts_leave_it_open_and_machines_as_the_factor_are_not_judged():
+def test_runs_without_facts_leave_it_open():
     assert judged([(run(), Observations())], [on("one")]).state is State.UNVERIFIED
     assert judged([], [on("one")]).state is State.UNVERIFIED
-    case = comparison_case("C05", Factor(path="hosts", levels=("a", "b")), [on("one")], [on("two")])
-    assert RULE.applies(case) == "the machines are the factor"
+
+
+def over(**machines):
+    """A run over several hosts: each with the serial number of its machine."""
+    facts = tuple(
+        Fact(host=host.replace("_", "."), when=When.BEFORE, key=key, value=f"{key}-{serial}", fact_class=FactClass.IDENTITY)
+        for host, serial in machines.items()
+        for key in ("host.name", "machine.serial")
+    )
+    return run(), Observations(facts=facts).on_all()
+
+
+def test_of_several_hosts_every_machine_counts():
+    arm = [over(s="1", c_1="2")]
+    assert judged(arm, arm).statement == "Both arms ran on the same machine."
+    swapped = judged(arm, [over(s="1", c_1="3")])
+    assert swapped.state is State.FAIL
+    assert "host.name-3" in swapped.observed["candidate"]
+
+
+def test_a_number_of_load_hosts_as_the_factor_compares_the_hosts_of_both_arms():
+    case = comparison_case("C05", Factor(path="hosts", levels=(1, 2)), [over(s="1", c_1="2")], [over(s="1", c_1="2", c_2="3")])
+    assert RULE.check(case).state is State.PASS
+    moved = dataclasses.replace(case, candidate=(over(s="9", c_1="2", c_2="3"),))
+    assert RULE.check(moved).state is State.FAIL

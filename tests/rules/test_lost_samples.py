@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 
 from assay.records import Gap, Observations, State
@@ -54,6 +56,19 @@ def test_a_hole_after_the_clock_is_no_hole():
 def test_what_looking_cost_is_no_look():
     cost = series("lab", "cpu_ns", [(at, at) for at in (0, 0.001, 0.002, 1, 1.001, 2)], source="sampler")
     assert judged(Observations(series=(cost,))).state is State.PASS
+
+
+def test_a_slow_command_misses_nothing_of_other_evidence_and_its_own_figure_is_judged_by_its_own_steps():
+    slow = series("observe", "x", [(at, at) for at in (0, 3, 6, 9, 12)], source="observe.x:counter")
+    seen = Observations(series=(slow,), gaps=(Gap(host="local", phase="w.write", observer="observe.x", thousandths=30_000),))
+    of = run(of=phase(12.0))
+    assert RULE.check(trial_case("E02", of, seen)).state is State.PASS
+    own = trial_case("E02", of, seen, figure="@local.observe.x")
+    assert RULE.check(own).state is State.PASS
+    holed = series("observe", "x", [(at, at) for at in (0, 1, 2, 3, 4, 11, 12)], source="observe.x:counter")
+    assert RULE.check(dataclasses.replace(own, observations=Observations(series=(holed,)))).state is State.UNVERIFIED
+    other = trial_case("E02", of, Observations(series=(holed,)), figure="@local.observe.xy")
+    assert RULE.check(other).state is State.PASS
 
 
 def test_lost_events_of_tracepoints_are_a_hole_of_their_own():

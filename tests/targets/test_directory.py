@@ -232,15 +232,11 @@ def test_ext4_without_a_journal_is_as_fast_as_c_says(tmp_path, disks):
     (tmp_path / "jd.toml").write_text(JOURNALS)
     ruler, own = against_c.built(tmp_path), {"journal": [], "none": []}
 
-    def by_c(numbers):
-        for number in numbers:
-            for name, place in disks.items():
-                own[name].append(against_c.figures(ruler, place / f"own-{number}", "create"))
-
-    by_c((1, 2, 3))
+    for number in range(6):  # before the lab's trials: C would meet the inodes that they removed, and be as slow as they were
+        for name, place in disks.items():
+            own[name].append(against_c.figures(ruler, place / f"own-{number}", "create"))
     done = Bench(tmp_path).run("run", "jd.toml", "--lab", "lab", "--json")
     assert done.returncode == 0, done.stderr
-    by_c((4, 5, 6))
     assert all(not [path for path in disk.iterdir() if path.name.startswith(".assay")] for disk in disks.values())
     cells = {(one["measure"], one["levels"]["target"]): list(one["values"].values()) for one in json.loads(done.stdout)["cells"]}
     against_c.hold_all(

@@ -8,7 +8,7 @@ from assay import catalogue, measures
 from assay.errors import UsageError
 from assay.hosts.local import Local
 from assay.machine import ownership
-from assay.records import CacheState, Endpoint, EndpointKind, HostSpec, Measure, Outcome, PhasePlan, Place
+from assay.records import CacheState, Endpoint, EndpointKind, HostSpec, Measure, Outcome, PhasePlan, Place, Server, ServerNode
 from assay.trial import fleet
 from assay.trial.fleet import Fleet, Station
 from assay.trial.runner import TrialRunner
@@ -130,6 +130,17 @@ def test_a_client_sees_its_endpoint_and_nothing_of_the_targets_devices():
     seen = fleet.seen_from(PLACE, station("c.1"), [Endpoint(kind=EndpointKind.DIRECTORY, address="/mnt")])
     assert (seen.host, seen.address, seen.devices, seen.backing_files, seen.directory) == ("c.1", "/mnt", (), (), "/mnt")
     assert fleet.seen_from(PLACE, station("s"), []) is PLACE
+
+
+def test_a_host_that_only_gives_evidence_has_no_path_of_the_targets_host_but_the_data_of_its_own_nodes():
+    first, second = (ServerNode(host=name, pid_file="/run/x.pid", data=(f"/srv/{name}",)) for name in ("s", "n"))
+    place = replace(PLACE, server=Server(nodes=(first, second)))
+    watched = fleet.seen_from(place, station("w"), [])
+    assert (watched.directory, watched.address, watched.server) == (None, "", None)
+    node = fleet.seen_from(place, station("n"), [])
+    assert (node.directory, node.server) == ("/srv/n", Server(nodes=(second,)))
+    client = fleet.seen_from(place, station("n"), [Endpoint(kind=EndpointKind.DIRECTORY, address="/mnt")])
+    assert (client.directory, client.server) == ("/mnt", Server(nodes=(second,)))
 
 
 def test_data_files_belong_to_the_host_of_the_client_that_names_them():

@@ -10,7 +10,7 @@ from assay.trial.clocks import Clock
 from assay.trial.protocol import ClientStep, Kill, Send
 from assay.trial.rendezvous import Rendezvous, Stage
 from assay.trial.silence import WaitLimits
-from assay.trial.waves import Waves, filled
+from assay.trial.waves import Waves, addressed, filled
 from ends_stage import conduct
 
 MS, SECOND = 10**6, 10**9
@@ -162,11 +162,12 @@ def test_the_roles_of_one_phase_are_not_those_of_the_next():
 
 
 def test_several_servers_share_the_load():
-    waves = Waves(configs=[{"a": "{server.address}"}] * 3 + [{}] * 2, roles=(Role.LOAD,) * 3 + (Role.SERVER,) * 2)
+    waves = Waves(count=5, roles=(Role.LOAD,) * 3 + (Role.SERVER,) * 2)
     rendezvous = ready(("here",) * 5)
     for client, address in ((3, "a:1"), (4, "b:2")):
         rendezvous.clients[client].address = address
-    assert waves.second(rendezvous.clients) == {0: {"a": "a:1"}, 1: {"a": "b:2"}, 2: {"a": "a:1"}}
+    assert waves.second(rendezvous.clients) == {0: "a:1", 1: "b:2", 2: "a:1"}
+    assert addressed({"a": "{server.address}"}, "a:1") == {"a": "a:1"}
 
 
 def test_the_address_goes_into_texts_at_any_depth():
@@ -176,7 +177,7 @@ def test_the_address_goes_into_texts_at_any_depth():
 @pytest.mark.parametrize("roles", [(Role.SERVER,) * 3, (Role.LOAD,)])
 def test_roles_that_cannot_be(roles):
     with pytest.raises(ValueError, match="expected"):
-        Waves(configs=CONFIGS, roles=roles)
+        Waves(count=len(CONFIGS), roles=roles)
 
 
 # ------------------------------------------------------------------------------------------ both ends, really

@@ -305,7 +305,76 @@ def test_undoing_refuses_a_machine_that_took_the_place_of_ours(ledger, far, tmp_
     assert HOST.exists(details["path"])
 
 
-def test_hosts_are_cleaned_one_after_the_other_and_a_lost_one_is_told(far, tmp_path, monkeypatch, capsys):
+def meeting(hosts, name):
+    """Make the hosts wait for each other in a call of this name: alone none of them gets through."""
+    barrier = threading.Barrier(len(hosts))
+
+    def meets(own):
+        def call(*words, **more):
+            barrier.wait(30)
+            return own(*words, **more)
+
+        return call
+
+    for host in hosts:
+        setattr(host, name, meets(getattr(host, name)))
+
+
+def test_hosts_are_cleaned_at_the_same_time(far, tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.undo.ledger.default_directory", lambda: tmp_path / "ledger")
+    monkeypatch.setattr("assay.undo.ledger.lasting_directory", lambda: tmp_path / "ledger")
+    hosts = []
+    for name in ("c.1", "c.2"):
+        place = tmp_path / name
+        place.mkdir()
+        dead(tmp_path, PaperHost(name, place), ("directory", directory(tmp_path, name)))
+        hosts.append(PaperHost(name, place, owner="b"))
+    meeting(hosts, "left")
+    cleaned = clean_hosts({host.name: host for host in hosts})
+    assert {(one.entry.host, one.state) for one in cleaned} >= {("c.1", "undone"), ("c.2", "undone")}
+    assert list((tmp_path / "ledger").glob("*.jsonl")) == []
+
+
+def test_all_is_unwound_on_several_hosts_at_the_same_time_and_on_the_servers_last(ledger, far, tmp_path):
+    server, *clients = far("s"), far("c.1", owner="b"), far("c.2", owner="c")
+    for host in (*clients, server):
+        ledger.on(host).add("directory", **directory(tmp_path, host.name))
+    ended = []
+    meeting(clients, "run")
+    for host in (server, *clients):
+        host.strike = lambda *_, name=host.name: ended.append(name)
+    assert {one.state for one in ledger.unwind(last=("s",))} == {"undone"}
+    assert ended[-1] == "s"
+
+
+def test_a_reason_is_given_once_and_what_is_left_can_be_forgotten(far, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("assay.undo.ledger.default_directory", lambda: tmp_path / "ledger")
+    monkeypatch.setattr("assay.undo.ledger.lasting_directory", lambda: tmp_path / "ledger")
+    dead(tmp_path, far(), *(("directory", directory(tmp_path, name)) for name in "12"))
+    other = far(serial="filer-2", boot="boot-2", owner="b")
+    clean_hosts({"s": other})
+    (text,) = capsys.readouterr().err.splitlines()
+    assert text.count("it belongs to another machine of the name s (root@filer)") == 1
+    assert text.count("directory marker=m") == 2, "it is in its own notes and in ours"
+    assert text.endswith(". To forget it: assay hosts FILE clean --forget s")
+    forgotten = Ledger(tmp_path / "ledger").forget("s", other)
+    assert [entry.host for entry in forgotten] == ["s"] * 4
+    assert clean_hosts({"s": other}) == ()
+    assert other.left() == ()
+    assert HOST.exists(str(tmp_path / ".assay-1")), "nothing of it was undone"
+
+
+def test_a_host_that_is_gone_is_forgotten_here_alone(far, tmp_path):
+    dead(tmp_path, far(), ("directory", directory(tmp_path, "1")))
+    dead(tmp_path, far("c.1", owner="c"), ("directory", directory(tmp_path, "2")))
+    ledger = Ledger(tmp_path / "ledger")
+    assert [entry.host for entry in ledger.forget("s")] == ["s"]
+    assert ledger.forget("s") == ()
+    (left,) = ledger.elsewhere(HOST)
+    assert [entry.host for entry in left.entries] == ["c.1"]
+
+
+def test_hosts_are_cleaned_and_a_lost_one_is_told(far, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("assay.undo.ledger.default_directory", lambda: tmp_path / "ledger")
     monkeypatch.setattr("assay.undo.ledger.lasting_directory", lambda: tmp_path / "ledger")
     dead(tmp_path, far(), ("directory", directory(tmp_path, "1")))
@@ -314,7 +383,7 @@ def test_hosts_are_cleaned_one_after_the_other_and_a_lost_one_is_told(far, tmp_p
     assert states(clean_hosts({"c.1": lost, "s": there})) == [("directory", "undone"), ("directory", "gone")]
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "assay: no cleanup after killed runs on host c.1: host c.1 is lost: its connection ended"
-    assert told[1].startswith("assay: undone on host s after a killed run: directory path=")
+    assert told[1].startswith("assay: undone on host s after a killed run: directory marker=m path=")
     assert len(told) == 2
 
 

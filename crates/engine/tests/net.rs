@@ -1,57 +1,21 @@
 //! The engine `net`: two processes, a server and a load, over the loopback.
 
+mod spoken;
+
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use spoken::{Engine, MS};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
 
-/// One engine process, spoken to by lines.
-struct Engine {
-    process: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+trait Net {
+    fn arm(&mut self, settings: &Value) -> Value;
+    fn go(&mut self);
 }
 
-impl Engine {
-    fn start() -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_assay-engine"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the engine can be started");
-        let input = process.stdin.take();
-        let output = BufReader::new(process.stdout.take().expect("a pipe"));
-        let mut engine = Self {
-            process,
-            input,
-            output,
-        };
-        assert_eq!(engine.hear()["type"], "hello");
-        engine
-    }
-
-    fn say(&mut self, message: &Value) {
-        let input = self.input.as_mut().expect("its input is open");
-        writeln!(input, "{message}").expect("it reads");
-    }
-
-    /// The next message that is neither progress nor `told`.
-    fn hear(&mut self) -> Value {
-        loop {
-            let mut line = String::new();
-            self.output.read_line(&mut line).expect("it can be read");
-            let message: Value = serde_json::from_str(&line).expect("a line of JSON");
-            if message["type"] != "progress" && message["type"] != "told" {
-                return message;
-            }
-        }
-    }
-
+impl Net for Engine {
     fn arm(&mut self, settings: &Value) -> Value {
         self.say(&json!({"type": "config", "engine": "net", "phase": "p", "interval_ns": 50 * MS, "settings": settings}));
         self.hear()
@@ -61,13 +25,6 @@ impl Engine {
         self.say(&json!({"type": "clock"}));
         let now = self.hear()["mono_ns"].as_u64().expect("a time");
         self.say(&json!({"type": "go", "at_ns": now + MS}));
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        self.input = None;
-        let _ = self.process.wait();
     }
 }
 

@@ -23,7 +23,6 @@ from assay.records import (
     Measure,
     Observations,
     Outcome,
-    Phase,
     Plan,
     Run,
     Scope,
@@ -194,7 +193,7 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
         claim=case.claim,
         value=figure.value if figure else None,
         unit=figure.unit if figure else measures.unit_of(case.measure),
-        corrected=corrected(case.phase, figure, findings, case.direction),
+        corrected=corrected(figure, findings, case.direction),
         state=state,
         label=labels.label(case, figure, findings),
         bound=common_bound(findings),
@@ -202,11 +201,11 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
     )
 
 
-def corrected(phase: Phase, figure: Figure | None, findings: Sequence[Finding], direction: Direction | None) -> float | None:
+def corrected(figure: Figure | None, findings: Sequence[Finding], direction: Direction | None) -> float | None:
     """The figure with the drain charged, or what the device can have served at most; None where nothing was corrected."""
     if figure is None:
         return None
-    if figure.raw is not None and figure.raw != figure.value and phase.drain_ns is not None:
+    if figure.raw is not None and figure.raw != figure.value and figure.drain_ns is not None:
         return figure.value
     cached = (f.bound for f in failures(findings) if f.meaning in (Meaning.PAGE_CACHE, Meaning.LOWER_CACHE))
     from_cache = [bound.high for bound in cached if bound and bound.high is not None]

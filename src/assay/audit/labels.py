@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from assay.audit.verdicts import failures, notes, unverified
 from assay.catalogue import About, TrialCase
@@ -47,7 +48,7 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
     disturbed_by = next(iter(disturbed), None)
     lacking = tuple(unverified(findings, required(case)))
     if lacking or is_as_is(case):
-        return Label(
+        as_seen = Label(
             nature=Nature.UNVERIFIED if lacking else Nature.AS_SEEN,
             operation=operation,
             regime=regime,
@@ -57,6 +58,7 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
             limited_by=None if lacking else limiter(findings),
             disturbed_by=disturbed_by,
         )
+        return with_flush(as_seen, figure)
     nature = confirmed(case)
     charged = figure if nature in WRITTEN and figure and figure.raw is not None and figure.drain_ns is not None else None
     flushed = nature in WRITTEN and is_flushed(case.phase, charged)
@@ -75,6 +77,13 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
         limited_by=limiter(findings),
         disturbed_by=disturbed_by,
     )
+
+
+def with_flush(label: Label, figure: Figure | None) -> Label:
+    """With the flush at the end that the figure counts."""
+    if figure is None or figure.drain_ns is not None or not figure.flush_ns:
+        return label
+    return replace(label, flush_ns=figure.flush_ns, flushes=figure.flushes, undrained=figure.raw)
 
 
 REMOVALS = ("unlink",)

@@ -201,7 +201,8 @@ def _lines_elsewhere(orphans: tuple[Orphan, ...]) -> list[str]:
     found: dict[str, list[LedgerEntry]] = {}
     for entry in (entry for orphan in orphans for entry in orphan.entries):
         found.setdefault(f"{entry.host} ({entry.address})" if entry.address else entry.host, []).append(entry)
-    lines = [f"Killed runs may have left something on other hosts. Clean up with `{CLEAN_FAR}`, where FILE names these hosts:"]
+    forget = "--forget HOST strikes out what a host has that never returns"
+    lines = [f"Killed runs may have left something on other hosts. Clean up: `{CLEAN_FAR}`, FILE names these hosts; {forget}:"]
     for host, entries in found.items():
         lines += [f"  {host}", *(f"    {entry}" for entry in entries)]
     return lines

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
 from assay.catalogue import Host
 from assay.cli import hosts_check
-from assay.errors import AssayError, UsageError
+from assay.errors import AssayError, UsageError, refuse
 from assay.experiment.read import read
 from assay.frozen import dataclass
+from assay.hosts.local import Local
+from assay.hosts.several import at_once, each
 from assay.laboratory import hosts
-from assay.laboratory.session import engine_path, own_ledger
+from assay.laboratory.session import by_reason, engine_path, own_ledger
 from assay.plain import to_plain
 from assay.records import HostSpec
 from assay.terminal.output import Row, deliver, table
+from assay.toml_document import one_of
 from assay.undo.entries import Cleaned
 from assay.undo.ledger import Ledger
+from assay.units import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,19 +43,26 @@ class Leftovers:
 
     host: str
     cleaned: tuple[Cleaned, ...] = ()
+    engines: tuple[str, ...] = ()
+    """Engines of other versions that were removed."""
     error: str = ""
 
 
-def verb(file: Path, action: StrEnum, json_to: str | None, out: Path | None = None) -> int:
-    """Do it with all hosts of the file. Return 0, or 1 if it failed for one of them. `out` is the directory of certificates."""
+def verb(file: Path, action: StrEnum, json_to: str | None, out: Path | None = None, forget: tuple[str, ...] = ()) -> int:
+    """Do it with all hosts of the file. Return 0, or 1 if it failed for one of them.
+
+    `out` is the directory of certificates, `forget` are hosts whose leftovers are struck out where they cannot be undone.
+    """
     specs = read(file).hosts
+    if forget and action.value != "clean":
+        raise UsageError(f"found --forget with {action.value}; expected it with clean")
     if action.value == "certificates":
         return certificates(specs, json_to, out)
     actions: Mapping[str, Callable[[Sequence[HostSpec], str | None], int]] = {
         "list": list_hosts,
         "check": check,
         "install": install,
-        "clean": clean,
+        "clean": lambda specs, json_to: clean(specs, json_to, forget),
     }
     return actions[action.value](specs, json_to)
 
@@ -122,7 +134,7 @@ def install(specs: Sequence[HostSpec], json_to: str | None) -> int:
         return Installed(host=spec.name, path=placed.path, fresh=placed.fresh)
 
     wanted = [spec for spec in specs if spec.via == "ssh" and (spec.engine or spec.load)]
-    placed = hosts.at_once(wanted, one)
+    placed = at_once(wanted, one)
 
     def text() -> str:
         lines = [f"{one.host}: {one.error or one.path}{' (new)' if one.fresh else ''}" for one in placed]
@@ -132,29 +144,71 @@ def install(specs: Sequence[HostSpec], json_to: str | None) -> int:
     return 1 if any(one.error for one in placed) else 0
 
 
-def clean(specs: Sequence[HostSpec], json_to: str | None) -> int:
-    """Undo on every host what killed labs left there and is still provably theirs."""
-    with own_ledger() as ledger, hosts.attempted(specs, ledger, engine_path()) as found:
-        outcome = [
-            Leftovers(host=one.spec.name, error=str(one.error)) if one.host is None else _cleaned(ledger, one.host)
-            for one in found
-        ]
+def clean(specs: Sequence[HostSpec], json_to: str | None, forget: Sequence[str] = ()) -> int:
+    """Undo on every host what killed labs left there and is still provably theirs, and remove engines that nobody needs.
+
+    What is left then of a host to forget is struck out, and named. Raises UsageError where there is no such far host.
+    """
+    with own_ledger() as ledger:
+        _check_names(forget, specs, ledger)
+        with hosts.attempted(specs, ledger, engine_path()) as found:
+            reached = {one.spec.name: one.host for one in found if one.host is not None}
+            undone = dict(zip(reached, ledger.clean_each(tuple(reached.values())), strict=True))
+            by_ssh = {one.spec.name: one.host for one in found if one.spec.via == "ssh" and one.host is not None}
+            removed = each(by_ssh, _removed_engines)
+            errors = {one.spec.name: one.error for one in found}
+            outcome = [_leftovers(name, undone.get(name, error), removed.get(name, ())) for name, error in errors.items()]
+            outcome += [Leftovers(host=name) for name in forget if name not in errors]
+            outcome = [_forgotten(ledger, one, reached.get(one.host)) if one.host in forget else one for one in outcome]
     _deliver(json_to, "clean", {"hosts": to_plain(outcome)}, lambda: "\n".join(map(_leftover_text, outcome)))
     return 1 if any(one.error or any(cleaned.state == "left" for cleaned in one.cleaned) for one in outcome) else 0
 
 
-def _cleaned(ledger: Ledger, host: Host) -> Leftovers:
-    try:
-        return Leftovers(host=host.name, cleaned=ledger.clean(host))
-    except (AssayError, OSError) as error:
-        return Leftovers(host=host.name, error=str(error))
+def _check_names(forget: Sequence[str], specs: Sequence[HostSpec], ledger: Ledger) -> None:
+    kept = dict.fromkeys(entry.host for orphan in ledger.elsewhere(Local()) for entry in orphan.entries)
+    known = tuple(dict.fromkeys((*(spec.name for spec in specs if spec.via != "local"), *kept)))
+    refuse([f"found --forget {name}; expected a far host: {one_of(known, name)}" for name in forget if name not in known])
+
+
+def _removed_engines(host: Host) -> tuple[str, ...]:
+    from assay.hosts.placing import remove_old_engines
+
+    return remove_old_engines(host, engine_path())
+
+
+def _leftovers(name: str, cleaned: tuple[Cleaned, ...] | Exception | None, engines: tuple[str, ...] | Exception) -> Leftovers:
+    error = next((str(one) for one in (cleaned, engines) if isinstance(one, Exception)), "")
+    return Leftovers(
+        host=name,
+        cleaned=cleaned if isinstance(cleaned, tuple) else (),
+        engines=engines if isinstance(engines, tuple) else (),
+        error=error,
+    )
+
+
+def _forgotten(ledger: Ledger, one: Leftovers, host: Host | None) -> Leftovers:
+    """What is left of the host is struck out; an error stays where there was nothing to strike out."""
+    reasons = {str(cleaned.entry): cleaned.reason for cleaned in one.cleaned if cleaned.state == "left"}
+    struck = {str(entry): entry for entry in ledger.forget(one.host, host)}
+    forgotten = (Cleaned(entry=entry, state="forgotten", reason=reasons.get(text, one.error)) for text, entry in struck.items())
+    kept = (cleaned for cleaned in one.cleaned if cleaned.state != "left")
+    return replace(one, cleaned=(*kept, *forgotten), error="" if struck else one.error)
 
 
 def _leftover_text(found: Leftovers) -> str:
+    engines = [f"  removed  {path}" for path in found.engines]
     if found.error:
-        return f"{found.host}: {found.error}"
-    lines = [f"  {one.state:7}{one.entry}{': ' + one.reason if one.reason else ''}" for one in found.cleaned]
-    return "\n".join((f"{found.host}: {len(lines)} leftovers" if lines else f"{found.host}: no leftovers", *lines))
+        return "\n".join((f"{found.host}: {found.error}", *engines))
+    count = counted(len(found.cleaned), "leftover") if found.cleaned else "no leftovers"
+    lines = [f"{found.host}: {count}{'; what is forgotten stays on that machine' if _forgets(found) else ''}"]
+    for state, reason, entries in by_reason(found.cleaned):
+        lines += [f"  {state:10}{entry}" for entry in entries]
+        lines += [f"  {'':10}{reason}"] if reason else []
+    return "\n".join((*lines, *engines))
+
+
+def _forgets(found: Leftovers) -> bool:
+    return any(cleaned.state == "forgotten" for cleaned in found.cleaned)
 
 
 def _deliver(json_to: str | None, action: str, values: Mapping[str, object], text: Callable[[], str]) -> None:

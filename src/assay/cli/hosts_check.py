@@ -10,7 +10,10 @@ from assay.catalogue import Host
 from assay.cli.doctor import MissingObserver, gaps
 from assay.errors import AssayError
 from assay.frozen import dataclass
-from assay.laboratory.hosts import OpenedHost, at_once
+from assay.hosts.placing import old_engines
+from assay.hosts.several import at_once
+from assay.laboratory.hosts import OpenedHost
+from assay.laboratory.session import engine_path
 
 PROBES = 8
 
@@ -36,6 +39,8 @@ class HostCheck:
     """Where the engine is there; empty where it may not be placed."""
     fresh: bool = False
     """Whether the engine was placed by this check."""
+    old_engines: tuple[str, ...] = ()
+    """Those of other versions that nobody runs there; `clean` removes them."""
     system: str = ""
     kernel: str = ""
     serial: str = ""
@@ -77,6 +82,7 @@ def _checked(attempt: OpenedHost, clock: ClockCheck | None) -> HostCheck:
             host_key=attempt.host_key,
             engine=attempt.engine.path if attempt.engine else "",
             fresh=attempt.engine.fresh if attempt.engine else False,
+            old_engines=old_engines(host, engine_path()) if spec.via == "ssh" else (),
             system=_system(host),
             kernel=_kernel(host),
             serial=machine.serial,
@@ -118,6 +124,10 @@ def _lines(one: HostCheck) -> list[str]:
         lines.append(f"     key      {one.host_key}")
     if one.engine:
         lines.append(f"     engine   {one.engine}{' (placed now)' if one.fresh else ''}")
+    if one.old_engines:
+        lines.append(
+            f"     old      {', '.join(one.old_engines)}: engines that nobody runs. `assay hosts FILE clean` removes them."
+        )
     if one.clock is not None and one.clock.round_trip_ns:
         clock = one.clock
         lines.append(

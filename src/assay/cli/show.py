@@ -52,7 +52,7 @@ def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> di
         figure = measures.value(judged.run, seen, measure) if measure.name in judged.verdicts else None
         if figure is None:
             continue
-        charged = "" if figure.drain_ns is None else labels.charged((figure.flushes, figure.flush_ns), figure.drain_ns)
+        charged = labels.charged((figure.flushes, figure.flush_ns), figure.drain_ns)
         before = "" if figure.raw is None else f"{tables.figure_text(figure.raw, figure.unit)} without"
         if parts := [part for part in (figure.treatment, charged, before) if part]:
             found[measure.name] = "; ".join(parts)

@@ -446,6 +446,10 @@ def hosts(
         HostAction, typer.Argument(metavar="[list|check|install|clean|certificates]", help="Default: list.")
     ] = HostAction.LIST,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="With certificates: their directory.")] = None,
+    forget: Annotated[
+        list[str] | None,
+        typer.Option("--forget", metavar="HOST", help="With clean: strike out what cannot be undone on this host; repeatable."),
+    ] = None,
     json_to: JsonOption = None,
 ) -> None:
     """List, check and prepare the hosts of an experiment.
@@ -453,11 +457,11 @@ def hosts(
     `list` connects to none.
     `check` shows host key, engine, clock, privileges and missing evidence of each host, and places the engine as `run` does.
     `install` places the engine.
-    `clean` undoes the leftovers of killed runs on the hosts.
+    `clean` undoes the leftovers of killed runs on the hosts, and removes engines of other versions that nobody runs.
     `certificates` writes one for each worker of a Dask scheduler, valid for 7 days."""
     from assay.cli.hosts import verb
 
-    finish(lambda: verb(file, action, json_to, out))
+    finish(lambda: verb(file, action, json_to, out, tuple(forget or ())))
 
 
 @app.command()

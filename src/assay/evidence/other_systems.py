@@ -72,6 +72,11 @@ def exchange(host: Host, commands: Mapping[str, str]) -> dict[str, object]:
     return {OUTPUT: host.run(("sh", "-c", script), check=False, timeout_s=PATIENCE_S).stdout}
 
 
+def reads(commands: Mapping[str, str]) -> Callable[[Host, Subject], Mapping[str, object]]:
+    """Return the `read` of an observer that runs these commands."""
+    return lambda host, _subject: exchange(host, commands)
+
+
 def sections(snapshot: Snapshot) -> dict[str, str]:
     """Return what each command printed. Raises EvidenceError where the look holds no output."""
     output = snapshot.raw.get(OUTPUT)
@@ -79,6 +84,19 @@ def sections(snapshot: Snapshot) -> dict[str, str]:
         raise EvidenceError(f"found {str(output)[:40]!r}; expected the output of commands, each after a line {MARK}NAME")
     parts = (part.partition("\n") for part in f"\n{output}".split(f"\n{MARK}")[1:])
     return {name.strip(): text for name, _, text in parts}
+
+
+def parses(
+    source: str, system: str, gives: Iterable[str], figures: Callable[[Mapping[str, str]], Figures]
+) -> Callable[[str, str, Sequence[Snapshot], Subject], Evidence]:
+    """Return what makes evidence of the looks of a phase. It raises EvidenceError on an unknown format or a falling counter."""
+    given = tuple(gives)
+
+    def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+        origin = Origin(host=host_name, phase=phase, source=source, layer="")
+        return evidence(origin, system, given, (snapshots, figures), subject)
+
+    return parse
 
 
 def evidence(

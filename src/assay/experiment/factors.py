@@ -11,6 +11,7 @@ from assay.catalogue import Workload
 from assay.experiment.knobs import lookup, resolve
 from assay.experiment.parts import RESERVED, PartSpec
 from assay.experiment.shape import FactorShape, check
+from assay.machine import server_nodes
 from assay.records import Change, Factor, HostSpec, Value, WorkloadSpec, load_hosts
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal
@@ -147,6 +148,8 @@ def _resolver(path: str, change: Change, scene: Scene) -> Resolver | Refusal:
     owner = max((name for name in parts if path.startswith(f"{name}.")), key=len, default=None)
     if owner is not None:
         knob = lookup(parts[owner].knobs, path[len(owner) + 1 :])
+        if knob is not None and server_nodes.names_host(path[len(owner) + 1 :]):
+            return _name_of(tuple(host.name for host in scene.hosts if host.via != "snmp"))
         if knob is not None:
             return lambda raw: resolve(knob, raw)
         return Refusal(

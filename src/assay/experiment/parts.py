@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from assay import catalogue
 from assay.catalogue import PLACEMENT, TIMING, Knob, Target, Workload
 from assay.experiment import named_hosts
-from assay.experiment.knobs import Settings, declared, settings
+from assay.experiment.knobs import Settings, declared, flat, settings
 from assay.experiment.shape import EventShape, FileShape, check
+from assay.machine import server_nodes
 from assay.records import Event, HostSpec, TargetSpec, WorkloadSpec
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal, Unit, attempt
@@ -47,7 +48,8 @@ def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], v
         if plug is not None:
             knobs = declared(plug.knobs)
             chosen = settings(document, at, knobs, _without(table, "kind", "host"), varied(name))
-            spec = TargetSpec(name=name, kind=plug.name, knobs=chosen.values, host=host)
+            nodes = _node_hosts(document, at, _without(table, "kind", "host"), known)
+            spec = TargetSpec(name=name, kind=plug.name, knobs={**chosen.values, **nodes}, host=host)
             parts[name] = PartSpec(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
     return parts
 
@@ -73,6 +75,12 @@ def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...],
             spec = WorkloadSpec(name=name, kind=plug.name, knobs=chosen.values, hosts=roles, events=events)
             parts[name] = PartSpec(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
     return parts
+
+
+def _node_hosts(document: Document, at: Path, table: Mapping[str, object], known: tuple[HostSpec, ...]) -> dict[str, str]:
+    """Return the hosts of a server's further nodes: each is one of `[hosts]`, a group where it has one member."""
+    named = ((name, path, raw) for name, path, raw in flat(table, at) if server_nodes.names_host(name) and isinstance(raw, str))
+    return {name: named_hosts.one(document, path, raw, known) for name, path, raw in named}
 
 
 def endpoints_fit(document: Document, systems: Mapping[str, PartSpec], loads: Mapping[str, PartSpec]) -> None:

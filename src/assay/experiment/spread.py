@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from assay.experiment.named_hosts import LOCAL
-from assay.records import UNREACHED, Experiment, HostSpec, PlanNote, Trial, WorkloadSpec
+from assay.machine import server_nodes
+from assay.records import UNREACHED, Experiment, HostSpec, PlanNote, TargetSpec, Trial, WorkloadSpec
 from assay.units import counted
 
 SHOWN = 6
@@ -13,13 +14,24 @@ SHOWN = 6
 
 
 def taking_part(experiment: Experiment) -> tuple[str, ...]:
-    """Return the hosts on which something is done or seen: of targets, loads, events, commands, figures, and devices by SNMP."""
+    """Return the hosts on which something is done or seen: of targets, loads, events, commands, figures, devices by SNMP."""
     wanted = {host for workload in experiment.workloads for host in experiment.load_hosts(workload)}
-    wanted |= {target.host for target in experiment.used_targets()}
+    wanted |= {host for target in experiment.used_targets() for host in of_target(experiment, target)}
     wanted |= {event.on for workload in experiment.workloads for event in workload.events}
     wanted |= {host.name for host in experiment.hosts if host.via == "snmp"}
     wanted |= set(experiment.watched_hosts())
     return tuple(host.name for host in experiment.hosts if host.name in wanted)
+
+
+def of_target(experiment: Experiment, target: TargetSpec) -> tuple[str, ...]:
+    """Return the hosts of a target: its own, and those of further nodes of its server, whatever level a factor gives them."""
+    varied = {
+        str(level)
+        for factor in experiment.factors
+        if factor.path.startswith(f"{target.name}.") and server_nodes.names_host(factor.path.removeprefix(f"{target.name}."))
+        for level in factor.levels
+    }
+    return tuple(dict.fromkeys((target.host, *server_nodes.hosts(target.knobs), *sorted(varied))))
 
 
 def too_few_clients(experiment: Experiment, trials: Iterable[Trial]) -> tuple[str, ...]:

@@ -30,6 +30,9 @@ The death signal (PR_SET_PDEATHSIG) is not sent for a parent that died before it
 LISTEN_S = 5.0
 """How long a listening thread waits at once; only how soon it sees that it is no longer wanted."""
 
+ENGINE = "assay-engine"
+"""The load engine as the name of a command of a far host: the agent's own file; a shell can do the engine `command` of it."""
+
 STDERR_SHOWN = 2000
 """Characters of a failed command's standard error that its message shows."""
 
@@ -69,10 +72,13 @@ def started(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: s
     return LineProcess([_executable(argv[0], environment, cwd), *argv[1:]], environment, cwd)
 
 
-def failure(done: Completed) -> str:
-    """Return the error text of a failed command."""
+def succeeded(done: Completed, host: str = "") -> Completed:
+    """Return what a command gave that succeeded. Raises TrialError with the error text of one that failed."""
+    if done.status == 0:
+        return done
     said = (done.stderr.strip() or done.stdout.strip() or "no output")[-STDERR_SHOWN:]
-    return f"{' '.join(done.argv)}: exit status {done.status}: {said}"
+    on = f"{host}: " if host else ""
+    raise TrialError(f"{on}{' '.join(done.argv)}: exit status {done.status}: {said}")
 
 
 class LineProcess:

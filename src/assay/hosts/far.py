@@ -11,15 +11,12 @@ from typing import Self
 from assay.catalogue import Completed, Host, Machine, Note, Process, Syscalls
 from assay.errors import LostHostError, TrialError
 from assay.hosts.channel import Channel
-from assay.hosts.commands import failure
+from assay.hosts.commands import succeeded
 from assay.hosts.exchange import HELLO_S, LEASE_S, Asking, Exchange, Message
 from assay.hosts.far_calls import FarCalls
 from assay.hosts.far_look import Asked, OneExchange
 from assay.hosts.far_process import FarProcess, missing
 from assay.hosts.local import machine_of, serial_of
-
-ENGINE = "assay-engine"
-"""As the name of a command: the agent's own file, which is the load engine as well."""
 
 
 class FarHost:
@@ -89,9 +86,7 @@ class FarHost:
             raise TrialError(f"{self.name}: {' '.join(argv)}: gave more than 16 MiB of output")
         figures = {name: told[name] for name in ("status", "stdout", "stderr", "wall_ns")}
         done = Completed(argv=tuple(argv), **figures)
-        if check and done.status != 0:
-            raise TrialError(f"{self.name}: {failure(done)}")
-        return done
+        return succeeded(done, self.name) if check else done
 
     def spawn(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> Process:
         """Start a command in a process group of its own. Raises MissingError, OSError, LostHostError."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.catalogue import Completed, Host, Machine, Syscalls
-from assay.errors import RefusedError, TrialError
+from assay.errors import RefusedError
 from assay.hosts.kernel_calls import KernelCalls
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ class Local:
         from assay.hosts import commands
 
         done = commands.completed(argv, input_text=input_text, timeout_s=timeout_s, env=env, cwd=cwd)
-        if check and done.status != 0:
-            raise TrialError(commands.failure(done))
-        return done
+        return commands.succeeded(done) if check else done
 
     def spawn(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> LineProcess:
         """Start a command in a process group of its own, with line-wise pipes. Raises as `run` does."""

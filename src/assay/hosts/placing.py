@@ -14,8 +14,10 @@ import secrets
 import shlex
 from pathlib import Path
 
+from assay.catalogue import Host
 from assay.errors import MissingError, RefusedError
 from assay.frozen import dataclass
+from assay.hosts.far_shell import quoted
 from assay.hosts.ssh import LOOP, Door, import_asyncssh
 from assay.hosts.ssh_channel import SshChannel
 
@@ -46,7 +48,7 @@ executes() {
   set -- "$1" $?; rm -f "$1/.try-$$"; return $2
 }
 engine() {
-  for d in "${XDG_CACHE_HOME:+$XDG_CACHE_HOME/assay}" "${HOME:+$HOME/.cache/assay}" "/tmp/assay-$(id -u)"; do
+  for d in PLACES; do
     e=$d/assay-engine-$1
     [ -n "$d" ] && private "$d" || continue
     if [ -f "$e" ] && [ -x "$e" ]; then say path "$e"; say digest "$(digest "$e")"; return; fi
@@ -54,7 +56,19 @@ engine() {
   done
   say nowhere ''
 }
-"""
+runs() { for x in /proc/[0-9]*/exe; do [ "$x" -ef "$1" ] && return; done 2>/dev/null; return 1; }
+spare() {
+  [ / -ef / ] 2>/dev/null || return 0
+  for d in PLACES; do
+    [ -n "$d" ] && [ -d "$d" ] && private "$d" || continue
+    for e in "$d"/assay-engine-*; do
+      [ "$e" != "$d/assay-engine-$1" ] && [ -f "$e" ] && [ ! -h "$e" ] || continue
+      [ "$(digest "$e")" = "${e##*/assay-engine-}" ] && ! runs "$e" || continue
+      [ -z "$2" ] || rm -f -- "$e" && say old "$e"
+    done
+  done
+}
+""".replace("PLACES", '"${XDG_CACHE_HOME:+$XDG_CACHE_HOME/assay}" "${HOME:+$HOME/.cache/assay}" "/tmp/assay-$(id -u)"')
 """Only constant text: what differs from host to host is asked there and quoted here."""
 
 
@@ -88,6 +102,23 @@ def place(door: Door, engine: Path) -> PlacedEngine:
     return LOOP.wait(placed(), ALL_S)
 
 
+def old_engines(host: Host, engine: Path) -> tuple[str, ...]:
+    """Return the engines of other laboratories in our private directories on a far host, which nobody runs there."""
+    return _spare(host, engine, "")
+
+
+def remove_old_engines(host: Host, engine: Path) -> tuple[str, ...]:
+    """Remove them, and return which. The proof that a file is ours: its digest is its name, in a directory for us alone."""
+    return _spare(host, engine, "remove")
+
+
+def _spare(host: Host, engine: Path, act: str) -> tuple[str, ...]:
+    digest = hashlib.sha256(engine.read_bytes()).hexdigest()
+    done = host.run(["/bin/sh"], input_text=f"{FUNCTIONS}spare {digest} {quoted(act)}", check=False, timeout_s=ANSWER_S)
+    lines = (line.partition(" ") for line in done.stdout.splitlines())
+    return tuple(path for word, _, path in lines if word == "old")
+
+
 class _Placing:
     def __init__(self, door: Door, engine: Path) -> None:
         if not engine.is_file():
@@ -109,7 +140,8 @@ class _Placing:
         """A shell on the host, and the engine there."""
         token = secrets.token_hex(8)
         shell = await self._door.opened(f"exec /bin/sh -s {token}")
-        shell.send(f'{FUNCTIONS}say {token} "$(uname -s) $(uname -m)"; engine {self._digest}')
+        fits = "|".join(f'"Linux {kind}"' for kind in self._kinds())
+        shell.send(f'{FUNCTIONS}u="$(uname -s) $(uname -m)"; say {token} "$u"; case $u in {fits}) engine {self._digest};; esac')
         self._check_system((await self._answer(shell, token))[1])
         path = await self._path(shell)
         word, digest = await self._answer(shell)
@@ -146,12 +178,15 @@ class _Placing:
         await self._answer(shell, "placed")
         await shell.closed()
 
+    def _kinds(self) -> tuple[str, ...]:
+        """The machines that the engine is for."""
+        return ARCHITECTURES.get(int.from_bytes(self._content[ELF_MACHINE], "little"), ("?",))
+
     def _check_system(self, system: str) -> None:
-        kinds = ARCHITECTURES.get(int.from_bytes(self._content[ELF_MACHINE], "little"), ("?",))
         name, _, architecture = system.partition(" ")
-        if name != "Linux" or architecture not in kinds:
+        if name != "Linux" or architecture not in self._kinds():
             raise self._refused(
-                f"it is {system}; the engine of this laboratory is for Linux {kinds[0]}."
+                f"it is {system}; the engine of this laboratory is for Linux {self._kinds()[0]}."
                 f" Set engine = false, or install Assay for {system} and run it from there"
             )
 

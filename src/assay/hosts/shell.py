@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from assay.catalogue import Completed, Host, Machine, Note, Process, Syscalls
-from assay.errors import LostHostError, TrialError
-from assay.hosts.commands import failure
+from assay.errors import LostHostError
+from assay.hosts.commands import ENGINE, succeeded
 from assay.hosts.far_shell import ANSWER_S, quoted
 from assay.hosts.local import machine_of, serial_of
 from assay.hosts.shell_calls import ShellCalls
@@ -21,8 +21,6 @@ from assay.hosts.shell_files import Files, SeenFiles, Wishes
 from assay.hosts.shell_notes import FUNCTIONS as NOTES
 from assay.hosts.shell_notes import ShellNotes
 
-ENGINE = "assay-engine"
-"""As the name of a command: the load engine, of which a shell can do the engine `command`."""
 SYSTEM = "id -u; uname -s; uname -r; uname -m; getconf PAGESIZE 2>/dev/null || echo 4096"
 
 IDENTITIES = {
@@ -96,9 +94,7 @@ class ShellHost:
     ) -> Completed:
         """Run a command to its end, in the C locale. Raises as `Local.run`, and OSError where the host is lost."""
         done = self._commands.run(argv, input_text=input_text, timeout_s=timeout_s, env=env, cwd=cwd)
-        if check and done.status != 0:
-            raise TrialError(f"{self.name}: {failure(done)}")
-        return done
+        return succeeded(done, self.name) if check else done
 
     def spawn(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> Process:
         """Start a command, or a client that can do the engine `command`. Raises MissingError, OSError."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 from assay.catalogue import Machine, Note
 from assay.hosts.far_shell import ANSWER_S, FarShell, quoted
-from assay.hosts.local import serial_of
+from assay.hosts.local import BOOT_ID, NAMES_OF_A_MACHINE, serial_of
 
 LEASE_S = 30
 RENEW_S = 10.0
@@ -174,10 +174,10 @@ class ShellNotes:
         with self._mutex:
             if self._owner is not None:
                 return
-            names = "/etc/machine-id /sys/class/dmi/id/product_uuid /sys/class/dmi/id/board_serial"
+            names = " ".join(NAMES_OF_A_MACHINE)
             text = self._shell.ask(
                 f'for f in {names}; do m=$(cat $f 2>/dev/null) && [ -n "$m" ] && break; done; printf \'%s\\n\' "$m";'
-                " cat /proc/sys/kernel/random/boot_id /proc/$$/stat 2>/dev/null"
+                f" cat {BOOT_ID} /proc/$$/stat 2>/dev/null"
             ).text
             machine, boot, stat = (*text.split("\n"), "", "", "")[:3]
             fields = stat.rpartition(")")[2].split()

@@ -6,12 +6,13 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from assay.catalogue import Host, Undo
 from assay.errors import AssayError, LostHostError, UsageError, refuse
 from assay.frozen import dataclass
 from assay.hosts.local import Local
+from assay.hosts.several import AT_ONCE, all_of, at_once, each
 from assay.records import HostSpec
 
 if TYPE_CHECKING:
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     from assay.hosts.placing import PlacedEngine
     from assay.hosts.shell import ShellHost
     from assay.hosts.ssh import Door
-
-AT_ONCE = 8
-"""Hosts that are opened, asked or closed at the same time."""
-T = TypeVar("T")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +45,8 @@ def opened(specs: Sequence[HostSpec], undo: Undo, engine: Path) -> Iterator[Mapp
     names and addresses that are none, and one AssayError with the reasons of all hosts that cannot be opened.
     """
     with attempted(specs, undo, engine) as found:
-        errors = [one.error for one in found if one.error is not None]
-        if errors:
-            raise errors[0] if len(errors) == 1 else AssayError("\n".join(dict.fromkeys(map(str, errors))))
-        yield {one.spec.name: one.host for one in found if one.host is not None}
+        reached = all_of({one.spec.name: one.host if one.error is None else one.error for one in found})
+        yield {name: host for name, host in reached.items() if host is not None}
 
 
 @contextlib.contextmanager
@@ -95,20 +89,6 @@ def same_machines(hosts: Mapping[str, Host]) -> tuple[tuple[str, ...], ...]:
         if not isinstance(machine, AssayError) and machine.boot:
             boots.setdefault(machine.boot, []).append(name)
     return tuple(tuple(names) for names in boots.values() if len(names) > 1)
-
-
-def each(hosts: Mapping[str, Host], ask: Callable[[Host], T]) -> dict[str, T | AssayError]:
-    """Ask several hosts, some at a time; a host that fails has its error in place of the answer."""
-
-    def answer(host: Host) -> T | AssayError:
-        try:
-            return ask(host)
-        except AssayError as error:
-            return error
-        except OSError as error:
-            return LostHostError(f"host {host.name}: {error.strerror or error}")
-
-    return dict(zip(hosts, at_once(list(hosts.values()), answer), strict=True))
 
 
 @contextlib.contextmanager
@@ -203,9 +183,3 @@ def _by_dask(stack: contextlib.ExitStack, specs: Sequence[HostSpec], undo: Undo,
 def _close(found: Sequence[OpenedHost]) -> None:
     """Close hosts, some at a time: one that is gone lets us wait."""
     at_once([one.end for one in found if one.end is not None], lambda end: end())
-
-
-def at_once(items: Sequence[T], do: Callable[[T], Result]) -> list[Result]:
-    """Do the same with several things, some at a time. Raises the first error."""
-    with ThreadPoolExecutor(max(1, min(AT_ONCE, len(items)))) as pool:
-        return list(pool.map(do, items))

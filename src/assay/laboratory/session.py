@@ -12,7 +12,9 @@ from assay import catalogue
 from assay.catalogue import Host, Notes, Observer, Undo
 from assay.errors import AssayError, MissingError, TrialError
 from assay.experiment import spread
+from assay.hosts.commands import ENGINE
 from assay.hosts.local import Local
+from assay.hosts.several import all_of, each
 from assay.machine import ownership
 from assay.records import Experiment, Observations, Plan, Run
 from assay.terminal.output import say
@@ -44,7 +46,8 @@ def own_ledger() -> Iterator[Ledger]:
     finally:
         left = [one for one in ledger.unwind() if one.state == "left"]
         ledger.close()
-        remains = f"not undone: {'; '.join(f'{one.entry} ({one.reason})' for one in left)}. {_remedy(left)}"
+        named = "; ".join(f"{', '.join(what)} ({reason})" for _, reason, what in by_reason(left))
+        remains = f"not undone: {named}. {_remedy(left)}"
         reason = sys.exc_info()[1]
         if any(one.entry.host == HERE for one in left) and isinstance(reason, KeyboardInterrupt | None):
             raise TrialError(remains if reason is None else f"interrupted; {remains}")
@@ -55,7 +58,6 @@ def own_ledger() -> Iterator[Ledger]:
 HERE = Local().name
 FAR_SCRATCH = Path("/var/tmp")  # noqa: S108 - a directory of ours is made in it, with a marker
 """Where a far host keeps what is too large for memory and outlives a session."""
-FAR_ENGINE = "assay-engine"
 
 
 @contextmanager
@@ -99,17 +101,18 @@ def _reached(experiment: Experiment, ledger: Ledger) -> Iterator[Mapping[str, Ho
         try:
             yield found
         finally:
-            ledger.unwind()
+            ledger.unwind(last={name for spec in experiment.used_targets() for name in spread.of_target(experiment, spec)})
 
 
 def _stations(far: Mapping[str, Host], ledger: Ledger, observers: tuple[Observer, ...]) -> dict[str, Station]:
-    """Every far host with what the lab needs there."""
-    found = {}
-    for name, host in far.items():
+    """Every far host with what the lab needs there. Raises AssayError with the reasons of all hosts that cannot have it."""
+
+    def station(host: Host) -> Station:
         undo = ledger.on(host)
         path = "" if catalogue.system_of(host) == catalogue.SNMP else scratch(host, undo, FAR_SCRATCH)
-        found[name] = Station(host=host, undo=undo, scratch=path, engine=FAR_ENGINE, observers=observers)
-    return found
+        return Station(host=host, undo=undo, scratch=path, engine=ENGINE, observers=observers)
+
+    return all_of(each(far, station))
 
 
 def scratch(host: Host, undo: Undo, directory: Path) -> str:
@@ -126,20 +129,32 @@ def clean_quietly(host: Host) -> None:
 
 def clean_hosts(hosts: Mapping[str, Host]) -> tuple[Cleaned, ...]:
     """Clean up on each of these hosts after killed runs, reporting on standard error; return what became of what they left."""
+    try:
+        found = Ledger().clean_each(tuple(hosts.values()))
+    except (AssayError, OSError) as error:
+        say(f"assay: no cleanup after killed runs: {error}", sys.stderr)
+        return ()
     outcome: list[Cleaned] = []
-    for name, host in hosts.items():
+    for (name, host), cleaned in zip(hosts.items(), found, strict=True):
         on = f" on host {name}" if isinstance(host, Notes) else ""
-        try:
-            cleaned = Ledger().clean(host)
-        except (AssayError, OSError) as error:
-            say(f"assay: no cleanup after killed runs{on}: {error}", sys.stderr)
+        if isinstance(cleaned, Exception):
+            say(f"assay: no cleanup after killed runs{on}: {cleaned}", sys.stderr)
             continue
         outcome += cleaned
-        for one in cleaned:
-            if one.state != "gone":
-                why = f": {one.reason}" if one.reason else ""
-                say(f"assay: {one.state}{on} after a killed run: {one.entry}{why}", sys.stderr)
+        for state, reason, what in by_reason([one for one in cleaned if one.state != "gone"]):
+            text = f"assay: {state}{on} after a killed run: {', '.join(what)}{f': {reason}' if reason else ''}"
+            forgets = on and state == "left"
+            say(f"{text.rstrip('.')}. To forget it: assay hosts FILE clean --forget {name}" if forgets else text, sys.stderr)
     return tuple(outcome)
+
+
+def by_reason(outcome: Sequence[Cleaned]) -> Iterator[tuple[str, str, list[str]]]:
+    """State, reason and entries of what became of them alike on one host: each reason, and each thing, is given once."""
+    alike: dict[tuple[str, str, str], list[Cleaned]] = {}
+    for one in outcome:
+        alike.setdefault((one.entry.host, one.state, one.reason), []).append(one)
+    for (_, state, reason), group in alike.items():
+        yield state, reason, list(dict.fromkeys(str(one.entry) for one in group))
 
 
 def _remedy(left: Sequence[Cleaned]) -> str:

@@ -5,6 +5,7 @@ A node is one process tree with its data: a cluster of several, on one machine o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from assay.catalogue import Host, Knob, KnobKind
@@ -46,6 +47,16 @@ def tables(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     further = (name.removeprefix(NODES).partition(".")[0] for name in knobs if name.startswith(NODES))
     first = (FIRST,) if any(knobs.get(f"{FIRST}{name}") for name in FILLED) else ()
     return (*first, *(f"{NODES}{name}." for name in dict.fromkeys(further)))
+
+
+def names_host(knob: str) -> bool:
+    """Return whether a knob names the host of a further node."""
+    return re.fullmatch(rf"{re.escape(NODES)}[^.]+\.{HOST}", knob) is not None
+
+
+def hosts(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the hosts that the further nodes name."""
+    return tuple(dict.fromkeys(str(value) for name, value in knobs.items() if names_host(name)))
 
 
 def names(knobs: Mapping[str, Value]) -> tuple[str, ...]:

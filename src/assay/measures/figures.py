@@ -158,10 +158,11 @@ def rate(phase: Phase, observations: Observations, measure: Measure) -> Figure |
     raw = amount(window, unit) / window.seconds
     steady = rounds_in_words(phase, measure.operation)
     whole = window if steady else phase_window(phase, measure.operation)
-    if whole is None or phase.drain_ns is None or not charges_drain(phase, measure):
+    drain_ns = phase.drain_ns if charges_drain(phase, measure) else None
+    if whole is None or (drain_ns is None and (steady or not ends_with_flush(phase, measure.operation))):
         return Figure(value=raw, unit=unit, treatment=window.reason or steady, window=window)
-    seconds = whole.seconds + phase.drain_ns / 1e9
-    end = whole.to_ns + phase.drain_ns
+    seconds = whole.seconds + (drain_ns or 0) / 1e9
+    end = whole.to_ns + (drain_ns or 0)
     return Figure(
         value=amount(whole, unit) / seconds,
         unit=unit,
@@ -170,8 +171,23 @@ def rate(phase: Phase, observations: Observations, measure: Measure) -> Figure |
         window=Window(from_ns=whole.from_ns, to_ns=end, count=whole.count, bytes=whole.bytes),
         flush_ns=last_flush_ns(phase, measure.operation, whole),
         flushes=own_flushes(phase),
-        drain_ns=phase.drain_ns,
+        drain_ns=drain_ns,
     )
+
+
+def ends_with_flush(phase: Phase, operation: str) -> bool:
+    """Whether the workload flushed these writes once, at its end: the flush was chosen, so a rate of the writes counts it."""
+    once = 0 < own_flushes(phase) <= sum(client.workers for client in phase.clients)
+    return once and phase.flush_in_clock and phase.directions.get(operation) is Direction.WRITE
+
+
+def flushing_ns(phase: Phase, measure: Measure) -> int:
+    """How long a rate of writes counts on after the last of them: for a flush at the end, and for the drain that is charged."""
+    drain_ns = phase.drain_ns if charges_drain(phase, measure) else None
+    whole = phase_window(phase, measure.operation)
+    if whole is None or (drain_ns is None and not ends_with_flush(phase, measure.operation)):
+        return 0
+    return last_flush_ns(phase, measure.operation, whole) + (drain_ns or 0)
 
 
 def last_flush_ns(phase: Phase, operation: str, charged: Window) -> int:
@@ -252,15 +268,16 @@ def percentile(phase: Phase, observations: Observations, measure: Measure) -> Fi
 
 
 def elapsed(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
-    """From the first start to the last end, with the drain where the claim asks for it."""
+    """From the first start to the last end, with a flush at the end, and with the drain where the claim asks for it."""
     whole = whole_window(phase, measure.operation)
     if whole is None:
         return None
     raw = float(whole.to_ns - whole.from_ns)
     charged = phase_window(phase, measure.operation)
-    if charged is None or phase.drain_ns is None or not charges_drain(phase, measure):
+    drain_ns = phase.drain_ns if charges_drain(phase, measure) else None
+    if charged is None or (drain_ns is None and not ends_with_flush(phase, measure.operation)):
         return Figure(value=raw, unit=Unit.NANOSECONDS, window=whole)
-    with_drain = float(charged.to_ns - charged.from_ns + phase.drain_ns)
+    with_drain = float(charged.to_ns - charged.from_ns + (drain_ns or 0))
     flush_ns = last_flush_ns(phase, measure.operation, charged)
     return Figure(
         value=with_drain,
@@ -269,7 +286,7 @@ def elapsed(phase: Phase, _observations: Observations, measure: Measure) -> Figu
         window=charged,
         flush_ns=flush_ns,
         flushes=own_flushes(phase),
-        drain_ns=phase.drain_ns,
+        drain_ns=drain_ns,
     )
 
 
@@ -287,6 +304,18 @@ def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Fig
     far = measure.figure in far_end.FAR_UNITS
     found = far_end.far_figure(phase, measure.figure, measure.operation) if far else cost.cost(phase, measure.figure)
     return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
+
+
+def host_and_key(figure: str) -> tuple[str, str] | None:
+    """The host that a figure names, and the key of the evidence that it is made of; None for a figure of the load."""
+    if not figure.startswith(HOST_SIGN):
+        return None
+    from assay.measures import observed
+
+    host, command, metric = figure[len(HOST_SIGN) :].partition(observed.INFIX)
+    if command:
+        return host, f"{observed.LAYER}.{metric.removesuffix(observed.MAX)}"
+    return host.rpartition(".")[0], f"cpu.{observed.TOTAL_METRIC}"
 
 
 def on_host(phase: Phase, observations: Observations, figure: str) -> Figure | None:

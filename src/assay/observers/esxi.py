@@ -7,14 +7,13 @@ units of 512 bytes. One call of esxcli takes some tenths of a second, so the hos
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from assay.catalogue import Evidence, Host, Observer, Source, needs_system
+from assay.catalogue import Observer, Source, needs_system
 from assay.errors import EvidenceError
 from assay.evidence import other_systems
 from assay.evidence.other_systems import Figures
-from assay.evidence.snapshots import INTERFACE_COLUMNS, Counters, Origin, number
-from assay.records import Snapshot, Subject
+from assay.evidence.snapshots import INTERFACE_COLUMNS, Counters, number
 
 SYSTEM = "VMkernel"
 COMMANDS = {
@@ -39,17 +38,6 @@ DEVICE = {
     "write_operations": ("Write Operations", 1),
 }
 PHYSICAL = re.compile(r"Physical Memory: (\d+) Bytes")
-
-
-def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """Return what the commands print."""
-    return other_systems.exchange(host, COMMANDS)
-
-
-def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Return readings and series. Raises EvidenceError on an unknown format or a falling counter."""
-    origin = Origin(host=host_name, phase=phase, source="esxi:esxcli", layer="")
-    return other_systems.evidence(origin, "ESXi", OBSERVER.gives, (snapshots, figures), subject)
 
 
 def figures(texts: Mapping[str, str]) -> Figures:
@@ -82,18 +70,19 @@ def pick(values: Mapping[str, str], wanted: Mapping[str, tuple[str, int]]) -> Co
     return {metric: number(values[name], name) * times for metric, (name, times) in wanted.items() if name in values}
 
 
+GIVEN = (
+    *("memory.total_bytes", "L3.read", "L3.write", "L9.read", "L9.write"),
+    *(f"network.{metric}" for metric in INTERFACE_COLUMNS),
+    *(f"block.{metric}" for metric in DEVICE),
+)
 OBSERVER = Observer(
     name="esxi",
-    gives=(
-        *("memory.total_bytes", "L3.read", "L3.write", "L9.read", "L9.write"),
-        *(f"network.{metric}" for metric in INTERFACE_COLUMNS),
-        *(f"block.{metric}" for metric in DEVICE),
-    ),
+    gives=GIVEN,
     sources=(Source(keys="block.*", words="device counters over time", way="esxcli of ESXi"),),
     cost="0.9 ms CPU per look here, and three calls of esxcli or more there",
     available=needs_system(SYSTEM),
-    read=read,
-    parse=parse,
+    read=other_systems.reads(COMMANDS),
+    parse=other_systems.parses("esxi:esxcli", "ESXi", GIVEN, figures),
     every_s=10.0,
     alone=True,
     systems=(SYSTEM,),

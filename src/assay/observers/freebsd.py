@@ -6,14 +6,13 @@ Linux where the meaning is the same. Device bytes are printed in tenths of a KiB
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from assay.catalogue import Evidence, Host, Observer, Source, needs_system
+from assay.catalogue import Observer, Source, needs_system
 from assay.errors import EvidenceError
 from assay.evidence import other_systems, unix_texts
 from assay.evidence.other_systems import GIVES, Figures
-from assay.evidence.snapshots import Counters, Origin, number
-from assay.records import Snapshot, Subject
+from assay.evidence.snapshots import Counters, number
 
 SYSTEM = "FreeBSD"
 STATES = ("user", "user", "system", "system", "idle")
@@ -43,17 +42,6 @@ DEVICE = {
     "sb/i": ("io_ticks", 1000),
 }
 """Column of `iostat -Ix` -> what it counts since boot, and how many of its units one is."""
-
-
-def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """Return what the commands print."""
-    return other_systems.exchange(host, COMMANDS)
-
-
-def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Return readings and series. Raises EvidenceError on an unknown format or a falling counter."""
-    origin = Origin(host=host_name, phase=phase, source="freebsd:sysctl, netstat, iostat", layer="")
-    return other_systems.evidence(origin, SYSTEM, OBSERVER.gives, (snapshots, figures), subject)
 
 
 def figures(texts: Mapping[str, str]) -> Figures:
@@ -109,9 +97,10 @@ def devices(text: str) -> dict[str, Counters]:
     return found
 
 
+GIVEN = tuple(key for key in GIVES if "iowait" not in key and "steal" not in key and key != "network.mbuf_bytes_limit")
 OBSERVER = Observer(
     name="freebsd",
-    gives=tuple(key for key in GIVES if "iowait" not in key and "steal" not in key and key != "network.mbuf_bytes_limit"),
+    gives=GIVEN,
     sources=(
         Source(keys="cpu.load_average", words="load average of the host", way="commands of a system other than Linux"),
         Source(keys="cpu.core_*", words="CPU time of each CPU", way="kern.cp_times of FreeBSD, kstat of illumos"),
@@ -121,8 +110,8 @@ OBSERVER = Observer(
     ),
     cost="0.9 ms CPU per look here, and five commands there",
     available=needs_system(SYSTEM),
-    read=read,
-    parse=parse,
+    read=other_systems.reads(COMMANDS),
+    parse=other_systems.parses("freebsd:sysctl, netstat, iostat", SYSTEM, GIVEN, figures),
     every_s=1.0,
     alone=True,
     systems=(SYSTEM,),

@@ -7,14 +7,13 @@ give back is not free: `memory.free_bytes` is without it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from assay.catalogue import Evidence, Host, Observer, Source, needs_system
+from assay.catalogue import Observer, Source, needs_system
 from assay.errors import EvidenceError
 from assay.evidence import other_systems
 from assay.evidence.other_systems import GIVES, Figures
-from assay.evidence.snapshots import Counters, Origin, number
-from assay.records import Snapshot, Subject
+from assay.evidence.snapshots import Counters, number
 
 SYSTEM = "SunOS"
 COMMANDS = {
@@ -40,17 +39,6 @@ LOAD_UNIT = 256
 """avenrun_1min is a fixed-point number with eight bits behind the point."""
 LEFT_OUT = ("iowait", "steal", "mbuf", "available_bytes", "major_faults", "swapped", "io_ticks")
 Named = Mapping[str, Mapping[str, str]]
-
-
-def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """Return what the commands print."""
-    return other_systems.exchange(host, COMMANDS)
-
-
-def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Return readings and series. Raises EvidenceError on an unknown format or a falling counter."""
-    origin = Origin(host=host_name, phase=phase, source="illumos:kstat", layer="")
-    return other_systems.evidence(origin, SYSTEM, OBSERVER.gives, (snapshots, figures), subject)
 
 
 def figures(texts: Mapping[str, str]) -> Figures:
@@ -98,9 +86,10 @@ def by_name(found: Named, names: Mapping[str, str], begins: str) -> dict[str, Co
     return {name: row for name, row in rows.items() if row}
 
 
+GIVEN = tuple(key for key in GIVES if not any(part in key for part in LEFT_OUT))
 OBSERVER = Observer(
     name="illumos",
-    gives=tuple(key for key in GIVES if not any(part in key for part in LEFT_OUT)),
+    gives=GIVEN,
     sources=(
         Source(keys="cpu.load_average", words="load average of the host", way="commands of a system other than Linux"),
         Source(keys="cpu.core_*", words="CPU time of each CPU", way="kern.cp_times of FreeBSD, kstat of illumos"),
@@ -109,8 +98,8 @@ OBSERVER = Observer(
     ),
     cost="0.9 ms CPU per look here, and three commands there",
     available=needs_system(SYSTEM),
-    read=read,
-    parse=parse,
+    read=other_systems.reads(COMMANDS),
+    parse=other_systems.parses("illumos:kstat", SYSTEM, GIVEN, figures),
     every_s=1.0,
     alone=True,
     systems=(SYSTEM,),

@@ -7,14 +7,13 @@ multiplied by their number. It prints no reads and writes of its disks apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from assay.catalogue import Evidence, Host, Observer, Source, needs_system
+from assay.catalogue import Observer, Source, needs_system
 from assay.errors import EvidenceError
 from assay.evidence import other_systems, unix_texts
 from assay.evidence.other_systems import GIVES, Figures
-from assay.evidence.snapshots import Counters, Origin
-from assay.records import Snapshot, Subject
+from assay.evidence.snapshots import Counters
 
 SYSTEM = "OpenBSD"
 STATES = {6: ("user", "user", "system", "system", "system", "idle"), 5: ("user", "user", "system", "system", "idle")}
@@ -28,17 +27,6 @@ COMMANDS = {
     "memory": "vmstat -s",
 }
 LEFT_OUT = ("iowait", "steal", "core_", "block.", "L9.", "arc", "major_faults", "swapped")
-
-
-def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """Return what the commands print."""
-    return other_systems.exchange(host, COMMANDS)
-
-
-def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Return readings and series. Raises EvidenceError on an unknown format or a falling counter."""
-    origin = Origin(host=host_name, phase=phase, source="openbsd:sysctl, netstat, vmstat", layer="")
-    return other_systems.evidence(origin, SYSTEM, OBSERVER.gives, (snapshots, figures), subject)
 
 
 def figures(texts: Mapping[str, str]) -> Figures:
@@ -76,9 +64,10 @@ def cpu_times(values: Mapping[str, str], cpus: int | None) -> Counters:
     return {kind: count * cpus * 10**9 // hertz for kind, count in times.items()}
 
 
+GIVEN = tuple(key for key in GIVES if not any(part in key for part in LEFT_OUT))
 OBSERVER = Observer(
     name="openbsd",
-    gives=tuple(key for key in GIVES if not any(part in key for part in LEFT_OUT)),
+    gives=GIVEN,
     sources=(
         Source(keys="cpu.load_average", words="load average of the host", way="commands of a system other than Linux"),
         Source(keys="memory.free_bytes", words="free memory of the host", way="commands of a system other than Linux"),
@@ -86,8 +75,8 @@ OBSERVER = Observer(
     ),
     cost="0.9 ms CPU per look here, and six commands there",
     available=needs_system(SYSTEM),
-    read=read,
-    parse=parse,
+    read=other_systems.reads(COMMANDS),
+    parse=other_systems.parses("openbsd:sysctl, netstat, vmstat", SYSTEM, GIVEN, figures),
     every_s=1.0,
     alone=True,
     systems=(SYSTEM,),

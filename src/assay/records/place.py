@@ -114,7 +114,7 @@ class Place:
     @property
     def directory(self) -> str | None:
         """The directory that holds its data; None where none is known."""
-        return self.storage or (self.address if self.kind is EndpointKind.DIRECTORY else None)
+        return self.storage or (self.address if self.address and self.kind is EndpointKind.DIRECTORY else None)
 
 
 @dataclass(frozen=True, kw_only=True)

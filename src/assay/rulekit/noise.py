@@ -5,6 +5,9 @@ the measured value and value / (1 - x), a time between value x (1 - x) and the v
 if all lost time hit the operations just below it. A load at a declared limit cannot have lost more than what is left of the
 limit.
 
+On the target's host the server takes the load's place: what it loses costs the load no more than the time in which the load
+itself is not on a CPU, and its threads are as many as it kept CPUs busy.
+
 A change below `noted_share` is no finding, one up to the experiment's `matters` is a note. A larger one is a failure: with a
 bound (BOUNDED), or without one (TAINTED). Noise never makes a figure false, so it never invalidates.
 """
@@ -17,10 +20,10 @@ from assay import measures
 from assay.catalogue import TrialCase
 from assay.evidence import ladder
 from assay.frozen import dataclass
-from assay.measures import latency, limits
+from assay.measures import cost, latency, limits
 from assay.measures.figures import PERCENTILES
 from assay.measures.limits import LimitUse
-from assay.records import Bound, Limit, Severity, State
+from assay.records import Bound, HostRole, Limit, Severity, State
 from assay.rulekit.findings import held_back
 
 LIMITED = ("ops_per_s", "bytes_per_s", "elapsed_ns", "latency_mean_ns")
@@ -102,6 +105,35 @@ def of_percentile(case: TrialCase, share: float, lost: float) -> Bound | None:
         return None
     low = latency.lowered(buckets, share, lost * work_ns(case) * max(1.0, in_flight(case)))
     return Bound(low=min(low, case.value), high=held.high, unit=held.unit) if low > 0 else None
+
+
+def of_no_server(case: TrialCase) -> str | None:
+    """Why noise of the target's host is not judged; None where its server was observed, and of every load host."""
+    if case.role is not HostRole.TARGET or server_cpus(case) is not None:
+        return None
+    return "no server of the target was observed on its host"
+
+
+def server_cpus(case: TrialCase) -> float | None:
+    """How many CPUs the server kept busy beside the operations; None where its processes were not observed."""
+    series = next(iter(case.observations.over_time(case.phase.name, "server", "run_ns")), None)
+    duration = case.phase.end_ns - case.phase.start_ns
+    if series is None or len(series.at_ns) < 2 or duration <= 0:
+        return None
+    return ladder.rise(series, case.phase.start_ns, case.phase.end_ns) / duration
+
+
+def waiting_share(case: TrialCase) -> float:
+    """Share of its time that the load was not on a CPU and may have waited for the server, at most; all where unknown."""
+    known = all(client.cost is not None for client in case.phase.clients)
+    return 1 - cost.on_cpu_share(case.phase) if known else 1.0
+
+
+def on_cpu_share(case: TrialCase) -> float:
+    """Share of the load's time that was spent on a CPU of this host: by the load, or by the server that it waits for."""
+    if case.role is not HostRole.TARGET:
+        return cost.on_cpu_share(case.phase)
+    return min(waiting_share(case), server_cpus(case) or 0.0)
 
 
 def work_ns(case: TrialCase) -> int:

@@ -193,8 +193,9 @@ RULE = Rule(
         "An administrator selected another clock source during the trial. Select it before the trial.",
         "A virtual machine was migrated or suspended. Check the kernel log and steal (N02).",
     ),
-    advice="Let NTP or the hypervisor keep the clock without steps, and repeat. The kernel log gives the reason for a changed "
-    "source (`clocksource: ... unstable`). Take durations from CLOCK_MONOTONIC of one host, never from two wall clocks.",
+    advice="Clocks of several hosts known too little: measure longer, so that the same bound is a smaller share of the phase; "
+    "NTP does not help. A wall clock that was set: let NTP or the hypervisor keep it without steps, and repeat. The kernel log "
+    "gives the reason for a changed source (`clocksource: ... unstable`).",
     sources=(
         "Becker, Rabenseifner, Wolf, EuroPVM/MPI 2008: implications of non-constant clock drifts for the timestamps of traces",
         "Hoefler and Belli, SC 2015: report the timer and its resolution",

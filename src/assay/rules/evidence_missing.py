@@ -17,6 +17,10 @@ from assay.rulekit.soundness import SoundnessRow, rows_for
 
 def no_figure(case: TrialCase) -> str:
     """Why there is no figure."""
+    if (of_host := measures.host_and_key(case.measure.figure)) is not None:
+        host, key = of_host
+        reason = (case.everywhere or case.observations).on(host).why_missing(key)
+        return f"host {host} gave no {key}: {reason}" if reason else f"host {host} gave no {key} beside the operations"
     if case.measure.figure == "busy_ops_per_s" and measures.client_operations(case.phase, case.measure.operation):
         return "no busy time with several requests in flight or an offered rate"
     return "no operation completed, or none counted"

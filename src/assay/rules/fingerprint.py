@@ -7,7 +7,8 @@ not count.
 Performance facts are read again after the last phase, and changes during a run are named.
 - A fact differs that does not follow from the factor: invalid; for two notebooks (`assay compare LAB_A LAB_B`) it qualifies.
 - A fact changed during a run: qualified.
-- The factor is changed by hand, or is the hosts: pass as a "comparison of bundles" with all differences listed.
+- The factor is changed by hand: pass as a "comparison of bundles" with all differences listed.
+- The factor `hosts` (a number of load hosts): hosts of one arm alone do not count, those of both arms do.
 - The factor is changed by hand, and no fact differs or those of its name are equal: qualified.
 - Two targets are directories of one file system: a note.
 - A run has no facts: unverified.
@@ -95,7 +96,7 @@ def check(case: ComparisonCase) -> Finding:
         State.FAIL if failed else State.PASS,
         in_words(case, alien, implied, drifted),
         severity=held if alien and not bundle else Severity.QUALIFIES if drifted else RULE.severity,
-        observed=dict(zip(COUNTED, (len(alien), len(implied), len(drifted), len(values_of(every))), strict=True))
+        observed=dict(zip(COUNTED, (len(alien), len(implied), len(drifted), len(compared(every))), strict=True))
         | {one.key: str(one) for one in alien}
         | {f"{one.key} during a run": f"{one.was} -> {one.now}" for one in drifted},
         threshold={"differing": 0},
@@ -113,7 +114,7 @@ def without_trace(case: ComparisonCase, of_all: list[Difference]) -> Finding | N
     """A factor changed by hand of which no fact tells: none differs, or those of its name are equal."""
     if not pairs.by_hand(case) or case.comparison.factor == NOTEBOOK:
         return None
-    factor, every = case.comparison.factor, values_of((*case.baseline, *case.candidate))
+    factor, every = case.comparison.factor, compared((*case.baseline, *case.candidate))
     of_its_name = [key for key in every if bare(key).rpartition(".")[2] == factor.rpartition(".")[2]]
     if of_all and (not of_its_name or any(one.key in of_its_name for one in of_all)):
         return None
@@ -171,29 +172,39 @@ def in_words(case: ComparisonCase, alien: list[Difference], implied: list[Differ
 
 def differences(baseline: Runs, candidate: Runs) -> Iterator[Difference]:
     """Facts of the class performance whose values are not the same in both arms, by key."""
-    left, right = values_of(baseline), values_of(candidate)
+    by_host = over_hosts((*baseline, *candidate))
+    left, right = values_of(baseline, by_host=by_host), values_of(candidate, by_host=by_host)
     for key in sorted(left.keys() | right.keys()):
         one, other = left.get(key, {NOT_THERE}), right.get(key, {NOT_THERE})
         if one != other:
             yield Difference(key=key, baseline=tuple(sorted(one)), candidate=tuple(sorted(other)))
 
 
-def values_of(runs: Runs) -> dict[str, set[str]]:
+def compared(runs: Runs) -> dict[str, set[str]]:
+    """All facts that are compared, each with the values that it has in any of these runs."""
+    return values_of(runs, by_host=over_hosts(runs))
+
+
+def over_hosts(runs: Runs) -> bool:
+    """Whether any run has facts of more than one host."""
+    return any(len({fact.host for fact in observations.facts}) > 1 for _, observations in runs)
+
+
+def values_of(runs: Runs, *, by_host: bool) -> dict[str, set[str]]:
     """Every value that a fact had in an arm; a run that lacks a fact which another has counts as `not there`.
 
-    The host's name is a part of the key where a run has facts of more than one host. Versions of tools are facts too.
+    `by_host`: the host's name is a part of the key. Versions of tools are facts too.
     """
-    each = [facts_of(run, observations) for run, observations in runs]
+    each = [facts_of(run, observations, by_host=by_host) for run, observations in runs]
     keys = {key for facts in each for key in facts}
     return {key: {facts.get(key, NOT_THERE) for facts in each} for key in keys}
 
 
-def facts_of(run: Run, observations: Observations) -> dict[str, str]:
+def facts_of(run: Run, observations: Observations, *, by_host: bool) -> dict[str, str]:
     """Key -> value of the facts of one run that matter."""
-    several = len({fact.host for fact in observations.facts}) > 1
     versions = {f"version.{tool}": version for tool, version in run.versions.items()}
     return versions | {
-        f"{fact.host}: {fact.key}" if several else fact.key: fact.value
+        f"{fact.host}: {fact.key}" if by_host else fact.key: fact.value
         for fact in observations.facts
         if fact.when is When.BEFORE and fact.fact_class is FactClass.PERFORMANCE
     }
@@ -209,10 +220,9 @@ def drift(observations: Observations) -> Iterator[Drift]:
 
 
 def is_bundle(case: ComparisonCase) -> bool:
-    """Whether the factor is a choice of whole machines or systems: it is changed by hand, or it is the hosts."""
+    """Whether the factor is a choice of whole machines or systems: it is changed by hand."""
     return case.comparison.factor != NOTEBOOK and any(
-        factor.path == case.comparison.factor and (factor.change is Change.MANUAL or factor.path == "hosts")
-        for factor in case.experiment.factors
+        factor.path == case.comparison.factor and factor.change is Change.MANUAL for factor in case.experiment.factors
     )
 
 

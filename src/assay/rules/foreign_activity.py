@@ -10,6 +10,8 @@ The rule works out the share of its time that the load lost to them at most:
   `operation_bytes` for each operation; other programs' operations are those of the idle baseline. Fewer than `least_bytes` do
   not count.
 
+On the target's host they are beside its server, where that is observed: they take from the time in which the load waits for it.
+
 Below `noted_share` of the figure it is a pass, up to the experiment's `matters` a note, above it BOUNDED.
 A load at a declared limit of its device loses no more than the rest of that limit.
 Behind fuse, nfs, smb or 9p the program may be the server: a note.
@@ -100,8 +102,8 @@ def unseen(case: TrialCase) -> float | None:
 
 
 def processors(case: TrialCase) -> OtherProgramsUse | None:
-    """Least share of a load host's CPU time of other programs, and what the load lost to it; None if unobserved."""
-    if case.role is HostRole.TARGET:
+    """Least share of a host's CPU time of other programs, and what the load or its server lost to it; None if unobserved."""
+    if noise.of_no_server(case) is not None:
         return None
     sure, whole = risen(case, "sure_cpu_ns"), risen(case, "total_ns", "cpu")
     idle = [risen(case, metric, "cpu") for metric in ("idle_ns", "iowait_ns")]
@@ -109,16 +111,26 @@ def processors(case: TrialCase) -> OtherProgramsUse | None:
         return None
     busy, own = 1 - sum(time for time in idle if time is not None) / whole, (risen(case, "own_cpu_ns") or 0.0) / whole
     share = min(sure / whole, max(0.0, busy - own))
-    beside = min(1.0, share / max(TINY, 1 - own)) * case.thresholds["neighbour_share"] * cost.on_cpu_share(case.phase)
-    missing = share if crowded(case) else 0.0
+    beside = min(1.0, share / max(TINY, 1 - own)) * case.thresholds["neighbour_share"] * noise.on_cpu_share(case)
+    missing = share * missed(case, busy)
     by = by_whom(case, "cpu_ns") if share > case.thresholds["noted_share"] else ""
     words = f"{measures.percent(share)} of the CPU time{by}, with the CPUs {measures.percent(busy)} busy"
     return OtherProgramsUse(share=share, lost=1 - (1 - beside) * (1 - missing), words=words)
 
 
-def crowded(case: TrialCase) -> bool:
-    """Whether the waiting of the load's threads does not show what other programs took: unseen, or their own doing."""
+def missed(case: TrialCase, busy: float) -> float:
+    """Share of the load's time that lacks what other programs took: none where the waiting of its threads shows it (N02).
+
+    A server may have waited where less than one CPU of its host was idle.
+    """
     cpus = max((max(one.value) for one in case.observations.over_time(case.phase.name, "cpu", "cpus") if one.value), default=1.0)
+    if case.role is HostRole.TARGET:
+        return noise.waiting_share(case) if busy * cpus > cpus - 1 else 0.0
+    return 1.0 if crowded(case, cpus) else 0.0
+
+
+def crowded(case: TrialCase, cpus: float) -> bool:
+    """Whether the waiting of the load's threads does not show what other programs took: unseen, or their own doing."""
     seen = any(case.observations.over_time(case.phase.name, "process", "run_delay_ns"))
     return not seen or noise.workers(case) > cpus
 

@@ -9,6 +9,8 @@ A change counts in proportion to the load's time on a CPU. A 10 % slower CPU cha
 - A governor other than `performance`: a note.
 - No timing at both ends: unverified.
 
+On the target's host a change counts by the server's time on a CPU while the load waits, where its processes are observed.
+
 Two samples of ten milliseconds show that the speed changes, not its course, so a timed change only is a note.
 On a quiet virtual machine the samples were up to 30 % apart around four of five blocks of `assay quick`. The interval over
 repeats covers that spread.
@@ -21,9 +23,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
-from assay.measures import cost
-from assay.records import Finding, Scope, Severity, State, When
+from assay.catalogue import About, Rule, TrialCase
+from assay.records import Finding, HostRole, Scope, Severity, State, When
+from assay.rulekit import noise
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -49,6 +51,13 @@ class SpeedChange:
         return self.share * self.on_cpu
 
 
+def applies(case: TrialCase) -> str | None:
+    """Load hosts, and the target's host where its server is observed and the same work was timed at both ends."""
+    if case.role is HostRole.TARGET and change_of(case) is None and not any(throttled(case)):
+        return "CPU speed of the target's host unknown"
+    return noise.of_no_server(case)
+
+
 def check(case: TrialCase) -> Finding:
     """Throttling that was counted, then a change of speed that the load must have felt; a governor is worth knowing."""
     change, hot = change_of(case), [*throttled(case)]
@@ -57,9 +66,9 @@ def check(case: TrialCase) -> Finding:
         observed |= {"changed_share": change.share, "on_cpu_share": change.on_cpu, "effect_share": change.effect}
     parts = [f"thermal throttling ({'; '.join(hot)})"] if hot else []
     if change is not None and change.effect > case.thresholds["effect_share"]:
-        parts.append(in_words(change))
+        parts.append(in_words(change, case))
     if parts:
-        felt = cost.on_cpu_share(case.phase) > case.experiment.matters_share
+        felt = noise.on_cpu_share(case) > case.experiment.matters_share
         return found(
             RULE,
             case,
@@ -72,28 +81,30 @@ def check(case: TrialCase) -> Finding:
     if change is None:
         return found(RULE, case, State.UNVERIFIED, "CPU speed unknown: not timed before and after the trial.", observed=observed)
     if slow := governors(case):
-        text = f"The clock rate follows the load (governor {slow}): a load that waits much runs on slower CPUs."
+        who = "a server" if case.role is HostRole.TARGET else "a load"
+        text = f"The clock rate follows the load (governor {slow}): {who} that waits much runs on slower CPUs."
         return found(RULE, case, State.FAIL, text, severity=Severity.NOTES, observed=observed)
-    return found(RULE, case, State.PASS, f"T{in_words(change)[1:]}.", observed=observed)
+    return found(RULE, case, State.PASS, f"T{in_words(change, case)[1:]}.", observed=observed)
 
 
-def in_words(change: SpeedChange) -> str:
+def in_words(change: SpeedChange, case: TrialCase) -> str:
     """What was timed, and what of it the load felt at most."""
+    who = "server" if case.role is HostRole.TARGET else "load"
     before, after = (measures.with_unit(time, Unit.NANOSECONDS) for time in (change.before_ns, change.after_ns))
     share, on_cpu, effect = (measures.percent(one) for one in (change.share, change.on_cpu, change.effect))
     timed = f"the same work took {before} before the trial and {after} after it ({share} apart)"
-    return f"{timed}; effect {effect} at most, with the load on a CPU for {on_cpu} of its time"
+    return f"{timed}; effect {effect} at most, with the {who} on a CPU for {on_cpu} of its time"
 
 
 def change_of(case: TrialCase) -> SpeedChange | None:
-    """What was timed on the load's hosts, the one that changed most; None where it was not timed at both ends."""
-    hosts = dict.fromkeys(client.host for client in case.phase.clients)
+    """What was timed on the hosts, the one that changed most; None where it was not timed at both ends."""
+    hosts = dict.fromkeys((case.host,) if case.host else (client.host for client in case.phase.clients))
     changes: list[SpeedChange] = []
     for host in hosts:
         times = [case.observations.fact(PIECE, when, host) for when in (When.BEFORE, When.AFTER)]
         known = [float(time) for time in times if time is not None and float(time) > 0]
         if len(known) == len(times):
-            changes.append(SpeedChange(before_ns=known[0], after_ns=known[1], on_cpu=cost.on_cpu_share(case.phase)))
+            changes.append(SpeedChange(before_ns=known[0], after_ns=known[1], on_cpu=noise.on_cpu_share(case)))
     return max(changes, key=lambda change: change.share, default=None)
 
 
@@ -119,7 +130,9 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
+    applies=applies,
     check=check,
+    about=About.EACH_HOST,
     wrong="Heat, the governor and busy neighbours change the CPU speed. The first run had a cool CPU. A load that waits much "
     "runs on a CPU that was clocked down. In a cloud another tenant uses half of the core. The difference between A and B then "
     "is a difference of clock rates.",

@@ -5,7 +5,7 @@ A remote target's machine is its host in the file, or a line `machine = NAME` in
 - The arms ran on different machines: qualified.
 - The arms ran on the same machines, were swapped, or the file declares it: pass.
 - A run lacks its host's facts, or only the name is known and no boot is common to the arms: unverified.
-- The factor is `hosts`: n/a.
+- The factor `hosts` (a number of load hosts): only the hosts of both arms are compared.
 
 C01 lists kernel, settings and devices that came with the other machine.
 """
@@ -13,6 +13,7 @@ C01 lists kernel, settings and devices that came with the other machine.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from assay.catalogue import ComparisonCase, Rule, Runs
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
@@ -26,13 +27,22 @@ Machine = tuple[str, ...]
 """All machines of one run: where the load ran, and where the target is if it is elsewhere."""
 
 
-def applies(case: ComparisonCase) -> str | None:
-    """None for comparisons of anything but the machines themselves."""
-    return "the machines are the factor" if case.comparison.factor == "hosts" else None
+def of_both(case: ComparisonCase) -> ComparisonCase:
+    """The case with the hosts of both arms alone, where the factor is how many load hosts there are."""
+    if case.comparison.factor != "hosts":
+        return case
+    baseline, candidate = (frozenset(fact.host for _, seen in runs for fact in seen.facts) for runs in case.arms)
+    common = baseline & candidate
+    return replace(
+        case,
+        baseline=tuple((run, seen.on(*common)) for run, seen in case.baseline),
+        candidate=tuple((run, seen.on(*common)) for run, seen in case.candidate),
+    )
 
 
 def check(case: ComparisonCase) -> Finding:
     """Fail where the two arms have no machine, or not all machines, in common."""
+    case = of_both(case)
     every = (*case.baseline, *case.candidate)
     key = SERIAL if every and all(known(seen, SERIAL) for _, seen in every) else NAME
     if not all(case.arms) or not all(known(seen, key) for _, seen in every):
@@ -65,8 +75,14 @@ def check(case: ComparisonCase) -> Finding:
 
 
 def known(observations: Observations, key: str) -> bool:
-    """Whether a run has this fact."""
-    return observations.fact(key) is not None
+    """Whether a run has this fact, of each of its hosts that tells its name."""
+    having = hosts_with(observations, key)
+    return bool(having) and having >= hosts_with(observations, NAME)
+
+
+def hosts_with(observations: Observations, key: str) -> frozenset[str]:
+    """The hosts of a run that tell this."""
+    return frozenset(fact.host for fact in observations.facts if fact.key == key and fact.when is When.BEFORE)
 
 
 def rebooted(case: ComparisonCase) -> bool:
@@ -91,7 +107,8 @@ def elsewhere(run: Run, observations: Observations) -> Iterator[str]:
 
 def named(run: Run, observations: Observations) -> Iterator[str]:
     """The machines of one run by their names, for people."""
-    yield observations.fact(NAME) or "a machine without a name"
+    names = (fact.value for fact in observations.facts if fact.key == NAME and fact.when is When.BEFORE)
+    yield from tuple(dict.fromkeys(names)) or ("a machine without a name",)
     yield from elsewhere(run, observations)
 
 
@@ -100,9 +117,10 @@ def differing(case: ComparisonCase) -> list[str]:
     return [key for key in (SERIAL, NAME, OF_TARGET) if values(case.baseline, key) != values(case.candidate, key)]
 
 
-def values(runs: Runs, key: str) -> set[str | None]:
-    """The values of one fact in an arm."""
-    return {seen.fact(key) for _, seen in runs}
+def values(runs: Runs, key: str) -> set[tuple[str, ...] | None]:
+    """The values of one fact in an arm, of all hosts of a run together; None for a run without it."""
+    each = (sorted(fact.value for fact in seen.facts if fact.key == key and fact.when is When.BEFORE) for _, seen in runs)
+    return {tuple(found) or None for found in each}
 
 
 RULE = Rule(
@@ -113,7 +131,6 @@ RULE = Rule(
     part="comparability",
     short="different machines",
     needs=("fact:*",),
-    applies=applies,
     check=check,
     wrong="The old system runs on the old server, the new one on a new server of the same make. Two equal machines differ by "
     "some per cent in memory bandwidth and more in their disks: firmware, age, place in the rack. The comparison is right for "

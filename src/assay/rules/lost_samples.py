@@ -4,6 +4,8 @@ The rule takes the longest gap of each observer as the lab recorded it. It also 
 least five samples, over its median step.
 More than `gap_intervals` intervals leave the rule unverified, with the observers named: one sample may be late, two missing are
 a hole.
+A command of `[observe.NAME]` counts for its own figures alone, by the steps between its samples.
+A slow command runs less often than asked for, and misses nothing of other evidence.
 Tracepoints: more than `lost_events` lost events, or too many files for its maps, make all its counts unusable.
 The ladder of bytes is not affected: it is the difference between the ends of the phase.
 """
@@ -13,10 +15,12 @@ from __future__ import annotations
 import itertools
 
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import traced
+from assay.evidence import observed, traced
 from assay.records import Finding, Scope, Series, Severity, State
 from assay.rulekit.findings import found
 
+OF_COMMANDS = f"{observed.LAYER}."
+"""How the names of observers begin that are commands of the file."""
 LEAST_SAMPLES = 5
 """With fewer under the clock a series has no usual step (page_cache looks at the edges alone)."""
 OF_THE_LAB_ITSELF = ("application", "lab")
@@ -60,9 +64,12 @@ def check(case: TrialCase) -> Finding:
 
 def gaps(case: TrialCase) -> dict[str, float]:
     """Observer -> its longest gap in intervals, the worse of what the lab kept and what its series show."""
-    longest = {name: kept / 1000 for name, kept in case.observations.longest_gaps().items()}
+    kept = case.observations.longest_gaps()
+    longest = {name: gap / 1000 for name, gap in kept.items() if not name.startswith(OF_COMMANDS)}
     for series in case.observations.series:
         name = series.source.partition(":")[0]
+        if name.startswith(OF_COMMANDS) and not f"{case.measure.figure}.".startswith(f"@{series.host}.{name}."):
+            continue
         gap = None if series.phase != case.phase.name or series.layer in OF_THE_LAB_ITSELF else gap_of(series, case)
         if gap is not None:
             longest[name] = max(gap, longest.get(name, 0.0))

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures import latency
-from assay.measures.figures import PERCENTILES, charges_drain
+from assay.measures.figures import PERCENTILES, flushing_ns
 from assay.measures.windows import Window, scheduled
 from assay.records import Bound, Client, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, in_words, rate_of
@@ -165,8 +165,8 @@ def rates(case: TrialCase, common: Window, whole: Window) -> Bound | None:
     rate = rate_of(case)
     if rate is None or case.measure.figure not in measures.AMOUNTS:
         return None
-    drain = (case.phase.drain_ns or 0) / 1e9 if charges_drain(case.phase, case.measure) else 0.0
-    found = [getattr(window, measures.AMOUNTS[case.measure.figure]) / (window.seconds + drain) for window in (common, whole)]
+    after = flushing_ns(case.phase, case.measure) / 1e9
+    found = [getattr(window, measures.AMOUNTS[case.measure.figure]) / (window.seconds + after) for window in (common, whole)]
     return Bound(low=min(found), high=max(found), unit=rate[1])
 
 

@@ -9,6 +9,8 @@ most, and so the bound of the figure.
 - Above the experiment's `matters`: BOUNDED, a rate is at least the measured value.
 - A load at a declared limit of its device loses no more than the rest of that limit.
 
+On the target's host the steal alone is judged, over the CPUs that the server kept busy: where its processes are observed.
+
 Waiting is not judged with more workers than CPUs, since the load then causes it. N03 then counts the CPU time of other programs.
 Noise never invalidates. A run that only noise spoiled is repeated.
 """
@@ -18,8 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Rule, TrialCase
-from assay.records import ABSOLUTE, Finding, Scope, Series, Severity, State
+from assay.catalogue import About, Rule, TrialCase
+from assay.records import ABSOLUTE, Finding, HostRole, Scope, Series, Severity, State
 from assay.rulekit import noise
 from assay.rulekit.findings import found
 
@@ -42,6 +44,13 @@ class CpuLosses:
     def lost(self) -> float:
         """Of the time of the workers, at most."""
         return min(1.0, self.stolen + (self.waiting or 0.0))
+
+
+def applies(case: TrialCase) -> str | None:
+    """Load hosts, and the target's host where its server and its CPUs are observed."""
+    if case.role is HostRole.TARGET and not hosts_of(case):
+        return "no CPU counters of the target's host"
+    return noise.of_no_server(case)
 
 
 def check(case: TrialCase) -> Finding:
@@ -90,12 +99,17 @@ def losses_of(case: TrialCase, host: str) -> CpuLosses | None:
         return None
     cpus = max((value for _, value in under_clock(case, host, "cpu", "cpus", ABSOLUTE)), default=1.0)
     share = max(0.0, steal[-1][1] - steal[0][1] - TICK_NS) / (total[-1][1] - total[0][1])
-    return CpuLosses(
-        host=host,
-        steal=share,
-        stolen=share * cpus / min(cpus, max(1, sum(client.workers for client in case.phase.clients if client.host == host))),
-        waiting=waiting_share(case, host),
-    )
+    stolen = share * cpus / min(cpus, max(1.0, threads(case, host)))
+    if case.role is HostRole.TARGET:
+        return CpuLosses(host=host, steal=share, stolen=stolen * noise.waiting_share(case), waiting=None)
+    return CpuLosses(host=host, steal=share, stolen=stolen, waiting=waiting_share(case, host))
+
+
+def threads(case: TrialCase, host: str) -> float:
+    """How many threads the stolen time was taken from: workers of the load there, or CPUs that the server kept busy."""
+    if case.role is HostRole.TARGET:
+        return noise.server_cpus(case) or 0.0
+    return sum(client.workers for client in case.phase.clients if client.host == host)
 
 
 def under_clock(case: TrialCase, host: str, layer: str, metric: str, subject: str) -> list[tuple[int, float]]:
@@ -136,7 +150,9 @@ RULE = Rule(
     part="noise",
     short="CPU contention",
     needs=("cpu.steal_ns",),
+    applies=applies,
     check=check,
+    about=About.EACH_HOST,
     wrong="CPU time that the hypervisor or a neighbour took is missing from the figure, and not equally from both arms. An "
     "experiment that runs one arm in the bad hour finds the other one faster.",
     alternatives=(

@@ -171,7 +171,8 @@ def _facts(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...], when
 
     def seen(station: Station) -> tuple[tuple[Fact, ...], dict[str, str]]:
         place = place_on(site, station)
-        subject = Subject(backing_files=place.backing_files, directory=place.directory or place.address, devices=place.devices)
+        directory = place.directory or place.address or None
+        subject = Subject(backing_files=place.backing_files, directory=directory, devices=place.devices)
         return sampler.facts(station.host, station.observers, subject, when)
 
     for name, (found, missing) in each(tuple(stations.values()), seen).items():

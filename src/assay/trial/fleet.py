@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from assay.catalogue import Host, Observer, Undo
-from assay.records import Endpoint, PhasePlan, Place
+from assay.records import Endpoint, PhasePlan, Place, Server
 
 Found = TypeVar("Found")
 
@@ -82,22 +82,26 @@ def each(stations: Sequence[Station], act: Callable[[Station], Found], at_once: 
 
 
 def seen_from(place: Place, station: Station, endpoints: Sequence[Endpoint]) -> Place:
-    """The place as a load host sees it: what the endpoints of its clients name. On the target's own host it is the place."""
+    """The place as another host sees it: what the endpoints of its clients name, else the data of the server's nodes there.
+
+    On the target's own host it is the place. A host with neither has nothing of it: no path of the target's host is a path there.
+    """
     if station.name == place.host:
         return place
     first = next(iter(endpoints), None)
+    nodes = place.server.on(station.name) if place.server else ()
     return replace(
         place,
         host=station.name,
         kind=first.kind if first else place.kind,
-        address=first.address if first else place.address,
+        address=first.address if first else "",
         devices=(),
         backing_files=(),
         limits=(),
         filesystem=None,
         private={},
-        server=None,
-        storage=None,
+        server=Server(nodes=nodes) if nodes else None,
+        storage=None if first else next((path for node in nodes for path in node.data), None),
     )
 
 

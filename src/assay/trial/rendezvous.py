@@ -17,7 +17,7 @@ from assay.records import Role
 from assay.trial.clocks import Clock
 from assay.trial.protocol import ClientState, ClientStep, Instruction, Kill, Message, Send, error_text, take
 from assay.trial.silence import LOOK_NS, Silence, WaitLimits
-from assay.trial.waves import PhaseTimes, Waves
+from assay.trial.waves import PhaseTimes, Waves, addressed
 
 
 class Stage(StrEnum):
@@ -115,8 +115,8 @@ class Rendezvous:
         if len(configs) != self.count:
             raise ValueError(f"found {len(configs)} configurations; expected {self.count}, one a client")
         self.state, self.start_ns = Stage.ARMING, None
-        waves = Waves(configs=configs, roles=roles)
-        self._phase = PhaseTimes(name=phase, limit_ns=limit_ns, waves=waves)
+        waves = Waves(count=self.count, roles=roles)
+        self._phase = PhaseTimes(name=phase, limit_ns=limit_ns, configs=configs, waves=waves)
         self.results, self.late = {}, {}
         self._silence, self._news = Silence(start_ns=0), set()
         for index, one in enumerate(self.clients):
@@ -125,14 +125,15 @@ class Rendezvous:
         self._at_step = Counter({ClientStep.WAITING: self.count})
         return self._arm(waves.first(), now_ns)
 
-    def _arm(self, wave: Mapping[int, Message], now_ns: int) -> tuple[Instruction, ...]:
-        """Send these clients their configs."""
+    def _arm(self, wave: Mapping[int, str | None], now_ns: int) -> tuple[Instruction, ...]:
+        """Send these clients their configs, with the address of the server that each is given."""
         self._phase.deadline_ns = now_ns + self.pace.arm_ns
         for index in wave:
             self.clients[index].step = ClientStep.ARMING
         self._at_step += Counter({ClientStep.ARMING: len(wave), ClientStep.WAITING: -len(wave)})
         envelope = {"type": "config", "phase": self._phase.name, "limit_ns": self._phase.limit_ns}
-        return tuple(Send(client=index, message={**envelope, **config}) for index, config in wave.items())
+        configs = {index: addressed(self._phase.configs[index], address) for index, address in wave.items()}
+        return tuple(Send(client=index, message={**envelope, **config}) for index, config in configs.items())
 
     def start(self, now_ns: int, delays_ns: Sequence[int] = ()) -> tuple[Instruction, ...]:
         """Agree on T and tell every client; `delays_ns`, one a client, makes clients late on purpose."""

@@ -30,7 +30,7 @@ Pairs = Iterator[tuple[str, str]]
 
 def target_facts(host: Host, target: Target, place: Place) -> Iterator[Fact]:
     """Everything that is asked, of the class performance but for the space that is free."""
-    boot = _boot(host)
+    boot = host.machine().boot
     performance = [*features(host, place, boot), *filesystem_semantics(host, target, place), *cards(host, place, boot)]
     noise = list(space(host, place))
     for fact_class, pairs in ((FactClass.PERFORMANCE, performance), (FactClass.NOISE, noise)):
@@ -73,12 +73,6 @@ def cards(host: Host, place: Place, boot: str) -> Pairs:
                 texts["driver"] = _once(host, boot, ("ethtool", "-i", name))
                 for key, text in texts.items():
                     yield from ((f"network.{name}.{key}.{pair}", value) for pair, value in host_facts.ethtool_pairs(text))
-
-
-def _boot(host: Host) -> str:
-    with contextlib.suppress(OSError):
-        return host.read("/proc/sys/kernel/random/boot_id").strip()
-    return ""
 
 
 def _output(host: Host, argv: Sequence[str]) -> str:

@@ -15,16 +15,16 @@ ADDRESS = "{server.address}"
 
 @dataclass(frozen=True, kw_only=True)
 class Waves:
-    """The clients of one phase. `roles` and `configs` are by client; without roles all are the load, in one wave."""
+    """So many clients of one phase. `roles` are by client; without roles all are the load, in one wave."""
 
-    configs: Sequence[Message] = ()
+    count: int = 0
     roles: Sequence[Role] = ()
     servers: tuple[int, ...] = field(init=False)
     """The clients that are armed first, and end last."""
 
     def __post_init__(self) -> None:
-        if self.roles and len(self.roles) != len(self.configs):
-            raise ValueError(f"found {len(self.roles)} roles; expected {len(self.configs)}, one a client")
+        if self.roles and len(self.roles) != self.count:
+            raise ValueError(f"found {len(self.roles)} roles; expected {self.count}, one a client")
         servers = tuple(client for client, role in enumerate(self.roles) if role is Role.SERVER)
         if servers and len(servers) == len(self.roles):
             raise ValueError("found servers alone; expected a client with another role")
@@ -34,19 +34,14 @@ class Waves:
         """What a client is for."""
         return self.roles[client] if self.roles else Role.LOAD
 
-    def first(self) -> Mapping[int, Message]:
-        """The clients that are armed at once, with their configs: the servers, or all where there are none."""
-        return {client: self.configs[client] for client in self.servers or range(len(self.configs))}
+    def first(self) -> Mapping[int, str | None]:
+        """The clients that are armed at once, without an address: the servers, or all where there are none."""
+        return dict.fromkeys(self.servers or range(self.count))
 
-    def second(self, clients: Sequence[ClientState]) -> Mapping[int, Message]:
-        """The rest with their configs, in which the servers' addresses are: load client i has server i modulo their number."""
-        rest = (client for client in range(len(self.configs)) if client not in self.servers)
-        found: dict[int, Message] = {}
-        for place, client in enumerate(rest):
-            address = clients[self.servers[place % len(self.servers)]].address
-            config = self.configs[client]
-            found[client] = config if address is None else {name: filled(value, address) for name, value in config.items()}
-        return found
+    def second(self, clients: Sequence[ClientState]) -> Mapping[int, str | None]:
+        """The rest, each with the address of its server: load client i has server i modulo their number."""
+        rest = (client for client in range(self.count) if client not in self.servers)
+        return {client: clients[self.servers[place % len(self.servers)]].address for place, client in enumerate(rest)}
 
 
 @dataclass(kw_only=True)
@@ -58,6 +53,8 @@ class PhaseTimes:
     limit_ns: int = 0
     look_due_ns: int = 0
     stopping: bool = False
+    configs: Sequence[Message] = ()
+    """By client."""
     waves: Waves = field(default_factory=Waves)
     servers_due_ns: int | None = None
     """When its servers have to stop; None before the last of its load has ended."""
@@ -75,6 +72,11 @@ class PhaseTimes:
             return False
         self.servers_due_ns = self.deadline_ns + 1
         return True
+
+
+def addressed(config: Message, address: str | None) -> Message:
+    """A config with the address of its server, where it has one."""
+    return config if address is None else {name: filled(value, address) for name, value in config.items()}
 
 
 def filled(value: object, address: str) -> object:

@@ -43,10 +43,10 @@ class UndoHost:
         file = self.notes.note(n, kind, details, way_back(kind, details))
         return dataclasses.replace(entry, address=self.notes.address, note=file)
 
-    def strike(self, entry: LedgerEntry) -> None:
-        """Have the far machine forget its note of what was undone. Raises OSError where it cannot."""
+    def strike(self, entry: LedgerEntry, file: str = "") -> None:
+        """Have the far machine forget its note of what was undone, ours or one of a dead owner's file. Raises OSError."""
         if self.notes is not None:
-            self.notes.strike(entry.n)
+            self.notes.strike(entry.n, file)
 
     def undo(self, entry: LedgerEntry) -> bool:
         """Undo one thing; False where it is gone or not ours any more.

@@ -34,7 +34,7 @@ class LedgerEntry:
     """The file in which a far machine keeps the same note; empty where it keeps none."""
 
     def __str__(self) -> str:
-        return f"{self.kind} " + " ".join(f"{key}={value}" for key, value in self.details.items())
+        return f"{self.kind} " + " ".join(f"{key}={value}" for key, value in sorted(self.details.items()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Orphan:
 
 @dataclass(frozen=True, kw_only=True)
 class Cleaned:
-    """What became of one entry of an orphan: undone, gone (not there or not ours any more), or left with the reason."""
+    """What became of one entry of an orphan: undone, gone (not there or not ours any more), left or forgotten with the reason."""
 
     entry: LedgerEntry
     state: str

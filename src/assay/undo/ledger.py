@@ -10,13 +10,14 @@ import contextlib
 import itertools
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.catalogue import Host, Notes, Undo
 from assay.errors import AssayError, UsageError
 from assay.hosts.local import Local
+from assay.hosts.several import at_once
 from assay.undo.doors import UndoHost, entry_of, made_elsewhere
 from assay.undo.entries import Cleaned, LedgerEntry, Orphan, in_order, left_in, strike
 from assay.undo.kinds import KINDS, wait_for_dying
@@ -57,9 +58,23 @@ class Ledger:
         """
         self._own.undo(kind, **details)
 
-    def unwind(self) -> tuple[Cleaned, ...]:
-        """Undo all of our own that is left, on its host, in reverse order; what fails stays in the ledger and is told."""
-        return tuple(self._unwind(entry) for entry in in_order(self._book.entries()))
+    def unwind(self, last: Collection[str] = ()) -> tuple[Cleaned, ...]:
+        """Undo all of our own that is left, on each host in reverse order; what fails stays in the ledger and is told.
+
+        Several hosts at once, then those that are named `last`: what was made of a server goes after what its clients have.
+        """
+        entries = in_order(self._book.entries())
+        of_host = {
+            name: [entry for entry in entries if entry.host == name] for name in dict.fromkeys(one.host for one in entries)
+        }
+        rounds = [[of_host[name] for name in of_host if (name in last) is late] for late in (False, True)]
+        outcome = [
+            cleaned
+            for hosts in rounds
+            for host in at_once(hosts, lambda own: [self._unwind(entry) for entry in own])
+            for cleaned in host
+        ]
+        return tuple(sorted(outcome, key=lambda cleaned: entries.index(cleaned.entry)))
 
     def close(self) -> None:
         """Give the locks back; what is left becomes an orphan for the next `clean`."""
@@ -79,9 +94,34 @@ class Ledger:
         First what a far host noted itself, then what was written down here; of each file throttle rules first, then in
         reverse order. Raises OSError or an AssayError where the host cannot be asked; nothing is forgotten then.
         """
-        door = UndoHost(host)
-        noted = _clean_notes(door)
-        return (*noted, *self._clean_files(door, noted))
+        (outcome,) = self.clean_each((host,))
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def clean_each(self, hosts: Sequence[Host]) -> list[tuple[Cleaned, ...] | AssayError | OSError]:
+        """As `clean` on several hosts, some at a time; a host that cannot be asked has its error. Raises RefusedError."""
+        with locked_orphans(self._directories) as files:
+            orphans = _Orphans(files)
+
+            def cleaned(host: Host) -> tuple[Cleaned, ...] | AssayError | OSError:
+                try:
+                    door = UndoHost(host)
+                    noted = _clean_notes(door)
+                    return (*noted, *orphans.clean(door, noted))
+                except (AssayError, OSError) as error:
+                    return error
+
+            return at_once(hosts, cleaned)
+
+    def forget(self, name: str, host: Host | None = None) -> tuple[LedgerEntry, ...]:
+        """Strike out what owners that are gone left on a far host of this name, and undo nothing of it; return what that was.
+
+        A host that can be reached forgets its own notes, too.
+        """
+        forgotten = _forget_notes(UndoHost(host)) if host is not None else []
+        with locked_orphans(self._directories) as files:
+            return (*forgotten, *_Orphans(files).forget(name))
 
     def _unwind(self, entry: LedgerEntry) -> Cleaned:
         door = self._doors[entry.host]
@@ -96,21 +136,47 @@ class Ledger:
             found = ((path, tuple(filter(wanted, left_in(descriptor)))) for path, descriptor in files)
             return tuple(Orphan(file=str(path), entries=entries) for path, entries in found if entries)
 
-    def _clean_files(self, door: UndoHost, noted: Sequence[Cleaned]) -> tuple[Cleaned, ...]:
+
+class _Orphans:
+    """Ledger files of owners that are gone, locked by us; several hosts may be cleaned at once."""
+
+    def __init__(self, files: Sequence[tuple[Path, int]]) -> None:
+        self._left = [(path, descriptor, list(left_in(descriptor))) for path, descriptor in files]
+        self._mutex = threading.Lock()
+        """Never held while a host is asked."""
+
+    def clean(self, door: UndoHost, noted: Sequence[Cleaned]) -> list[Cleaned]:
+        """Undo what they have of one host, and strike it out."""
         outcome: list[Cleaned] = []
-        with locked_orphans(self._directories) as files:
-            left = [(path, descriptor, left_in(descriptor)) for path, descriptor in files]
-            if any(entry.host == door.host.name for _, _, entries in left for entry in entries):
-                wait_for_dying(door.host)
-            for path, descriptor, entries in left:
-                here = [_clean(door, entry, noted) for entry in in_order(entries) if entry.host == door.host.name]
-                done = [cleaned.entry for cleaned in here if cleaned.state != "left"]
-                for entry in done:
-                    strike(descriptor, entry)
-                outcome += here
-                if len(done) == len(entries):
-                    path.unlink(missing_ok=True)
-        return tuple(outcome)
+        own = [
+            (at, in_order(one for one in entries if one.host == door.host.name)) for at, (_, _, entries) in enumerate(self._left)
+        ]
+        if any(entries for _, entries in own):
+            wait_for_dying(door.host)
+        for at, entries in own:
+            here = [_clean(door, entry, noted) for entry in entries]
+            self._strike(at, [cleaned.entry for cleaned in here if cleaned.state != "left"])
+            outcome += here
+        return outcome
+
+    def forget(self, host: str) -> tuple[LedgerEntry, ...]:
+        """Strike out all that they have of one host."""
+        forgotten: list[LedgerEntry] = []
+        for at, (_, _, entries) in enumerate(self._left):
+            own = in_order(entry for entry in entries if entry.host == host)
+            self._strike(at, own)
+            forgotten += own
+        return tuple(forgotten)
+
+    def _strike(self, at: int, done: Sequence[LedgerEntry]) -> None:
+        """Strike out entries of one file; it goes with the last of them."""
+        path, descriptor, entries = self._left[at]
+        with self._mutex:
+            for entry in done:
+                strike(descriptor, entry)
+                entries.remove(entry)
+            if not entries:
+                path.unlink(missing_ok=True)
 
 
 def _clean(door: UndoHost, entry: LedgerEntry, noted: Sequence[Cleaned]) -> Cleaned:
@@ -128,20 +194,34 @@ def _clean(door: UndoHost, entry: LedgerEntry, noted: Sequence[Cleaned]) -> Clea
 
 def _clean_notes(door: UndoHost) -> list[Cleaned]:
     """Undo what a far machine still has in notes of owners that are gone, the files one after the other."""
-    if door.notes is None:
-        return []
-    notes: dict[str, list[LedgerEntry]] = {}
-    for note in door.notes.left():
-        notes.setdefault(note.file, []).append(entry_of(note, door.host.name, door.notes.address))
-    if notes:
+    noted = list(_noted(door))
+    if noted:
         wait_for_dying(door.host)
     outcome: list[Cleaned] = []
-    for file, entries in notes.items():
-        for entry in in_order(entries):
-            outcome.append(door.attempt(entry))
-            if outcome[-1].state != "left":
-                door.notes.strike(entry.n, file)
+    for entry in noted:
+        outcome.append(door.attempt(entry))
+        if outcome[-1].state != "left":
+            door.strike(entry, entry.note)
     return outcome
+
+
+def _forget_notes(door: UndoHost) -> list[LedgerEntry]:
+    """Have a far machine forget those notes; return them."""
+    noted = list(_noted(door))
+    for entry in noted:
+        door.strike(entry, entry.note)
+    return noted
+
+
+def _noted(door: UndoHost) -> Iterator[LedgerEntry]:
+    """The notes of owners that are gone, file by file, each in the order of undoing."""
+    if door.notes is None:
+        return
+    files: dict[str, list[LedgerEntry]] = {}
+    for note in door.notes.left():
+        files.setdefault(note.file, []).append(entry_of(note, door.host.name, door.notes.address))
+    for entries in files.values():
+        yield from in_order(entries)
 
 
 class _Book:

@@ -11,6 +11,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Notes are told from the ledgers of a lab, which are in the same directory, by the end of their names.
 pub const ENDING: &str = "notes";
@@ -23,6 +24,9 @@ const NAMES_OF_A_MACHINE: [&str; 3] = [
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// Where the start of a process is in /proc/PID/stat, counted from the field after its name.
 const START_TICKS: usize = 19;
+/// How long a child of a dead owner may hold its lock: from its fork to its exec, or to its own end.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// Whose notes they are. `machine` is the first name that the machine tells, `start_ticks` tells the process from later ones.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -64,14 +68,20 @@ impl Notebook {
     }
 
     /// Opens a file whose owner is gone; nothing where the owner lives.
+    ///
+    /// A child that a dead owner had just forked holds the lock a moment more: it is waited for.
     pub fn of_the_dead(path: &Path) -> io::Result<Option<Self>> {
         let mut file = OpenOptions::new().read(true).append(true).open(path)?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Ok(None);
+        let mut content = content_of(&mut file)?;
+        let until = Instant::now() + PATIENCE;
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if parse(&content).0.lives() || Instant::now() >= until {
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK_AGAIN);
+            content = content_of(&mut file)?;
         }
-        let mut content = Vec::new();
-        file.seek(SeekFrom::Start(0))?;
-        file.read_to_end(&mut content)?;
+        content = content_of(&mut file)?;
         if content.last().is_some_and(|&byte| byte != b'\n') {
             file.write_all(b"\n")?;
         }
@@ -128,18 +138,38 @@ impl Owner {
     fn ourselves() -> Self {
         let content = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let mut names = NAMES_OF_A_MACHINE.iter().map(|path| content(path));
-        let stat = content("/proc/self/stat");
-        let fields = stat.rsplit_once(')').map_or("", |(_, after)| after);
-        let ticks = fields.split_whitespace().nth(START_TICKS);
         Self {
             machine: names
                 .find(|name| !name.trim().is_empty())
                 .map_or_else(String::new, |name| name.trim().to_owned()),
             boot: content(BOOT_ID).trim().to_owned(),
             pid: std::process::id(),
-            start_ticks: ticks.and_then(|text| text.parse().ok()).unwrap_or(0),
+            start_ticks: process("self").map_or(0, |(_, ticks)| ticks),
         }
     }
+
+    /// Whether that very process still runs here; a zombie does not.
+    fn lives(&self) -> bool {
+        process(&self.pid.to_string()).is_some_and(|(state, ticks)| {
+            ticks == self.start_ticks && !matches!(state.as_str(), "Z" | "X")
+        })
+    }
+}
+
+/// The state of a process and when it started; nothing where there is none.
+fn process(pid: &str) -> Option<(String, u64)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?.to_owned();
+    let ticks = fields.nth(START_TICKS - 1)?.parse().ok()?;
+    Some((state, ticks))
+}
+
+fn content_of(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut content)?;
+    Ok(content)
 }
 
 /// `/run/assay` for root, `$XDG_RUNTIME_DIR/assay` for others, else a directory of this user's own in /tmp.
@@ -211,6 +241,30 @@ rubbish
         let (owner, notes) = parse(content);
         assert_eq!((owner.boot.as_str(), owner.start_ticks), ("b", 2));
         assert_eq!(notes.iter().map(|note| note.n).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn a_dead_owners_child_that_still_holds_the_lock_is_waited_for() {
+        let path = std::env::temp_dir().join(format!("assay-child-{}.notes", std::process::id()));
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        let owner = Owner {
+            pid: ended.id(),
+            start_ticks: process(&ended.id().to_string()).map_or(0, |(_, ticks)| ticks),
+            ..Owner::default()
+        };
+        ended.wait().unwrap();
+        let note = r#"{"n":1,"kind":"mount","details":{},"back":"true"}"#;
+        fs::write(&path, format!("{}\n{note}\n", json!(owner))).unwrap();
+        let child = File::open(&path).unwrap();
+        flock(&child, FlockOperation::LockExclusive).unwrap();
+        let letting_go = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            drop(child);
+        });
+        let found = Notebook::of_the_dead(&path).unwrap().unwrap();
+        assert_eq!(found.notes.len(), 1);
+        letting_go.join().unwrap();
+        fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -83,20 +83,22 @@ def flush(verdict: Verdict) -> str:
     one = verdict.label
     if one.flushed:
         return ", flushed inside the clock"
-    if one.drain_ns is None or one.undrained is None:
+    if one.undrained is None or (one.drain_ns is None and not one.flush_ns):
         return ""
     return f", {charged((one.flushes, one.flush_ns), one.drain_ns)} ({measures.with_unit(one.undrained, verdict.unit)} without)"
 
 
-def charged(flush: tuple[int, float], drain_ns: float) -> str:
+def charged(flush: tuple[int, float], drain_ns: float | None) -> str:
     """`flush of 90.0 ms and drain of 304 us charged`: what the figure counts beside its operations, each by itself.
 
     `flush` is how many flushes there were, and how long the last one took (ns)."""
-    drain = f"drain of {measures.with_unit(drain_ns, Unit.NANOSECONDS)} charged"
+    drain = "" if drain_ns is None else f"drain of {measures.with_unit(drain_ns, Unit.NANOSECONDS)} charged"
     count, flush_ns = flush
     last = f"last of {count:,} flushes ({measures.with_unit(flush_ns, Unit.NANOSECONDS)})"
     once = f"flush of {measures.with_unit(flush_ns, Unit.NANOSECONDS)}"
-    return f"{last if count > 1 else once} and {drain}" if flush_ns else drain
+    if not flush_ns:
+        return drain
+    return f"{last if count > 1 else once} {f'and {drain}' if drain else 'counted'}"
 
 
 def no_figure(one: Label) -> str:
