@@ -18,6 +18,7 @@ BENCHMARKS = (
     "own_cpu",
     "stat_cost",
     "observer_cost",
+    "dsio_cost",
     "engine_cost",
     "agent_cost",
     "against_fio",

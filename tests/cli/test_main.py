@@ -26,6 +26,8 @@ LOOKING = (
     "hosts",
     "survey",
     "check",
+    "size",
+    "dsio",
 )
 MEASURING = ("quick", "run", "load", "stat", "selftest")
 VERBS = (*MEASURING, *LOOKING)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import cli_notebook
-from assay.cli.size import beside, measured
+from assay.cli.size import measured
+from assay.sizing.directory import beside
 from assay.units import Refusal, Unit
 from assay_process import Bench
 

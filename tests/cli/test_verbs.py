@@ -106,7 +106,7 @@ def test_json_alone_owns_standard_output_and_a_file_stands_beside_the_text(bench
 
 
 def test_every_verb_is_looked_at():
-    assert {*LOOKING, "quick", "run", "load", STAT, "selftest"} == set(VERBS)
+    assert {*LOOKING, "quick", "run", "load", "dsio", STAT, "selftest"} == set(VERBS)
 
 
 def test_json_of_load_and_stat(bench):

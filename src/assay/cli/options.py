@@ -50,6 +50,8 @@ INTERRUPTED = 130
 LAB = "--lab"
 ALONE = {"--gate": "--gate=on", "--json": f"--json={STANDARD_OUTPUT}"}
 """Options whose value may be left out, and what they mean then."""
+ALONE_OF = {"dsio": {"--csv": f"--csv={STANDARD_OUTPUT}"}}
+"""The same for one verb."""
 
 
 def json_file(path: str | None) -> str | None:
@@ -109,7 +111,8 @@ def arranged(words: list[str]) -> list[str]:
 def completed(words: list[str]) -> list[str]:
     """Return the words with a value for each option that stands alone, as far as `--`."""
     end = words.index("--") if "--" in words else len(words)
-    return [*(ALONE.get(word, word) for word in words[:end]), *words[end:]]
+    alone = ALONE | (ALONE_OF.get(words[0], {}) if words else {})
+    return [*(alone.get(word, word) for word in words[:end]), *words[end:]]
 
 
 def finish(call: Callable[[], int]) -> NoReturn:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from assay.cli import tables
-from assay.cli.size import beside, finite, refusal
+from assay.cli.size import finite, refusal
 from assay.errors import AssayError
 from assay.laboratory.results import current
 from assay.measures.text import word
@@ -20,6 +20,7 @@ from assay.prediction.predict import Prediction, ResourceUse, predict
 from assay.prediction.question import Platform
 from assay.prediction.values import Selection
 from assay.records import Estimate
+from assay.sizing.directory import beside
 from assay.terminal.output import deliver
 from assay.units import Refusal
 

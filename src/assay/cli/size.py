@@ -13,6 +13,7 @@ from assay.report import picture as pictures
 from assay.report.charts.chain import Bar, Drawing, drawn
 from assay.report.charts.figure import Table
 from assay.sizing import read, wording
+from assay.sizing.directory import beside
 from assay.sizing.sized import Sized, size
 from assay.terminal.output import deliver
 from assay.units import Refusal, Unit
@@ -31,12 +32,6 @@ def run(file: Path, *, json_to: str | None, picture: Path | None) -> int:
     written = f"\n\n{picture}" if picture is not None else ""
     deliver(json_to, "size", lambda: document(sized), lambda: text(sized) + written)
     return 0
-
-
-def beside(file: Path, named: str) -> Path:
-    """Return where a relative path of a file lies: beside the file, else in the current directory, if only there."""
-    there, here = file.parent / named, Path(named)
-    return here if here.exists() and not there.exists() else there
 
 
 def refusal(lab: Path, error: AssayError) -> Refusal:

@@ -8,23 +8,17 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.directory_verbs import dissect, dsio
 from assay.cli.ldif import ldif
 from assay.cli.options import (
-    CaptureArgument,
-    DurationOption,
+    LAB,
     ExportFormat,
     FileArgument,
     GateOption,
     HostAction,
     HostOption,
-    InterfaceOption,
     JsonOption,
     LabOption,
-    LevelOption,
-    LinkOption,
-    LoadProfileOption,
-    PageOption,
-    PortOption,
     ProgressOption,
     ReportFormat,
     VerdictGateOption,
@@ -34,9 +28,6 @@ from assay.cli.options import (
 from assay.laboratory.gate import Gate
 from assay.survey.filters import FileTime, Words
 from assay.terminal.progress import ProgressMode
-
-LAB = Path("lab")
-
 
 app = typer.Typer(
     name="assay",
@@ -287,6 +278,9 @@ def export(
     finish(lambda: verb(lab, which, form.value, to, tuple(table or ()), json_to=json_to))
 
 
+app.command()(dsio)
+
+
 @app.command()
 def size(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A chain of parts and its requirements (TOML).")],
@@ -374,30 +368,7 @@ def survey(
 app.command()(ldif)
 
 
-@app.command()
-def dissect(
-    files: CaptureArgument = None,
-    interface: InterfaceOption = None,
-    duration: DurationOption = None,
-    port: PortOption = None,
-    link: LinkOption = None,
-    sla: LevelOption = None,
-    html: PageOption = None,
-    profile: LoadProfileOption = None,
-    attributes: Annotated[bool, typer.Option("--attributes", help="Keep attribute names in the profile.")] = False,
-    save: Annotated[bool, typer.Option("--save", help="Keep the result in the notebook, for `assay sql`.")] = False,
-    lab: LabOption = LAB,
-    json_to: JsonOption = None,
-    gate: GateOption = Gate.OFF,
-) -> None:
-    """Show the LDAP operations in a network capture.
-
-    Operations, response times, result codes, filters, clients; in one pass and constant memory. Never keeps a password."""
-    from assay.cli import dissect as verb
-
-    words = verb.CaptureWords(files=files, interface=interface, duration=duration, ports=port, link=link, levels=sla)
-    outputs = verb.CaptureOutputs(html=html, profile=profile, attributes=attributes, lab=lab if save else None, json_to=json_to)
-    finish(lambda: verb.dissect(words, outputs, gate))
+app.command()(dissect)
 
 
 @app.command()

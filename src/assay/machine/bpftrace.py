@@ -17,6 +17,9 @@ FIRST_PID_NAMESPACE = "pid:[4026531836]"
 """PROC_PID_INIT_INO of linux/proc_ns.h: in any other namespace the PIDs differ from the kernel's own."""
 KEYS = 65536
 """Most files whose pages may enter memory in one phase; pages of further files count as lost."""
+KINDS_OF_MAP = ("map", "stats")
+TOTAL = "_total"
+"""Ends the name of the sums of a map made by stats(), whose own name then has the counts."""
 ANSWER_S = 20.0
 SILENCE_S = 0.3
 START = f"""
@@ -31,14 +34,18 @@ ASK = 'getconf PAGESIZE; echo $$; kill -0 "$0"'
 
 
 def obstacle(host: Host) -> str | None:
-    """Return the reason why bpftrace cannot run; None if it can."""
+    """Return the first reason why bpftrace cannot run; None if it can."""
+    return next(obstacles(host), None)
+
+
+def obstacles(host: Host) -> Iterator[str]:
+    """Yield every reason why bpftrace cannot run."""
     if not host.is_root():
-        return "tracepoints need root (CAP_BPF, CAP_PERFMON). Run as root."
+        yield "tracepoints need root (CAP_BPF, CAP_PERFMON). Run as root."
     if not any(host.exists(f"{path}/bpftrace") for path in ("/usr/bin", "/usr/sbin", "/usr/local/bin")):
-        return "bpftrace: not found. Install bpftrace."
+        yield "bpftrace: not found. Install bpftrace."
     if not host.real_path("/proc/self/ns/pid").endswith(FIRST_PID_NAMESPACE):
-        return "this PID namespace hides the kernel's PIDs. Run outside the container."
-    return None
+        yield "this PID namespace hides the kernel's PIDs. Run outside the container."
 
 
 def argv(program: str) -> tuple[str, ...]:
@@ -46,9 +53,9 @@ def argv(program: str) -> tuple[str, ...]:
     return ("setpriv", "--pdeathsig", "KILL", "--", "unshare", "--mount", "--propagation", "slave", "sh", "-c", START, program)
 
 
-def print_probe(maps: Iterable[str]) -> str:
-    """Return the probe that prints these maps on request."""
-    printed = "".join(f" print(@{name});" for name in maps)
+def print_probe(maps: Iterable[str], first: str = "") -> str:
+    """Return the probe that prints these maps on request, after a first statement."""
+    printed = first + "".join(f" print(@{name});" for name in maps)
     return f'tracepoint:syscalls:sys_enter_kill /args->sig == 0 && args->pid == $1/ {{{printed} printf("%d", pid); }}'
 
 
@@ -73,7 +80,7 @@ def counts(host: Host, process: Process) -> Mapping[str, object]:
         senders.add(sender)
         for message in messages(process):
             lost += message["data"]["events"] if message["type"] == "lost_events" else 0
-            found |= message["data"] if message["type"] == "map" else {}
+            found |= message["data"] if message["type"] in KINDS_OF_MAP else {}
             if message["type"] == "printf" and message["data"] in senders:
                 return {"page_bytes": int(page_bytes), "maps": maps_of(found), "lost": lost}
     raise EvidenceError(f"bpftrace did not print its counts within {ANSWER_S:.0f} s")
@@ -89,20 +96,49 @@ def messages(process: Process) -> Iterator[dict[str, Any]]:
         if line is None:
             raise EvidenceError(
                 "bpftrace ended early. Some kernels lack its tracepoints. Test: `bpftrace -e 'BEGIN { exit() }'` as root."
+                f"{complaint(process)}"
             )
         if line.startswith('{"type"'):
             yield json.loads(line, object_pairs_hook=summed)
+
+
+def complaint(process: Process) -> str:
+    """Return what bpftrace wrote to standard error about its end, after a blank; empty where there is nothing."""
+    lines = [line for line in str(getattr(process, "complaint", str)()).splitlines() if line.strip(" ~")]
+    errors = [line for line in lines if "ERROR" in line and "RLIMIT_MEMLOCK" not in line]
+    return f" It wrote: {(errors or lines)[-1].strip()}" if lines else ""
 
 
 def summed(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Build an object in which the counts of equal keys are added: kernel strings differ only behind their end."""
     found: dict[str, Any] = {}
     for key, value in pairs:
-        found[key] = found[key] + value if isinstance(found.get(key), int) and isinstance(value, int) else value
+        before = found.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):  # stats(): count, average, total
+            found[key] = {name: before.get(name, 0) + amount for name, amount in value.items()}
+        else:
+            found[key] = before + value if isinstance(before, int) and isinstance(value, int) else value
     return found
 
 
 def maps_of(found: Mapping[str, object]) -> dict[str, dict[str, int]]:
     """Return {map name without @: {keys: count}}; a map without keys has the empty key."""
-    rows = ((name.removeprefix("@"), value) for name, value in found.items())
-    return {name: dict(value) if isinstance(value, Mapping) else {"": int(str(value))} for name, value in rows}
+    maps: dict[str, dict[str, int]] = {}
+    for name, value in found.items():
+        rows = dict(value) if isinstance(value, Mapping) else {"": int(str(value))}
+        counted = {key: one["count"] if isinstance(one, Mapping) else one for key, one in rows.items()}
+        totals = {key: one["total"] for key, one in rows.items() if isinstance(one, Mapping)}
+        maps[name.removeprefix("@")] = counted
+        if totals:
+            maps[f"{name.removeprefix('@')}{TOTAL}"] = totals
+    return maps
+
+
+def is_flush(kind: str) -> bool:
+    """Return True for a request that flushes the device's cache, or passes it (blk_fill_rwbs of the kernel)."""
+    return kind.startswith("F") or is_fua(kind)
+
+
+def is_fua(kind: str) -> bool:
+    """Return True for FUA: F after the operation in a request's letters."""
+    return "F" in kind.removeprefix("F")[1:]

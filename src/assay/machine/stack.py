@@ -91,7 +91,7 @@ def stack(host: Host, path: str) -> tuple[str, ...]:
     A stacked file system (overlay, FUSE on a directory) has the devices of what lies below. Empty if the file system has no
     block device (tmpfs, network), or that of a container lies where it cannot be seen.
     """
-    return tuple(dict.fromkeys(_walk(host, _roots(host, mount_of(host, path)), depth=0)))
+    return tuple(dict.fromkeys(_walk(host, mount_devices(host, mount_of(host, path)), depth=0)))
 
 
 def device_stack(host: Host, device: str) -> tuple[str, ...]:
@@ -151,8 +151,8 @@ def _layers(mount: Mount) -> tuple[str, ...]:
     return (mount.source,) if mount.filesystem.startswith("fuse.") or mount.filesystem == "fuse" else ()
 
 
-def _roots(host: Host, mount: Mount) -> tuple[str, ...]:
-    """Return the devices directly below a mount, or below what it is stacked on."""
+def mount_devices(host: Host, mount: Mount) -> tuple[str, ...]:
+    """Return the devices directly below a mount, or below what it is stacked on; none of a file system without one."""
     return tuple(device for one in lower_mounts(host, mount) for device in _devices(host, one))
 
 
@@ -197,7 +197,7 @@ def _below_device(host: Host, device: str) -> tuple[str, ...]:
         return (posixpath.basename(posixpath.dirname(host.real_path(entry))),)
     image = backing_file(host, device)
     if image is not None:
-        return _roots(host, mount_of(host, image))
+        return mount_devices(host, mount_of(host, image))
     return host.list(f"{entry}/slaves")
 
 

@@ -144,8 +144,8 @@ def device_rows(seen: Seen, subject: Subject) -> Iterator[Row]:
 
         about = f"device:{device}"
         yield about, "flushes", of("issued", lambda kind: kind.startswith("FF"))
-        yield about, "fua_writes", of("issued", is_fua)
-        yield about, "own_flushes", of("bios", lambda kind: kind.startswith("F") or is_fua(kind))
+        yield about, "fua_writes", of("issued", bpftrace.is_fua)
+        yield about, "own_flushes", of("bios", bpftrace.is_flush)
         for name, letters in (("own_read_bytes", ("R", "FR")), ("own_write_bytes", ("W", "FW"))):
             sectors = of("sectors", partial(begins, letters))
             yield about, name, [(at, count * SECTOR_BYTES) for at, count in sectors]
@@ -163,11 +163,6 @@ def process_rows(seen: Seen) -> Iterator[Row]:
     lost = accumulate(raw["lost"] for _, raw in seen)
     full = (sum(raw["maps"].get("all", {}).values()) - sum(raw["maps"].get("added", {}).values()) for _, raw in seen)
     yield ABSOLUTE, "lost_events", [(at, events + beyond) for (at, _), events, beyond in zip(seen, lost, full, strict=True)]
-
-
-def is_fua(kind: str) -> bool:
-    """Return True for FUA: F after the operation in a request's letters (blk_fill_rwbs of the kernel)."""
-    return "F" in kind.removeprefix("F")[1:]
 
 
 def total(counts: Mapping[str, int], number: int, chosen: Callable[[str], bool]) -> int:

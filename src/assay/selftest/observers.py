@@ -21,8 +21,8 @@ from assay.experiment import read
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import conduct
-from assay.records import Conclusion, Estimate, Experiment, Method, Outcome
-from assay.selftest import Request
+from assay.records import Conclusion, Estimate, Experiment, Method, Observations, Outcome, Run
+from assay.selftest import Request, searches
 from assay.selftest.counts import NamedControl
 from assay.selftest.lies import progressing
 from assay.terminal.output import Row, deliver, table
@@ -87,17 +87,20 @@ def measure_observers(request: Request, which: str, pairs: int = PAIRS) -> int:
     Gives 3 with a gate where a ratio lies beyond the margin.
     """
     names = chosen(which, pairs)
+    loads = loads_of(names)
     with (
         tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory,
-        progressing(request.progress, 2 * len(LOADS) * pairs) as show,
+        progressing(request.progress, 2 * len(loads) * pairs) as show,
     ):
         numbers = count(1)
 
         def trial(load: str, watchers: tuple[str, ...]) -> Once:
             show(NamedControl(name=load, rule=RULE), next(numbers))
+            if load == searches.NAME:
+                return of_server(searches.experiment(directory, watchers))
             return once(replace(experiment_of(load, directory), observers=watchers))
 
-        found = tuple(one for load in LOADS for one in effects(load, partial(trial, load), names, pairs))
+        found = tuple(one for load, watchers in loads.items() for one in effects(load, partial(trial, load), watchers, pairs))
     deliver(request.json_to, "selftest-observers", lambda: plain(names, found), lambda: text(names, found))
     bad = (Conclusion.MATTERS, Conclusion.UNDECIDED) if request.gate is Gate.STRICT else (Conclusion.MATTERS,)
     return BAD_VERDICT if request.gate is not Gate.OFF and any(one.conclusion in bad for one in found) else 0
@@ -109,7 +112,7 @@ def chosen(which: str, pairs: int) -> tuple[str, ...]:
     usual = [name for name in catalogue.watchers(None) if catalogue.find("observers", name).available(host) is None]
     named = usual if which == ALL else [name.strip() for name in which.split(",")]
     wrong = [f"found observer {name!r}; expected one of: {', '.join(known)}, or {ALL}" for name in named if name not in known]
-    refused = ((name, catalogue.find("observers", name).available(host)) for name in named if name in known)
+    refused = ((name, unable(name, host)) for name in named if name in known)
     wrong += [f"found observer {name}, which does not work here: {why}" for name, why in refused if why]
     least = int(limits.thresholds(RULE)["least_pairs"])
     if pairs < least:
@@ -117,6 +120,18 @@ def chosen(which: str, pairs: int) -> tuple[str, ...]:
     if wrong:
         raise UsageError("\n".join(wrong))
     return tuple(named)
+
+
+def unable(name: str, host: Local) -> str | None:
+    """Why an observer, or the load that it needs, does not work here; None where both do."""
+    return catalogue.find("observers", name).available(host) or (searches.obstacle(host) if name in searches.OBSERVERS else None)
+
+
+def loads_of(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The loads, each with the observers that see something of it."""
+    usual = tuple(name for name in names if name not in searches.OBSERVERS)
+    others = tuple(name for name in names if name in searches.OBSERVERS)
+    return {**(dict.fromkeys(LOADS, usual) if usual else {}), **({searches.NAME: others} if others else {})}
 
 
 def effects(load: str, trial: Callable[[tuple[str, ...]], Once], names: tuple[str, ...], pairs: int) -> Iterator[ObserverEffect]:
@@ -147,11 +162,7 @@ def experiment_of(load: str, directory: str) -> Experiment:
 
 def once(experiment: Experiment) -> Once:
     """One trial. Raises TrialError where it does not finish, EvidenceError where it has no figure."""
-    run, observations = conduct(experiment, planning.plan(experiment), Local(), ProgressMode.NONE)
-    if run.outcome is Outcome.INTERRUPTED:
-        raise KeyboardInterrupt
-    if run.outcome is not Outcome.FINISHED:
-        raise TrialError(f"load {experiment.title} {run.outcome}: {run.error}")
+    run, observations = conducted(experiment)
     figure = measures.value(run, observations, experiment.measures[0])
     if figure is None or figure.value <= 0:
         raise EvidenceError(f"found no rate of the load {experiment.title}; expected one")
@@ -160,6 +171,22 @@ def once(experiment: Experiment) -> Once:
     phase = measures.phase_of(run, experiment.measures[0])
     cpu_ns = measures.costs(phase)["cpu_ns_per_op"] if phase else None
     return Once(rate=figure.value, cpu_ns=cpu_ns, cpu_share=max(shares, default=None))
+
+
+def of_server(experiment: Experiment) -> Once:
+    """One trial whose figure is the CPU time of the server. Raises as `once` does."""
+    run, observations = conducted(experiment)
+    return Once(rate=0.0, cpu_ns=searches.cpu_ns(run, observations), cpu_share=None)
+
+
+def conducted(experiment: Experiment) -> tuple[Run, Observations]:
+    """One trial. Raises TrialError where it does not finish."""
+    run, observations = conduct(experiment, planning.plan(experiment), Local(), ProgressMode.NONE)
+    if run.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    if run.outcome is not Outcome.FINISHED:
+        raise TrialError(f"load {experiment.title} {run.outcome}: {run.error}")
+    return run, observations
 
 
 def compared(without: list[float], watched: list[float]) -> tuple[Estimate, Conclusion]:

@@ -200,6 +200,29 @@ class ChainPart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CommitLimit:
+    """What flushing leaves to a database with a single writer, which flushes for each commit before the next one begins."""
+
+    commits_per_s: float
+    """What is asked for."""
+    flushes_each: float
+    flush_ns: float
+    """One flush."""
+    is_measured: bool
+    """Whether the time of a flush is that of the measured server, not of the file."""
+
+    @property
+    def most_per_s(self) -> float:
+        """The most commits a second."""
+        return 1e9 / (self.flushes_each * self.flush_ns) if self.flush_ns else float("inf")
+
+    @property
+    def used(self) -> float:
+        """The share of the writer's time that flushes take; above 1 it does not carry the load."""
+        return self.commits_per_s / self.most_per_s
+
+
+@dataclass(frozen=True, kw_only=True)
 class ChainLoad:
     """What is asked of the chain, a second."""
 
@@ -213,16 +236,29 @@ class ChainLoad:
     """Size of a random operation."""
     ldap_ops_per_s: float | None = None
     """The directory operations that the random ones come from, where they come from some."""
+    random_read_bytes_per_s: float | None = None
+    """Bytes of the random operations where they were measured; None where `operation_bytes` gives them."""
+    random_write_bytes_per_s: float | None = None
+    commits: CommitLimit | None = None
+    notes: tuple[str, ...] = ()
+    """What a reader must know of where it comes from."""
 
     @property
     def reading(self) -> float:
         """Bytes/s read in sequence and at random."""
-        return self.read_bytes_per_s + self.read_ops_per_s * self.operation_bytes
+        random = self.random_read_bytes_per_s
+        return self.read_bytes_per_s + (self.read_ops_per_s * self.operation_bytes if random is None else random)
 
     @property
     def writing(self) -> float:
         """Bytes/s written in sequence and at random."""
-        return self.write_bytes_per_s + self.write_ops_per_s * self.operation_bytes
+        random = self.random_write_bytes_per_s
+        return self.write_bytes_per_s + (self.write_ops_per_s * self.operation_bytes if random is None else random)
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether the size of its random operations is known."""
+        return bool(self.operation_bytes) or self.random_read_bytes_per_s is not None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path as FilePath
 
 from assay.errors import UsageError
+from assay.sizing import directory
 from assay.sizing.chain import ChainLoad, ChainPart, Layout, MeasuredLimit, PartChain, Price, Speed, Upgrade, speed_of
 from assay.sizing.sized import LEAST_DISKS
 from assay.toml_document import Document, Path, Point, known, load, one_of, shown, table, text
@@ -17,6 +18,8 @@ from assay.units import EXAMPLES, Refusal, Unit, attempt
 TOP = ("title", "question", "load", "part")
 LOAD_KEYS = ("read", "write", "random_reads", "random_writes", "operation_size", "ldap")
 LDAP = ("operations", "reads_each", "writes_each")
+"""The keys of directory operations of one mean; by kind they are the kinds, and these:"""
+LDAP_BY_KIND = ("io", "flush")
 PART = ("name", "speed", "layout", "standby", "measured", "price", "upgrade")
 UPGRADE = ("speed", "layout", "standby", "price")
 MEASURED = ("read", "write", "operations", "notebook")
@@ -27,6 +30,8 @@ _PRICE = re.compile(r"\s*(?P<amount>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?)\s*
 """`1200 EUR`, `1,200.50 EUR`; not `1.200 EUR`, nor `1,2 EUR`, which mean one thing here and another there."""
 MIRRORS = {"raid1": Layout.RAID10, "raid1+0": Layout.RAID10}
 """Other names of layouts; hyphens, spaces and case do not matter."""
+
+BY_KIND = '{ search = "3000 /s", modify = "200 /s", io = "dsio.json" }'
 
 Lookup = Callable[[str, str, Unit], float | Refusal]
 """(notebook, measure, unit) -> its value in this unit, or why there is none."""
@@ -79,16 +84,19 @@ class Reader:
 
     def _load(self, value: object) -> ChainLoad:
         values = table(self.document, ("load",), value, LOAD_KEYS, "a table [load] with the load on the chain")
-        directory = self._ldap(values.get("ldap")) if "ldap" in values else None
-        whole = ChainLoad(
+        tree = self._ldap(values.get("ldap")) if "ldap" in values else ChainLoad()
+        reads, writes = (self._quantity(("load", key), values.get(key), Unit.PER_S) for key in ("random_reads", "random_writes"))
+        each = self._quantity(("load", "operation_size"), values.get("operation_size"), Unit.BYTES)
+        read_bytes, write_bytes = tree.random_read_bytes_per_s, tree.random_write_bytes_per_s
+        whole = replace(
+            tree,
             read_bytes_per_s=self._rate(("load", "read"), values.get("read")),
             write_bytes_per_s=self._rate(("load", "write"), values.get("write")),
-            read_ops_per_s=self._quantity(("load", "random_reads"), values.get("random_reads"), Unit.PER_S)
-            + (directory or ChainLoad()).read_ops_per_s,
-            write_ops_per_s=self._quantity(("load", "random_writes"), values.get("random_writes"), Unit.PER_S)
-            + (directory or ChainLoad()).write_ops_per_s,
-            operation_bytes=self._quantity(("load", "operation_size"), values.get("operation_size"), Unit.BYTES),
-            ldap_ops_per_s=directory.ldap_ops_per_s if directory else None,
+            read_ops_per_s=reads + tree.read_ops_per_s,
+            write_ops_per_s=writes + tree.write_ops_per_s,
+            operation_bytes=each,
+            random_read_bytes_per_s=None if read_bytes is None else read_bytes + reads * each,
+            random_write_bytes_per_s=None if write_bytes is None else write_bytes + writes * each,
         )
         nothing = not (whole.read_bytes_per_s or whole.write_bytes_per_s or whole.read_ops_per_s or whole.write_ops_per_s)
         if nothing and self.document.clean(("load",)) and not self.document.mistakes:
@@ -101,15 +109,45 @@ class Reader:
         return whole
 
     def _ldap(self, value: object) -> ChainLoad:
-        """Directory operations as the I/O that they were seen to need."""
+        """Directory operations as the I/O that they were seen to need: one mean, or by kind from a file."""
         path = ("load", "ldap")
-        values = table(self.document, path, value, LDAP, 'a table such as { operations = "4000 /s", reads_each = 0.5 }')
+        if isinstance(value, dict) and value and not any(key in LDAP for key in value):
+            return self._ldap_by_kind(value)
+        values = table(
+            self.document, path, value, LDAP, f'a table such as {{ operations = "4000 /s", reads_each = 0.5 }}, or {BY_KIND}'
+        )
         rate = self._quantity((*path, "operations"), values.get("operations"), Unit.PER_S)
         return ChainLoad(
             ldap_ops_per_s=rate,
             read_ops_per_s=rate * self._number((*path, "reads_each"), values.get("reads_each", 0)),
             write_ops_per_s=rate * self._number((*path, "writes_each"), values.get("writes_each", 0)),
         )
+
+    def _ldap_by_kind(self, value: Mapping[str, object]) -> ChainLoad:
+        path: Path = ("load", "ldap")
+        values = known(self.document, path, value, (*directory.KINDS, *LDAP_BY_KIND))
+        kinds = [kind for kind in values if kind in directory.KINDS]
+        rates = {kind: self._quantity((*path, kind), values[kind], Unit.PER_S) for kind in kinds}
+        flush_ns = self._quantity((*path, "flush"), values["flush"], Unit.NANOSECONDS) if "flush" in values else None
+        if not kinds:
+            self.document.wrong(path, "no kind of operation", BY_KIND, Point.KEY)
+        file = values.get("io")
+        if not isinstance(file, str):
+            self.document.wrong(
+                (*path, "io") if "io" in values else path,
+                shown(file) if "io" in values else "no io",
+                f'io = "FILE", {directory.EXPECTED}',
+            )
+            return ChainLoad()
+        found = directory.needs(directory.beside(FilePath(self.document.file), file))
+        if isinstance(found, Refusal):
+            self.document.wrong((*path, "io"), found.found, found.expected)
+            return ChainLoad()
+        for kind in kinds:
+            if kind not in found.kinds:
+                counted = ", ".join(found.kinds) or "none"
+                self.document.wrong((*path, kind), f"{kind}, which {file} did not count", f"a kind that it counted: {counted}")
+        return directory.load(rates, found, flush_ns)
 
     def _part(self, path: Path, value: object) -> ChainPart | None:
         values = table(self.document, path, value, PART, "a table with name and speed")

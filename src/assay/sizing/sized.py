@@ -150,6 +150,8 @@ def _left_of_measured_ops(measured: float | None, left: float | None, whole: flo
     return measured * left / whole
 
 
+WRITER = "flushes of one writer"
+"""What limits commits beside the parts."""
 IMPOSSIBLE = 1.02
 """A measured figure so many times above the nominal limit cannot be: the audit's rule L04 takes the same."""
 
@@ -260,8 +262,9 @@ def _impossible(part: ChainPart, best: PartLimit) -> Iterator[str]:
 
 
 def _carries(parts: Sequence[ChainPart], load: ChainLoad, of: Callable[[ChainPart], PartLimit]) -> tuple[float, str]:
-    """Return how many times a load fits, and the part that ends it: the first in the chain among equals."""
+    """Return how many times a load fits, and the part that ends it: the first in the chain among equals, the writer last."""
     used = [(of(part).used(load), part.name) for part in parts]
+    used += [(load.commits.used, WRITER)] if load.commits else []
     most = max(share for share, _ in used)
     first = next(name for share, name in used if share == most)
     return (0.0 if math.isinf(most) else 1 / most if most else math.inf), first

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 from assay import units
-from assay.sizing.chain import Layout, MeasuredLimit, Price, Speed
-from assay.sizing.sized import PartLimit, Sized, SizedPart, UpgradeGain, bytes_of, ops_of
+from assay.sizing.chain import CommitLimit, Layout, MeasuredLimit, Price, Speed
+from assay.sizing.sized import WRITER, PartLimit, Sized, SizedPart, UpgradeGain, bytes_of, ops_of
 from assay.units import Unit, human
 
 PART_HEAD = ("part", "speed", "read", "write", "random reads", "random writes", "measured", "used")
@@ -20,20 +20,21 @@ MB = 1e6
 
 def answer(sized: Sized) -> str:
     """Return the first sentence: whether the load fits, and what ends it."""
-    first = next(stage for stage in sized.stages if stage.part.name == sized.first)
-    asked = asking(sized)
+    shares = {WRITER: sized.chain.load.commits.used} if sized.chain.load.commits else {}
+    shares = {**{stage.part.name: stage.used for stage in sized.stages}, **shares}
+    first, asked = shares[sized.first], asking(sized)
     if math.isinf(sized.carries):
         return f"No part of the chain limits {asked}. Set operation_size."
     if sized.carries < 1:
         return (
-            f"The chain does not carry {asked}: the limit is {sized.first} ({_percent(first.used)} of its capacity requested), "
+            f"The chain does not carry {asked}: the limit is {sized.first} ({_percent(first)} of its capacity requested), "
             f"so {_times(sized.carries)} of the load gets through."
         )
-    after = max((stage for stage in sized.stages if stage is not first), key=lambda stage: stage.used, default=None)
-    then = f", then {after.part.name} ({_percent(after.used)})" if after is not None else ""
+    after = max((name for name in shares if name != sized.first), key=lambda name: shares[name], default=None)
+    then = f", then {after} ({_percent(shares[after])})" if after is not None else ""
     return (
         f"The chain carries {asked}, and up to {_times(sized.carries)} that. First limit: {sized.first} "
-        f"({_percent(first.used)} used){then}."
+        f"({_percent(first)} used){then}."
     )
 
 
@@ -184,13 +185,26 @@ def of_upgrades(sized: Sized) -> Iterator[str]:
 
 def of_load(sized: Sized) -> Iterator[str]:
     """Yield what of the load takes nothing here, and what one stream alone does not get."""
-    wires = [stage.part.name for stage in sized.stages if not stage.limit.is_disk]
-    if wires and ops_of(sized.chain.load) and not sized.chain.load.operation_bytes:
+    load, wires = sized.chain.load, [stage.part.name for stage in sized.stages if not stage.limit.is_disk]
+    if load.commits:
+        yield committing(load.commits)
+    yield from load.notes
+    if wires and ops_of(load) and not load.has_sizes:
         yield f"Random operations have no size here (operation_size), so they use nothing of {', '.join(wires)}."
     several = [one.part for one in sized.stages if not one.limit.is_disk and one.part.speed.count - one.part.standby > 1]
     if several:
         names = ", ".join(one.name for one in several)
         yield f"One stream uses one of several parallel units: only several streams reach the sum ({names})."
+
+
+def committing(one: CommitLimit) -> str:
+    """Return what flushing leaves to a single writer."""
+    flush, each = human(round(one.flush_ns), Unit.NANOSECONDS), units.digits(one.flushes_each, trimmed=True)
+    whose = "measured by dsio; for other disks set flush" if one.is_measured else "as in the file"
+    return (
+        f"{WRITER}: {human(one.commits_per_s, Unit.PER_S)} commits of at most {human(one.most_per_s, Unit.PER_S)} "
+        f"({_percent(one.used)}), {each} flushes of {flush} each ({whose}). More disks do not help."
+    )
 
 
 def money(price: Price | None) -> str:
