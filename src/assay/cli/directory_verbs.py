@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import (
-    LAB,
+    NOTEBOOK,
     CaptureArgument,
     DurationOption,
     GateOption,
@@ -69,7 +69,7 @@ def dissect(
     profile: LoadProfileOption = None,
     attributes: Annotated[bool, typer.Option("--attributes", help="Keep attribute names in the profile.")] = False,
     save: Annotated[bool, typer.Option("--save", help="Keep the result in the notebook, for `assay sql`.")] = False,
-    lab: LabOption = LAB,
+    lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
     gate: GateOption = Gate.OFF,
 ) -> None:

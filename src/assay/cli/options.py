@@ -48,6 +48,8 @@ class ExportFormat(StrEnum):
 
 INTERRUPTED = 130
 LAB = "--lab"
+NOTEBOOK = Path("lab")
+"""The notebook where none is named."""
 ALONE = {"--gate": "--gate=on", "--json": f"--json={STANDARD_OUTPUT}"}
 """Options whose value may be left out, and what they mean then."""
 ALONE_OF = {"dsio": {"--csv": f"--csv={STANDARD_OUTPUT}"}}

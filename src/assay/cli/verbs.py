@@ -11,7 +11,7 @@ import typer
 from assay.cli.directory_verbs import dissect, dsio
 from assay.cli.ldif import ldif
 from assay.cli.options import (
-    LAB,
+    NOTEBOOK,
     ExportFormat,
     FileArgument,
     GateOption,
@@ -63,7 +63,7 @@ def quick(
     directories: Annotated[
         list[Path] | None, typer.Argument(metavar="DIR", help="One directory to measure, or two to compare.")
     ] = None,
-    lab: LabOption = LAB,
+    lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
     gate: GateOption = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
@@ -77,7 +77,7 @@ def quick(
 
 
 @app.command()
-def plan(file: FileArgument, lab: LabOption = LAB, host: HostOption = None, json_to: JsonOption = None) -> None:
+def plan(file: FileArgument, lab: LabOption = NOTEBOOK, host: HostOption = None, json_to: JsonOption = None) -> None:
     """Show the schedule, the duration and the detectable effects.
 
     Also shows the evidence that will be missing. Uses the variation and the duration of earlier runs in the notebook."""
@@ -89,7 +89,7 @@ def plan(file: FileArgument, lab: LabOption = LAB, host: HostOption = None, json
 @app.command()
 def run(
     file: FileArgument,
-    lab: LabOption = LAB,
+    lab: LabOption = NOTEBOOK,
     resume: Annotated[bool, typer.Option("--resume", help="Complete the schedule of an earlier call.")] = False,
     sitting: Annotated[
         str | None, typer.Option("--sitting", metavar="LEVEL", help="Run all trials of this level of the manual factor.")
@@ -165,7 +165,9 @@ def check(
 
 
 @app.command()
-def audit(which: WhichArgument = None, lab: LabOption = LAB, json_to: JsonOption = None, gate: GateOption = Gate.OFF) -> None:
+def audit(
+    which: WhichArgument = None, lab: LabOption = NOTEBOOK, json_to: JsonOption = None, gate: GateOption = Gate.OFF
+) -> None:
     """Audit all runs again, from the raw data by the current rules."""
     from assay.cli.results import audit as verb
 
@@ -179,7 +181,7 @@ def compare(
         typer.Argument(metavar="EXPERIMENT", help="Default: the newest of the notebook. Or a notebook, as the baseline."),
     ] = None,
     other: Annotated[str | None, typer.Argument(metavar="NOTEBOOK", help="Compare this notebook with the baseline.")] = None,
-    lab: LabOption = LAB,
+    lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
     gate: GateOption = Gate.OFF,
 ) -> None:
@@ -197,7 +199,7 @@ def compare(
 @app.command()
 def report(
     which: WhichArgument = None,
-    lab: LabOption = LAB,
+    lab: LabOption = NOTEBOOK,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Default: beside the experiment; - for standard output.")
     ] = None,
@@ -219,7 +221,7 @@ def report(
 def show(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="Trial and attempt: 0007/1.")],
     which: WhichArgument = None,
-    lab: LabOption = LAB,
+    lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
 ) -> None:
     """Show one run: measures, verdicts and findings."""
@@ -231,7 +233,7 @@ def show(
 @app.command(name="list")
 def list_(
     which: Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="List its runs. Default: all experiments.")] = None,
-    lab: LabOption = LAB,
+    lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
 ) -> None:
     """List the experiments of a notebook, or the runs of one."""
@@ -247,7 +249,7 @@ def sql(
     query: Annotated[
         str, typer.Argument(metavar="QUERY", help="A SELECT over runs, phases, readings, series, findings, verdicts, ...")
     ],
-    lab: LabOption = LAB,
+    lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV to standard output.")] = False,
 ) -> None:
@@ -260,7 +262,7 @@ def sql(
 @app.command()
 def export(
     which: Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="Default: all of the notebook.")] = None,
-    lab: LabOption = LAB,
+    lab: LabOption = NOTEBOOK,
     form: Annotated[ExportFormat, typer.Option("--format", help="The format of the files.")] = ExportFormat.CSV,
     to: Annotated[
         Path, typer.Option("--to", metavar="DIR", help="A new directory, or the directory of an earlier export.")
