@@ -34,8 +34,8 @@ def ran(tmp_path_factory):
     bench = Bench(tmp_path_factory.mktemp("switched"))
     text = CONTROL.read_text().partition("[control]")[0]
     for was, now in (
-        ('duration = "1100 ms"', 'duration = "2600 ms"\nquiesce = "0 s"'),
-        ('at = "450 ms"', f'at = "{SWITCHED_S * 1000:.0f} ms"'),
+        ('duration = "2400 ms"', 'duration = "2600 ms"\nquiesce = "0 s"'),
+        ('at = "900 ms"', f'at = "{SWITCHED_S * 1000:.0f} ms"'),
         ("repeats = 1", 'repeats = 1\nobservers = ["block"]'),
     ):
         assert was in text

@@ -18,11 +18,12 @@ from assay_process import Bench
 
 COMMAND = typer.main.get_command(app)
 VERBS = tuple(COMMAND.commands)
-BY_TYPER = tuple(verb for verb in VERBS if verb != STAT)
-NOTEBOOK = ("quick", "plan", "run", "audit", "compare", "report", "show", "list", "sql", "export")
+BY_TYPER = tuple(verb for verb in VERBS if verb not in (STAT, "ldif"))
+"""`stat` has its own reader of options; what `ldif` writes is LDIF, and nothing else."""
+NOTEBOOK = ("quick", "plan", "run", "audit", "compare", "report", "show", "list", "sql", "export", "dissect")
 LASTING = ("quick", "run", "load", "survey", "selftest")
 """Verbs that may take longer than 10 s, so that progress is worth a line."""
-GATED = ("quick", "run", "load", "check", "audit", "compare", "selftest")
+GATED = ("quick", "run", "load", "check", "audit", "compare", "dissect", "selftest")
 ROOT = Path(__file__).parents[2]
 LOOKING = {
     "plan": f"{ROOT}/experiments/filesystems.toml",
@@ -106,7 +107,7 @@ def test_json_alone_owns_standard_output_and_a_file_stands_beside_the_text(bench
 
 
 def test_every_verb_is_looked_at():
-    assert {*LOOKING, "quick", "run", "load", "dsio", STAT, "selftest"} == set(VERBS)
+    assert {*LOOKING, "quick", "run", "load", "dsio", "dissect", "ldif", STAT, "selftest"} == set(VERBS)
 
 
 def test_json_of_load_and_stat(bench):

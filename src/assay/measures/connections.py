@@ -7,8 +7,7 @@ time that the kernel calls receiver-limited does not show it under every congest
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from statistics import median
+from collections.abc import Iterable, Mapping, Sequence
 
 from assay.evidence import ladder
 from assay.frozen import dataclass
@@ -68,10 +67,10 @@ def is_stream(client: Client) -> bool:
 def stream_use(phase: Phase, observations: Observations, ends: StreamEnds) -> StreamUse | None:
     """What the kernels of both ends say of a stream; None without their samples during the phase."""
     acked = [rate for one in ends.senders if (rate := _rate(phase, observations, one, "acked_bytes")) is not None]
-    trips = [median(found) for one in ends.senders if (found := _samples(phase, observations, one, "rtt_ns"))]
+    trips = [_middle(found) for one in ends.senders if (found := _samples(phase, observations, one, "rtt_ns"))]
     if len(acked) < len(ends.senders) or not trips:
         return None
-    granted = [median(found) for one in ends.receivers if (found := _samples(phase, observations, one, "receive_threshold"))]
+    granted = [_middle(found) for one in ends.receivers if (found := _samples(phase, observations, one, "receive_threshold"))]
     seen = [max(found) for one in ends.senders if (found := _samples(phase, observations, one, "send_window"))]
     busy, starved, short = (
         ladder.total(_rate(phase, observations, one, f"{name}_ns") for one in ends.senders)
@@ -90,6 +89,11 @@ def _series(phase: Phase, observations: Observations, client: Client, metric: st
     subject = f"{'server' if client.role is Role.SERVER else 'client'}:{client.index}"
     every = observations.over_time(phase.name, LAYER, metric, subject)
     return next((one for one in every if one.host == client.host), None)
+
+
+def _middle(values: Sequence[float]) -> float:
+    """The upper median; the module `statistics` would make every start of `assay stat` dearer."""
+    return sorted(values)[len(values) // 2]
 
 
 def _samples(phase: Phase, observations: Observations, client: Client, metric: str) -> list[float]:
