@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from assay_process import Bench, kill
+from assay_process import Bench, kill, wait_until
 from directory_stage import needs
 from sizes import few_and_many
 
@@ -155,6 +155,7 @@ def test_nothing_is_left_after_a_kill_at_any_point(bench, kind, points):
         kill(lab.pid, signal.SIGKILL)
         lab.communicate()
         assert bench.run("doctor").returncode == 0
+        wait_until(lambda: not bench.traces(), 10.0)  # a killed importer gives much memory back before it is gone
         assert bench.traces() == [], f"point {number}"
         shutil.rmtree(bench.home / "lab", ignore_errors=True)
     assert had or points < 10

@@ -6,6 +6,7 @@ is read back from the running server, and one that is not in force fails the tri
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 import re
 import shlex
@@ -15,19 +16,20 @@ from assay.errors import TrialError
 from assay.machine import directory_server, population
 from assay.machine.directory_instance import KNOBS, LDAPI, STARTTLS, TLS, Instance, Readback, Software
 from assay.machine.ldap import Entry, entries
-from assay.records import EndpointKind
+from assay.records import EndpointKind, Place
 
 TEMPLATE = "/usr/share/dirsrv/data/template-dse.ldif"
 CONFIG_FOLDER, SCHEMA_FILE = "/etc/dirsrv/config", "/etc/dirsrv/schema/99user.ldif"
 BIND_DN = "cn=Directory Manager"
 BACKEND = "userroot"
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 (sem_open(3) puts its semaphores there)
 BELOW_PLUGINS = "cn=ldbm database,cn=plugins,cn=config"
 LEAST_CACHE = 512_000
 """MINCACHESIZE of ldap/servers/slapd/back-ldbm: a cache of exactly this size is one that the server chooses itself."""
 CACHE = 256 << 20
 """Entry cache where none is named: the server's own choice depends on the memory of the machine."""
 THREADS = 16
-FOLDERS = ("config/schema", "ldif", "bak", "run", "logs", "lock", "dbhome", "tmp", "inst")
+FOLDERS = ("ldif", "bak", "run", "logs", "lock", "dbhome", "tmp", "inst")
 SYSTEM_INDEXES = {
     "entryrdn": ("subtree",),
     "parentid": ("eq",),
@@ -61,17 +63,31 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     return (*found, *(f"{path}: not found. Install 389-ds-base." for path in needed if not host.exists(path)))
 
 
+def _config(instance: Instance, *names: str) -> str:
+    """A path in its configuration. The server names a semaphore of the machine after this folder: no other may have its name."""
+    return instance.path(_folder(instance.directory), *names)
+
+
+def _folder(directory: str) -> str:
+    return f"slapd-{hashlib.sha256(directory.encode()).hexdigest()[:12]}"
+
+
+def _without_semaphore(host: Host, setting: Setting, place: Place) -> None:
+    directory_server.teardown(SOFTWARE, host, setting, place)
+    host.run(["rm", "-f", "--", f"{SHARED_MEMORY}/sem.{_folder(str(place.private['directory']))}.stats"])
+
+
 def configure(host: Host, instance: Instance, password_hash: str) -> None:
     """Write dse.ldif, the files that the server expects beside it, and its certificate store."""
-    host.run(["mkdir", "-p", "--", *(instance.path(name) for name in FOLDERS)])
+    host.run(["mkdir", "-p", "--", _config(instance, "schema"), *(instance.path(name) for name in FOLDERS)])
     for name in host.list(CONFIG_FOLDER):
-        host.write(instance.path("config", name), host.read(f"{CONFIG_FOLDER}/{name}"))
+        host.write(_config(instance, name), host.read(f"{CONFIG_FOLDER}/{name}"))
     for path in (SCHEMA_FILE, *population.texts(instance.knobs, "schema")):
-        host.write(instance.path("config/schema", posixpath.basename(path)), host.read(path))
+        host.write(_config(instance, "schema", posixpath.basename(path)), host.read(path))
     text = _filled(host, instance, password_hash)
     parts = [part.strip("\n") for part in re.split(r"\n\s*\n", text) if part.strip()]
     every = "\n\n".join((*parts, *_own_entries(instance))) + "\n\n"  # exactly one empty line between entries, never two
-    host.write(instance.path("config/dse.ldif"), every)
+    host.write(_config(instance, "dse.ldif"), every)
     if instance.uses_tls:
         _certificates(host, instance)
 
@@ -80,8 +96,8 @@ def _filled(host: Host, instance: Instance, password_hash: str) -> str:
     """Return the template with our values; the secure port and the caches are lines that it lacks."""
     plain = 0 if instance.transport in (TLS, LDAPI) else instance.port
     values = {
-        "schema_dir": instance.path("config/schema"),
-        "cert_dir": instance.path("config"),
+        "schema_dir": _config(instance, "schema"),
+        "cert_dir": _config(instance),
         "run_dir": instance.path("run"),
         "log_dir": instance.path("logs"),
         "fqdn": "localhost",
@@ -95,7 +111,7 @@ def _filled(host: Host, instance: Instance, password_hash: str) -> str:
         "db_lib": _backend(instance),
         "db_dir": instance.data,
         "db_home_dir": instance.path("dbhome"),
-        "config_dir": instance.path("config"),
+        "config_dir": _config(instance),
         "ds_suffix": instance.base,
         **{f"{name}_dir": instance.path(name) for name in ("lock", "tmp", "ldif", "bak", "inst")},
     }
@@ -168,7 +184,7 @@ def _threads(instance: Instance) -> int:
 
 def _certificates(host: Host, instance: Instance) -> None:
     """Put certificate and authority into the server's store of NSS, which has an empty password."""
-    store, bundle = instance.path("config"), instance.path("certificate.p12")
+    store, bundle = _config(instance), instance.path("certificate.p12")
     key = ("-in", instance.certificate, "-inkey", instance.path("key.pem"))
     host.run(["certutil", "-N", "-d", store, "--empty-password"])
     host.run(["openssl", "pkcs12", "-export", *key, "-name", "Server-Cert", "-passout", "pass:", "-out", bundle])
@@ -178,17 +194,17 @@ def _certificates(host: Host, instance: Instance) -> None:
 
 def argv(instance: Instance) -> tuple[str, ...]:
     """Return ns-slapd in the foreground."""
-    return ("ns-slapd", "-D", instance.path("config"), "-i", instance.path("run/server.pid"), "-d", "0")
+    return ("ns-slapd", "-D", _config(instance), "-i", instance.path("run/server.pid"), "-d", "0")
 
 
 def importer(instance: Instance, ldif: str) -> tuple[str, ...]:
     """Return its offline import."""
-    return ("ns-slapd", "ldif2db", "-D", instance.path("config"), "-n", BACKEND, "-i", ldif)
+    return ("ns-slapd", "ldif2db", "-D", _config(instance), "-n", BACKEND, "-i", ldif)
 
 
 def counter(instance: Instance) -> str:
     """Return a line that exports the names of the stopped database and counts them."""
-    config = shlex.quote(instance.path("config"))
+    config = shlex.quote(_config(instance))
     return f"ns-slapd db2ldif -D {config} -n {BACKEND} -N -U -a - 2>/dev/null | grep -c '^dn:'"
 
 
@@ -290,6 +306,6 @@ TARGET = Target(
     attach=directory_server.attach,
     drop_caches=lambda host, place: directory_server.drop_caches(SOFTWARE, host, place),
     facts=directory_server.facts,
-    teardown=lambda host, setting, place: directory_server.teardown(SOFTWARE, host, setting, place),
+    teardown=_without_semaphore,
     seconds=lambda knobs: (0.0, 5.0 + population.whole(knobs, "entries") * 5e-4),
 )
