@@ -1,4 +1,4 @@
-"""Counts what a directory server says it did: operations by type, entries, bytes, connections, hits of its entry cache.
+"""Reads the counters of a directory server: operations by type, entries, bytes, connections, hits of its entry cache.
 
 Sources: cn=Monitor of slapd, cn=snmp,cn=monitor and the monitor of the backend of 389-ds, through ldapsearch(1) at the edges
 of each phase. Each look is itself a connection, a bind and a search; these are taken off, so that silence counts nothing.

@@ -1,4 +1,4 @@
-"""Asks the line between load and server what it did: bytes and segments of each direction, losses, drops, lateness, its own CPU.
+"""Reads the counters of the line between load and server: bytes and segments of each direction, losses, drops, delays, CPU time.
 
 Source: the line itself (`assay-line ask PID count`). A packet is late if it came later than 5 % of its path's delay, and at
 least 0.2 ms, after its time. `unread_packets` are those that the kernel dropped before the line could read them.

@@ -1,4 +1,4 @@
-"""Asks which way clients in a network namespace of their own reach the server.
+"""Finds the route to the server of clients in a network namespace of their own.
 
 Sources: /proc/PID/ns/net of the clients' processes and of all that they started. Where one differs from the lab's, `ip route get`
 and `ip link show` run in that namespace (nsenter) for the first `server.address`. The way from the lab's own namespace is a fact

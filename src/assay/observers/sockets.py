@@ -1,4 +1,4 @@
-"""Asks to which addresses the load's own sockets are connected, and which way the kernel takes to each.
+"""Lists the addresses to which the load's own sockets are connected, and the route of the kernel to each.
 
 Sources: /proc/PID/fd of the load's processes and of all that they started; /proc/PID/net/tcp, tcp6, udp and udp6 of each
 of their network namespaces; `ip route get` for each peer, in that namespace (nsenter) where it is not the lab's.

@@ -1,4 +1,4 @@
-"""Sends datagrams over UDP between two ends, both Assay's: rate, loss, and which queue dropped them.
+"""Sends datagrams over UDP between two ends, both Assay's: rate, loss, and the queue that dropped them.
 
 The engine `net` (`docs/engine-protocol.md`) is at both ends: a server on the target's host, and the load.
 """
