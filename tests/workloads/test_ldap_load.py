@@ -154,6 +154,12 @@ def test_only_a_mix_without_writes_reads():
     assert not WORKLOAD.only_reads({"mix": ("search 1", "modify 1")})
 
 
+def test_a_filter_without_a_key_needs_no_population():
+    assert mixed({"base": "o=x"}, filter="(cn=printer)")["search"]["filter"] == "(cn=printer)"
+    with pytest.raises(UsageError, match="found keys without a population"):
+        phases({"base": "o=x"}, filter="(cn=printer)", mix=("search 1", "compare 1"))
+
+
 def test_figures_of_a_plan():
     assert WORKLOAD.operations({}) == {"search": "ops_per_s", "first_entry": "latency_p99_ns"}
     assert WORKLOAD.seconds({"duration": 5 * 10**9}, None) == 5.0
