@@ -101,6 +101,12 @@ def test_clients_share_a_rate_and_keys_that_come_once():
     assert only.stop is StopRule.TIME
 
 
+def test_any_certificate_is_accepted_where_the_target_or_the_load_says_so():
+    assert load().settings[0]["insecure"] is False
+    assert load(any_certificate=True).settings[0]["insecure"] is True
+    assert load({**OURS, "any_certificate": "on"}).settings[0]["insecure"] is True
+
+
 def test_an_amount_ends_the_work():
     assert (load(ops=5).stop, load(ops=5).settings[0]["duration_ns"]) == (StopRule.WORK, None)
     assert load(ops=5, cache="cold").cache is CacheState.COLD

@@ -96,7 +96,7 @@ class Directory:
             "address": endpoint.address,
             "starttls": endpoint.details.get("starttls") == "on",
             "ca_file": endpoint.details.get("ca_file"),
-            "insecure": bool(self.values.get("any_certificate")),
+            "insecure": bool(self.values.get("any_certificate")) or endpoint.details.get("any_certificate") == "on",
             "bind_dn": str(endpoint.details.get("bind_dn") or ""),
             "password_file": endpoint.details.get("password_file"),
             "bind": self.binds,
