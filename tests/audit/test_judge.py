@@ -143,7 +143,7 @@ def test_what_is_claimed_of_the_storage_behind_a_request_is_unverified(claim):
     requests = replace(run, phases=(replace(run.phases[0], directions={made.operation: Direction.REQUEST}),))
     (verdict,) = judge.judge_run(experiment_of(made), requests, observations_of(made))
     assert verdict.state is VerdictState.UNVERIFIED
-    assert "what storage did for these requests is not read" in labels.label(verdict)
+    assert "how storage served these requests is unknown" in labels.label(verdict)
 
 
 @pytest.mark.parametrize("share", [0.95, 1.0, 1.04])

@@ -44,7 +44,7 @@ STATES = (State.FAIL, State.UNVERIFIED, State.PASS, State.NOT_APPLICABLE)
 OF_STORAGE = ("tier", "durability")
 """Parts of a claim that speak of storage."""
 
-BEYOND = "What storage did for these requests is not read. Leave that part of the claim out."
+BEYOND = "How storage served these requests is unknown. Leave that part of the claim out."
 
 
 def ruleset() -> str:
