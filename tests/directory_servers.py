@@ -110,8 +110,8 @@ class SmallServer:
         if operation[0] != SEARCHES:
             return b""
         uid = re.search(rb"\x04\x03uid\x04.(u\d{8})", operation)
-        if uid is None:
-            return message(ident, ended(DONE))
+        if uid is None:  # a look at the base
+            return message(ident, tlv(ENTRY, tlv(4, BASE.encode()) + tlv(0x30, b""))) + message(ident, ended(DONE))
         with self.lock:
             self.count += 1
             count = self.count

@@ -129,6 +129,23 @@ def test_claim_without_a_rule_is_unverified():
     assert "L05" in labels.label(verdict)
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        *(Claim(tier=tier) for tier in (Tier.DEVICE, Tier.SERVER_CACHE, Tier.CLIENT_CACHE)),
+        Claim(durability=Durability.STABLE_MEDIA),
+        *(Claim(regime=regime) for regime in (Regime.COLD, Regime.WARM)),
+    ],
+)
+def test_what_is_claimed_of_the_storage_behind_a_request_is_unverified(claim):
+    made = but(STABLE_WRITE, claim=claim)
+    run = run_of(made)
+    requests = replace(run, phases=(replace(run.phases[0], directions={made.operation: Direction.REQUEST}),))
+    (verdict,) = judge.judge_run(experiment_of(made), requests, observations_of(made))
+    assert verdict.state is VerdictState.UNVERIFIED
+    assert "how storage served these requests is unknown" in labels.label(verdict)
+
+
 @pytest.mark.parametrize("share", [0.95, 1.0, 1.04])
 def test_throttled_disk_is_sound_up_to_its_edge_and_names_the_limiter(share):
     verdict = judged(throttled(share))

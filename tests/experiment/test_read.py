@@ -285,6 +285,20 @@ def test_workloads_of_one_trial_have_one_memory_limit_with_every_level() -> None
     assert len(read.parse('compare = "workload"\n' + apart, "x").factors) == 2
 
 
+def test_what_a_directory_server_cannot_do_is_told_before_anything_is_made() -> None:
+    server = '[targets.d]\nkind = "ldap_openldap"\ntransport = "starttls"\n'
+    load = '[workloads.w]\nkind = "ldap_load"\ndepth = 4\n'
+    assert "depth = 4 with StartTLS, in workload 'w' on target 'd'" in the_mistake(HEAD + server + load).found
+    assert len(read.parse(HEAD + server + load.replace("4", "1"), "x").targets) == 1
+    stopped = '[targets.d]\nkind = "ldap_389ds"\nstate = "stopped"\n'
+    assert "a server with state = stopped" in the_mistake(HEAD + stopped + load).found
+    theirs = '[targets.d]\nkind = "ldap_existing"\nurl = "ldap://h"\nbase = "dc=x"\n'
+    only_read = HEAD + theirs + '[workloads.w]\nkind = "ldap_load"\nmix = ["add 1"]\n'
+    assert "writes in mix on a server that is only read" in the_mistake(only_read).found
+    varied = HEAD + server.replace("starttls", "tcp") + load + '[factors]\n"d.transport" = ["tcp", "starttls"]\n'
+    assert "depth = 4 with StartTLS" in the_mistake(varied).found
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected an experiment file"):
         read.read(tmp_path / "no.toml")

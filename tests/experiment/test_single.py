@@ -188,3 +188,46 @@ def test_one_trial_with_the_clients_that_were_asked_for():
     (trial,) = single.plan(asked).trials
     assert (trial.levels, trial.experiment) == ({"clients": 3}, asked.digest)
     assert len(asked.digest) == 64
+
+
+SERVER = ("url=ldap://127.0.0.1:1389", "base=dc=example,dc=com")
+
+
+def load_of_server(*words):
+    return single.experiment(single.load_request("ldap_load", [*SERVER, *words]), None)
+
+
+def test_a_directory_server_that_runs_already_is_named_by_its_url():
+    asked = load_of_server("mix=search 8,compare 2", "population=100", "filter=(uid=u{key})", "clients=2")
+    (target,), (load,) = asked.targets, asked.workloads
+    assert (target.kind, target.knobs["url"], target.knobs["base"]) == (
+        "ldap_existing",
+        *(one.partition("=")[2] for one in SERVER),
+    )
+    assert target.knobs["write"] is False
+    assert (load.knobs["mix"], load.knobs["filter"]) == (("search 8", "compare 2"), "(uid=u{key})")
+    assert not {"url", "base"} & set(load.knobs)
+    assert {one.operation: one.claim for one in asked.measures} == dict.fromkeys(("search", "compare", "first_entry"), Claim())
+
+
+@pytest.mark.parametrize(
+    ("words", "seen"),
+    [
+        (["mix=modify 1"], "found writes in mix on a server that is only read; expected write = true"),
+        (["starttls=true", "depth=4"], "found depth = 4 with StartTLS; expected depth = 1"),
+        (["path=/d"], "unknown key 'path'"),
+        (["filter=(uid=1"], "found the end at place 6 of the filter '(uid=1'"),
+    ],
+)
+def test_what_a_directory_server_cannot_do_is_refused_at_once(words, seen):
+    with pytest.raises(InputErrors) as error:
+        load_of_server(*words)
+    assert seen in str(error.value)
+    assert load_of_server("mix=modify 1", "write=true").targets[0].knobs["write"] is True
+
+
+def test_a_directory_server_needs_its_url_and_base():
+    with pytest.raises(InputErrors) as error:
+        single.experiment(single.load_request("ldap_load", []), None)
+    assert "no 'url'" in str(error.value)
+    assert "no 'base'" in str(error.value)

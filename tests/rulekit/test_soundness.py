@@ -42,3 +42,9 @@ def test_rules_are_named_once_and_as_is_first(direction):
 def test_flushes_count_as_writes():
     assert work_of(Direction.FLUSH) is Work.WRITE
     assert work_of(None) is Work.ANY
+
+
+@pytest.mark.parametrize("direction", [Direction.SEND, Direction.RECEIVE, Direction.REQUEST])
+def test_what_goes_over_a_network_is_no_write(direction):
+    assert work_of(direction) is Work.REQUEST
+    assert required_rules(Claim(durability=Durability.STABLE_MEDIA), direction)[-1] == "D04"

@@ -119,6 +119,22 @@ def test_a_bind_that_is_refused_has_the_servers_words(ledger, tmp_path, server):
     assert f"Run `chmod 600 {wrong}`" in found
 
 
+@pytest.mark.parametrize("transport", ["tls", "starttls"])
+def test_an_unknown_authority_is_refused_unless_any_certificate_is_accepted(ledger, tmp_path, transport):
+    setting = given("ldap_openldap", ledger, tmp_path / "scratch", ldif=people(tmp_path), transport=transport)
+    place = SERVER.prepare(HOST, setting)
+    endpoint = SERVER.attach(HOST, setting, place, 0)
+    secure = {"starttls": True} if transport == "starttls" else {}
+    (found,) = TARGET.check(HOST, asked(ledger, tmp_path, endpoint, **secure))
+    assert "Correct url" in found
+    for trusts in ({"any_certificate": True}, {"ca_file": str(endpoint.details["ca_file"])}):
+        believing = asked(ledger, tmp_path, endpoint, **secure, **trusts)
+        assert TARGET.check(HOST, believing) == ()
+        details = TARGET.attach(HOST, believing, TARGET.prepare(HOST, believing), 0).details
+        assert details.get("any_certificate") == ("on" if "any_certificate" in trusts else None)
+    SERVER.teardown(HOST, setting, place)
+
+
 def test_where_it_may_not_write_it_says_so(ledger, tmp_path, server):
     anonymous = asked(ledger, tmp_path, server, bind_dn=None, password_file=None, write=True)
     with pytest.raises(RefusedError, match=f"no entry may be made below {BASE}"):

@@ -101,6 +101,12 @@ def test_clients_share_a_rate_and_keys_that_come_once():
     assert only.stop is StopRule.TIME
 
 
+def test_any_certificate_is_accepted_where_the_target_or_the_load_says_so():
+    assert load().settings[0]["insecure"] is False
+    assert load(any_certificate=True).settings[0]["insecure"] is True
+    assert load({**OURS, "any_certificate": "on"}).settings[0]["insecure"] is True
+
+
 def test_an_amount_ends_the_work():
     assert (load(ops=5).stop, load(ops=5).settings[0]["duration_ns"]) == (StopRule.WORK, None)
     assert load(ops=5, cache="cold").cache is CacheState.COLD
@@ -152,6 +158,12 @@ def test_a_filter_in_other_letters_has_its_place_in_characters():
 def test_only_a_mix_without_writes_reads():
     assert WORKLOAD.only_reads({"mix": ("search 1", "compare 1", "bind 1")})
     assert not WORKLOAD.only_reads({"mix": ("search 1", "modify 1")})
+
+
+def test_a_filter_without_a_key_needs_no_population():
+    assert mixed({"base": "o=x"}, filter="(cn=printer)")["search"]["filter"] == "(cn=printer)"
+    with pytest.raises(UsageError, match="found keys without a population"):
+        phases({"base": "o=x"}, filter="(cn=printer)", mix=("search 1", "compare 1"))
 
 
 def test_figures_of_a_plan():

@@ -44,6 +44,8 @@ STATES = (State.FAIL, State.UNVERIFIED, State.PASS, State.NOT_APPLICABLE)
 OF_STORAGE = ("tier", "durability")
 """Parts of a claim that speak of storage."""
 
+BEYOND = "How storage served these requests is unknown. Leave that part of the claim out."
+
 
 def ruleset() -> str:
     """Give the name of today's rule set."""
@@ -86,8 +88,11 @@ def badness(finding: Finding) -> tuple[int, int, float]:
 def examine_one(rule: Rule, case: Case) -> Finding:
     """The finding of one rule on the evidence of one host, or of all that it judges together."""
     case = replace(case, thresholds=limits.thresholds(rule.id))
+    beyond = not_of_storage(rule, case)
+    if beyond is not None and isinstance(case, TrialCase) and rule.id in required_rules(case.claim, case.direction):
+        return found(rule, case, State.UNVERIFIED, BEYOND)
     reason = None if isinstance(case, ExperimentCase) else limits.outside(rule.id, case.claim)
-    reason = reason or not_of_storage(rule, case) or rule.applies(case)
+    reason = reason or beyond or rule.applies(case)
     if reason is not None:
         return found(rule, case, State.NOT_APPLICABLE, f"{reason[:1].upper()}{reason[1:]}.")
     missing = lacking(rule, case)

@@ -21,12 +21,13 @@ from assay.laboratory.gate import Gate, status
 from assay.laboratory.session import clean_quietly, conduct
 from assay.machine import ownership
 from assay.machine.files import NOTHING, path_state
+from assay.measures import directory
 from assay.measures.cost import IN_ALL
 from assay.measures.sums import SHARES, Sum, Whole
 from assay.records import Experiment, Finding, Judged, Observations, Outcome, Plan, Results, Run, Value, Verdict, VerdictState
 from assay.terminal.output import STANDARD_OUTPUT, Row, deliver, table
 from assay.terminal.progress import ProgressMode
-from assay.units import Unit
+from assay.units import Unit, counted
 
 FAILED = 1
 HEADER = ("operation", "ops/s", "bytes/s", "p50", "p90", "p99", "p99.9", "max", "errors")
@@ -123,7 +124,7 @@ def text(result: LoadResult) -> str:
     figures = table(HEADER, rows, range(1, len(HEADER)), width=WIDTH)
     order = list(VerdictState)
     worst_first = sorted(result.verdicts, key=lambda verdict: order.index(verdict.state))
-    about = (*about_load(result.whole), *about_cost(result.whole), *about_places(result.run))
+    about = (*about_answers(result.run), *about_load(result.whole), *about_cost(result.whole), *about_places(result.run))
     return "\n".join([figures, *about, *reversed(audited(worst_first))])
 
 
@@ -133,6 +134,14 @@ def cells(found: Sum) -> Iterator[str]:
     yield tables.figure_text(found.bytes_per_s, Unit.BYTES_PER_S) if found.bytes else "-"
     yield from (tables.figure_text(found.latency_ns[name], Unit.NANOSECONDS) for name in SHARES)
     yield f"{found.errors:,}"
+
+
+def about_answers(run: Run) -> Iterator[str]:
+    """What a directory server answered: entries, wrong answers, result codes."""
+    found = directory.counted(run)
+    if found is not None:
+        codes = ", ".join(f"{name} {count:,}" for name, count in found.result_codes.items())
+        yield f"answers    {counted(found.entries, 'entry')}, {found.wrong:,} wrong; result codes: {codes or 'none'}"
 
 
 def about_load(whole: Whole) -> Iterator[str]:
@@ -207,6 +216,7 @@ def as_plain(result: LoadResult) -> dict[str, object]:
         "operations": each,
         **summed(whole.sum),
         **{name: int(found) if found is not None and name in IN_ALL else found for name, found in whole.cost.items()},
+        "directory": plain.to_plain(directory.counted(run)),
         "load": plain.to_plain(whole.load),
         "queue": plain.to_plain(whole.queue),
         "verdicts": [judged(verdict) for verdict in result.verdicts],

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assay import catalogue, links
 from assay.errors import UsageError
-from assay.experiment import consistency, figures, named_hosts, parts, watched
+from assay.experiment import consistency, figures, named_hosts, parts, servers, watched
 from assay.experiment import factors as varying
 from assay.experiment import paths as ways
 from assay.experiment.digest import digest
@@ -140,6 +140,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     consistency.events_fit(document, scene.workloads, factors)
     consistency.writes_fit(document, scene.targets, scene.workloads, factors)
     consistency.keys_fit(document, scene.targets, scene.workloads, factors)
+    servers.servers_fit(document, scene.targets, scene.workloads, factors)
     consistency.memory_fits(document, scene.workloads, factors)
     observe = watched.specs(document, shape.observe, scene.hosts)
     measures = figures.measures(document, shape, figures.known(scene, factors, observe))

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from assay import catalogue, units
-from assay.catalogue import PLACEMENT, TIMING, Knob, KnobKind, Order, Workload
+from assay.catalogue import PLACEMENT, TIMING, Knob, KnobKind, Order, Workload, resolved
 from assay.errors import UsageError
 from assay.experiment import knobs
 from assay.experiment.digest import digest
 from assay.experiment.knobs import Settled, declared
 from assay.experiment.plan import trial_seed
+from assay.experiment.servers import OF_DIRECTORIES, beyond_server
 from assay.machine.files import DEVICE, DIRECTORY, FILE, NOTHING, PathState
 from assay.machine.ownership import Ownership
 from assay.records import (
@@ -46,12 +47,14 @@ MAKES_TREE = "files"
 """The knob of a tree that is laid out first."""
 OF_NETWORK = "net"
 """An engine with two ends: without a lab both are on this machine, over the loopback."""
+SERVER = "ldap_existing"
+"""Where the engine for directories works: the keys of this target say on which server."""
 WITHOUT_PATH = ("null", OF_NETWORK)
 NO_STORAGE = "/proc"
 """A directory below which there is no device: where those are that need no path."""
 EXTERNAL = (None, "command")
 """Not engines of ours: what they do is for themselves to say."""
-AS_IS = ("null", "metadata", OF_NETWORK)
+AS_IS = ("null", "metadata", OF_NETWORK, OF_DIRECTORIES)
 """Engines that move no data of their own to storage: no layer below could confirm a tier."""
 
 
@@ -88,13 +91,13 @@ class _Way:
 
 
 def kinds() -> tuple[str, ...]:
-    """Return the workloads that have an engine: an external command needs none of this, and a server is a target of a file."""
+    """Return the workloads that have an engine: an external command needs none of this."""
     return tuple(name for name in catalogue.names("workloads") if _is_alone(catalogue.find("workloads", name)))
 
 
 def _is_alone(plug: Workload) -> bool:
-    """Whether it can be done once, on a path or over the loopback."""
-    return plug.engine not in EXTERNAL and plug.accepts != (EndpointKind.URL,)
+    """Whether it can be done once: on a path, over the loopback, or on a server that runs already."""
+    return plug.engine not in EXTERNAL
 
 
 def plug_of(kind: str) -> Workload:
@@ -109,9 +112,18 @@ def keys(plug: Workload) -> dict[str, Knob]:
     """Return every key that this kind takes: its knobs, where it is done, how many do it, and short forms."""
     every = declared((*plug.knobs, *PLACEMENT, *TIMING))
     own = {name: knob for name, knob in every.items() if name not in (OF_OTHERS, TREE)}
-    where = PATH if EndpointKind.FILE in plug.accepts else replace(PATH, help="an existing directory")
-    before = {} if plug.engine in WITHOUT_PATH else {PATH.name: where}
-    return before | own | {CLIENTS.name: CLIENTS} | {short: replace(knob, name=short) for short, knob in _short(own).items()}
+    return (
+        _where(plug) | own | {CLIENTS.name: CLIENTS} | {short: replace(knob, name=short) for short, knob in _short(own).items()}
+    )
+
+
+def _where(plug: Workload) -> dict[str, Knob]:
+    """Return the keys that say where it is done."""
+    if plug.engine == OF_DIRECTORIES:
+        return declared(catalogue.find("targets", SERVER).knobs)
+    if plug.engine in WITHOUT_PATH:
+        return {}
+    return {PATH.name: PATH if EndpointKind.FILE in plug.accepts else replace(PATH, help="an existing directory")}
 
 
 def _short(own: Mapping[str, Knob]) -> dict[str, Knob]:
@@ -147,7 +159,8 @@ def load_request(kind: str, given: Sequence[str]) -> LoadRequest:
 def experiment(what: LoadRequest, found: PathState | None) -> Experiment:
     """The experiment, where nothing is wrong. Raises InputErrors with every mistake of the words and of what is at the path."""
     document, plug = what.document, what.plug
-    own = {name: value for name, value in what.settled.values.items() if name not in (PATH.name, CLIENTS.name)}
+    elsewhere = (*_where(plug), CLIENTS.name)
+    own = {name: value for name, value in what.settled.values.items() if name not in elsewhere}
     defaults = {name: knob.default for name, knob in declared((*plug.knobs, *PLACEMENT, *TIMING)).items()}
     knobs = defaults | own
     way = _way(what, found, knobs)
@@ -182,7 +195,7 @@ def _way(what: LoadRequest, found: PathState | None, knobs: Mapping[str, Value])
         what.document.wrong((), "--keep", "none: only a file that is made under the name of 'path' can be kept")
     if found is None:
         quiet = {} if "quiesce" in what.settled.given else {"quiesce": 0}  # what touches no storage need not wait for it
-        return _Way(target=_without_path(what.plug), knobs=quiet)
+        return _Way(target=_server(what, knobs) if what.plug.engine == OF_DIRECTORIES else _without_path(what.plug), knobs=quiet)
     _no_room_for_direct(what, found, knobs)
     existing = TargetSpec(name=_name(found), kind="existing", knobs={"path": found.path})
     if found.kind == DIRECTORY and TREE in declared(what.plug.knobs) and MAKES_TREE not in what.settled.given:
@@ -200,6 +213,15 @@ def _way(what: LoadRequest, found: PathState | None, knobs: Mapping[str, Value])
         what.document.wrong((), f"{found.kind} at {found.path}", f"an existing directory: {what.kind} works in one")
         return _Way(target=existing)
     return _to_a_file(what, found, knobs, existing)
+
+
+def _server(what: LoadRequest, knobs: Mapping[str, Value]) -> TargetSpec:
+    """Return the target of a directory server; what it cannot do is noted."""
+    known = catalogue.find("targets", SERVER).knobs
+    values = resolved(known, {name: value for name, value in what.settled.values.items() if name in declared(known)})
+    for seen, wanted in () if what.document.mistakes else beyond_server(what.plug, knobs, values):
+        what.document.wrong((), seen, wanted)
+    return TargetSpec(name=SERVER, kind=SERVER, knobs=values)
 
 
 def _without_path(plug: Workload) -> TargetSpec:

@@ -34,10 +34,16 @@ class LdapAccess:
     password_file: str = ""
     ca_file: str = ""
     starttls: bool = False
+    any_certificate: bool = False
+    """Whether the certificate of an unknown authority is accepted."""
 
     def command(self, tool: str, *words: str) -> tuple[str, ...]:
         """Return the argument list of a tool of ldap-utils that goes through this door."""
-        trust = ("env", f"LDAPTLS_CACERT={self.ca_file}", "LDAPTLS_REQCERT=demand") if self.ca_file else ()
+        trust: tuple[str, ...] = ()
+        if self.any_certificate:
+            trust = ("env", "LDAPTLS_REQCERT=never")
+        elif self.ca_file:
+            trust = ("env", f"LDAPTLS_CACERT={self.ca_file}", "LDAPTLS_REQCERT=demand")
         who = ("-D", self.bind_dn, "-y", self.password_file) if self.bind_dn else ()
         secure = ("-ZZ",) if self.starttls else ()
         return (*trust, tool, "-x", "-H", self.url, *secure, *who, *words)

@@ -20,6 +20,8 @@ class Work(StrEnum):
     READ = "read"
     WRITE = "write"
     METADATA = "metadata"
+    REQUEST = "request"
+    """What goes over a network or is a request: what storage did for it is another's doing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,7 @@ class SoundnessRow:
     words: str
 
 
+UNJUDGED = "unverified: no rule holds requests against the storage of the server that answered them"
 ROWS: tuple[SoundnessRow, ...] = (
     SoundnessRow(
         part="tier",
@@ -93,6 +96,10 @@ ROWS: tuple[SoundnessRow, ...] = (
         rules=("T01", "T02"),
         words="no bytes from the client's cache, all bytes from the server's cache",
     ),
+    *(
+        SoundnessRow(part="tier", value=tier, work=Work.REQUEST, evidence=(), least=0, rules=("T02",), words=UNJUDGED)
+        for tier in (Tier.DEVICE, Tier.CLIENT_CACHE, Tier.SERVER_CACHE)
+    ),
     SoundnessRow(
         part="durability",
         value=Durability.STABLE_MEDIA,
@@ -110,6 +117,15 @@ ROWS: tuple[SoundnessRow, ...] = (
         least=1,
         rules=("D01", "D02"),
         words="a flush at the lowest visible device, and the drain charged",
+    ),
+    SoundnessRow(
+        part="durability",
+        value=Durability.STABLE_MEDIA,
+        work=Work.REQUEST,
+        evidence=(),
+        least=0,
+        rules=("D04",),
+        words=UNJUDGED,
     ),
     SoundnessRow(
         part="regime",
@@ -137,6 +153,10 @@ ROWS: tuple[SoundnessRow, ...] = (
         least=1,
         rules=("T01",),
         words="every page of the data in memory before the clock, or no storage reads",
+    ),
+    *(
+        SoundnessRow(part="regime", value=regime, work=Work.REQUEST, evidence=(), least=0, rules=("T02",), words=UNJUDGED)
+        for regime in (Regime.COLD, Regime.WARM)
     ),
     SoundnessRow(
         part="regime",
@@ -202,6 +222,8 @@ def work_of(direction: Direction | None) -> Work:
     """The kind of work of an operation; flushes and discards count as writes, an external tool's unknown direction as any."""
     if direction is None:
         return Work.ANY
+    if not direction.of_storage:
+        return Work.REQUEST
     return {Direction.READ: Work.READ, Direction.METADATA: Work.METADATA}.get(direction, Work.WRITE)
 
 

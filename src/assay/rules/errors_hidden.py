@@ -24,7 +24,7 @@ SHOWN = 3
 
 
 def applies(case: TrialCase) -> str | None:
-    """Figures of operations; an external tool must report reports."""
+    """Figures of operations; an external tool must report its failures."""
     if case.measure.figure == "errors":
         return "failures are the figure itself"
     if case.phase.values and reports.reported_share(case.phase, case.measure.operation) is None:
@@ -102,7 +102,7 @@ RULE = Rule(
         "The failures are intended (a missing name). Measure them as an operation of their own, or as `errors`.",
         "Another process removed, moved or filled the load's files.",
     ),
-    advice="Find the failing call and its path in the finding, and repeat without reports. Report the latency of failed and "
+    advice="Find the failing call and its path in the finding, and repeat without failures. Report the latency of failed and "
     "successful operations apart.",
     sources=(
         "Gregg, checklist for benchmarks: did it error?",

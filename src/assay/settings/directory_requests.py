@@ -16,8 +16,6 @@ from assay.records import Endpoint
 from assay.settings.directory import MOST_KEYS, WRITES, is_wanted, shares
 from assay.settings.knobs import Values, fraction, integer, names, text
 
-OF_POPULATION = ("search", "compare")
-"""Kinds whose keys are those of the population; a modify's are, too, where the population is Assay's."""
 USED_UP = ("delete", "rename")
 """Kinds that use up entries of their own, which are laid out first."""
 SPARE, CHANGED = 10_000, 1_000
@@ -77,15 +75,19 @@ class Directory:
         wanted = integer(self.values, "population")
         if own is not None and wanted > own:
             yield f"found population {wanted:,}; expected at most the {own:,} entries of the target"
-        if own is None and not wanted and any(kind in mix for kind in OF_POPULATION) and "{key" in self._all_texts():
+        if own is None and not wanted and "{key" in self._keyed_texts():
             yield "found keys without a population; expected population = the number of entries with keys from 0"
         if (self.binds != "never" or "bind" in mix) and not self.known.get("password_file"):
             yield "found bind without a password; expected bind_dn and password_file at the target"
         if self.known.get("starttls") == "on" and integer(self.values, "depth", 1) > 1:
             yield "found depth with StartTLS; expected depth = 1, or transport tls"
 
-    def _all_texts(self) -> str:
-        return " ".join(text(self.values, name) for name in ("filter", "search_base", "dn", "compare"))
+    def _keyed_texts(self) -> str:
+        """The texts with keys of the population that this mix sends."""
+        mix = shares(self.values)
+        of_search = ("dn",) if text(self.values, "scope") == "base" else ("filter", "search_base")
+        used = (*(of_search if "search" in mix else ()), *(("dn", "compare") if "compare" in mix else ()))
+        return " ".join(text(self.values, name) for name in used)
 
     def connection(self, client: int) -> dict[str, object]:
         """Return how a client reaches the server, and over how many connections."""
@@ -94,7 +96,7 @@ class Directory:
             "address": endpoint.address,
             "starttls": endpoint.details.get("starttls") == "on",
             "ca_file": endpoint.details.get("ca_file"),
-            "insecure": bool(self.values.get("any_certificate")),
+            "insecure": bool(self.values.get("any_certificate")) or endpoint.details.get("any_certificate") == "on",
             "bind_dn": str(endpoint.details.get("bind_dn") or ""),
             "password_file": endpoint.details.get("password_file"),
             "bind": self.binds,

@@ -21,14 +21,20 @@ from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Val
 
 URL = re.compile(r"(ldaps?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?|ldapi://[^\s/]+)/?")
 OPENLDAP, DS389 = "slapd", "389-ds"
+FILES, ANY_CERTIFICATE = ("password_file", "ca_file"), "any_certificate"
 NO_SUCH_OBJECT = 32
 """LDAP result code noSuchObject, and the exit status of ldapdelete."""
+
+
+def absolute(host: Host, knobs: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Return the knobs with whole paths of the files: what undoes a trial may run from another directory."""
+    return {**knobs, **{name: host.real_path(str(knobs[name])) for name in FILES if knobs.get(name)}}
 
 
 def door_of(knobs: Mapping[str, Value]) -> LdapAccess:
     """Return how the server is reached."""
     texts = {name: str(knobs.get(name) or "") for name in ("url", "bind_dn", "password_file", "ca_file")}
-    return LdapAccess(**texts, starttls=knobs.get("starttls") is True)
+    return LdapAccess(**texts, starttls=knobs.get("starttls") is True, any_certificate=knobs.get(ANY_CERTIFICATE) is True)
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -73,7 +79,8 @@ def _answers(host: Host, door: LdapAccess, base: str) -> tuple[str, ...]:
 def prepare(host: Host, setting: Setting) -> Place:
     """Describe the server; with `write`, make and mark the entry below which is written. Raises UsageError, TrialError."""
     refuse(check(host, setting))
-    knobs, door = setting.knobs, door_of(setting.knobs)
+    knobs = absolute(host, setting.knobs)
+    door = door_of(knobs)
     root = next(iter(entries(host, door.search("", "base", "(objectClass=*)", "*", "+"))), {})
     private: dict[str, Value] = {
         "software": _software(root),
@@ -142,14 +149,16 @@ def _own_entry(host: Host, setting: Setting, door: LdapAccess, base: str) -> tup
 
 def attach(host: Host, setting: Setting, place: Place, _client: int) -> Endpoint:
     """Return the URL with base, bind DN and password file; these files must be on each client's host."""
-    knobs = setting.knobs
+    knobs = absolute(host, setting.knobs)
     details: dict[str, Value] = {"base": str(knobs["base"]), "software": place.private["software"]}
     details |= {name: str(knobs[name]) for name in ("bind_dn", "password_file", "ca_file") if knobs.get(name)}
     if knobs.get("starttls") is True:
         details["starttls"] = "on"
+    if knobs.get(ANY_CERTIFICATE) is True:
+        details[ANY_CERTIFICATE] = "on"
     if "own" in place.private:
         details["writable_base"] = place.private["own"]
-    missing = [name for name in ("password_file", "ca_file") if details.get(name) and not host.exists(str(details[name]))]
+    missing = [name for name in FILES if details.get(name) and not host.exists(str(details[name]))]
     refuse([f"{details[name]}: not on host {host.name}. Put {name} there, readable by its owner alone." for name in missing])
     return Endpoint(kind=EndpointKind.URL, address=place.address, details=details)
 
@@ -182,6 +191,7 @@ TARGET = Target(
         Knob(name="password_file", kind=KnobKind.PATH, help="file with the password alone, mode 600, without a line end"),
         Knob(name="ca_file", kind=KnobKind.PATH, help="certificate of the authority that is trusted"),
         Knob(name="starttls", kind=KnobKind.SWITCH, default=False, help="secure the connection before anything else"),
+        Knob(name=ANY_CERTIFICATE, kind=KnobKind.SWITCH, default=False, help="accept a certificate of an unknown authority"),
         Knob(name="write", kind=KnobKind.SWITCH, default=False, help="make an entry below base, and write below that alone"),
     ),
     endpoint=EndpointKind.URL,
