@@ -3,6 +3,8 @@
 import re
 import tomllib
 
+import pytest
+
 from assay.dissect import profile
 from ldap_results import found, operation, used
 
@@ -34,6 +36,18 @@ def test_the_mix_and_the_shapes_are_there():
         "bind": "once",
         "schedule": ["1 s at 10 /s"] * 10,
     }
+
+
+@pytest.mark.parametrize(("wanted", "loaded"), [((60, 0), []), ((50, 0), None), ((60, 40), []), ((40, 30), None)])
+def test_searches_for_all_attributes_are_searches_for_all_attributes(wanted, loaded):
+    every, none = wanted
+    asked = found().values["profile"] | {
+        "attributes_all": every,
+        "attributes_none": none,
+        "attributes_named": [[2, 100 - every - none]],
+    }
+    load = tomllib.loads(profile.toml(found(profile=asked), attributes=False))["workloads"]["captured"]
+    assert load.get("attributes") == loaded
 
 
 def test_a_capture_of_binds_alone_is_no_load():

@@ -76,6 +76,8 @@ def _workload(found: Dissection, kinds: Mapping[str, OperationKind]) -> Iterator
     yield f"mix = [{', '.join(weights)}]"
     if sum(scopes):
         yield f'scope = "{LOADED_SCOPES[scopes.index(max(scopes))]}"'
+    if _wants_all(found):
+        yield "attributes = []"
     yield f"connections = {max(1, found.values['habits']['open_at_once'])}"
     yield f"depth = {max(1, round(_depth(found)))}"
     binds = _binds(found, kinds)
@@ -84,6 +86,13 @@ def _workload(found: Dissection, kinds: Mapping[str, OperationKind]) -> Iterator
     steps = [f'"{step}"' for step in _schedule(found)]
     if steps:
         yield f"schedule = [{', '.join(steps)}]"
+
+
+def _wants_all(found: Dissection) -> bool:
+    """Return True if most searches want all attributes, and not the DN alone or some by name."""
+    profile = found.values["profile"]
+    named = sum(count for _, count in profile["attributes_named"])
+    return bool(profile["attributes_all"] > profile["attributes_none"] + named)
 
 
 def _depth(found: Dissection) -> float:
