@@ -328,6 +328,17 @@ def test_ids_in_turn_and_pipelining(tmp_path):
     assert (search["response_ns"]["sum"], search["response_ns"]["max"]) == (150 * 2 * MS, 2 * MS)
 
 
+@pytest.mark.parametrize(("entries", "references"), [(0, 3), (2, 3), (0, 1)])
+def test_a_search_has_one_first_entry_or_reference(tmp_path, entries, references):
+    talk = Talk()
+    talk.open()
+    talk.operation(1, made.search(made.equal("cn", "a")), 8 * MS, entries=entries, references=references)
+    talk.connection.close(talk.t_ns)
+    found = of_packets(tmp_path, talk.connection.packets)
+    agrees(found, talk.truth)
+    assert found["operations"][0]["first_entry_ns"]["n"] == 1
+
+
 def test_windows_resets_and_habits(tmp_path):
     connections = []
     for port in range(10):
