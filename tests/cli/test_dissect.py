@@ -98,10 +98,21 @@ def test_no_capture_is_named_as_what_it_is(bench, tmp_path):
 
 def test_every_mistake_at_once(bench):
     done = bench.run(
-        "dissect", "--duration", "5", "--link", "9XX", "--sla", "fast", "--port", "70000", "--html", "/no/where.html"
+        "dissect",
+        "--duration",
+        "5",
+        "--link",
+        "9XX",
+        "--sla",
+        "fast",
+        "--port",
+        "70000",
+        "--html",
+        "/no/where.html",
+        "--attributes",
     )
     assert done.returncode == 2
-    for part in ("FILE...", "--duration", "--link", "--sla", "--port", "/no/where.html"):
+    for part in ("FILE...", "--duration", "--link", "--sla", "--port", "/no/where.html", "--attributes without --profile"):
         assert part in done.stderr
 
 

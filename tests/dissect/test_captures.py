@@ -298,11 +298,17 @@ def test_ldaps_start_tls_and_sasl_layers_are_opaque(tmp_path):
         sasl.connection.send(sasl.t_ns, side, b"\0\0\0\x40" + bytes(range(64)))
         upgraded.t_ns += MS
         sasl.t_ns += MS
-    found = of_packets(tmp_path, [*ldaps.packets, *upgraded.connection.packets, *sasl.connection.packets])
-    assert found["opaque"] == {"ldaps": 1, "start_tls": 1, "sasl": 1, "no_ldap": 0}
-    assert found["opaque_connections"] == 3
+    elsewhere = Connection(port=4, server_port=389)
+    elsewhere.open(START_NS)
+    elsewhere.send(START_NS + MS, 0, TLS)
+    elsewhere.send(START_NS + 2 * MS, 1, TLS)
+    packets = [packet for one in (ldaps, upgraded.connection, sasl.connection, elsewhere) for packet in one.packets]
+    found = of_packets(tmp_path, packets)
+    assert found["opaque"] == {"ldaps": 2, "start_tls": 1, "sasl": 1, "no_ldap": 0}
+    assert found["opaque_connections"] == 4
+    assert found["opaque_bytes"] == 6 * len(TLS) + 3 * 68
     assert {one["operation"]: one["answered"] for one in found["operations"]} == {"extended": 1, "bind": 1}
-    is_quiet(found, opaque_connections=3)
+    is_quiet(found, opaque_connections=4)
 
 
 def test_passwords_and_values_are_not_in_the_result(tmp_path):
@@ -326,6 +332,17 @@ def test_ids_in_turn_and_pipelining(tmp_path):
     (search,) = found["operations"]
     assert (search["requests"], search["answered"], found["profile"]["depth_max"]) == (150, 150, 3)
     assert (search["response_ns"]["sum"], search["response_ns"]["max"]) == (150 * 2 * MS, 2 * MS)
+
+
+@pytest.mark.parametrize(("entries", "references"), [(0, 3), (2, 3), (0, 1)])
+def test_a_search_has_one_first_entry_or_reference(tmp_path, entries, references):
+    talk = Talk()
+    talk.open()
+    talk.operation(1, made.search(made.equal("cn", "a")), 8 * MS, entries=entries, references=references)
+    talk.connection.close(talk.t_ns)
+    found = of_packets(tmp_path, talk.connection.packets)
+    agrees(found, talk.truth)
+    assert found["operations"][0]["first_entry_ns"]["n"] == 1
 
 
 def test_windows_resets_and_habits(tmp_path):

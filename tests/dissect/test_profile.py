@@ -3,7 +3,10 @@
 import re
 import tomllib
 
+import pytest
+
 from assay.dissect import profile
+from assay.experiment import read
 from ldap_results import found, operation, used
 
 FILTERS = [
@@ -34,6 +37,37 @@ def test_the_mix_and_the_shapes_are_there():
         "bind": "once",
         "schedule": ["1 s at 10 /s"] * 10,
     }
+
+
+@pytest.mark.parametrize(("wanted", "loaded"), [((60, 0), []), ((50, 0), None), ((60, 40), []), ((40, 30), None)])
+def test_searches_for_all_attributes_are_searches_for_all_attributes(wanted, loaded):
+    every, none = wanted
+    asked = found().values["profile"] | {
+        "attributes_all": every,
+        "attributes_none": none,
+        "attributes_named": [[2, 100 - every - none]],
+    }
+    load = tomllib.loads(profile.toml(found(profile=asked), attributes=False))["workloads"]["captured"]
+    assert load.get("attributes") == loaded
+
+
+EXPERIMENT = 'title = "again"\n[targets.directory]\nkind = "ldap_openldap"\n[measures]\n"captured.search.ops_per_s" = {}\n'
+
+
+@pytest.mark.parametrize("open_at_once", [0, 5000])
+@pytest.mark.parametrize("binds", [0, 4, 200])
+@pytest.mark.parametrize("wants", [{"attributes_all": 100, "attributes_named": []}, {"depth_sum": 500_000}])
+def test_every_load_is_one_that_an_experiment_takes(open_at_once, binds, wants):
+    made = found()
+    captured = found(
+        operations=[operation("search", 90), operation("modify", 10), *([operation("bind", binds)] if binds else [])],
+        profile={**made.values["profile"], **wants},
+        habits={**made.values["habits"], "open_at_once": open_at_once},
+    )
+    load = profile.toml(captured, attributes=False).partition("\n[profile]")[0]
+    knobs = read.parse(EXPERIMENT + load, "again").workloads[0].knobs
+    assert knobs["bind"] == {0: "never", 4: "once", 200: "each"}[binds]
+    assert knobs["depth"] == (1 if binds == 200 else min(1024, round(captured.values["profile"]["depth_sum"] / (100 + binds))))
 
 
 def test_a_capture_of_binds_alone_is_no_load():

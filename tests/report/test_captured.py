@@ -43,3 +43,14 @@ def test_a_line_has_a_step_an_interval_and_stops_where_there_is_nothing():
     assert path.count("M") == 2
     assert path.count("H") == 2
     assert [over_time.nice(value) for value in (0.3, 1, 1.1, 4, 70)] == [0.5, 1, 2, 5, 100]
+
+
+def test_the_names_of_many_lines_are_below_the_title_and_their_colours_tell_them_apart():
+    kinds = ("search", "bind", "compare", "modify", "add", "delete", "rename", "extended", "abandon", "unbind")
+    lines = tuple(TimeLine(name=name, values=(1.0,)) for name in kinds)
+    for count, height in ((2, 18), (10, 34)):
+        chart = OverTime(title="Operations by kind", sentence="s", interval_s=1.0, lines=lines[:count], shown=str)
+        inside = over_time.drawn(chart).inside
+        assert re.findall(r'y="([\d.]+)"[^>]*>search<', inside) == [f"{height:.1f}"]
+        strokes = re.findall(r'<path [^>]*?(stroke="var[^/]+)/>', inside)
+        assert len(set(strokes)) == count

@@ -319,9 +319,7 @@ fn payload(
         bytes: segment.payload,
         missing: segment.missing,
     };
-    if exchange.opaque.is_some() {
-        tallies.opaque_bytes += segment.payload.len() as u64 + u64::from(segment.missing);
-    }
+    let opaque_before = exchange.opaque.is_some();
     let hearing = &mut Hearing {
         side,
         exchange,
@@ -331,6 +329,11 @@ fn payload(
         heard(&mut half.framing, piece, hearing);
     });
     exchange.behind[side as usize] = half.order.is_behind();
+    // A layer begins with a segment; only the answer to StartTLS is clear itself.
+    let begins = matches!(exchange.opaque, Some(Opaque::Ldaps | Opaque::Sasl));
+    if opaque_before || begins {
+        tallies.opaque_bytes += segment.payload.len() as u64 + u64::from(segment.missing);
+    }
     match brought {
         Brought::Repeated => tallies.retransmitted += 1,
         Brought::Late => tallies.out_of_order += 1,

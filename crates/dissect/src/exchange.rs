@@ -16,6 +16,8 @@ struct Pending {
     /// The time of the request's last byte; None where the frame that had it was lost.
     t_ns: Option<u64>,
     filter: u32,
+    /// An entry or a reference was there.
+    begun: bool,
     entries: u32,
     bytes: u64,
     /// How often messages of each side may have been lost before.
@@ -188,6 +190,7 @@ impl Hearing<'_> {
             kind,
             t_ns,
             filter,
+            begun: false,
             entries: 0,
             bytes: 0,
             lost: exchange.lost,
@@ -240,7 +243,8 @@ impl Hearing<'_> {
         if answer == Answer::Intermediate {
             return;
         }
-        if pending.entries == 0
+        let first = !std::mem::replace(&mut pending.begun, true);
+        if first
             && !lacking
             && let (Some(from_ns), Some(t_ns)) = (pending.t_ns, t_ns)
         {

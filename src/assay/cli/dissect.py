@@ -132,6 +132,8 @@ def _unwritable(outputs: CaptureOutputs) -> Iterator[str]:
     for path in (outputs.html, outputs.profile):
         if path is not None and (path.is_dir() or not os.access(path.absolute().parent, os.W_OK)):
             yield f"found {path}; expected a file in a writable directory"
+    if outputs.attributes and outputs.profile is None:
+        yield "found --attributes without --profile FILE; expected both"
 
 
 def values_of(words: CaptureWords, resolved: Resolved) -> Mapping[str, Any]:

@@ -96,13 +96,13 @@ class DsioPrinter:
             self._rows.writerow(csv_head(show))
 
     def interval(self, interval: DsioInterval) -> None:
-        """DsioShow one interval of several."""
+        """Show one interval of several."""
         self._write(interval)
         if self._is_text:
             say(f"{human(interval.to_ns, Unit.NANOSECONDS)}\n{tables(interval.counts, self._show)}\n")
 
     def end(self, watched: DsioWatch) -> None:
-        """DsioShow the whole."""
+        """Show the whole."""
         if len(watched.intervals) == 1:
             self._write(watched.whole)
         if self._is_text or self._json_to is not None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from assay.dissect.result import SECOND_NS, Dissection, OperationKind, widened
+from assay.settings.directory import MOST_CONNECTIONS, MOST_DEPTH
 
 MIXED = ("search", "compare", "modify", "add", "delete", "rename")
 """Operations of a mix; binds belong to connections."""
@@ -53,6 +54,7 @@ def _lines(found: Dissection, *, attributes: bool) -> Iterator[str]:
     yield "\n[profile]"
     yield f"duration_s = {found.duration_ns / SECOND_NS:.3f}"
     yield f"operations = {sum(kinds[name].requests for name in MIXED if name in kinds)}"
+    yield f"connections = {found.values['habits']['open_at_once']}"
     yield f"depth = {_depth(found):.2f}"
     yield f"depth_max = {profile['depth_max']}"
     yield f"binds_per_connection = {_binds(found, kinds):.2f}"
@@ -76,14 +78,23 @@ def _workload(found: Dissection, kinds: Mapping[str, OperationKind]) -> Iterator
     yield f"mix = [{', '.join(weights)}]"
     if sum(scopes):
         yield f'scope = "{LOADED_SCOPES[scopes.index(max(scopes))]}"'
-    yield f"connections = {max(1, found.values['habits']['open_at_once'])}"
-    yield f"depth = {max(1, round(_depth(found)))}"
+    if _wants_all(found):
+        yield "attributes = []"
     binds = _binds(found, kinds)
     each = "bind" in kinds and 2 * kinds["bind"].requests >= sum(mixed.values()) and binds > 1
+    yield f"connections = {min(MOST_CONNECTIONS, max(1, found.values['habits']['open_at_once']))}"
+    yield f"depth = {1 if each else min(MOST_DEPTH, max(1, round(_depth(found))))}"
     yield f'bind = "{"each" if each else "once" if binds else "never"}"'
     steps = [f'"{step}"' for step in _schedule(found)]
     if steps:
         yield f"schedule = [{', '.join(steps)}]"
+
+
+def _wants_all(found: Dissection) -> bool:
+    """Return True if most searches want all attributes, and not the DN alone or some by name."""
+    profile = found.values["profile"]
+    named = sum(count for _, count in profile["attributes_named"])
+    return bool(profile["attributes_all"] > profile["attributes_none"] + named)
 
 
 def _depth(found: Dissection) -> float:

@@ -14,6 +14,10 @@ WIDTH, HEIGHT = 860, 220
 LEFT, RIGHT, ABOVE, BELOW = 90, 20, 40, 40
 TICKS = 4
 """Lines of the scale, about."""
+BESIDE, BELOW_TITLE = 18, 34
+"""Where the names of the lines are: beside the title, or below it where they would run into it."""
+TITLE_LETTER = 9
+"""Pixels of a letter of the title, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +75,22 @@ def _parts(chart: OverTime) -> Iterator[str]:
 
 
 def _key(chart: OverTime) -> Iterator[str]:
-    x = WIDTH - RIGHT - sum(30 + 7 * len(line.name) for line in chart.lines)
+    x = WIDTH - RIGHT - sum(_key_width(line) for line in chart.lines)
+    y = BESIDE if x > LEFT + TITLE_LETTER * len(chart.title) else BELOW_TITLE
     for place, line in enumerate(chart.lines):
-        yield f'<rect x="{x}" y="10" width="12" height="4" fill="var({_colour(place)})"/>'
-        yield text(x + 16, 18, line.name, INK)
-        x += 30 + 7 * len(line.name)
+        yield f'<line x1="{x}" y1="{y - 5}" x2="{x + 14}" y2="{y - 5}" stroke-width="4" {_stroke(place)}/>'
+        yield text(x + 18, y, line.name, INK)
+        x += _key_width(line)
 
 
-def _colour(place: int) -> str:
-    return f"--s{place % SERIES}"
+def _key_width(line: TimeLine) -> int:
+    return 30 + 7 * len(line.name)
+
+
+def _stroke(place: int) -> str:
+    """Return a colour; lines beyond the colours are dashed."""
+    dashes = ' stroke-dasharray="4 3"' if place >= SERIES else ""
+    return f'stroke="var(--s{place % SERIES})"{dashes}'
 
 
 def _times(chart: OverTime) -> Iterator[str]:
@@ -107,7 +118,7 @@ def _path(line: TimeLine, top: float, place: int) -> str:
         x, y = LEFT + wide * at, _height(value, top)
         steps.append(f"{'L' if pen else 'M'}{x:.1f} {y:.1f}H{x + wide:.1f}")
         pen = True
-    return f'<path d="{"".join(steps)}" fill="none" stroke="var({_colour(place)})" stroke-width="1.6"/>'
+    return f'<path d="{"".join(steps)}" fill="none" stroke-width="1.6" {_stroke(place)}/>'
 
 
 def _height(value: float, top: float) -> float:
