@@ -17,7 +17,7 @@ CUT = Event(phase="p", at_ns=4 * SECOND, on="wan", action=Action.CUT, for_ns=2 *
 def noted(rate, away=(), layer="application", operation="read", subject="client:0"):
     """The counters of an end that does `rate` operations a second, none within `away` (s), each of 1,000 bytes."""
     tenths = range(1, 101)
-    done = [rate * (tenth / 10 - sum(min(max(tenth / 10, first), last) - first for first, last in away)) for tenth in tenths]
+    there = [tenth / 10 - sum(min(max(tenth / 10, first), last) - first for first, last in away) for tenth in tenths]
     return [
         Series(
             phase="p",
@@ -28,7 +28,7 @@ def noted(rate, away=(), layer="application", operation="read", subject="client:
             metric=f"{operation}.{metric}",
             unit=metric,
             at_ns=array("q", (tenth * SECOND // 10 for tenth in tenths)),
-            value=array("d", (factor * one for one in done)),
+            value=array("d", (factor * round(rate * one) for one in there)),
         )
         for metric, factor in (("count", 1), ("bytes", 1_000))
     ]
@@ -36,12 +36,6 @@ def noted(rate, away=(), layer="application", operation="read", subject="client:
 
 def seen(*series):
     return replace(observations_of(MADE), series=tuple(one for each in series for one in each))
-
-
-def phase_with(operation="read"):
-    """The phase of the workload of this case, as runs name it."""
-    phase = run_of(MADE).phases[0]
-    return replace(phase, name="p", workload="", operations=(operation,))
 
 
 def pause(*series):
@@ -60,7 +54,7 @@ def test_one_that_never_comes_back_is_away_until_the_end():
 
 
 def test_another_client_that_goes_on_is_no_pause():
-    assert pause(noted(100, away=[(4, 7)]), noted(1, subject="client:1")) == pytest.approx(SECOND / 10)
+    assert pause(noted(100, away=[(4, 7)]), noted(10, subject="client:1")) == pytest.approx(SECOND / 10)
 
 
 def test_what_nobody_noted_is_not_known():
@@ -68,11 +62,9 @@ def test_what_nobody_noted_is_not_known():
 
 
 def around(operation, *events, series):
-    return outages(replace(phase_with(operation), workload="w", name="w.p"), renamed(series), events)
-
-
-def renamed(series):
-    return seen([replace(one, phase="w.p") for one in series])
+    """What is known of the phase as runs name it."""
+    phase = replace(run_of(MADE).phases[0], workload="w", name="w.p", operations=(operation,))
+    return outages(phase, seen(*[[replace(one, phase="w.p")] for one in series]), events)
 
 
 def test_rates_before_while_and_after_a_cut():

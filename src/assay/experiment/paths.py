@@ -13,7 +13,6 @@ from assay.records import Action, Factor, PathSpec, WorkloadSpec
 from assay.settings.paths import mistakes
 from assay.toml_document import Document, Path, Point, one_of
 
-
 MPTCP = "mptcp"
 """The knob of workloads that can use several paths at once."""
 
