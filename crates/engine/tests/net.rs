@@ -102,7 +102,12 @@ fn a_server_can_send_and_both_can() {
             "{direction} {workers}"
         );
         assert_eq!(load["net"]["unfinished"], 0);
-        assert_eq!(load["stopped_by"], "time");
+        // A server whose time is over first closes its connections, and the load has nothing left to read.
+        let stopped_by = load["stopped_by"].as_str();
+        assert!(
+            matches!(stopped_by, Some("time" | "work")),
+            "{stopped_by:?}"
+        );
     }
 }
 
@@ -185,7 +190,10 @@ fn both_ends_say_what_the_kernel_says() {
     );
     assert_eq!(one["peer"], net["address"]);
     assert_eq!(one["local"], server["net"]["connections"][0]["peer"]);
-    assert!(one["tcp"]["acked_bytes"].as_u64() >= Some(bytes(&load, "send")));
+    // What is still under way at the end is not acknowledged: at most what the buffer holds.
+    assert!(
+        one["tcp"]["acked_bytes"].as_u64().expect("a number") + 131_072 >= bytes(&load, "send")
+    );
     let columns = net["intervals"]["columns"].as_array().expect("columns");
     let rows = net["intervals"]["rows"].as_array().expect("rows");
     assert!(
