@@ -54,5 +54,5 @@ def test_a_cut_in_words():
         path="wan", operation="transaction", from_ns=2 * second, to_ns=4 * second, rates_per_s=rates, pause_ns=3.4 * second
     )
     assert network.cut(one) == (
-        "path wan cut from 2 s to 4 s: transaction 100/s before, 0/s while it was cut, 150/s after; longest pause 3.4 s"
+        "path wan cut from 2 s to 4 s: transaction 100/s before, 0/s while it was cut, 150/s after; longest pause 3.40 s"
     )

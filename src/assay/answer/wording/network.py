@@ -111,7 +111,7 @@ def shared(phase: Phase) -> Iterator[str]:
 
 
 def cut(one: Outage) -> str:
-    """`path wan cut from 2 s to 4 s: transaction 100/s before, 0/s while it was cut, 150/s after; longest pause 3.4 s`."""
+    """`path wan cut from 2 s to 4 s: transaction 100/s before, 0/s while it was cut, 150/s after; longest pause 3.40 s`."""
     unit = Unit.BYTES_PER_S if one.operation in MOVING else Unit.PER_S
     times = {"before": "before", "while": "while it was cut", "after": "after"}
     rates = ", ".join(f"{measures.with_unit(rate, unit)} {times[name]}" for name, rate in one.rates_per_s.items())
