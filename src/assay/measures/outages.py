@@ -98,11 +98,12 @@ def outage(phase: Phase, seen: Observations, names: tuple[str, str], cut: Span) 
         operation=operation,
         from_ns=cut[0],
         to_ns=cut[1],
-        rates_per_s={name: rate_per_s(done, span) for name, span in spans.items() if span[0] < span[1]},
+        rates_per_s={name: rate_per_s(done, span, phase.start_ns) for name, span in spans.items() if span[0] < span[1]},
         pause_ns=longest(counted, (start_ns, phase.end_ns)),
     )
 
 
-def rate_per_s(found: Iterable[Series], span: Span) -> float:
-    """What all counters together rose by in a time, for each second of it."""
-    return sum(interpolated(one, span[1]) - interpolated(one, span[0]) for one in found) * 1e9 / (span[1] - span[0])
+def rate_per_s(found: Iterable[Series], span: Span, start_ns: int) -> float:
+    """What all counters together rose by in a time, for each second of it; they were 0 at the start."""
+    grown = (interpolated(one, span[1]) - (interpolated(one, span[0]) if span[0] > start_ns else 0.0) for one in found)
+    return sum(grown) * 1e9 / (span[1] - span[0])
