@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import notebook_records as made
 from assay.answer.wording import network
+from assay.measures.outages import Outage
 from assay.records import NetConnection, NetEnd, Role, SocketBuffer, Subflow
 
 BUFFER = SocketBuffer(asked=None, got=1, end=1)
@@ -44,3 +45,14 @@ def test_one_way_is_not_shared_out():
 
 def test_refused_connections_are_counted():
     assert "refused connections: 2 (token)" in lines(end(), end(refused={"token": 2}))
+
+
+def test_a_cut_in_words():
+    rates = {"before": 100.0, "while": 0.0, "after": 150.0}
+    second = 10**9
+    one = Outage(
+        path="wan", operation="transaction", from_ns=2 * second, to_ns=4 * second, rates_per_s=rates, pause_ns=3.4 * second
+    )
+    assert network.cut(one) == (
+        "path wan cut from 2 s to 4 s: transaction 100/s before, 0/s while it was cut, 150/s after; longest pause 3.40 s"
+    )

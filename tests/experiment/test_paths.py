@@ -122,3 +122,10 @@ def test_commands_of_events_need_no_path():
     socket = '[targets.s]\nkind = "socket"\n'
     (one,) = read.parse(HEAD + event('run = ["true"]\n') + socket, "x.toml").workloads[0].events
     assert (one.on, one.argv, one.action) == ("local", ("true",), Action.RUN)
+
+
+def test_several_paths_without_mptcp_leave_all_but_one_idle():
+    both = WAN + WAN.replace("wan", "b") + LINE.replace('through = "wan"', 'paths = ["wan", "b"]')
+    assert [found for _, found in wrong(HEAD + both)] == ["workload 'w' without mptcp over several paths"]
+    assert read.parse(HEAD + "mptcp = true\n" + both, "x.toml").paths[1].name == "b"
+    assert read.parse(HEAD + both + '[factors]\n"w.mptcp" = [false, true]\n', "x.toml").factors

@@ -56,6 +56,10 @@ def test_what_both_ends_must_have_alike_is_in_both():
         }
 
 
+def test_a_window_of_nothing_is_left_to_the_kernel():
+    assert all("window" not in setting for setting in phase(window=0).settings)
+
+
 @pytest.mark.parametrize(
     ("way", "directions", "server_ends"),
     [

@@ -122,6 +122,7 @@ _FIGURES: Mapping[str, str] = {
     "bytes": "bytes moved",
     "count": "operations done",
     "errors": "errors",
+    "longest_pause_ns": "longest pause",
 }
 
 

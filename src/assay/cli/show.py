@@ -9,13 +9,14 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import steady_state
 from assay.answer import doubts
-from assay.answer.wording import hosts, labels, steady
+from assay.answer.wording import hosts, labels, network, steady
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
 from assay.cli import tables
 from assay.errors import DamagedError, UsageError
 from assay.laboratory.results import judged_run
 from assay.measures import directory
+from assay.measures.outages import Outage, outages
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
@@ -31,11 +32,18 @@ def show(lab: Path, which: str | None, run_id: str, *, json_to: str | None) -> i
     experiment = notebook.read_plan(folder)[0]
     seen = notebook.observations(folder, judged.id)
     treated = treatments(experiment, judged, seen)
-    deliver(json_to, "show", lambda: as_plain(judged, treated, seen), lambda: text(experiment, judged, treated, seen))
+    deliver(json_to, "show", lambda: as_plain(experiment, judged, treated, seen), lambda: text(experiment, judged, treated, seen))
     return 0
 
 
-def as_plain(judged: Judged, treated: Mapping[str, str], seen: Observations) -> dict[str, object]:
+def outages_of(experiment: Experiment, judged: Judged, seen: Observations) -> dict[str, tuple[Outage, ...]]:
+    """Phase -> what its operations did around each cut of a path; phases without a cut are left out."""
+    events = {one.name: one.events for one in experiment.workloads}
+    found = {phase.name: outages(phase, seen, events.get(phase.workload, ())) for phase in judged.run.phases}
+    return {name: each for name, each in found.items() if each}
+
+
+def as_plain(experiment: Experiment, judged: Judged, treated: Mapping[str, str], seen: Observations) -> dict[str, object]:
     """A run with its verdicts, how figures were made, and what the load itself used in each phase (`measures.costs`).
 
     Of a run over several hosts also what evidence is missing, by host.
@@ -45,7 +53,9 @@ def as_plain(judged: Judged, treated: Mapping[str, str], seen: Observations) -> 
     lacking = {"missing": to_plain(sides.lacking(judged.run, seen))} if judged.run.is_spread else {}
     answered = directory.counted(judged.run)
     answers = {} if answered is None else {"directory": to_plain(answered)}
-    return {**to_plain(judged), "courses": courses, "treatments": dict(treated), "costs": costs, **lacking, **answers}
+    cuts = outages_of(experiment, judged, seen)
+    away = {"outages": to_plain(cuts)} if cuts else {}
+    return {**to_plain(judged), "courses": courses, "treatments": dict(treated), "costs": costs, **lacking, **answers, **away}
 
 
 def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> dict[str, str]:
@@ -104,10 +114,16 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
         phase_table(run.phases),
         table(hosts.HEAD, [Row(cells=cells) for cells in found], hosts.NUMBERS) if (found := hosts.rows(run, seen)) else "",
         "\n".join(("missing evidence:", *lacking)) if lacking else "",
+        "\n".join(("outages:", *cuts)) if (cuts := lines_of_cuts(outages_of(experiment, judged, seen))) else "",
         account(run.phases),
         own_cost(run.phases),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def lines_of_cuts(cuts: Mapping[str, tuple[Outage, ...]]) -> list[str]:
+    """A line for each operation and cut."""
+    return [f"    {name}: {network.cut(one)}" for name, each in cuts.items() for one in each]
 
 
 def verdict_table(judged: Judged) -> str:

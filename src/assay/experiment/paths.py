@@ -13,6 +13,9 @@ from assay.records import Action, Factor, PathSpec, WorkloadSpec
 from assay.settings.paths import mistakes
 from assay.toml_document import Document, Path, Point, one_of
 
+MPTCP = "mptcp"
+"""The knob of workloads that can use several paths at once."""
+
 
 def paths(document: Document, shape: FileShape, varied: Varied) -> dict[str, PartSpec]:
     """Return every path of the file, after all that is wrong with its keys was noted."""
@@ -34,12 +37,22 @@ def paths_fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> 
     """Each path can be made with every level, each target uses paths that are there, and events change paths that are used."""
     for part in scene.paths.values():
         _makeable(document, part, factors)
-    always = [set(scene.paths)]
+    used: list[tuple[str, ...]] = []
     for part in scene.targets.values():
         if isinstance(part.plug, Target):
             _known(document, part, part.plug, tuple(scene.paths), factors)
-            always += [set(part.plug.paths(knobs)) for knobs in variants(part, factors)]
-    _changed(document, scene.workloads, set.intersection(*always))
+            used += [part.plug.paths(knobs) for knobs in variants(part, factors)]
+    _changed(document, scene.workloads, set(scene.paths).intersection(*used))
+    if any(len(one) > 1 for one in used):
+        _joined(document, scene.workloads, factors)
+
+
+def _joined(document: Document, workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:
+    """Note workloads that leave every path but the first one idle: only connections by MPTCP use several."""
+    for part in workloads.values():
+        if MPTCP in part.knobs and part.settings.complete and not any(knobs.get(MPTCP) for knobs in variants(part, factors)):
+            found = f"workload {part.name!r} without mptcp over several paths"
+            document.wrong(part.at, found, "mptcp = true: all other connections use the first path alone", Point.KEY)
 
 
 def _changed(document: Document, workloads: Mapping[str, PartSpec], always: set[str]) -> None:

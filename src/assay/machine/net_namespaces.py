@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Host, Process, Undo
-from assay.errors import TrialError
+from assay.errors import AssayError, TrialError
 from assay.machine.server import network_of
 
 KEEPER = ("unshare", "--net", "cat")
 """Ends with the end of its input."""
+NETWORK = "network."
+"""In Place.private before `load` and `server`: the namespace that a client of this role runs in."""
+TCP_SETTINGS = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem")
+"""Below net.ipv4: those that decide most; a namespace has its own."""
 PATIENCE_S = 5.0
 STEP_S = 0.002
 NONE = "no network namespace on {}: `unshare --net` failed. Run as root."
@@ -58,6 +62,17 @@ def file_of(pid: int) -> str:
 def inside(namespace: str) -> tuple[str, ...]:
     """Return the words before a command that runs in a network namespace; the process keeps its number."""
     return ("nsenter", f"--net={namespace}", "--")
+
+
+def tcp_settings(host: Host, namespace: str) -> Iterator[tuple[str, str]]:
+    """Yield the settings of TCP in a namespace; none where they cannot be read."""
+    files = [f"/proc/sys/net/ipv4/{name}" for name in TCP_SETTINGS]
+    try:
+        done = host.run([*inside(namespace), "cat", *files], check=False)
+    except (AssayError, OSError):
+        return
+    for name, value in zip(TCP_SETTINGS, done.stdout.splitlines(), strict=False):
+        yield name, " ".join(value.split())
 
 
 def configure(host: Host, pid: int, lines: str) -> None:

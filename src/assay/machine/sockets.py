@@ -80,12 +80,12 @@ def wrong_setting(host: Host, text: str) -> str | None:
     return f"found congestion {found[1]!r} in sysctls; expected one of those allowed for namespaces: {', '.join(allowed)}"
 
 
-def no_mptcp(host: Host) -> str | None:
-    """Return why MPTCP cannot be used; None where it can."""
+def no_mptcp(host: Host, *, new_space: bool = False) -> str | None:
+    """Return why MPTCP cannot be used; None where it can. In a new network namespace it is on wherever the kernel has it."""
     enabled = text_of(host, MPTCP)
     if not enabled:
         return f"the kernel of {host.name} has no MPTCP (CONFIG_MPTCP). Remove mptcp."
-    return None if enabled != "0" else f"MPTCP is off on {host.name}. Turn it on: sysctl -w net.mptcp.enabled=1"
+    return None if enabled != "0" or new_space else f"MPTCP is off on {host.name}. Turn it on: sysctl -w net.mptcp.enabled=1"
 
 
 def taken(host: Host, address: str, port: int, *, datagrams: bool) -> str | None:

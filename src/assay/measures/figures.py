@@ -72,6 +72,7 @@ FIGURES: Mapping[str, FigureKind] = {
     "count": FigureKind(unit=Unit.COUNT, better=Better.HIGHER),
     "bytes": FigureKind(unit=Unit.BYTES, better=Better.HIGHER),
     "errors": FigureKind(unit=Unit.COUNT, better=Better.LOWER),
+    "longest_pause_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
     **{name: FigureKind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
     **{
         name: FigureKind(unit=unit, better=Better.HIGHER if name in far_end.ARRIVED else Better.LOWER)
@@ -304,6 +305,14 @@ def tally(phase: Phase, _observations: Observations, measure: Measure) -> Figure
     return Figure(value=float(sum(getattr(total, field) for total in found)), unit=FIGURES[field].unit)
 
 
+def longest_pause(phase: Phase, observations: Observations, measure: Measure) -> Figure | None:
+    """The longest time in which nothing was completed: how long a service was away."""
+    from assay.measures import outages  # few runs have outages
+
+    found = outages.longest_pause_ns(phase, observations, measure.operation)
+    return None if found is None else Figure(value=found, unit=Unit.NANOSECONDS)
+
+
 def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
     """What the load itself or its servers used, over all operations of the phase; None where a client does not tell."""
     far = measure.figure in far_end.FAR_UNITS
@@ -346,5 +355,6 @@ COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] =
     "count": tally,
     "bytes": tally,
     "errors": tally,
+    "longest_pause_ns": longest_pause,
     **dict.fromkeys((*cost.UNITS, *far_end.FAR_UNITS), own_cost),
 }

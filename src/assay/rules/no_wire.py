@@ -213,7 +213,7 @@ RULE = Rule(
         "Two namespaces of one machine may be joined by a real cable between two interfaces. Name its address.",
         "Two virtual machines on one host look like a wire. A round trip below 50 µs, or more than the link can carry, shows it.",
     ),
-    advice="Put the clients on another machine. Or claim path = loopback; for a slow link shape a veth pair (tc tbf) and "
-    "report it.",
+    advice="Put the clients on another machine. Or claim path = loopback. For a link of stated rate and delay use a target of "
+    "kind line, and claim path = emulated.",
     sources=("ip-route(8): a machine's own address is `local` and leads to lo", "Gregg: did it break limits?"),
 )

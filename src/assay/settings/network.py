@@ -38,7 +38,7 @@ ENDS = (
     number(
         "workers", "threads for each direction of a client's connections; default: one a connection", None, (1, MOST_CONNECTIONS)
     ),
-    quantity("window", "socket buffers of both ends; default: sized by the kernel", Unit.BYTES, None, (1, MOST_BYTES)),
+    quantity("window", "socket buffers of both ends; default and 0: sized by the kernel", Unit.BYTES, None, (0, MOST_BYTES)),
     number("ops", "operations of each connection"),
     quantity("duration", "stop after this time; 10 s without another end", Unit.NANOSECONDS),
     *load.LOAD,
@@ -78,10 +78,11 @@ class Talk:
     def plans(self, order: Order, values: Values) -> tuple[PhasePlan, ...]:
         """Return one phase: the clients of the load, then their server."""
         clients, ends = len(order.endpoints), ended_by(values)
+        given = {**values, "window": integer(values, "window") or None}
         both = {
             "exchange": self.exchange,
             "token": order.token,
-            **{name: values[name] for name in self.shared if values.get(name) is not None},
+            **{name: given[name] for name in self.shared if given.get(name) is not None},
         }
         way = text(values, "direction") or "send"
         loads = {

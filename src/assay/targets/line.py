@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
-from assay.errors import AssayError, UsageError, refuse
+from assay.errors import UsageError, refuse
 from assay.machine import external_commands, line, net_namespaces
+from assay.machine.net_namespaces import NETWORK
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
 from assay.settings import paths
 from assay.settings.knobs import names
 
-SYSCTLS = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem")
-NETWORK = "network."
-"""In Place.private before `load` and `server`: the namespace that a client of this role runs in."""
 GUESS_S = 0.2
 
 
@@ -115,17 +113,8 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
         ("line", ", ".join(map(str, wanted)) if isinstance(wanted, tuple) else str(wanted)),
         ("line.realtime", str(int(bool(place.private["realtime"])))),
     ]
-    return (*found, *own.items(), *_sysctls(host, str(place.private[f"{NETWORK}load"])))
-
-
-def _sysctls(host: Host, namespace: str) -> Iterator[tuple[str, str]]:
-    files = [f"/proc/sys/net/ipv4/{name}" for name in SYSCTLS]
-    try:
-        done = host.run([*net_namespaces.inside(namespace), "cat", *files], check=False)
-    except (AssayError, OSError):
-        return
-    for name, value in zip(SYSCTLS, done.stdout.splitlines(), strict=False):
-        yield f"line.{name}", " ".join(value.split())
+    settings = net_namespaces.tcp_settings(host, str(place.private[f"{NETWORK}load"]))
+    return (*found, *own.items(), *((f"line.{name}", value) for name, value in settings))
 
 
 def teardown(host: Host, setting: Setting, place: Place) -> None:

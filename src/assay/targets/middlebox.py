@@ -11,12 +11,11 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import secrets
-from collections.abc import Iterator
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Unit
 from assay.errors import AssayError, UsageError, refuse
 from assay.machine import external_commands, sockets
-from assay.machine.net_namespaces import configure, file_of, inside, keep, release, set_files
+from assay.machine.net_namespaces import NETWORK, configure, file_of, inside, keep, release, set_files, tcp_settings
 from assay.records import Box, Endpoint, EndpointKind, Place, Value
 from assay.settings.knobs import choice, in_bytes, integer, names, number, quantity, switch, text, texts
 
@@ -35,9 +34,6 @@ LEAST_BURST, BURST_S = 16 << 10, 0.002
 LEAST_MTU, MOST_MTU = 576, 65_535
 NAME = "/proc/{}/comm"
 JOINED = "none: with offload the box works in the time of those that send"
-SETTINGS = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem")
-NETWORK = "network."
-"""In Place.private before `load` and `server`: the namespace that a client of this role runs in."""
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -197,15 +193,8 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     tool = {NFTABLES: "nft", IPTABLES: "iptables"}.get(kind)
     version = host.run([tool, "--version"], check=False).stdout.strip() if tool else "plain forwarding"
     found = (("address", place.address), ("box.firewall", kind), ("box.version", version))
-    return (*found, ("box.threads", str(place.private["threads"])), *_own_settings(host, place))
-
-
-def _own_settings(host: Host, place: Place) -> Iterator[tuple[str, str]]:
-    """Yield the settings that decide most: a namespace has its own."""
-    files = [f"/proc/sys/net/ipv4/{name}" for name in SETTINGS]
-    done = host.run([*inside(str(place.private[f"{NETWORK}load"])), "cat", *files], check=False)
-    for name, value in zip(SETTINGS, done.stdout.splitlines(), strict=False):
-        yield f"ends.{name}", " ".join(value.split())
+    settings = tcp_settings(host, str(place.private[f"{NETWORK}load"]))
+    return (*found, ("box.threads", str(place.private["threads"])), *((f"ends.{name}", value) for name, value in settings))
 
 
 def teardown(host: Host, setting: Setting, place: Place) -> None:

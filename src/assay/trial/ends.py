@@ -39,7 +39,7 @@ def _of_sockets(experiment: Experiment, spec: WorkloadSpec, ends: Sequence[Host]
         for window in _levels(experiment, spec, "window"):
             if isinstance(window, int):
                 yield from sockets.small_buffers(host, window)
-        if on_host and True in _levels(experiment, spec, "mptcp") and (wrong := sockets.no_mptcp(host)):
+        if True in _levels(experiment, spec, "mptcp") and (wrong := sockets.no_mptcp(host, new_space=not on_host)):
             yield wrong
 
 

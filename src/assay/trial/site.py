@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from assay.catalogue import SNMP, Setting, Target, Workload, system_of
 from assay.errors import TrialError, UsageError
 from assay.machine import net_namespaces, ownership
+from assay.machine.net_namespaces import NETWORK
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
 from assay.trial import placement
 from assay.trial.fleet import Fleet, Station, each, seen_from
@@ -74,7 +75,7 @@ class Site:
         """The words before the engine of a client: those that lead into the namespace of its role, where the target has them."""
 
         def before(client: int) -> tuple[str, ...]:
-            namespace = self.place.private.get(f"network.{'server' if client >= load.clients else 'load'}")
+            namespace = self.place.private.get(f"{NETWORK}{'server' if client >= load.clients else 'load'}")
             return () if namespace is None else net_namespaces.inside(str(namespace))
 
         return before

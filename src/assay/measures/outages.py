@@ -1,0 +1,109 @@
+"""How a load came through an outage: its longest pause, and its rates before, while and after a path was cut.
+
+The engines note their counters every 100 ms, and more seldom in a long phase: a pause is known to the time between two notes.
+Bytes that were sent count where they arrived, if that end was observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+
+from assay.frozen import dataclass
+from assay.measures.far_end import ARRIVES_AS
+from assay.measures.timelines import interpolated
+from assay.records import Action, Event, Observations, Phase, Series
+
+NEAR, FAR = "application", "far_end"
+"""Layers of the engines' counters: of the load, and of its servers."""
+MOVING = ("send", "receive")
+"""Operations whose rate is one of bytes."""
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outage:
+    """One cut of a path in a phase, and what one operation did around it."""
+
+    path: str
+    operation: str
+    from_ns: int
+    to_ns: int
+    """Of the cut, since the phase began; its end is that of the phase where nothing mended the path."""
+    rates_per_s: Mapping[str, float]
+    """`before`, `while` and `after` it: over as long a time as it lasted, as far as the phase has that. Bytes or operations."""
+    pause_ns: float
+    """The longest time without a completed operation from the begin of the cut on."""
+
+
+def counters(phase: Phase, seen: Observations, operation: str, what: str) -> list[Series]:
+    """`count` or `bytes` of an operation over time; of sent ones where they arrived."""
+    arriving = ARRIVES_AS.get(operation)
+    there = [one for one in seen.over_time(phase.name, FAR, f"{arriving}.{what}") if len(one.at_ns)]
+    here = [one for one in seen.over_time(phase.name, NEAR, f"{operation}.{what}") if len(one.at_ns)]
+    return there or here
+
+
+def longest_pause_ns(phase: Phase, seen: Observations, operation: str) -> float | None:
+    """The longest time of a phase in which no client completed this operation; None where nobody noted it over time."""
+    found = counters(phase, seen, operation, "count")
+    return longest(found, (phase.start_ns, phase.end_ns)) if found else None
+
+
+def longest(found: Iterable[Series], within: Span) -> float:
+    """The longest part of a time in which none of the counters rose."""
+    rose = (at for one in found for at in rises(one, within[0]) if within[0] < at < within[1])
+    return max(after - before for before, after in pairwise(sorted((within[0], *rose, within[1]))))
+
+
+def rises(one: Series, start_ns: int) -> Iterator[float]:
+    """The middle of each time between two notes of a counter in which it rose; it was 0 at the start."""
+    before_ns, before = min(start_ns, one.at_ns[0]), 0.0
+    for at_ns, value in zip(one.at_ns, one.value, strict=True):
+        if value > before:
+            yield (before_ns + at_ns) / 2
+        before_ns, before = at_ns, value
+
+
+def outages(phase: Phase, seen: Observations, events: Iterable[Event]) -> tuple[Outage, ...]:
+    """What each operation did around each cut of a path in this phase, by the events of its workload."""
+    mine = [one for one in events if f"{phase.workload}.{one.phase}" == phase.name]
+    cuts = [(one.on, cut_of(one, mine, phase.end_ns - phase.start_ns)) for one in mine if one.action is Action.CUT]
+    every = (outage(phase, seen, (path, operation), cut) for path, cut in cuts for operation in phase.operations)
+    return tuple(one for one in every if one is not None)
+
+
+def cut_of(event: Event, events: Iterable[Event], end_ns: int) -> Span:
+    """From when to when a cut lasted: its own time, else until the path is mended, else to the end."""
+    mended = [one.at_ns for one in events if (one.action, one.on) == (Action.MEND, event.on) and one.at_ns > event.at_ns]
+    lasts = [event.at_ns + event.for_ns] if event.for_ns is not None else []
+    return event.at_ns, min((*lasts, *mended, end_ns))
+
+
+def outage(phase: Phase, seen: Observations, names: tuple[str, str], cut: Span) -> Outage | None:
+    """One operation around one cut; None where nobody noted it over time, and of a cut after the end."""
+    path, operation = names
+    counted = counters(phase, seen, operation, "count")
+    if not counted or cut[0] >= cut[1]:
+        return None
+    done = counters(phase, seen, operation, "bytes") if operation in MOVING else counted
+    start_ns, end_ns, lasted_ns = phase.start_ns + cut[0], phase.start_ns + cut[1], cut[1] - cut[0]
+    spans = {
+        "before": (max(phase.start_ns, start_ns - lasted_ns), start_ns),
+        "while": (start_ns, end_ns),
+        "after": (end_ns, min(phase.end_ns, end_ns + lasted_ns)),
+    }
+    return Outage(
+        path=path,
+        operation=operation,
+        from_ns=cut[0],
+        to_ns=cut[1],
+        rates_per_s={name: rate_per_s(done, span, phase.start_ns) for name, span in spans.items() if span[0] < span[1]},
+        pause_ns=longest(counted, (start_ns, phase.end_ns)),
+    )
+
+
+def rate_per_s(found: Iterable[Series], span: Span, start_ns: int) -> float:
+    """What all counters together rose by in a time, for each second of it; they were 0 at the start."""
+    grown = (interpolated(one, span[1]) - (interpolated(one, span[0]) if span[0] > start_ns else 0.0) for one in found)
+    return sum(grown) * 1e9 / (span[1] - span[0])
