@@ -227,12 +227,12 @@ def test_facts_of_hosts_that_differ_are_no_fact_of_all():
 
 @pytest.mark.parametrize("direction", [Direction.SEND, Direction.RECEIVE, Direction.REQUEST])
 def test_no_rule_of_storage_speaks_of_a_network(direction):
-    """A reading of each kind is there: rules of tier and durability still say nothing."""
+    """A reading of each kind is there: rules of tier and durability neither pass nor accuse."""
     case = whole(READ)
     phase = replace(case.phase, directions={"read": direction})
     spoken = replace(case, phase=phase, run=replace(case.run, phases=(phase,)))
     for rule in RULES:
         if rule.part in ("tier", "durability"):
-            assert examine(rule, spoken).state is State.NOT_APPLICABLE, rule.id
+            assert examine(rule, spoken).state in (State.NOT_APPLICABLE, State.UNVERIFIED), rule.id
     assert not direction.of_storage
     assert reading(Rung.CLIENT_NIC, "interface:eth0", direction, (1, 1)).direction is direction
