@@ -3,7 +3,10 @@
 import subprocess
 
 import pytest
+import typer
 
+from assay.cli.verbs import app
+from assay.machine import population
 from assay_process import Bench
 from directory_stage import ENGINE
 
@@ -57,3 +60,8 @@ def test_a_reader_that_has_enough_ends_it_quietly(bench):
         lab.stdout.close()
         assert lab.wait(30) == 0
         assert lab.stderr.read() == ""
+
+
+def test_the_suffix_is_that_of_the_targets():
+    (base,) = (one for one in typer.main.get_command(app).commands["ldif"].params if one.name == "base")
+    assert base.default == population.BASE

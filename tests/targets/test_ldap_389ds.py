@@ -52,6 +52,24 @@ def test_the_life_of_a_server(make):
     assert {path: path.stat().st_mtime_ns for path in Path("/etc/dirsrv").rglob("*")} == etc
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_its_semaphore_goes_with_it(tmp_path, killed):
+    """A lab that was killed leaves the ledger alone."""
+    (tmp_path / "scratch").mkdir()
+    ledger = Ledger(tmp_path / "ledger")
+    setting = given("ldap_389ds", ledger, tmp_path / "scratch", ldif=people(tmp_path))
+    place = TARGET.prepare(HOST, setting)
+    (folder,) = Path(str(place.private["directory"])).glob("slapd-*")
+    semaphore = Path("/dev/shm", f"sem.{folder.name}.stats")
+    assert semaphore.exists()
+    if not killed:
+        TARGET.teardown(HOST, setting, place)
+        assert not semaphore.exists()
+    assert [one for one in ledger.unwind() if one.state == "left"] == []
+    ledger.close()
+    assert not semaphore.exists()
+
+
 @pytest.mark.parametrize("transport", ["tls", "starttls", "ldapi"])
 def test_every_transport_is_answered(make, transport):
     setting = make(transport=transport)

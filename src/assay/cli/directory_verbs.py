@@ -81,3 +81,24 @@ def dissect(
     words = verb.CaptureWords(files=files, interface=interface, duration=duration, ports=port, link=link, levels=sla)
     outputs = verb.CaptureOutputs(html=html, profile=profile, attributes=attributes, lab=lab if save else None, json_to=json_to)
     finish(lambda: verb.dissect(words, outputs, gate))
+
+
+def ldif(
+    entries: Annotated[
+        str, typer.Option("--entries", metavar="N", help="Number of entries, besides suffix and units.")
+    ] = "10000",
+    template: Annotated[
+        str, typer.Option("--template", metavar="NAME", help="person, or account with login and password.")
+    ] = "person",
+    seed: Annotated[str, typer.Option("--seed", metavar="N", help="The same bytes for the same seed.")] = "1",
+    base: Annotated[str, typer.Option("--base", metavar="DN", help="The suffix of the directory.")] = "dc=example,dc=com",
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The file; `-` is standard output.")] = "-",
+) -> None:
+    """Write the entries of a directory as LDIF.
+
+    A smaller population is the beginning of a larger one with the same seed. An entry is named uid=u00000000,ou=people,BASE and
+    so on. The targets ldap_openldap and ldap_389ds are filled with the same entries."""
+    from assay.cli.ldif import write
+
+    words = {"--entries": entries, "--template": template, "--seed": seed, "--base": base}
+    finish(lambda: write(words, out))

@@ -15,13 +15,13 @@ from assay import links, units
 from assay.dissect import levels, profile, result, wording
 from assay.dissect.levels import Kept, LevelResult, ServiceLevel
 from assay.dissect.result import Dissection
-from assay.errors import AssayError, MissingError, RefusedError, UsageError
+from assay.errors import AssayError, RefusedError, UsageError
 from assay.laboratory.gate import Gate
+from assay.laboratory.session import engine_path
 from assay.plain import to_plain
 from assay.terminal.output import Row, deliver, table
 from assay.units import Refusal, Unit
 
-ENGINE = Path(__file__).parent.parent / "bin" / "assay-engine"
 STANDARD_INPUT = "-"
 DAMAGED, UNMET = 1, 4
 """Exit statuses."""
@@ -138,8 +138,6 @@ def _unwritable(outputs: CaptureOutputs) -> Iterator[str]:
 
 def values_of(words: CaptureWords, resolved: Resolved) -> Mapping[str, Any]:
     """Return the JSON of the reader. Raises RefusedError with every reason."""
-    if not ENGINE.is_file():
-        raise MissingError(f"load engine: not found at {ENGINE}. Run `make build`.")
     files = [f"/proc/{os.getpid()}/fd/0" if one == STANDARD_INPUT else one for one in words.files or ()]
     options = {
         "files": files,
@@ -150,7 +148,7 @@ def values_of(words: CaptureWords, resolved: Resolved) -> Mapping[str, Any]:
             {"operation": None if one.operation == levels.ALL else one.operation, "ns": one.limit_ns} for one in resolved.levels
         ],
     }
-    line = _answer([str(ENGINE), "dissect", json.dumps(options)], live=words.interface is not None)
+    line = _answer([str(engine_path()), "dissect", json.dumps(options)], live=words.interface is not None)
     values: dict[str, Any] = json.loads(line)
     if "refused" in values:
         raise RefusedError("\n".join(_refused(one) for one in values["refused"]))

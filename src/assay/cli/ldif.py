@@ -6,35 +6,10 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from assay.cli.options import finish
 from assay.errors import RefusedError, refuse
 from assay.machine import population
 from assay.terminal.output import STANDARD_OUTPUT
-
-OutOption = Annotated[str, typer.Option("--out", metavar="FILE", help="The file; `-` is standard output.")]
-
-
-def ldif(
-    entries: Annotated[
-        str, typer.Option("--entries", metavar="N", help="Number of entries, besides suffix and units.")
-    ] = "10000",
-    template: Annotated[
-        str, typer.Option("--template", metavar="NAME", help="person, or account with login and password.")
-    ] = "person",
-    seed: Annotated[str, typer.Option("--seed", metavar="N", help="The same bytes for the same seed.")] = "1",
-    base: Annotated[str, typer.Option("--base", metavar="DN", help="The suffix of the directory.")] = population.BASE,
-    out: OutOption = STANDARD_OUTPUT,
-) -> None:
-    """Write the entries of a directory as LDIF.
-
-    A smaller population is the beginning of a larger one with the same seed. An entry is named uid=u00000000,ou=people,BASE and
-    so on. The targets ldap_openldap and ldap_389ds are filled with the same entries."""
-    words = {"--entries": entries, "--template": template, "--seed": seed, "--base": base}
-    finish(lambda: write(words, out))
 
 
 def write(words: dict[str, str], out: str) -> int:

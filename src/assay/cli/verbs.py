@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.directory_verbs import dissect, dsio
-from assay.cli.ldif import ldif
+from assay.cli.directory_verbs import dissect, dsio, ldif
 from assay.cli.options import (
     NOTEBOOK,
     ExportFormat,

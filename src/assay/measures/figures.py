@@ -163,10 +163,10 @@ def rate(phase: Phase, observations: Observations, measure: Measure) -> Figure |
         return None
     raw = amount(window, unit) / window.seconds
     steady = rounds_in_words(phase, measure.operation)
-    whole = window if steady else phase_window(phase, measure.operation)
-    drain_ns = phase.drain_ns if charges_drain(phase, measure) else None
-    if whole is None or (drain_ns is None and (steady or not ends_with_flush(phase, measure.operation))):
+    charged = charged_window(phase, measure)
+    if charged is None or (steady and charged[1] is None):
         return Figure(value=raw, unit=unit, treatment=window.reason or steady, window=window)
+    whole, drain_ns = window if steady else charged[0], charged[1]
     seconds = whole.seconds + (drain_ns or 0) / 1e9
     end = whole.to_ns + (drain_ns or 0)
     return Figure(
@@ -187,12 +187,21 @@ def ends_with_flush(phase: Phase, operation: str) -> bool:
     return once and phase.flush_in_clock and phase.directions.get(operation) is Direction.WRITE
 
 
-def flushing_ns(phase: Phase, measure: Measure) -> int:
-    """How long a rate of writes counts on after the last of them: for a flush at the end, and for the drain that is charged."""
+def charged_window(phase: Phase, measure: Measure) -> tuple[Window, int | None] | None:
+    """The time of the writes with a flush at the end, and the drain that is charged; None where neither counts."""
     drain_ns = phase.drain_ns if charges_drain(phase, measure) else None
     whole = phase_window(phase, measure.operation)
     if whole is None or (drain_ns is None and not ends_with_flush(phase, measure.operation)):
+        return None
+    return whole, drain_ns
+
+
+def flushing_ns(phase: Phase, measure: Measure) -> int:
+    """How long a rate of writes counts on after the last of them: for a flush at the end, and for the drain that is charged."""
+    charged = charged_window(phase, measure)
+    if charged is None:
         return 0
+    whole, drain_ns = charged
     return last_flush_ns(phase, measure.operation, whole) + (drain_ns or 0)
 
 
@@ -279,18 +288,16 @@ def elapsed(phase: Phase, _observations: Observations, measure: Measure) -> Figu
     if whole is None:
         return None
     raw = float(whole.to_ns - whole.from_ns)
-    charged = phase_window(phase, measure.operation)
-    drain_ns = phase.drain_ns if charges_drain(phase, measure) else None
-    if charged is None or (drain_ns is None and not ends_with_flush(phase, measure.operation)):
+    charged = charged_window(phase, measure)
+    if charged is None:
         return Figure(value=raw, unit=Unit.NANOSECONDS, window=whole)
-    with_drain = float(charged.to_ns - charged.from_ns + (drain_ns or 0))
-    flush_ns = last_flush_ns(phase, measure.operation, charged)
+    with_flush, drain_ns = charged
     return Figure(
-        value=with_drain,
+        value=float(with_flush.to_ns - with_flush.from_ns + (drain_ns or 0)),
         unit=Unit.NANOSECONDS,
         raw=raw,
-        window=charged,
-        flush_ns=flush_ns,
+        window=with_flush,
+        flush_ns=last_flush_ns(phase, measure.operation, with_flush),
         flushes=own_flushes(phase),
         drain_ns=drain_ns,
     )

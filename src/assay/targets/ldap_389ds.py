@@ -16,7 +16,7 @@ from assay.errors import TrialError
 from assay.machine import directory_server, population
 from assay.machine.directory_instance import KNOBS, LDAPI, STARTTLS, TLS, Instance, Readback, Software
 from assay.machine.ldap import Entry, entries
-from assay.records import EndpointKind, Place
+from assay.records import EndpointKind
 
 TEMPLATE = "/usr/share/dirsrv/data/template-dse.ldif"
 CONFIG_FOLDER, SCHEMA_FILE = "/etc/dirsrv/config", "/etc/dirsrv/schema/99user.ldif"
@@ -65,16 +65,12 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
 
 def _config(instance: Instance, *names: str) -> str:
     """A path in its configuration. The server names a semaphore of the machine after this folder: no other may have its name."""
-    return instance.path(_folder(instance.directory), *names)
+    return instance.path(f"slapd-{hashlib.sha256(instance.directory.encode()).hexdigest()[:12]}", *names)
 
 
-def _folder(directory: str) -> str:
-    return f"slapd-{hashlib.sha256(directory.encode()).hexdigest()[:12]}"
-
-
-def _without_semaphore(host: Host, setting: Setting, place: Place) -> None:
-    directory_server.teardown(SOFTWARE, host, setting, place)
-    host.run(["rm", "-f", "--", f"{SHARED_MEMORY}/sem.{_folder(str(place.private['directory']))}.stats"])
+def elsewhere(instance: Instance) -> tuple[str, ...]:
+    """Return its semaphore."""
+    return (f"{SHARED_MEMORY}/sem.{posixpath.basename(_config(instance))}.stats",)
 
 
 def configure(host: Host, instance: Instance, password_hash: str) -> None:
@@ -293,6 +289,7 @@ SOFTWARE = Software(
     counter=counter,
     refused=refused,
     data_files=data_files,
+    elsewhere=elsewhere,
     read_back=read_back,
     monitor=monitor,
     version=version,
@@ -306,6 +303,6 @@ TARGET = Target(
     attach=directory_server.attach,
     drop_caches=lambda host, place: directory_server.drop_caches(SOFTWARE, host, place),
     facts=directory_server.facts,
-    teardown=_without_semaphore,
+    teardown=lambda host, setting, place: directory_server.teardown(SOFTWARE, host, setting, place),
     seconds=lambda knobs: (0.0, 5.0 + population.whole(knobs, "entries") * 5e-4),
 )

@@ -199,6 +199,7 @@ SOFTWARE = Software(
     counter=counter,
     refused=refused,
     data_files=lambda instance: (posixpath.join(instance.data, "data.mdb"),),
+    elsewhere=lambda _: (),
     read_back=read_back,
     monitor=monitor,
     version=version,
