@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,7 +26,9 @@ from assay.cli.options import (
     finish,
     json_file,
 )
+from assay.errors import RefusedError, refuse
 from assay.laboratory.gate import Gate
+from assay.terminal.output import STANDARD_OUTPUT
 
 
 def dsio(
@@ -92,13 +98,45 @@ def ldif(
     ] = "person",
     seed: Annotated[str, typer.Option("--seed", metavar="N", help="The same bytes for the same seed.")] = "1",
     base: Annotated[str, typer.Option("--base", metavar="DN", help="The suffix of the directory.")] = "dc=example,dc=com",
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The file; `-` is standard output.")] = "-",
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The file; `-` is standard output.")] = STANDARD_OUTPUT,
 ) -> None:
     """Write the entries of a directory as LDIF.
 
     A smaller population is the beginning of a larger one with the same seed. An entry is named uid=u00000000,ou=people,BASE and
     so on. The targets ldap_openldap and ldap_389ds are filled with the same entries."""
-    from assay.cli.ldif import write
-
     words = {"--entries": entries, "--template": template, "--seed": seed, "--base": base}
-    finish(lambda: write(words, out))
+    finish(lambda: _write_population(words, out))
+
+
+def _write_population(words: dict[str, str], out: str) -> int:
+    """Become the engine, which writes the population. Raises UsageError with every mistake, RefusedError for the file."""
+    from assay.laboratory.session import engine_path
+
+    refuse([*_population_mistakes(words, out)])
+    path = str(engine_path())
+    if out != STANDARD_OUTPUT:
+        try:
+            descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        except OSError as error:
+            raise RefusedError(f"{out}: not written ({error.strerror}). Check permissions and free space.") from error
+        os.dup2(descriptor, 1)
+    sys.stdout.flush()
+    argv = [path, "ldif", *(text for pair in words.items() for text in pair)]
+    os.execv(path, argv)  # noqa: S606 - our own engine, with checked words
+
+
+def _population_mistakes(words: dict[str, str], out: str) -> Iterator[str]:
+    """Yield what is wrong with the words of a call."""
+    from assay.machine import population
+
+    for name in ("--entries", "--seed"):
+        if not words[name].isdecimal():
+            yield f"found {name} {words[name]!r}; expected a whole number"
+    if words["--entries"].isdecimal() and int(words["--entries"]) > population.MOST_ENTRIES:
+        yield f"found --entries {words['--entries']}; expected at most {population.MOST_ENTRIES:,}"
+    if words["--template"] not in population.TEMPLATES:
+        yield f"found --template {words['--template']!r}; expected one of: {', '.join(population.TEMPLATES)}"
+    if population.SUFFIX.fullmatch(words["--base"]) is None:
+        yield f"found --base {words['--base']!r}; {population.EXPECTED_SUFFIX}"
+    if out != STANDARD_OUTPUT and not Path(out).absolute().parent.is_dir():
+        yield f"found --out {out!r}; expected a file in an existing directory"

@@ -137,8 +137,8 @@ class Software:
     """A line of sh that prints which entries the last import refused, from `import.log`."""
     data_files: Callable[[Instance], tuple[str, ...]]
     """The files that an import writes."""
-    elsewhere: Callable[[Instance], tuple[str, ...]]
-    """The files that it makes outside its own directory, by names that no other server has."""
+    way_back: Callable[[Instance], str]
+    """A command (argv as JSON) that removes what it makes outside its own directory; empty where it makes nothing there."""
     read_back: Callable[[Host, Instance], tuple[Readback, ...]]
     monitor: Callable[[Instance], tuple[tuple[str, ...], ...]]
     """Commands that print its counters; each is one connection, bind and search."""

@@ -7,7 +7,6 @@ the experiment, a free port, a local socket for our own looks, a certificate mad
 from __future__ import annotations
 
 import contextlib
-import json
 import posixpath
 import secrets
 import shlex
@@ -57,25 +56,19 @@ def prepare(software: Software, host: Host, setting: Setting) -> Place:
     instance = _instance(software, host, setting)
     folders = (instance.directory, *_socket_folder(instance))
     made: list[Service] = []
-    removal = _removal(software.elsewhere(instance))
+    back = software.way_back(instance)
     try:
         for folder in folders:
             _directory(host, setting, folder)
-        if removal:
-            setting.undo.add("command", argv=removal)
-        return _prepared(software, host, setting, instance, (made, removal))
+        if back:
+            setting.undo.add("command", argv=back)
+        return _prepared(software, host, setting, instance, made)
     except BaseException:
-        _take_away(setting, made, folders, removal)
+        _take_away(setting, made, folders, back)
         raise
 
 
-def _removal(paths: tuple[str, ...]) -> str:
-    """The command that removes what the server makes elsewhere, as the ledger keeps it; empty where it makes nothing."""
-    return json.dumps(["rm", "-f", "--", *paths]) if paths else ""
-
-
-def _prepared(software: Software, host: Host, setting: Setting, instance: Instance, undone: tuple[list[Service], str]) -> Place:
-    made, removal = undone
+def _prepared(software: Software, host: Host, setting: Setting, instance: Instance, made: list[Service]) -> Place:
     host.run(["mkdir", "--", instance.data])
     if instance.uses_tls:
         _certificate(host, instance)
@@ -93,7 +86,7 @@ def _prepared(software: Software, host: Host, setting: Setting, instance: Instan
         "folders": (instance.directory, *_socket_folder(instance)),
         "groups": made[0].groups,
         "token": made[0].token,
-        "removal": removal,
+        "way_back": software.way_back(instance),
         "settings": (*settings, ("population", people.name)),
         "details": tuple(details(software, instance, people).items()),
     }
@@ -294,14 +287,14 @@ def teardown(software: Software, host: Host, setting: Setting, place: Place) -> 
     with contextlib.suppress(TrialError):
         service.stop(host, directory, software.name)
     made = Service(name=software.name, directory=directory, token=str(private["token"]), groups=groups)
-    _take_away(setting, [made], population.texts(private, "folders"), str(private["removal"]))
+    _take_away(setting, [made], population.texts(private, "folders"), str(private["way_back"]))
 
 
-def _take_away(setting: Setting, made: list[Service], folders: tuple[str, ...], removal: str) -> None:
+def _take_away(setting: Setting, made: list[Service], folders: tuple[str, ...], back: str) -> None:
     """Undo what was set up, the latest first."""
     for one in made:
         service.remove(setting.undo, one)
-    if removal:
-        setting.undo.undo("command", argv=removal)
+    if back:
+        setting.undo.undo("command", argv=back)
     for folder in reversed(folders):
         setting.undo.undo("directory", path=folder)

@@ -7,6 +7,7 @@ is read back from the running server, and one that is not in force fails the tri
 from __future__ import annotations
 
 import hashlib
+import json
 import posixpath
 import re
 import shlex
@@ -68,9 +69,9 @@ def _config(instance: Instance, *names: str) -> str:
     return instance.path(f"slapd-{hashlib.sha256(instance.directory.encode()).hexdigest()[:12]}", *names)
 
 
-def elsewhere(instance: Instance) -> tuple[str, ...]:
-    """Return its semaphore."""
-    return (f"{SHARED_MEMORY}/sem.{posixpath.basename(_config(instance))}.stats",)
+def way_back(instance: Instance) -> str:
+    """Return what removes its semaphore."""
+    return json.dumps(["rm", "-f", "--", f"{SHARED_MEMORY}/sem.{posixpath.basename(_config(instance))}.stats"])
 
 
 def configure(host: Host, instance: Instance, password_hash: str) -> None:
@@ -289,7 +290,7 @@ SOFTWARE = Software(
     counter=counter,
     refused=refused,
     data_files=data_files,
-    elsewhere=elsewhere,
+    way_back=way_back,
     read_back=read_back,
     monitor=monitor,
     version=version,
