@@ -10,6 +10,7 @@ from pathlib import Path
 from stat import S_ISFIFO, S_ISSOCK
 
 from assay.catalogue import PATHS, find
+from assay.cli.stat.commands import Command
 from assay.cli.stat.options import Request
 from assay.errors import AssayError
 from assay.frozen import dataclass
@@ -63,11 +64,14 @@ def keep(lab: Path, runs: Sequence[JudgedExecution]) -> None:
         raise AssayError(f"{error}\n{ended(runs[-1].watched) or 'the command ended with status 0'}") from error
 
 
-def once(request: Request, argv: tuple[str, ...]) -> JudgedExecution:
-    """Run and judge a command. Raises MissingError where there is none, RefusedError where it cannot be executed."""
+def once(request: Request, of: Command) -> JudgedExecution:
+    """Prepare, run and judge a command. Raises MissingError where there is none, RefusedError where it cannot be executed."""
     from assay.hosts.local import KeptOpen
     from assay.watch import as_run, command, files, reports
 
+    argv = of.argv
+    if of.prepare is not None:
+        prepare(of.prepare)
     own = request.knobs is not None
     ask = command.WatchRequest(
         argv=argv,
@@ -92,6 +96,15 @@ def once(request: Request, argv: tuple[str, ...]) -> JudgedExecution:
         is_claimed=request.claim is not None or external.by_default is not None,
         unobserved=tuple(unobserved(request, watched)),
     )
+
+
+def prepare(text: str) -> None:
+    """Run what prepares a command. Raises AssayError where it fails."""
+    from assay.hosts.local import Local
+
+    done = Local().run(("sh", "-c", text), check=False)
+    if done.status != 0:
+        raise AssayError(f"--prepare {text!r} ended with status {done.status}: {done.stderr.strip()}")
 
 
 def unobserved(request: Request, watched: Watched) -> Iterator[str]:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import records
-from assay.errors import InputErrors, Mistake
+from assay.cli.stat import commands
+from assay.cli.stat.commands import Command
+from assay.cli.stat.words import GATES, WHERE, Words, split
+from assay.errors import InputErrors
 from assay.laboratory.gate import Gate
 from assay.records import Claim, Durability, Load, Regime, Server, ServerNode, Tier, Value
 
@@ -41,7 +44,11 @@ Options:
   --save[=LAB]            Keep the run in a notebook: as a repeat of its command, or as another arm.
   --lab DIR               The notebook of --save. Default: $ASSAY_LAB, else ./lab.
   --repeat N              Run the command N times; show the mean and its confidence interval first.
-  --vs 'OTHER COMMAND'    Run both in alternating pairs (5, or --repeat N); show the ratio.
+  --vs 'OTHER COMMAND'    Run both in changing order (5 times each, or --repeat N); show the ratio. May be repeated.
+  --parameter-scan NAME=VALUE,...  Run the command with each value (or FROM..TO) in place of {NAME}; the first is the baseline.
+  --prepare 'COMMAND'     Run this in a shell before each run; it is not measured.
+  --warmup N              Run each command N times before the runs that count.
+  --export FILE           Write the means, intervals and ratios of all commands to FILE.csv or FILE.md.
   --gate[=strict]         Exit 3 on a TAINTED or INVALID figure (strict: UNVERIFIED too), if the command's status is 0. Needs a
                           claim, by --claim or of the tool by default.
   -h, --help              Show this.
@@ -49,12 +56,7 @@ Options:
 Exit status: the command's own, 128+N after signal N; 125 if assay itself failed, 126 if the command cannot be executed, 127 if
 it does not exist.
 """
-WHERE = "assay stat"
 LAB = "lab"
-GATES = {"": Gate.ON, "on": Gate.ON, "strict": Gate.STRICT, "off": Gate.OFF}
-VALUED = ("claim", "reported", "unit", "direction", "observe", "server", "lab", "repeat", "vs")
-ALONE = ("gate", "json", "save", "help")
-"""Options whose value needs `=`, or which have none."""
 DIRECTIONS = ("read", "write")
 CLAIM_PARTS: dict[str, type[StrEnum]] = {
     "tier": Tier,
@@ -64,9 +66,6 @@ CLAIM_PARTS: dict[str, type[StrEnum]] = {
     "path": records.Path,
 }
 SERVER_PARTS = ("pid_file", "cgroup", "data", "address")
-MOST_REPEATS = 1000
-SPECIAL = frozenset("|&;<>()$`*?~\n")
-"""Characters for which a command in one word is given to a shell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,19 +84,14 @@ class Request:
     lab: Path | None = None
     """The notebook in which the runs are kept."""
     repeat: int = 1
-    other: tuple[str, ...] | None = None
+    warmup: int = 0
+    """How often each command runs before its runs count."""
+    commands: tuple[Command, ...] = ()
+    """All commands, the baseline first."""
+    export: Path | None = None
+    """The file for the table of all commands."""
     gate: Gate = Gate.OFF
     help: bool = False
-
-
-@dataclass
-class _Words:
-    options: dict[str, str] = field(default_factory=dict)
-    command: tuple[str, ...] = ()
-    mistakes: list[Mistake] = field(default_factory=list)
-
-    def wrong(self, found: str, expected: str) -> None:
-        self.mistakes.append(Mistake(file=WHERE, line=None, column=None, found=found, expected=expected))
 
 
 def read(words: Sequence[str]) -> Request:
@@ -116,8 +110,10 @@ def read(words: Sequence[str]) -> Request:
         server=server(typed),
         json_to=json_file(typed),
         lab=lab(typed),
-        repeat=repeats(typed),
-        other=other(typed),
+        repeat=commands.repeats(typed),
+        warmup=commands.warmups(typed),
+        commands=commands.commands(typed),
+        export=commands.export_file(typed),
         gate=GATES.get(typed.options.get("gate", "off"), Gate.OFF),
     )
     nothing_to_gate(typed, request)
@@ -126,41 +122,20 @@ def read(words: Sequence[str]) -> Request:
     return request
 
 
-def nothing_to_gate(typed: _Words, request: Request) -> None:
+def nothing_to_gate(typed: Words, request: Request) -> None:
     """Note a gate on figures of which nothing is claimed: before the command starts."""
     if request.gate is Gate.OFF or "claim" in typed.options:
         return
     from assay.watch.reports import presumed
 
-    for argv in (request.argv, *([request.other] if request.other else [])):
-        if argv and presumed(argv) is None:
-            typed.wrong(f"--gate without a claim ({argv[0]} has none by default)", "--claim tier=device,durability=stable-media")
+    for command in request.commands:
+        if command.argv and presumed(command.argv) is None:
+            typed.wrong(
+                f"--gate without a claim ({command.argv[0]} has none by default)", "--claim tier=device,durability=stable-media"
+            )
 
 
-def split(words: Sequence[str]) -> _Words:
-    """Separate the options from the command."""
-    typed, at = _Words(), 0
-    while at < len(words) and words[at].startswith("-") and words[at] not in ("--", "-"):
-        name, equals, value = ("help" if words[at] == "-h" else words[at].removeprefix("--")).partition("=")
-        at += 1
-        if not words[at - 1].startswith(("--", "-h")) or name not in (*VALUED, *ALONE):
-            typed.wrong(f"option {words[at - 1]!r}", f"one of --{', --'.join((*VALUED, *ALONE))}, or -- and the command")
-            continue
-        if name in VALUED and not equals:
-            if at == len(words) or words[at] == "--":
-                typed.wrong(f"--{name} without a value", f"--{name} VALUE")
-                continue
-            value, at = words[at], at + 1
-        if name in typed.options:
-            typed.wrong(f"--{name} twice", "each option once")
-        typed.options[name] = value
-    if typed.options.get("gate", "") not in GATES:
-        typed.wrong(f"--gate={typed.options['gate']}", "--gate or --gate=strict")
-    typed.command = tuple(words[at + 1 :] if words[at : at + 1] == ["--"] else words[at:])
-    return typed
-
-
-def claim(typed: _Words) -> Claim | None:
+def claim(typed: Words) -> Claim | None:
     """Return the claim of the call."""
     text = typed.options.get("claim")
     if text is None:
@@ -188,7 +163,7 @@ def claimed(document: Document, text: str) -> Claim:
     return Claim(**values)  # type: ignore[arg-type]  # each part has its own type, as CLAIM_PARTS says
 
 
-def knobs(typed: _Words) -> Mapping[str, Value] | None:
+def knobs(typed: Words) -> Mapping[str, Value] | None:
     """Return the knobs that find the figure in the output, where the caller gives them."""
     pattern, unit, direction = (typed.options.get(name) for name in ("reported", "unit", "direction"))
     if direction is not None and direction not in DIRECTIONS:
@@ -211,7 +186,7 @@ def knobs(typed: _Words) -> Mapping[str, Value] | None:
     return found
 
 
-def observers(typed: _Words) -> tuple[str, ...]:
+def observers(typed: Words) -> tuple[str, ...]:
     """Return the additional observers."""
     wanted = tuple(name for name in typed.options.get("observe", "").split(",") if name)
     if not wanted and "observe" not in typed.options:
@@ -225,7 +200,7 @@ def observers(typed: _Words) -> tuple[str, ...]:
     return wanted
 
 
-def server(typed: _Words) -> Server | None:
+def server(typed: Words) -> Server | None:
     """Return the server of which the command is a client."""
     text = typed.options.get("server")
     if text is None:
@@ -242,7 +217,7 @@ def server(typed: _Words) -> Server | None:
     return Server(nodes=(node,))
 
 
-def json_file(typed: _Words) -> str | None:
+def json_file(typed: Words) -> str | None:
     """Return the file for JSON: standard output belongs to the command."""
     path = typed.options.get("json")
     if path in ("", "-"):
@@ -252,7 +227,7 @@ def json_file(typed: _Words) -> str | None:
     return path
 
 
-def lab(typed: _Words) -> Path | None:
+def lab(typed: Words) -> Path | None:
     """Return the notebook in which to keep the runs: the named one, else the notebook of every other verb."""
     if "save" not in typed.options:
         if "lab" in typed.options:
@@ -264,33 +239,3 @@ def lab(typed: _Words) -> Path | None:
     elif not found.parent.is_dir():
         typed.wrong(f"no directory for --save={found}", "one that exists")
     return found
-
-
-def repeats(typed: _Words) -> int:
-    """Return the number of executions or pairs: once, or five pairs."""
-    text = typed.options.get("repeat")
-    if text is None:
-        return 5 if "vs" in typed.options else 1
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_REPEATS:
-        typed.wrong(f"--repeat {text}", f"a whole number from 1 to {MOST_REPEATS}")
-        return 1
-    return int(text)
-
-
-def other(typed: _Words) -> tuple[str, ...] | None:
-    """Return the command of --vs; through a shell only where it has special characters."""
-    text = typed.options.get("vs")
-    if text is None:
-        return None
-    if SPECIAL & set(text):
-        return ("sh", "-c", text)
-    import shlex
-
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        typed.wrong(f"--vs {text!r} ({error})", "a command")
-        return None
-    if not words:
-        typed.wrong("an empty --vs", "a command")
-    return tuple(words)

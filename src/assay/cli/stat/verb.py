@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from assay.cli.stat import options
 from assay.cli.stat.execution import keep, once, status
 from assay.cli.stat.options import Request
+from assay.cli.stat.words import WHERE
 from assay.errors import AssayError, MissingError, RefusedError
 from assay.terminal.output import say
 
@@ -42,19 +43,19 @@ def stat(words: Sequence[str]) -> int:
 def complain(error: Exception, status: int) -> int:
     """Say what went wrong; each mistake in the words has its own line, which begins with the verb."""
     text = str(error)
-    say(text if text.startswith(options.WHERE) else f"assay: {text}", sys.stderr)
+    say(text if text.startswith(WHERE) else f"assay: {text}", sys.stderr)
     return status
 
 
 def conducted(request: Request) -> int:
     """One execution, or as many as are asked for."""
-    if request.other is not None or request.repeat > 1:
+    if len(request.commands) > 1 or request.repeat > 1 or request.warmup or request.export:
         from assay.cli.stat.repeated import repeated
 
         return repeated(request)
     from assay.cli.stat import shown
 
-    execution = once(request, request.argv)
+    execution = once(request, request.commands[0])
     say("\n".join(shown.block(execution)), sys.stderr)
     if request.json_to is not None:
         from assay.cli.stat import json_output

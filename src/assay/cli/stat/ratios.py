@@ -1,0 +1,135 @@
+"""The figures of several commands under `assay stat`, and the ratio of each command to the first one. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay import measures
+from assay.cli.stat import described, shown
+from assay.cli.stat.commands import Command
+from assay.cli.stat.execution import JudgedExecution
+from assay.records import Conclusion, Experiment, VerdictState, worst
+from assay.statistics.contrast import four_way, interval, paired_ratio
+from assay.statistics.intervals import LEAST
+from assay.units import Unit
+
+ELAPSED = "elapsed_ns"
+"""What commands are compared by that have no figure in common."""
+WIDE, NARROW = 0.05, 0.10
+"""The error of the interval that is shown, and of that for equivalence; shared by all comparisons of a measure (Bonferroni)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """One command with its runs, in the order of the rounds."""
+
+    command: Command
+    runs: list[JudgedExecution]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandRatio:
+    """A command's figure over the first one's."""
+
+    command: Command
+    measure: str
+    value: float
+    low: float | None
+    high: float | None
+    pairs: int
+    together: int
+    """How many commands are compared with the first: the intervals of all hold together."""
+    conclusion: Conclusion
+    state: VerdictState | None
+    """The worst verdict of the runs that it rests on; None where nothing is claimed of them."""
+    digits_share: float = 0.0
+    """What the last printed digits of both leave open, as a share."""
+
+    @property
+    def is_of_digits(self) -> bool:
+        """Whether the difference is no more than that."""
+        return abs(self.value - 1) <= self.digits_share * max(1.0, self.value)
+
+
+def figures_of(runs: Sequence[JudgedExecution]) -> dict[str, list[float]]:
+    """The values of every figure that all runs have, drain charged where the claim asks for it; the elapsed time."""
+    each = [
+        {described.operation_of(verdict): verdict.value for verdict in execution.verdicts if verdict.value is not None}
+        for execution in runs
+    ]
+    shared = [name for name in each[0] if all((found.get(name) or 0) > 0 for found in each)] if each else []
+    return {
+        **{name: [found[name] for found in each] for name in shared},
+        ELAPSED: [float(execution.watched.elapsed_ns) for execution in runs],
+    }
+
+
+def unit_of(runs: Sequence[JudgedExecution], name: str) -> str:
+    """The unit of a figure."""
+    units = [verdict.unit for verdict in runs[-1].verdicts if described.operation_of(verdict) == name]
+    return units[0] if units else Unit.NANOSECONDS
+
+
+def worst_of(runs: Sequence[JudgedExecution]) -> JudgedExecution:
+    """The run with the worst verdict, of equals the last; the last one where nothing is claimed."""
+    order = list(VerdictState)
+    return min(reversed(runs), key=lambda one: len(order) if one.state is None else order.index(one.state))
+
+
+def ratios(arms: Sequence[Arm]) -> tuple[CommandRatio, ...]:
+    """The ratio of each shared figure of each further command to the first; of the elapsed time where none is shared."""
+    first, *others = arms
+    return tuple(ratio for other in others for ratio in compared(first, other, len(others)))
+
+
+def compared(first: Arm, other: Arm, together: int) -> Iterator[CommandRatio]:
+    """Yield the ratios of one command; `together` commands share the error of the intervals."""
+    mine, theirs = figures_of(first.runs), figures_of(other.runs)
+    shared = [name for name in mine if name in theirs and name != ELAPSED] or [ELAPSED]
+    for name in shared:
+        contrast = paired_ratio(mine[name], theirs[name])
+        low, high, conclusion = None, None, Conclusion.UNDECIDED
+        if contrast.n >= LEAST:
+            wide, narrow = interval(contrast, 1 - WIDE / together), interval(contrast, 1 - NARROW / together)
+            low, high = math.exp(wide[0]), math.exp(wide[1])
+            conclusion = four_way(wide, narrow, Experiment.matters_share)
+        yield CommandRatio(
+            command=other.command,
+            measure=name,
+            value=math.exp(contrast.difference),
+            low=low,
+            high=high,
+            pairs=contrast.n,
+            together=together,
+            conclusion=conclusion,
+            state=worst_of((*first.runs, *other.runs)).state,
+            digits_share=digits_share(first.runs, name) + digits_share(other.runs, name),
+        )
+
+
+def digits_share(runs: Sequence[JudgedExecution], name: str) -> float:
+    """The most that the last printed digit of a figure leaves open in any run, as a share of the figure."""
+    every = (
+        (execution, verdict) for execution in runs for verdict in execution.verdicts if described.operation_of(verdict) == name
+    )
+    return max((described.digits_share(*one) for one in every), default=0.0)
+
+
+def ratio_line(ratio: CommandRatio) -> str:
+    """Return `dd bs=4k: write ratio 1.31 (95 % CI 1.27 to 1.35, 5 pairs): different and matters ...`."""
+    share = "" if ratio.together == 1 else f" for all {ratio.together} ratios together"
+    interval = "" if ratio.low is None else f"95 % CI {ratio.low:.3g} to {ratio.high:.3g}{share}, "
+    state = "" if ratio.state in (None, VerdictState.SOUND) else f"; runs are {ratio.state}"
+    margin = measures.percent(Experiment.matters_share)
+    what = ratio.measure.removesuffix("_ns")
+    digits = f"; within the print precision of {measures.percent(ratio.digits_share)}" if ratio.is_of_digits else ""
+    figures = f"{ratio.command.label[:40]}: {what} ratio {ratio.value:.3g} ({interval}{ratio.pairs} pairs){digits}"
+    return shown.line("vs", f"{figures}: {ratio.conclusion} (smallest relevant effect {margin}){state}")
+
+
+def worst_state(runs: Sequence[JudgedExecution]) -> VerdictState | None:
+    """The worst verdict of all runs; None where nothing is claimed of one."""
+    states = [execution.state for execution in runs]
+    return None if None in states else worst(state for state in states if state is not None)
