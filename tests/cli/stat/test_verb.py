@@ -16,8 +16,8 @@ import pytest
 
 from assay.catalogue import rules_of
 from assay.cli.stat import options, shown
-from assay.cli.stat.words import ALONE, VALUED
 from assay.cli.stat.described import NOTHING
+from assay.cli.stat.words import ALONE, VALUED
 from assay.errors import InputErrors
 from assay.laboratory.gate import Gate
 from assay.records import Claim, Durability, Scope, State, Tier
