@@ -74,16 +74,16 @@ def test_words_without_quotes_are_one_claim(bench):
 
 
 def test_what_was_not_understood_and_what_was_assumed_are_said(bench):
-    done = bench.run("check", "125 MB/s on a 2 Gb port of sda, 4k blocks")
+    done = bench.run("check", "125 MB/s on a 2 Gb port of sda, 3k blocks")
     assert "assumed         '2 Gb port' is 2GFC (fibre channel); if not, write the name of the link" in done.stdout
     assert "not understood  column 28 'sda': unknown word" in done.stdout
-    assert "not understood  column 33 '4k': for 'k' write kB (1,000 bytes) or KiB (1,024 bytes)" in done.stdout
+    assert "not understood  column 33 '3k': for 'k' write kB (1,000 bytes) or KiB (1,024 bytes)" in done.stdout
 
 
 def test_a_claim_without_a_figure_is_wrong_usage(bench):
-    done = bench.run("check", "4k random at 100 Mbps")
+    done = bench.run("check", "3k random at 100 Mbps")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "column 1 '4k': for 'k' write" in done.stderr
+    assert "column 1 '3k': for 'k' write" in done.stderr
     assert "found no figure" in done.stderr
     assert "for 'Mbps' write" in done.stderr
     assert EXAMPLE in done.stderr
@@ -132,3 +132,16 @@ def test_the_manual_shows_what_is_printed(capsys, claim, output):
 
 def test_the_manual_shows_something():
     assert len(SHOWN) >= 5
+
+
+def test_a_block_size_is_written_as_tools_of_storage_write_it(bench):
+    done = bench.run("check", "4k random 100k IOPS over 1GbE")
+    assert "understood      request size 4k, operations 100k IOPS (random), link 1GbE" in done.stdout
+    assert done.stdout.startswith("INVALID: faster than 1GbE can carry")
+    assert "E05 passes" in bench.run("check", "16K read 2 GB/s 122000 IOPS").stdout
+
+
+@pytest.mark.parametrize("text", ["64k ops/s", "3k records", "100k", "1.4k read 1 GB/s"])
+def test_a_k_that_may_count_something_else_is_asked_back(bench, text):
+    done = bench.run("check", text)
+    assert "kB (1,000 bytes) or KiB (1,024 bytes)" in " ".join(f"{done.stdout}{done.stderr}".split())

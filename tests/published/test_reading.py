@@ -111,7 +111,7 @@ def test_quantities(text, kind, value):
 @pytest.mark.parametrize(
     ("text", "column", "word", "reason"),
     [
-        ("4k blocks, 1 GB/s", 1, "4k", "kB (1,000 bytes) or KiB (1,024 bytes)"),
+        ("3k blocks, 1 GB/s", 1, "3k", "kB (1,000 bytes) or KiB (1,024 bytes)"),
         ("at 100 Mbps", 4, "100 Mbps", "Mbit/s"),
         ("64 KB", 1, "64 KB", "KiB"),
         ("5 m", 1, "5 m", "ms or min"),

@@ -201,10 +201,16 @@ def _any(*tables: Mapping[str, object]) -> str:
     return "|".join(re.escape(name) for name in sorted(merged, key=len, reverse=True))
 
 
+BLOCKS: Mapping[str, Fraction] = {"k": Fraction(2**10), "K": Fraction(2**10)}
+"""`4k` as tools of storage write a block size (fio, dd): right behind a power of two, where no count of operations follows."""
+_POWER_OF_TWO = "|".join(rf"(?<=(?<![0-9.]){2**power})" for power in range(11))
+_BLOCK_FOLLOWS = r"(?=\s*(?:$|[,;:)0-9]|(?:rand|seq|block|record|request|read|write|bs\b)))"
+_BLOCK = rf"(?P<block>(?:{_POWER_OF_TWO}){pattern(BLOCKS).pattern}){_BLOCK_FOLLOWS}"
+
 UNIT_PATTERNS: Mapping[QuantityKind, re.Pattern[str]] = {
     QuantityKind.RATE: re.compile(rf"(?P<unit>{_any(BYTES, BITS, RATE_BITS)}){_PER}{_PERIOD}"),
     QuantityKind.EVENTS: re.compile(rf"(?:(?P<noun>{_any(NOUNS)}){_PER}|{_SLASH}){_PERIOD}|(?P<iops>{pattern(IOPS).pattern})"),
-    QuantityKind.AMOUNT: re.compile(f"(?P<unit>{pattern({**BYTES, **BITS}).pattern})"),
+    QuantityKind.AMOUNT: re.compile(f"(?P<unit>{pattern({**BYTES, **BITS}).pattern})|{_BLOCK}"),
     QuantityKind.TIME: re.compile(_PERIOD),
     QuantityKind.SHARE: re.compile(r"%|per\s?cent(?![A-Za-z0-9_])"),
     QuantityKind.COUNT: re.compile(f"(?P<noun>{pattern(NOUNS).pattern})"),
@@ -219,6 +225,8 @@ def unit_size(kind: QuantityKind, match: re.Match[str]) -> Fraction:
     size = Fraction(1)
     if parts.get("unit"):
         size *= {**RATE_BITS, **BITS, **BYTES}[parts["unit"]]
+    if parts.get("block"):
+        size *= BLOCKS[parts["block"]]
     if parts.get("iops"):
         size *= IOPS[parts["iops"]]
     if parts.get("period"):
