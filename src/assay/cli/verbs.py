@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from assay.cli.directory_verbs import dissect, dsio, ldif
+from assay.cli.notebook_verbs import export, history, list_, sql
 from assay.cli.options import (
     NOTEBOOK,
-    ExportFormat,
     FileArgument,
     GateOption,
     HostAction,
@@ -229,56 +229,10 @@ def show(
     finish(lambda: verb(lab, which, run_id, json_to=json_to))
 
 
-@app.command(name="list")
-def list_(
-    which: Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="List its runs. Default: all experiments.")] = None,
-    lab: LabOption = NOTEBOOK,
-    json_to: JsonOption = None,
-) -> None:
-    """List the experiments of a notebook, or the runs of one."""
-    from assay.cli import notebook
-
-    if which is None:
-        finish(lambda: notebook.list_experiments(lab, json_to=json_to))
-    finish(lambda: notebook.list_runs(lab, which, json_to=json_to))
-
-
-@app.command()
-def sql(
-    query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="A SELECT over runs, phases, readings, series, findings, verdicts, ...")
-    ],
-    lab: LabOption = NOTEBOOK,
-    json_to: JsonOption = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV to standard output.")] = False,
-) -> None:
-    """Query the notebook in SQL."""
-    from assay.cli.notebook import sql as verb
-
-    finish(lambda: verb(lab, query, json_to=json_to, as_csv=as_csv))
-
-
-@app.command()
-def export(
-    which: Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="Default: all of the notebook.")] = None,
-    lab: LabOption = NOTEBOOK,
-    form: Annotated[ExportFormat, typer.Option("--format", help="The format of the files.")] = ExportFormat.CSV,
-    to: Annotated[
-        Path, typer.Option("--to", metavar="DIR", help="A new directory, or the directory of an earlier export.")
-    ] = Path("export"),
-    table: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="Export this table; repeatable. Default: all.")
-    ] = None,
-    json_to: JsonOption = None,
-) -> None:
-    """Export the tables of the notebook for other programs.
-
-    Runs, measures, verdicts, findings, series, percentiles, comparisons, requirements and more, by the current rules."""
-    from assay.cli.notebook import export as verb
-
-    finish(lambda: verb(lab, which, form.value, to, tuple(table or ()), json_to=json_to))
-
-
+app.command(name="list")(list_)
+app.command()(history)
+app.command()(sql)
+app.command()(export)
 app.command()(dsio)
 
 

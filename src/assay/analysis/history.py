@@ -1,0 +1,169 @@
+"""One experiment executed again and again, over weeks and commits: the series of each figure, its steps, and its newest value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
+
+from assay.frozen import dataclass
+from assay.records import Cell, Exclusion, ExclusionReason, Results, Value, VerdictState, worst
+from assay.statistics.steadiness import Segment, change_points
+
+LEAST_BEFORE = 5
+"""A newest value is held against at least so many before it."""
+NEWEST_ERROR = 0.01
+"""The share of newest values that fall outside of what those before predict, where nothing changed; shared by all series."""
+SPOILED = (ExclusionReason.INVALID, ExclusionReason.NOT_POSITIVE, ExclusionReason.UNREADABLE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution:
+    """The experiment once: what it is called, when its first run began, and what came out."""
+
+    name: str
+    started_utc: str
+    results: Results
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A figure of one execution; `value` is None where no run counts."""
+
+    execution: str
+    value: float | None
+    low: float | None
+    high: float | None
+    verdict: VerdictState | None
+    """The worst verdict of the runs that count; None without one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """A stretch of executions between which nothing was found to change: from point `first` up to `end`, its geometric mean."""
+
+    first: int
+    end: int
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """One figure at one combination of levels, over all executions."""
+
+    measure: str
+    levels: Mapping[str, Value]
+    unit: str
+    points: tuple[Point, ...]
+    stretches: tuple[Level, ...]
+    """At least one where any point has a value."""
+    expected: tuple[float, float] | None
+    """Where the newest value belongs by those of its stretch before it; None with fewer than `LEAST_BEFORE`."""
+
+    @property
+    def newest(self) -> float | None:
+        """The newest value."""
+        return self.points[-1].value
+
+    @property
+    def is_unexpected(self) -> bool:
+        """Whether the newest value is outside of what those before predict."""
+        return self.newest is not None and self.expected is not None and not self.expected[0] <= self.newest <= self.expected[1]
+
+    def level_at(self, place: int) -> float | None:
+        """The level of the stretch that has this point."""
+        return next((one.value for one in self.stretches if one.first <= place < one.end), None)
+
+    @property
+    def now(self) -> float | None:
+        """The present level: the newest value where it is unexpected, else that of its stretch."""
+        return self.newest if self.is_unexpected else self.level_at(len(self.points) - 1)
+
+
+def history(executions: Sequence[Execution]) -> tuple[Series, ...]:
+    """The series of all figures, in the order of the newest execution, then of those that only older ones have."""
+    keys: dict[tuple[str, tuple[tuple[str, Value], ...]], None] = {}
+    tables = [{key_of(cell): cell for cell in one.results.cells} for one in executions]
+    for table in reversed(tables):
+        keys |= dict.fromkeys(table)
+    return tuple(series(key, executions, [table.get(key) for table in tables], len(keys)) for key in keys)
+
+
+def key_of(cell: Cell) -> tuple[str, tuple[tuple[str, Value], ...]]:
+    """What makes a figure the same in another execution."""
+    return cell.measure, tuple(sorted(cell.levels.items()))
+
+
+def series(
+    key: tuple[str, tuple[tuple[str, Value], ...]], executions: Sequence[Execution], cells: Sequence[Cell | None], together: int
+) -> Series:
+    """One series; `together` series share the error of the newest value."""
+    points = tuple(point(one, cell) for one, cell in zip(executions, cells, strict=True))
+    stretches = levels(points)
+    units = [cell.estimate.unit for cell in cells if cell is not None and cell.estimate is not None]
+    return Series(
+        measure=key[0],
+        levels=dict(key[1]),
+        unit=units[-1] if units else "",
+        points=points,
+        stretches=stretches,
+        expected=expected(points, stretches, NEWEST_ERROR / together),
+    )
+
+
+def point(execution: Execution, cell: Cell | None) -> Point:
+    """The figure of one execution."""
+    found = cell.estimate if cell is not None else None
+    return Point(
+        execution=execution.name,
+        value=found.value if found is not None and found.value > 0 else None,
+        low=found.low if found else None,
+        high=found.high if found else None,
+        verdict=state(execution.results, cell) if cell is not None else None,
+    )
+
+
+def state(results: Results, cell: Cell) -> VerdictState | None:
+    """The worst verdict of the runs that count; INVALID where none counts because rules found them so."""
+    found = [
+        judged.verdicts[cell.measure].state
+        for judged in results.runs
+        if judged.id in cell.values and cell.measure in judged.verdicts
+    ]
+    return worst(found) if found else VerdictState.INVALID if any(map(is_spoiled, cell.excluded.values())) else None
+
+
+def is_spoiled(why: Exclusion) -> bool:
+    """Whether a run does not count because of what it measured."""
+    return why.reason in SPOILED
+
+
+def levels(points: Sequence[Point]) -> tuple[Level, ...]:
+    """The stretches between the steps of the logarithms; points without a value belong to the stretch before."""
+    known = [(place, math.log(one.value)) for place, one in enumerate(points) if one.value is not None]
+    if not known:
+        return ()
+    values = [value for _, value in known]
+    middle = fmean(values)  # the floor of the noise is a share of the mean, and that of logarithms means nothing
+    found = change_points([1 + value - middle for value in values]) or (Segment(first=0, end=len(values), mean=0.0),)
+    starts = [0, *(known[one.first][0] for one in found[1:])]
+    ends = [*starts[1:], len(points)]
+    means = [math.exp(fmean(values[one.first : one.end])) for one in found]
+    return tuple(Level(first=first, end=end, value=mean) for first, end, mean in zip(starts, ends, means, strict=True))
+
+
+def expected(points: Sequence[Point], stretches: Sequence[Level], error: float) -> tuple[float, float] | None:
+    """The prediction interval of one further value, from those of the newest stretch, on logarithms.
+
+    m +- t(n - 1) s sqrt(1 + 1/n) (Hahn and Meeker, Statistical Intervals, 1991, section 4.8).
+    """
+    from scipy.special import stdtrit
+
+    if not stretches or points[-1].value is None:
+        return None
+    before = [math.log(one.value) for one in points[stretches[-1].first : -1] if one.value is not None]
+    if len(before) < LEAST_BEFORE:
+        return None
+    n = len(before)
+    half = float(stdtrit(n - 1, 1 - error / 2)) * stdev(before) * math.sqrt(1 + 1 / n)
+    return math.exp(fmean(before) - half), math.exp(fmean(before) + half)
