@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean, stdev
 
 from assay.frozen import dataclass
@@ -101,7 +102,7 @@ def series(
     points = tuple(point(one, cell) for one, cell in zip(executions, cells, strict=True))
     stretches = levels(points)
     units = [cell.estimate.unit for cell in cells if cell is not None and cell.estimate is not None]
-    return Series(
+    found = Series(
         measure=key[0],
         levels=dict(key[1]),
         unit=units[-1] if units else "",
@@ -109,6 +110,14 @@ def series(
         stretches=stretches,
         expected=expected(points, stretches, NEWEST_ERROR / together),
     )
+    return replace(found, stretches=without_newest(found)) if found.is_unexpected else found
+
+
+def without_newest(one: Series) -> tuple[Level, ...]:
+    """The stretches, the last with the level that it had before the newest value, which is unexpected."""
+    *earlier, last = one.stretches
+    before = [math.log(point.value) for point in one.points[last.first : -1] if point.value is not None]
+    return (*earlier, replace(last, value=math.exp(fmean(before))))
 
 
 def point(execution: Execution, cell: Cell | None) -> Point:

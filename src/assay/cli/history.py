@@ -63,7 +63,7 @@ class Judgement:
 def run(request: HistoryRequest) -> int:
     """Show the history. Gives 0; with a gate 3 where the newest execution is INVALID, 4 where a figure is worse.
 
-    Raises UsageError for fewer than two executions, several experiments, an unknown good execution; RefusedError for a file
+    Raises UsageError for no execution, several experiments, an unknown good execution; RefusedError for a file
     that cannot be written.
     """
     if request.picture is not None:
@@ -76,7 +76,7 @@ def run(request: HistoryRequest) -> int:
         raise UsageError(f"found no figure like --measure {request.measure!r}; `assay show` lists the figures")
     judged = tuple(judge(experiment, one, place) for one in every)
     if request.picture is not None:
-        draw(executions, judged, request.picture)
+        draw(executions, judged, place, request.picture)
     deliver(request.json_to, "history", lambda: plain(executions, judged, place), lambda: text(executions, judged, place))
     return status(executions[-1].results, judged, request.gate)
 
@@ -92,11 +92,8 @@ def found(request: HistoryRequest) -> tuple[Execution, ...]:
     results = [(folder, current(folder)) for folder in folders if titles[folder] == title]
     made = [Execution(name=name_of(folder, request.labs), started_utc=began(one), results=one) for folder, one in results]
     done = sorted((one for one in made if one.started_utc), key=lambda one: one.started_utc)
-    if len(done) < 2:
-        raise UsageError(
-            f"found {len(done)} executions of {title!r} with a finished run; expected at least two: "
-            "`assay run FILE --lab history/NAME` for each, then `assay history history/*`"
-        )
+    if not done:
+        raise UsageError(f"found no finished run of {title!r}; expected one: `assay run FILE --lab history/NAME`")
     return tuple(done)
 
 
@@ -147,6 +144,8 @@ def text(executions: Sequence[Execution], judged: Sequence[Judgement], place: in
 
 def answer(executions: Sequence[Execution], judged: Sequence[Judgement], place: int) -> str:
     """The answer in a sentence or two."""
+    if len(executions) == 1:
+        return f"{executions[0].name} is the first execution: there is nothing yet to compare it with."
     worse = [one for one in judged if one.is_worse]
     good, newest = executions[place].name, executions[-1].name
     whole = f"{len(executions)} executions from {executions[0].started_utc[:10]} to {executions[-1].started_utc[:10]}"
@@ -154,7 +153,8 @@ def answer(executions: Sequence[Execution], judged: Sequence[Judgement], place: 
         return f"No figure is worse in {newest} than in {good}: {whole}."
     named = "; ".join(f"{figure(executions[-1].results.experiment, one.series)} {change(one.ratio)}" for one in worse[:3])
     more = f"; and {len(worse) - 3} more" if len(worse) > 3 else ""
-    return f"{len(worse)} of {len(judged)} figures are worse in {newest} than in {good}: {named}{more}. {whole}."
+    are = "figure is" if len(judged) == 1 else "figures are" if len(worse) > 1 else "figures is"
+    return f"{len(worse)} of {len(judged)} {are} worse in {newest} than in {good}: {named}{more}. {whole}."
 
 
 def figure(experiment: Experiment, series: Series) -> str:
@@ -221,12 +221,12 @@ def plain(executions: Sequence[Execution], judged: Sequence[Judgement], place: i
     }
 
 
-def draw(executions: Sequence[Execution], judged: Sequence[Judgement], path: Path) -> None:
+def draw(executions: Sequence[Execution], judged: Sequence[Judgement], place: int, path: Path) -> None:
     """Draw the first figures, those that are worse in front. Raises UsageError, MissingError, RefusedError."""
     experiment = executions[-1].results.experiment
     shown = sorted(judged, key=lambda one: (not one.is_worse, not one.series.is_unexpected))[:MOST_PANELS]
     sheet = picture.Sheet(
-        drawn=drawn(experiment.title, answer(executions, judged, 0), [course(experiment, one.series) for one in shown]),
+        drawn=drawn(experiment.title, answer(executions, judged, place), [course(experiment, one.series) for one in shown]),
         note=f"{len(shown)} of {len(judged)} figures are drawn. Lines: levels between steps. Red: unexpected.",
         tables=(("Figures", Table(head=HEAD, rows=tuple(cells(executions, one) for one in judged))),),
         remarks=tuple(how(executions)),
