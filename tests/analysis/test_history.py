@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import notebook_records as made
-from assay.analysis.history import NEWEST_ERROR, Execution, history
+from assay.analysis.history import NEWEST_ERROR, PastExecution, history
 from assay.records import Cell, Estimate, Method, Results
 from assay.units import Unit
 
@@ -25,7 +25,7 @@ def execution(number, value, measure=made.RATE):
         )
     cell = Cell(measure=measure, levels={"target": "ext4"}, estimate=estimate, values={})
     results = Results(experiment=asked, plan=made.plan(asked), runs=(), cells=(cell,))
-    return Execution(name=f"c{number}", started_utc=f"2026-01-{number + 1:02d}T00:00:00+00:00", results=results)
+    return PastExecution(name=f"c{number}", started_utc=f"2026-01-{number + 1:02d}T00:00:00+00:00", results=results)
 
 
 def series_of(values):

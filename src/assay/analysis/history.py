@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean, stdev
+from statistics import fmean
 
 from assay.frozen import dataclass
 from assay.records import Cell, Exclusion, ExclusionReason, Results, Value, VerdictState, worst
+from assay.statistics.intervals import prediction
 from assay.statistics.steadiness import Segment, change_points
 
 LEAST_BEFORE = 5
@@ -19,7 +20,7 @@ SPOILED = (ExclusionReason.INVALID, ExclusionReason.NOT_POSITIVE, ExclusionReaso
 
 
 @dataclass(frozen=True, kw_only=True)
-class Execution:
+class PastExecution:
     """The experiment once: what it is called, when its first run began, and what came out."""
 
     name: str
@@ -28,7 +29,7 @@ class Execution:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class PastValue:
     """A figure of one execution; `value` is None where no run counts."""
 
     execution: str
@@ -40,7 +41,7 @@ class Point:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Level:
+class Stretch:
     """A stretch of executions between which nothing was found to change: from point `first` up to `end`, its geometric mean."""
 
     first: int
@@ -49,14 +50,14 @@ class Level:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Series:
+class FigureHistory:
     """One figure at one combination of levels, over all executions."""
 
     measure: str
     levels: Mapping[str, Value]
     unit: str
-    points: tuple[Point, ...]
-    stretches: tuple[Level, ...]
+    points: tuple[PastValue, ...]
+    stretches: tuple[Stretch, ...]
     """At least one where any point has a value."""
     expected: tuple[float, float] | None
     """Where the newest value belongs by those of its stretch before it; None with fewer than `LEAST_BEFORE`."""
@@ -81,7 +82,7 @@ class Series:
         return self.newest if self.is_unexpected else self.level_at(len(self.points) - 1)
 
 
-def history(executions: Sequence[Execution]) -> tuple[Series, ...]:
+def history(executions: Sequence[PastExecution]) -> tuple[FigureHistory, ...]:
     """The series of all figures, in the order of the newest execution, then of those that only older ones have."""
     keys: dict[tuple[str, tuple[tuple[str, Value], ...]], None] = {}
     tables = [{key_of(cell): cell for cell in one.results.cells} for one in executions]
@@ -96,13 +97,16 @@ def key_of(cell: Cell) -> tuple[str, tuple[tuple[str, Value], ...]]:
 
 
 def series(
-    key: tuple[str, tuple[tuple[str, Value], ...]], executions: Sequence[Execution], cells: Sequence[Cell | None], together: int
-) -> Series:
+    key: tuple[str, tuple[tuple[str, Value], ...]],
+    executions: Sequence[PastExecution],
+    cells: Sequence[Cell | None],
+    together: int,
+) -> FigureHistory:
     """One series; `together` series share the error of the newest value."""
     points = tuple(point(one, cell) for one, cell in zip(executions, cells, strict=True))
     stretches = levels(points)
     units = [cell.estimate.unit for cell in cells if cell is not None and cell.estimate is not None]
-    found = Series(
+    found = FigureHistory(
         measure=key[0],
         levels=dict(key[1]),
         unit=units[-1] if units else "",
@@ -113,17 +117,17 @@ def series(
     return replace(found, stretches=without_newest(found)) if found.is_unexpected else found
 
 
-def without_newest(one: Series) -> tuple[Level, ...]:
+def without_newest(one: FigureHistory) -> tuple[Stretch, ...]:
     """The stretches, the last with the level that it had before the newest value, which is unexpected."""
     *earlier, last = one.stretches
     before = [math.log(point.value) for point in one.points[last.first : -1] if point.value is not None]
     return (*earlier, replace(last, value=math.exp(fmean(before))))
 
 
-def point(execution: Execution, cell: Cell | None) -> Point:
+def point(execution: PastExecution, cell: Cell | None) -> PastValue:
     """The figure of one execution."""
     found = cell.estimate if cell is not None else None
-    return Point(
+    return PastValue(
         execution=execution.name,
         value=found.value if found is not None and found.value > 0 else None,
         low=found.low if found else None,
@@ -147,7 +151,7 @@ def is_spoiled(why: Exclusion) -> bool:
     return why.reason in SPOILED
 
 
-def levels(points: Sequence[Point]) -> tuple[Level, ...]:
+def levels(points: Sequence[PastValue]) -> tuple[Stretch, ...]:
     """The stretches between the steps of the logarithms; points without a value belong to the stretch before."""
     known = [(place, math.log(one.value)) for place, one in enumerate(points) if one.value is not None]
     if not known:
@@ -158,21 +162,15 @@ def levels(points: Sequence[Point]) -> tuple[Level, ...]:
     starts = [0, *(known[one.first][0] for one in found[1:])]
     ends = [*starts[1:], len(points)]
     means = [math.exp(fmean(values[one.first : one.end])) for one in found]
-    return tuple(Level(first=first, end=end, value=mean) for first, end, mean in zip(starts, ends, means, strict=True))
+    return tuple(Stretch(first=first, end=end, value=mean) for first, end, mean in zip(starts, ends, means, strict=True))
 
 
-def expected(points: Sequence[Point], stretches: Sequence[Level], error: float) -> tuple[float, float] | None:
-    """The prediction interval of one further value, from those of the newest stretch, on logarithms.
-
-    m +- t(n - 1) s sqrt(1 + 1/n) (Hahn and Meeker, Statistical Intervals, 1991, section 4.8).
-    """
-    from scipy.special import stdtrit
-
+def expected(points: Sequence[PastValue], stretches: Sequence[Stretch], error: float) -> tuple[float, float] | None:
+    """Where the newest value belongs by those of its stretch before it, on logarithms; None with too few."""
     if not stretches or points[-1].value is None:
         return None
     before = [math.log(one.value) for one in points[stretches[-1].first : -1] if one.value is not None]
     if len(before) < LEAST_BEFORE:
         return None
-    n = len(before)
-    half = float(stdtrit(n - 1, 1 - error / 2)) * stdev(before) * math.sqrt(1 + 1 / n)
-    return math.exp(fmean(before) - half), math.exp(fmean(before) + half)
+    low, high = prediction(before, error)
+    return math.exp(low), math.exp(high)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from assay import measures
-from assay.analysis.history import LEAST_BEFORE, Execution, Series, history
+from assay.analysis.history import LEAST_BEFORE, FigureHistory, PastExecution, history
 from assay.answer.marks import lower_is_better
 from assay.errors import RefusedError, UsageError
 from assay.laboratory.gate import BAD_VERDICT, UNMET, Gate
@@ -20,7 +20,7 @@ from assay.plain import to_plain
 from assay.records import Experiment, Outcome, Results
 from assay.report import picture
 from assay.report.charts.figure import Table
-from assay.report.charts.histories import Course, Mark, drawn
+from assay.report.charts.histories import HistoryMark, HistoryPanel, drawn
 from assay.statistics.steadiness import FALSE_ALARM_SHARE, LEAST_VALUES
 from assay.terminal.output import Row, deliver, table
 
@@ -43,10 +43,10 @@ class HistoryRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement:
+class HistoryVerdict:
     """The present level of a figure against that of the last known good execution."""
 
-    series: Series
+    series: FigureHistory
     ratio: float | None
     """Present level over the good one; None where one of them is unknown."""
     is_worse: bool
@@ -81,7 +81,7 @@ def run(request: HistoryRequest) -> int:
     return status(executions[-1].results, judged, request.gate)
 
 
-def found(request: HistoryRequest) -> tuple[Execution, ...]:
+def found(request: HistoryRequest) -> tuple[PastExecution, ...]:
     """The executions in the order of their times. Raises UsageError."""
     folders = [folder for lab in request.labs for folder in notebook.folders(lab)]
     titles = {folder: notebook.read_plan(folder)[0].title for folder in folders}
@@ -90,7 +90,7 @@ def found(request: HistoryRequest) -> tuple[Execution, ...]:
     if title not in several:
         raise UsageError(f"found {len(several)} experiments; expected --title, one of: {', '.join(map(repr, several)) or 'none'}")
     results = [(folder, current(folder)) for folder in folders if titles[folder] == title]
-    made = [Execution(name=name_of(folder, request.labs), started_utc=began(one), results=one) for folder, one in results]
+    made = [PastExecution(name=name_of(folder, request.labs), started_utc=began(one), results=one) for folder, one in results]
     done = sorted((one for one in made if one.started_utc), key=lambda one: one.started_utc)
     if not done:
         raise UsageError(f"found no finished run of {title!r}; expected one: `assay run FILE --lab history/NAME`")
@@ -107,7 +107,7 @@ def began(results: Results) -> str:
     return min((one.run.started_utc or "" for one in results.runs if one.run.outcome is Outcome.FINISHED), default="")
 
 
-def good_place(executions: Sequence[Execution], name: str | None) -> int:
+def good_place(executions: Sequence[PastExecution], name: str | None) -> int:
     """The place of the last known good execution: the one that is named, else the first. Raises UsageError."""
     if name is None:
         return 0
@@ -117,15 +117,15 @@ def good_place(executions: Sequence[Execution], name: str | None) -> int:
     return places[-1]
 
 
-def judge(experiment: Experiment, series: Series, place: int) -> Judgement:
+def judge(experiment: Experiment, series: FigureHistory, place: int) -> HistoryVerdict:
     """Hold the present level against that of the good execution."""
     good, now = series.level_at(place), series.now
     ratio = now / good if now is not None and good else None
     bad = 0.0 if ratio is None else (ratio if lower_is_better(series.measure) else 1 / ratio) - 1
-    return Judgement(series=series, ratio=ratio, is_worse=bad > experiment.matters_share)
+    return HistoryVerdict(series=series, ratio=ratio, is_worse=bad > experiment.matters_share)
 
 
-def status(newest: Results, judged: Sequence[Judgement], gate: Gate) -> int:
+def status(newest: Results, judged: Sequence[HistoryVerdict], gate: Gate) -> int:
     """The exit status."""
     if gate is Gate.OFF:
         return 0
@@ -136,13 +136,13 @@ def status(newest: Results, judged: Sequence[Judgement], gate: Gate) -> int:
     return UNMET if worse or (gate is Gate.STRICT and any(one.ratio is None for one in judged)) else 0
 
 
-def text(executions: Sequence[Execution], judged: Sequence[Judgement], place: int) -> str:
+def text(executions: Sequence[PastExecution], judged: Sequence[HistoryVerdict], place: int) -> str:
     """The answer, then a row for each figure, then how steps are found."""
     rows = [Row(cells=cells(executions, one)) for one in judged]
     return "\n\n".join((answer(executions, judged, place), table(HEAD, rows, (3,)), "\n".join(how(executions))))
 
 
-def answer(executions: Sequence[Execution], judged: Sequence[Judgement], place: int) -> str:
+def answer(executions: Sequence[PastExecution], judged: Sequence[HistoryVerdict], place: int) -> str:
     """The answer in a sentence or two."""
     if len(executions) == 1:
         return f"{executions[0].name} is the first execution: there is nothing yet to compare it with."
@@ -157,7 +157,7 @@ def answer(executions: Sequence[Execution], judged: Sequence[Judgement], place: 
     return f"{len(worse)} of {len(judged)} {are} worse in {newest} than in {good}: {named}{more}. {whole}."
 
 
-def figure(experiment: Experiment, series: Series) -> str:
+def figure(experiment: Experiment, series: FigureHistory) -> str:
     """`stream.write.bytes_per_s at target=a`."""
     at = " ".join(f"{name}={word(experiment, name, level)}" for name, level in series.levels.items())
     return f"{series.measure}{f' at {at}' if at else ''}"
@@ -168,7 +168,7 @@ def change(ratio: float | None) -> str:
     return "?" if ratio is None else f"{(ratio - 1) * 100:+.3g} %"
 
 
-def cells(executions: Sequence[Execution], one: Judgement) -> tuple[str, ...]:
+def cells(executions: Sequence[PastExecution], one: HistoryVerdict) -> tuple[str, ...]:
     """One figure."""
     series, experiment = one.series, executions[-1].results.experiment
 
@@ -189,13 +189,13 @@ def cells(executions: Sequence[Execution], one: Judgement) -> tuple[str, ...]:
     )
 
 
-def steps(executions: Sequence[Execution], series: Series) -> Iterator[str]:
+def steps(executions: Sequence[PastExecution], series: FigureHistory) -> Iterator[str]:
     """Each step with its change and the first execution behind it."""
     for before, after in pairwise(series.stretches):
         yield f"{change(after.value / before.value)} at {executions[after.first].name}"
 
 
-def how(executions: Sequence[Execution]) -> Iterator[str]:
+def how(executions: Sequence[PastExecution]) -> Iterator[str]:
     """How steps are found, and what else changed."""
     yield (
         f"Steps need {LEAST_VALUES} executions; without a change at most {FALSE_ALARM_SHARE:.0%} of all series seem to have one. "
@@ -206,7 +206,7 @@ def how(executions: Sequence[Execution]) -> Iterator[str]:
         yield f"The experiment file has {len(files)} versions in this history: a step may be one of the file."
 
 
-def plain(executions: Sequence[Execution], judged: Sequence[Judgement], place: int) -> dict[str, object]:
+def plain(executions: Sequence[PastExecution], judged: Sequence[HistoryVerdict], place: int) -> dict[str, object]:
     """The history for programs."""
     return {
         "answer": answer(executions, judged, place),
@@ -221,7 +221,7 @@ def plain(executions: Sequence[Execution], judged: Sequence[Judgement], place: i
     }
 
 
-def draw(executions: Sequence[Execution], judged: Sequence[Judgement], place: int, path: Path) -> None:
+def draw(executions: Sequence[PastExecution], judged: Sequence[HistoryVerdict], place: int, path: Path) -> None:
     """Draw the first figures, those that are worse in front. Raises UsageError, MissingError, RefusedError."""
     experiment = executions[-1].results.experiment
     shown = sorted(judged, key=lambda one: (not one.is_worse, not one.series.is_unexpected))[:MOST_PANELS]
@@ -237,13 +237,13 @@ def draw(executions: Sequence[Execution], judged: Sequence[Judgement], place: in
         raise RefusedError(f"{path}: not written ({error.strerror}). Check permissions and free space.") from error
 
 
-def course(experiment: Experiment, series: Series) -> Course:
+def course(experiment: Experiment, series: FigureHistory) -> HistoryPanel:
     """One figure as a panel."""
     last = len(series.points) - 1
-    return Course(
+    return HistoryPanel(
         title=figure(experiment, series),
         marks=tuple(
-            Mark(
+            HistoryMark(
                 name=one.execution,
                 value=one.value,
                 low=one.low,

@@ -39,6 +39,18 @@ class Mean:
     n: int
 
 
+def prediction(values: Sequence[float], error: float) -> tuple[float, float]:
+    """Where one further value belongs: outside of it is a share `error` of them. At least two values.
+
+    m +- t(n - 1) s sqrt(1 + 1/n) (Hahn and Meeker, Statistical Intervals, 1991, section 4.8).
+    """
+    from scipy.special import stdtrit
+
+    n, centre = len(values), fmean(values)
+    half = float(stdtrit(n - 1, 1 - error / 2)) * stdev(values) * math.sqrt(1 + 1 / n)
+    return centre - half, centre + half
+
+
 def arithmetic_mean(values: Sequence[float], confidence: float = 0.95) -> Mean:
     """The mean of values, in their unit. Raises statistics.StatisticsError where there are none."""
     centre, n = fmean(values), len(values)

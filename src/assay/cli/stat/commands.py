@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.cli.stat.words import Words
+from assay.cli.stat.words import StatWords
 
 MOST_REPEATS = 1000
 MOST_COMMANDS = 100
@@ -32,7 +32,7 @@ class Command:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scan:
+class ParameterScan:
     """One parameter with its values; `{NAME}` in the words of the command stands for it."""
 
     name: str
@@ -43,7 +43,7 @@ class Scan:
         return text.replace(f"{{{self.name}}}", value)
 
 
-def commands(typed: Words) -> tuple[Command, ...]:
+def commands(typed: StatWords) -> tuple[Command, ...]:
     """All commands of a call, the baseline first; note what is wrong with them."""
     prepare = prepared(typed)
     argvs = [typed.command, *(argv for text in typed.others if (argv := split_command(typed, text)))]
@@ -59,7 +59,7 @@ def commands(typed: Words) -> tuple[Command, ...]:
     )
 
 
-def prepared(typed: Words) -> str | None:
+def prepared(typed: StatWords) -> str | None:
     """The shell command before each run."""
     text = typed.options.get("prepare")
     if text is not None and not text.strip():
@@ -67,7 +67,7 @@ def prepared(typed: Words) -> str | None:
     return text
 
 
-def split_command(typed: Words, text: str) -> tuple[str, ...]:
+def split_command(typed: StatWords, text: str) -> tuple[str, ...]:
     """A command of --vs as words; through a shell only where it has special characters."""
     if SPECIAL & set(text):
         return ("sh", "-c", text)
@@ -83,7 +83,7 @@ def split_command(typed: Words, text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def scanned(typed: Words) -> Scan | None:
+def scanned(typed: StatWords) -> ParameterScan | None:
     """The parameter that is scanned; None without one, or where it is wrong."""
     text = typed.options.get("parameter-scan")
     if text is None:
@@ -101,7 +101,7 @@ def scanned(typed: Words) -> Scan | None:
         typed.wrong(f"no {{{name}}} in the command, which --parameter-scan varies", f"{{{name}}} where the value belongs")
     if typed.others:
         typed.wrong("--parameter-scan and --vs", "one of them")
-    return Scan(name=name, values=values) if len(typed.mistakes) == before else None
+    return ParameterScan(name=name, values=values) if len(typed.mistakes) == before else None
 
 
 def values_of(text: str) -> tuple[str, ...]:
@@ -112,17 +112,17 @@ def values_of(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def repeats(typed: Words) -> int:
+def repeats(typed: StatWords) -> int:
     """How often each command runs: once, or five times where several are compared."""
     return whole(typed, "repeat", COMPARED_TIMES if typed.others or "parameter-scan" in typed.options else 1, least=1)
 
 
-def warmups(typed: Words) -> int:
+def warmups(typed: StatWords) -> int:
     """How often each command runs before its runs count."""
     return whole(typed, "warmup", 0, least=0)
 
 
-def whole(typed: Words, name: str, default: int, *, least: int) -> int:
+def whole(typed: StatWords, name: str, default: int, *, least: int) -> int:
     """The whole number of an option."""
     text = typed.options.get(name)
     if text is None:
@@ -133,7 +133,7 @@ def whole(typed: Words, name: str, default: int, *, least: int) -> int:
     return int(text)
 
 
-def export_file(typed: Words) -> Path | None:
+def export_file(typed: StatWords) -> Path | None:
     """The file for the table of all commands."""
     text = typed.options.get("export")
     if text is None:

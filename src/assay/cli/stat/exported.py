@@ -31,7 +31,7 @@ HEADS = ("command", "measure", "runs", "mean", "95 % interval", "ratio to the fi
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ExportedRow:
     """One figure of one command."""
 
     command: str
@@ -48,12 +48,12 @@ def write(path: Path, arms: Sequence[Arm], found: Sequence[CommandRatio]) -> Non
     output.write(str(path), as_csv(rows) if path.suffix == ".csv" else as_markdown(rows))
 
 
-def rows_of(arms: Sequence[Arm], found: Sequence[CommandRatio]) -> Iterator[Row]:
+def rows_of(arms: Sequence[Arm], found: Sequence[CommandRatio]) -> Iterator[ExportedRow]:
     """A row for each figure of each command."""
     ratios = {(id(ratio.command), ratio.measure): ratio for ratio in found}
     for arm in arms:
         for name, values in figures_of(arm.runs).items():
-            yield Row(
+            yield ExportedRow(
                 command=arm.command.label,
                 measure=name.removesuffix("_ns"),
                 unit=unit_of(arm.runs, name),
@@ -63,7 +63,7 @@ def rows_of(arms: Sequence[Arm], found: Sequence[CommandRatio]) -> Iterator[Row]
             )
 
 
-def as_csv(rows: Sequence[Row]) -> str:
+def as_csv(rows: Sequence[ExportedRow]) -> str:
     """The rows as RFC 4180 wants them, unknown numbers empty."""
     text = io.StringIO()
     writer = csv.writer(text)
@@ -75,13 +75,13 @@ def as_csv(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def as_markdown(rows: Sequence[Row]) -> str:
+def as_markdown(rows: Sequence[ExportedRow]) -> str:
     """The rows as a table for people."""
     lines = [HEADS, ("---",) * len(HEADS), *map(cells, rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: ExportedRow) -> tuple[str, ...]:
     """One row in words."""
     value, low, high = row.mean.value, row.mean.low, row.mean.high
     edges = "-" if low is None or high is None else f"{measures.with_unit(low, row.unit)} to {measures.with_unit(high, row.unit)}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from assay import records
 from assay.cli.stat import commands
 from assay.cli.stat.commands import Command
-from assay.cli.stat.words import GATES, WHERE, Words, split
+from assay.cli.stat.words import GATES, WHERE, StatWords, split
 from assay.errors import InputErrors
 from assay.laboratory.gate import Gate
 from assay.records import Claim, Durability, Load, Regime, Server, ServerNode, Tier, Value
@@ -122,7 +122,7 @@ def read(words: Sequence[str]) -> Request:
     return request
 
 
-def nothing_to_gate(typed: Words, request: Request) -> None:
+def nothing_to_gate(typed: StatWords, request: Request) -> None:
     """Note a gate on figures of which nothing is claimed: before the command starts."""
     if request.gate is Gate.OFF or "claim" in typed.options:
         return
@@ -135,7 +135,7 @@ def nothing_to_gate(typed: Words, request: Request) -> None:
             )
 
 
-def claim(typed: Words) -> Claim | None:
+def claim(typed: StatWords) -> Claim | None:
     """Return the claim of the call."""
     text = typed.options.get("claim")
     if text is None:
@@ -163,7 +163,7 @@ def claimed(document: Document, text: str) -> Claim:
     return Claim(**values)  # type: ignore[arg-type]  # each part has its own type, as CLAIM_PARTS says
 
 
-def knobs(typed: Words) -> Mapping[str, Value] | None:
+def knobs(typed: StatWords) -> Mapping[str, Value] | None:
     """Return the knobs that find the figure in the output, where the caller gives them."""
     pattern, unit, direction = (typed.options.get(name) for name in ("reported", "unit", "direction"))
     if direction is not None and direction not in DIRECTIONS:
@@ -186,7 +186,7 @@ def knobs(typed: Words) -> Mapping[str, Value] | None:
     return found
 
 
-def observers(typed: Words) -> tuple[str, ...]:
+def observers(typed: StatWords) -> tuple[str, ...]:
     """Return the additional observers."""
     wanted = tuple(name for name in typed.options.get("observe", "").split(",") if name)
     if not wanted and "observe" not in typed.options:
@@ -200,7 +200,7 @@ def observers(typed: Words) -> tuple[str, ...]:
     return wanted
 
 
-def server(typed: Words) -> Server | None:
+def server(typed: StatWords) -> Server | None:
     """Return the server of which the command is a client."""
     text = typed.options.get("server")
     if text is None:
@@ -217,7 +217,7 @@ def server(typed: Words) -> Server | None:
     return Server(nodes=(node,))
 
 
-def json_file(typed: Words) -> str | None:
+def json_file(typed: StatWords) -> str | None:
     """Return the file for JSON: standard output belongs to the command."""
     path = typed.options.get("json")
     if path in ("", "-"):
@@ -227,7 +227,7 @@ def json_file(typed: Words) -> str | None:
     return path
 
 
-def lab(typed: Words) -> Path | None:
+def lab(typed: StatWords) -> Path | None:
     """Return the notebook in which to keep the runs: the named one, else the notebook of every other verb."""
     if "save" not in typed.options:
         if "lab" in typed.options:

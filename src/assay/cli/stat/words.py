@@ -20,7 +20,7 @@ REPEATABLE = "vs"
 
 
 @dataclass
-class Words:
+class StatWords:
     """Options and command as typed, and what was wrong with them."""
 
     options: dict[str, str] = field(default_factory=dict)
@@ -34,9 +34,9 @@ class Words:
         self.mistakes.append(Mistake(file=WHERE, line=None, column=None, found=found, expected=expected))
 
 
-def split(words: Sequence[str]) -> Words:
+def split(words: Sequence[str]) -> StatWords:
     """Separate the options from the command."""
-    typed, at = Words(), 0
+    typed, at = StatWords(), 0
     while at < len(words) and words[at].startswith("-") and words[at] not in ("--", "-"):
         name, equals, value = ("help" if words[at] == "-h" else words[at].removeprefix("--")).partition("=")
         at += 1

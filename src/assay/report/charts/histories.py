@@ -22,7 +22,7 @@ LETTERS = 14
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mark:
+class HistoryMark:
     """One value with its interval."""
 
     name: str
@@ -33,17 +33,17 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course:
+class HistoryPanel:
     """One panel: marks in their order, and levels as (first mark, mark behind the last, value)."""
 
     title: str
-    marks: tuple[Mark, ...]
+    marks: tuple[HistoryMark, ...]
     levels: tuple[tuple[int, int, float], ...]
     shown: Callable[[float], str]
     """A value with its unit."""
 
 
-def drawn(title: str, sentence: str, courses: Sequence[Course]) -> Drawn:
+def drawn(title: str, sentence: str, courses: Sequence[HistoryPanel]) -> Drawn:
     """Draw the panels, one below the other."""
     inside = "".join(
         f'<g transform="translate(0 {place * PANEL})">{"".join(_panel(course))}</g>' for place, course in enumerate(courses)
@@ -51,7 +51,7 @@ def drawn(title: str, sentence: str, courses: Sequence[Course]) -> Drawn:
     return Drawn(width=WIDTH, height=PANEL * max(len(courses), 1), inside=inside, description=sentence, title=title)
 
 
-def _panel(course: Course) -> Iterator[str]:
+def _panel(course: HistoryPanel) -> Iterator[str]:
     low, high = _range(course)
 
     def height(value: float) -> float:
@@ -74,7 +74,7 @@ def _panel(course: Course) -> Iterator[str]:
         yield text(_x(course, at), ABOVE + HEIGHT + 18, course.marks[at].name[:LETTERS], Style(anchor="middle"))
 
 
-def _mark(course: Course, at: int, mark: Mark, height: Callable[[float], float]) -> Iterator[str]:
+def _mark(course: HistoryPanel, at: int, mark: HistoryMark, height: Callable[[float], float]) -> Iterator[str]:
     if mark.value is None:
         yield text(_x(course, at), ABOVE + HEIGHT - 4, "×", INK)
         return
@@ -85,12 +85,12 @@ def _mark(course: Course, at: int, mark: Mark, height: Callable[[float], float])
     yield f'<circle cx="{x:.1f}" cy="{height(mark.value):.1f}" r="3.2" fill="{colour}"/>'
 
 
-def _x(course: Course, at: float) -> float:
+def _x(course: HistoryPanel, at: float) -> float:
     wide = (WIDTH - LEFT - RIGHT) / max(len(course.marks), 1)
     return LEFT + wide * (at + 0.5)
 
 
-def _range(course: Course) -> tuple[float, float]:
+def _range(course: HistoryPanel) -> tuple[float, float]:
     """The lowest and the highest that the panel shows; intervals beyond three times the range of the values are cut."""
     values = [mark.value for mark in course.marks if mark.value is not None] or [1.0]
     low, high = min(values), max(values)
