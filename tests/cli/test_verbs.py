@@ -20,10 +20,10 @@ COMMAND = typer.main.get_command(app)
 VERBS = tuple(COMMAND.commands)
 BY_TYPER = tuple(verb for verb in VERBS if verb not in (STAT, "ldif"))
 """`stat` has its own reader of options; what `ldif` writes is LDIF, and nothing else."""
-NOTEBOOK = ("quick", "plan", "run", "audit", "compare", "report", "show", "list", "sql", "export", "dissect")
+NOTEBOOK = ("quick", "plan", "run", "audit", "compare", "report", "show", "list", "history", "sql", "export", "dissect")
 LASTING = ("quick", "run", "load", "survey", "selftest")
 """Verbs that may take longer than 10 s, so that progress is worth a line."""
-GATED = ("quick", "run", "load", "check", "audit", "compare", "dissect", "selftest")
+GATED = ("quick", "run", "load", "check", "audit", "compare", "history", "dissect", "selftest")
 ROOT = Path(__file__).parents[2]
 LOOKING = {
     "plan": f"{ROOT}/experiments/filesystems.toml",
@@ -33,6 +33,7 @@ LOOKING = {
     "report": "a-mail",
     "show": "0003/1 a-mail",
     "list": "",
+    "history": "--title 'A mail spool'",
     "sql": '"SELECT 1 AS one"',
     "export": "",
     "size": next(str(path) for path in sorted((ROOT / "experiments" / "chains").glob("*.toml"))),

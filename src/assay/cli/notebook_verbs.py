@@ -60,7 +60,7 @@ def export(
 
 def history(
     labs: Annotated[
-        list[Path] | None, typer.Argument(metavar="LAB", help="Notebooks, each with an execution. Default: the notebook `lab`.")
+        list[Path] | None, typer.Argument(metavar="LAB", help="Notebooks, each with an execution. Default: that of --lab.")
     ] = None,
     title: Annotated[
         str | None, typer.Option("--title", metavar="TITLE", help="The experiment, where the notebooks have several.")
@@ -75,6 +75,7 @@ def history(
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the history (.html, .svg or .png).")
     ] = None,
     gate: GateOption = Gate.OFF,
+    lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
 ) -> None:
     """Show one experiment over many executions, and find its steps.
@@ -84,7 +85,7 @@ def history(
     from assay.cli import history as verb
 
     request = verb.HistoryRequest(
-        labs=tuple(labs or (NOTEBOOK,)),
+        labs=tuple(labs or (lab,)),
         title=title,
         measure=measure,
         good=good,
