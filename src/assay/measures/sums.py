@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.measures import cost, latency
+from assay.measures import cost, directory, latency
 from assay.measures.figures import phase_of, value
 from assay.records import Direction, LoadTotal, Measure, Observations, Phase, QueueTotal, Run
 
@@ -47,14 +47,18 @@ def whole(run: Run, observations: Observations, measures: Sequence[Measure]) -> 
     """Sums of every operation that has a measure, in order, and of all.
 
     Flushes are operations of their own, and not counted in the sum of all where there are others: what they take belongs to
-    the writes before them.
+    the writes before them. No more are first entries of a search and binds before each operation, which are parts of others.
     """
     done = [(measure, phase) for measure in measures if (phase := phase_of(run, measure)) is not None]
     each = {measure.operation: one(run, observations, measure, phase) for measure, phase in done}
-    counted = [pair for pair in done if pair[1].directions.get(pair[0].operation) is not Direction.FLUSH] or done
+    counted = [(measure, phase) for measure, phase in done if not _is_part(phase, measure.operation)] or done
     phases = list({phase.name: phase for _, phase in done}.values())
     total = together(observations, [(each[measure.operation], measure, phase) for measure, phase in counted])
     return Whole(sum=total, operations=each, cost=costs(phases, total.ops), load=behind(phases), queue=queued(phases))
+
+
+def _is_part(phase: Phase, operation: str) -> bool:
+    return phase.directions.get(operation) is Direction.FLUSH or directory.is_part(phase, operation)
 
 
 def one(run: Run, observations: Observations, measure: Measure, phase: Phase) -> Sum:
