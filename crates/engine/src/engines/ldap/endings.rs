@@ -20,7 +20,11 @@ impl Loader {
             recorder.refuse_answer(slot, 0, wrong::NO_LDIF, recorder.now());
             return recorder.give_up();
         }
-        let Some(directory) = self.flush_directory.take() else {
+        let is_cut = matches!(
+            recorder.control().reason(),
+            Some(Stopped::Limit | Stopped::Error)
+        );
+        let Some(directory) = self.flush_directory.take().filter(|_| !is_cut) else {
             return;
         };
         let from = recorder.now();

@@ -280,7 +280,7 @@ impl Loader {
         self.lose_silent(recorder);
     }
 
-    /// Serves a connection that is ready; what is to be sent goes at once, before the next one is looked at.
+    /// Serves a connection that is ready; what is to be sent goes at once, before the next one.
     #[inline]
     fn serve(&mut self, number: u32, flags: epoll::EventFlags, recorder: &mut Recorder) {
         let why = self.receive(number, flags, recorder);
@@ -304,9 +304,7 @@ impl Loader {
             return None;
         }
         let was_free = connection.free.len();
-        let is_pushed = flags.contains(epoll::EventFlags::OUT) && !connection.is_dirty;
-        connection.is_dirty |= is_pushed;
-        let was_dirty = connection.is_dirty && !is_pushed;
+        connection.is_dirty |= flags.contains(epoll::EventFlags::OUT);
         let ends = flags.intersects(ENDS);
         let mut why = None;
         connection.wire.wake();
@@ -329,7 +327,7 @@ impl Loader {
         }
         let freed = connection.free.len() - was_free;
         self.idle.extend(std::iter::repeat_n(number, freed));
-        if connection.is_dirty && !was_dirty {
+        if connection.is_dirty {
             self.dirty.push(number);
         }
         why
