@@ -48,6 +48,8 @@ def test_searches_are_verified_and_counted(engine, slapd):
     assert found["first_entry"]["count"] == 500
     assert found["first_entry"]["max_ns"] <= found["search"]["max_ns"]
     assert directory["operations"]["search"] == {
+        "kind": "search",
+        "refused": [],
         "requests": 500,
         "entries": 500,
         "references": 0,

@@ -99,7 +99,7 @@ impl<'a> Dialler<'a> {
             own.extended += asked.extended;
         }
         for wire in &mut wires {
-            wire.never_wait()
+            wire.never_wait(matches!(self.address, Address::Tcp(..)))
                 .map_err(|errno| self.failed("connect", errno))?;
         }
         Ok((wires, own))

@@ -1,7 +1,6 @@
 //! How connections and the work of a thread end: what is under way then, and what is left to be done.
 
 use super::answers::wrong;
-use super::connection::Connection;
 use super::wire::errno;
 use super::worker::Loader;
 use crate::control::Stopped;

@@ -14,6 +14,10 @@ pub struct Wire {
     never_waits: bool,
     /// Whether the last call emptied the socket: it gave less than there was room for.
     is_drained: bool,
+    /// Whether what comes is first seen and taken out later, so that its acknowledgement goes with the next request.
+    peeks: bool,
+    /// Bytes that were seen, and are in the socket still.
+    seen: usize,
     pub sent_bytes: u64,
     pub received_bytes: u64,
 }
@@ -47,6 +51,8 @@ impl Wire {
             tls: None,
             never_waits: false,
             is_drained: false,
+            peeks: false,
+            seen: 0,
             sent_bytes: 0,
             received_bytes: 0,
         }
@@ -69,9 +75,10 @@ impl Wire {
             .is_some_and(|session| session.wants_write())
     }
 
-    /// From now on no call waits.
-    pub fn never_wait(&mut self) -> rustix::io::Result<()> {
+    /// From now on no call waits. Over TCP the kernel acknowledges two segments as soon as they are taken out.
+    pub fn never_wait(&mut self, is_tcp: bool) -> rustix::io::Result<()> {
         self.never_waits = true;
+        self.peeks = is_tcp && self.tls.is_none();
         ioctl_fionbio(&self.socket, true)
     }
 
@@ -110,9 +117,16 @@ impl Wire {
     /// Receives what is there; None where there is nothing now, 0 at the end.
     #[inline]
     pub fn receive(&mut self, into: &mut [u8]) -> rustix::io::Result<Option<usize>> {
+        self.take_out(into)?;
+        let how = if self.peeks {
+            RecvFlags::PEEK
+        } else {
+            RecvFlags::empty()
+        };
         let received = match &mut self.tls {
-            None => match recv(&self.socket, &mut *into, RecvFlags::empty()) {
+            None => match recv(&self.socket, &mut *into, how) {
                 Ok((received, _)) => {
+                    self.seen = if self.peeks { received } else { 0 };
                     self.is_drained = received < into.len();
                     Some(received)
                 }
@@ -128,6 +142,16 @@ impl Wire {
         };
         self.received_bytes += received.unwrap_or(0) as u64;
         Ok(received)
+    }
+
+    /// Takes out of the socket what was seen; `room` has room for it, and is not written.
+    #[inline]
+    pub fn take_out(&mut self, room: &mut [u8]) -> rustix::io::Result<()> {
+        if self.seen > 0 {
+            recv(&self.socket, &mut room[..self.seen], RecvFlags::TRUNC)?;
+            self.seen = 0;
+        }
+        Ok(())
     }
 
     /// Whether more can be received before the socket wakes this thread again; TLS may hold what it has already read.

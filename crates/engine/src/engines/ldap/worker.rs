@@ -254,6 +254,10 @@ impl Loader {
                         number => self.serve(number as u32, event.flags, recorder),
                     }
                 }
+                if has_ticked && let Some(timer) = &self.timer {
+                    // It goes on only once it has been read (timerfd_create(2)).
+                    let _ = rustix::io::read(timer, &mut [0_u8; 8]);
+                }
                 if events.len() > usize::from(has_ticked) {
                     if self.mix.goes_on {
                         self.quits_ns = u64::MAX;
@@ -289,6 +293,12 @@ impl Loader {
         }
         self.begin_due(recorder);
         self.flush(recorder);
+        let taken = self.connections[number as usize]
+            .wire
+            .take_out(&mut self.room);
+        if let Err(errno) = taken {
+            self.lose(number, Err(errno), recorder);
+        }
     }
 
     /// Takes what a connection has; gives why it is at its end, if it is.
