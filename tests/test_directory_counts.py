@@ -24,7 +24,7 @@ kind = "ldap_load"
 mix = {mix}
 attributes = ["uid"]
 connections = 4
-misses = 0.1
+misses = "10 %"
 ops = {ops}
 [measures]
 "load.search.ops_per_s" = {{}}

@@ -23,15 +23,13 @@ from assay.machine import ownership
 from assay.machine.files import NOTHING, path_state
 from assay.measures import directory
 from assay.measures.cost import IN_ALL
-from assay.measures.sums import SHARES, Sum, Whole
+from assay.measures.sums import SHARES, Sum, Whole, answers
 from assay.records import Experiment, Finding, Judged, Observations, Outcome, Plan, Results, Run, Value, Verdict, VerdictState
 from assay.terminal.output import STANDARD_OUTPUT, Row, deliver, table
 from assay.terminal.progress import ProgressMode
 from assay.units import Unit, counted
 
 FAILED = 1
-FIRST_ENTRY = "first_entry"
-"""How the operation is called that is the time to the first entry of a search."""
 HEADER = ("operation", "ops/s", "bytes/s", "p50", "p90", "p99", "p99.9", "max", "errors")
 COUNTERS = {"instructions": ("user_instructions", "kernel_instructions"), "cycles": ("user_cycles", "kernel_cycles")}
 UNCOUNTED = "instructions and cycles per operation unknown: no accessible hardware counters"
@@ -218,26 +216,12 @@ def as_plain(result: LoadResult) -> dict[str, object]:
         "operations": each,
         **summed(whole.sum),
         **{name: int(found) if found is not None and name in IN_ALL else found for name, found in whole.cost.items()},
-        "directory": answers(result),
+        "directory": answers(run, whole),
         "load": plain.to_plain(whole.load),
         "queue": plain.to_plain(whole.queue),
         "verdicts": [judged(verdict) for verdict in result.verdicts],
         "versions": dict(run.versions),
     }
-
-
-def answers(result: LoadResult) -> dict[str, object] | None:
-    """What a directory server answered; of each operation the times to the first entry and to the end (None without any)."""
-    found = directory.counted(result.run)
-    if found is None:
-        return None
-    parts = {whole: part for phase in result.run.phases for part, whole in phase.within.items() if part.endswith(FIRST_ENTRY)}
-    times = {name: dict(one.latency_ns) for name, one in result.whole.operations.items()}
-    each = {
-        name: {**plain.to_plain(one), "first_entry_ns": times.get(parts.get(name, "")), "response_ns": times.get(name)}
-        for name, one in found.operations.items()
-    }
-    return {**plain.to_plain(found), "operations": each}
 
 
 def summed(found: Sum) -> dict[str, object]:

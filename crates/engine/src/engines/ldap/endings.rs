@@ -15,7 +15,7 @@ impl Loader {
     pub(super) fn conclude(&mut self, recorder: &mut Recorder) {
         let slot = self.mix.planned[0].slot;
         if let Some(why) = self.mix.broken() {
-            recorder.path = why.to_owned();
+            why.clone_into(&mut recorder.path);
             recorder.refuse_answer(slot, 0, wrong::NO_LDIF, recorder.now());
             return recorder.give_up();
         }
