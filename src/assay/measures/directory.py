@@ -61,7 +61,7 @@ def counted(run: Run) -> DirectoryCount | None:
         entries=sum(one.entries for one in each.values()),
         wrong=sum(one.wrong for one in each.values()) + sum(end.unasked for end in measured),
         result_codes=dict(sorted(codes.items())),
-        own_operations=dict(sorted(own.items())),
+        own_operations={name: count for name, count in sorted(own.items()) if count},
         operations=each,
     )
 
