@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from assay.evidence import reports
 from assay.experiment import consistency
 from assay.measures import directory
-from assay.records import DirectoryEnd, EngineError, ErrorSpace
+from assay.records import DirectoryEnd, EngineError, ErrorSpace, Outcome
 from assay.toml_document import Document
 from assay.trial import harvest
 
@@ -31,7 +31,7 @@ ANSWERS = {
 
 
 def client(answers):
-    operations = [SimpleNamespace(operation="search", count=9), SimpleNamespace(operation="first_entry", count=9)]
+    operations = [SimpleNamespace(operation=name, count=9, bytes=90) for name in ("search", "first_entry")]
     return SimpleNamespace(directory=harvest.directory_end(answers, ({"depth": 4},)), operations=operations)
 
 
@@ -43,6 +43,9 @@ def test_the_answers_of_a_run_are_summed_up():
     found = directory.counted(run((False, client(ANSWERS)), (True, client(ANSWERS), client(ANSWERS))))
     assert (found.ops, found.entries, found.wrong) == (18, 18, 8)
     assert found.result_codes == {"success": 20, "busy": 2}
+    (search,) = found.operations.values()
+    assert (search.ops, search.entries, search.bytes, search.misses, search.wrong) == (18, 18, 180, 2, 2)
+    assert search.result_codes == found.result_codes
     # The layout is Assay's own, too: it creates entries.
     assert found.own_operations == {"add": 9, "bind": 6, "search": 3}
 
@@ -52,6 +55,22 @@ def test_a_run_without_a_directory_has_no_answers():
     end = harvest.directory_end(ANSWERS, ({"depth": 4},))
     assert isinstance(end, DirectoryEnd)
     assert end.places == 8
+
+
+def test_first_entries_are_parts_of_searches_and_no_operations():
+    (phase,) = run((True, client(ANSWERS))).phases
+    assert [name for name in ("search", "first_entry") if directory.is_part(phase, name)] == ["first_entry"]
+    assert not directory.is_part(SimpleNamespace(clients=[client(None)]), "first_entry")
+
+
+def test_entries_that_were_refused_fail_a_phase_by_name():
+    refused = [{"dn": "uid=a,dc=x", "code": 17, "what": "undefinedAttributeType", "words": "shoeSize"}]
+    answers = {"operations": {"import": {"refused": refused}}}
+    result = {"stopped_by": "work", "directory": answers, "operations": {"import": {"errors": 2}}, "errors": []}
+    assert harvest.judge({0: result}, {}, frozenset()) == (
+        Outcome.FAILED,
+        "client 0: import: the server refused 2 entries: uid=a,dc=x: undefinedAttributeType (17), shoeSize ...",
+    )
 
 
 def test_errors_of_directories_have_their_own_names():

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 
 import pytest
 
@@ -47,6 +48,8 @@ def test_searches_are_verified_and_counted(engine, slapd):
     assert found["first_entry"]["count"] == 500
     assert found["first_entry"]["max_ns"] <= found["search"]["max_ns"]
     assert directory["operations"]["search"] == {
+        "kind": "search",
+        "refused": [],
         "requests": 500,
         "entries": 500,
         "references": 0,
@@ -219,6 +222,41 @@ def test_an_open_loop_counts_from_the_time_that_was_due(engine, slapd):
     assert result["errors"] == []
 
 
+def percentile_ns(found, share):
+    left = share * found["count"]
+    for upper_ns, count in zip(found["histogram"]["upper_ns"], found["histogram"]["count"], strict=True):
+        left -= count
+        if left <= 0:
+            return upper_ns
+    return found["max_ns"]
+
+
+def test_an_open_loop_over_a_silence_counts_the_wait_of_each(engine, small_server):
+    """A second of silence in four, 1,000 /s due: a quarter waits, evenly from 0 to 1 s; what is due is not left out."""
+    server = small_server()
+    lasts = {"duration_ns": 4 * SECOND, "load": {"rate": 1000.0}}
+    assert engine.arm("ldap", settings(server, search(attributes=["1.1"], expect={"entries": 1}), connections=64, **lasts))
+    at = time.monotonic() + 0.05
+    server.silent_from, server.silent_until = at + 0.5, at + 1.5
+    engine.go(50_000_000)
+    result = engine.result()
+    found = result["operations"]["search"]
+    assert found["count"] + result["load"]["unstarted"] == 4000
+    assert found["max_ns"] >= 0.95 * SECOND
+    assert percentile_ns(found, 0.9) >= 0.5 * SECOND
+    assert percentile_ns(found, 0.5) <= 0.5 * SECOND
+
+
+def test_five_hundred_connections_are_armed_by_one_client(engine, slapd):
+    before = monitored(slapd)
+    assert engine.arm("ldap", settings(slapd, connections=500, ops=500, **bound(slapd)))["type"] == "armed"
+    engine.go()
+    result = engine.result()
+    assert (result["operations"]["search"]["count"], result["errors"]) == (500, [])
+    assert (result["directory"]["connections"], result["directory"]["own"]["bind"]) == (500, 500)
+    assert monitored(slapd)["bind"] - before["bind"] == 501  # the look before has a bind of its own
+
+
 def served(reply):
     """A server that answers anything with these bytes, once; None closes."""
     listener = socket.create_server(("127.0.0.1", 0))
@@ -240,9 +278,11 @@ def test_what_cannot_work_is_refused_while_it_is_armed(engine, slapd, tmp_path):
     wrong.write_text("wrong")
     denied = refused(engine, settings(slapd, **bound(slapd, password_file=str(wrong))))
     assert "the server refused the bind as" in denied
-    assert "invalidCredentials (49)" in denied
-    missing = refused(engine, settings(slapd, search(dn="dc=elsewhere")))
+    assert "invalidCredentials (49). Correct the bind DN, or the password in its file" in denied
+    both = (search(dn="dc=elsewhere"), search(name="second", dn=f"ou=nobody,{BASE}"))
+    missing = refused(engine, settings(slapd, *both))
     assert 'a search below "dc=elsewhere": noSuchObject (32)' in missing
+    assert f'a search below "ou=nobody,{BASE}": noSuchObject (32). Use bases that it has' in missing
     assert "UnknownIssuer" in refused(engine, settings(slapd, address=slapd.tls)) or "certificate" in refused(
         engine, settings(slapd, address=slapd.tls)
     )

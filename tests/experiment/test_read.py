@@ -299,6 +299,31 @@ def test_what_a_directory_server_cannot_do_is_told_before_anything_is_made() -> 
     assert "depth = 4 with StartTLS" in the_mistake(varied).found
 
 
+def test_bases_that_a_directory_cannot_have_are_told_before_anything_is_made() -> None:
+    server = HEAD + '[targets.d]\nkind = "ldap_openldap"\n'
+    load = '[workloads.w]\nkind = "ldap_load"\n'
+    assert len(read.parse(server + load + 'search_base = "OU=People, {base}"\n', "x").targets) == 1
+    outside = the_mistake(server + load + 'search_base = "ou=people,dc=elsewhere"\n')
+    assert "search_base = 'ou=people,dc=elsewhere', which is outside the directory" in outside.found
+    nowhere = the_mistake(server + load + 'search_base = "ou=nobody,{base}"\n')
+    assert "search_base = 'ou=nobody,dc=example,dc=com', which no population has" in nowhere.found
+    assert len(read.parse(server + 'ldif = "/x.ldif"\n' + load + 'search_base = "ou=nobody,{base}"\n', "x").targets) == 1
+    entry = the_mistake(server + load + 'scope = "base"\ndn = "uid=u{key:08d},ou=people,o=x"\n')
+    assert "which is outside the directory" in entry.found
+
+
+def test_an_import_fits_the_state_of_its_server() -> None:
+    server, load = '[targets.d]\nkind = "ldap_openldap"\nstate = "{}"\n', '[workloads.w]\nkind = "ldap_import"\n'
+    online = load + 'mode = "online"\n'
+    assert len(read.parse(HEAD + server.format("stopped") + load, "x").targets) == 1
+    assert len(read.parse(HEAD + server.format("empty") + online, "x").targets) == 1
+    found = the_mistake(HEAD + server.format("stopped") + online)
+    assert "an import with mode = online into a server with state = stopped" in found.found
+    assert found.expected.startswith("state = empty")
+    theirs = '[targets.d]\nkind = "ldap_existing"\nurl = "ldap://h"\nbase = "dc=x"\n'
+    assert "an import into a server that Assay does not fill" in the_mistake(HEAD + theirs + load).found
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected an experiment file"):
         read.read(tmp_path / "no.toml")

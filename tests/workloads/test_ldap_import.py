@@ -58,6 +58,32 @@ def test_the_clock_counts_and_the_importers_own_figure_stays_beside_it():
         WORKLOAD.parse({}, "something else", 7)
 
 
+def test_an_import_online_adds_entry_after_entry_and_counts_by_a_search():
+    online = {**DETAILS, "state": "empty", "base": "dc=x", "bind_dn": "cn=admin,dc=x", "password_file": "/d/password"}
+    endpoint = dataclasses.replace(ENDPOINT, details=online)
+    imported, count = phases(endpoint, mode="online", connections=8, flush="inside")
+    (setting,) = imported.settings
+    assert (imported.engine, imported.flush_in_clock, imported.directions) == ("ldap", True, {"import": Direction.WRITE})
+    assert setting["operations"] == [{"name": "import", "kind": "add", "ldif": "/d/x.ldif"}]
+    assert (setting["connections"], setting["bind"], setting["flush_directory"]) == (8, "once", "/d/data")
+    assert "ldapsearch -H ldap://h:1 -D cn=admin,dc=x -y /d/password" in count.settings[0]["argv"][-1]
+    assert "-eq 10004 ]" in count.settings[0]["argv"][-1]
+    imported, flush, _ = phases(endpoint, mode="online", flush="apart")
+    assert (imported.settings[0]["flush_directory"], imported.is_drained, flush.name) == (None, False, "flush")
+
+
+def test_mistakes_of_an_import_online():
+    assert WORKLOAD.check({"connections": 2, "depth": 3}) == (
+        "found connections and depth with mode = offline; expected mode = online with them",
+    )
+    assert WORKLOAD.check({"mode": "online", "connections": 2}) == ()
+    with pytest.raises(UsageError, match="found a target with state = stopped; expected state = empty"):
+        phases(mode="online")
+    secure = dataclasses.replace(ENDPOINT, details={**DETAILS, "state": "empty", "starttls": "on"})
+    with pytest.raises(UsageError, match="found depth with StartTLS"):
+        phases(secure, mode="online", depth=2)
+
+
 def test_mistakes():
     assert WORKLOAD.check({"clients": 2}) == ("found clients = 2; expected 1: one import fills one database",)
     running = dataclasses.replace(ENDPOINT, details={**DETAILS, "state": "running"})

@@ -22,6 +22,8 @@ pub struct DirectoryResult {
 /// The answers to one operation of the mix.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DirectoryOperation {
+    /// What it asks of the server.
+    pub kind: &'static str,
     pub requests: u64,
     pub entries: u64,
     pub references: u64,
@@ -29,6 +31,18 @@ pub struct DirectoryOperation {
     pub misses: u64,
     pub codes: BTreeMap<&'static str, u64>,
     pub wrong: BTreeMap<&'static str, u64>,
+    /// Entries of a file that the server did not take: the first of them.
+    pub refused: Vec<Refused>,
+}
+
+/// An entry that the server did not take, and why.
+#[derive(Clone, Debug, Serialize)]
+pub struct Refused {
+    pub dn: String,
+    pub code: u32,
+    pub what: &'static str,
+    /// The server's words.
+    pub words: String,
 }
 
 impl DirectoryResult {
@@ -43,12 +57,14 @@ impl DirectoryResult {
         add(&mut self.own, &other.own);
         for (name, more) in other.operations {
             let known = self.operations.entry(name).or_default();
+            known.kind = more.kind;
             known.requests += more.requests;
             known.entries += more.entries;
             known.references += more.references;
             known.misses += more.misses;
             add(&mut known.codes, &more.codes);
             add(&mut known.wrong, &more.wrong);
+            known.refused.extend(more.refused);
         }
         self
     }

@@ -105,6 +105,19 @@ pub fn add(dn: &str, attributes: &[Attribute]) -> Result<Node, Mistake> {
     Ok(Node::Tlv(op::ADD, parts))
 }
 
+/// A new entry whose texts are taken as they are, with their braces.
+#[must_use]
+pub fn entry(dn: &[u8], attributes: &[(Vec<u8>, Vec<Vec<u8>>)]) -> Node {
+    let attribute = |(name, values): &(Vec<u8>, Vec<Vec<u8>>)| {
+        let values = values.iter().map(|value| Node::bytes(TEXT, value));
+        let parts = vec![Node::bytes(TEXT, name), Node::Tlv(SET, values.collect())];
+        Node::Tlv(SEQUENCE, parts)
+    };
+    let attributes = attributes.iter().map(attribute).collect();
+    let parts = vec![Node::bytes(TEXT, dn), Node::Tlv(SEQUENCE, attributes)];
+    Node::Tlv(op::ADD, parts)
+}
+
 /// How an attribute is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {

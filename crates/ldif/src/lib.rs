@@ -4,10 +4,12 @@
 
 #[rustfmt::skip]
 mod names;
+mod records;
 mod suffix;
 mod template;
 mod text;
 
+pub use records::{Attribute, Flaw, Record, Records};
 pub use suffix::Suffix;
 pub use template::Template;
 

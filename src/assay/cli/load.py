@@ -23,7 +23,7 @@ from assay.machine import ownership
 from assay.machine.files import NOTHING, path_state
 from assay.measures import directory
 from assay.measures.cost import IN_ALL
-from assay.measures.sums import SHARES, Sum, Whole
+from assay.measures.sums import SHARES, Sum, Whole, answers
 from assay.records import Experiment, Finding, Judged, Observations, Outcome, Plan, Results, Run, Value, Verdict, VerdictState
 from assay.terminal.output import STANDARD_OUTPUT, Row, deliver, table
 from assay.terminal.progress import ProgressMode
@@ -216,7 +216,7 @@ def as_plain(result: LoadResult) -> dict[str, object]:
         "operations": each,
         **summed(whole.sum),
         **{name: int(found) if found is not None and name in IN_ALL else found for name, found in whole.cost.items()},
-        "directory": plain.to_plain(directory.counted(run)),
+        "directory": answers(run, whole),
         "load": plain.to_plain(whole.load),
         "queue": plain.to_plain(whole.queue),
         "verdicts": [judged(verdict) for verdict in result.verdicts],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Target, Workload
@@ -13,7 +14,13 @@ from assay.toml_document import Document, Point
 
 OF_DIRECTORIES = "ldap"
 """The engine that loads a directory server."""
+OF_IMPORTS = "ldap_import"
+"""The workload that fills one."""
 RUNNING = "running"
+STATES = {"offline": "stopped", "online": "empty"}
+"""Mode of an import -> the state of the server that it fills."""
+UNITS = ("people", "groups", "services")
+"""The organisational units of every population of Assay."""
 
 
 def servers_fit(
@@ -23,7 +30,9 @@ def servers_fit(
     servers = [(part.name, knobs) for part in systems.values() if _is_server(part) for knobs in variants(part, factors)]
     for load in loads.values():
         plug = load.plug
-        if not isinstance(plug, Workload) or plug.engine != OF_DIRECTORIES or not load.settings.complete:
+        if not isinstance(plug, Workload) or not load.settings.complete:
+            continue
+        if plug.engine != OF_DIRECTORIES and plug.name != OF_IMPORTS:
             continue
         right = [knobs for knobs in variants(load, factors) if not plug.check(knobs)]
         each = itertools.islice(itertools.product(right, servers), MOST_CHECKED)
@@ -42,7 +51,51 @@ def beyond_server(plug: Workload, knobs: Mapping[str, Value], server: Mapping[st
     depth, state = knobs.get("depth"), server.get("state", RUNNING)
     if starts_tls and isinstance(depth, int) and depth > 1:
         yield f"depth = {depth} with StartTLS", "depth = 1, or TLS from the first byte"
+    if plug.name == OF_IMPORTS:
+        yield from _of_import(str(knobs.get("mode") or "offline"), server)
+        return
     if state != RUNNING:
         yield f"a server with state = {state}", f"state = {RUNNING}; a server that is stopped is filled by ldap_import"
     if server.get("write") is False and not plug.only_reads(knobs):
         yield "writes in mix on a server that is only read", "write = true: they go below an entry that Assay makes"
+    yield from _elsewhere(knobs, server)
+
+
+def _of_import(mode: str, server: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+    wanted = STATES.get(mode)
+    if "state" not in server:
+        yield "an import into a server that Assay does not fill", "a target of kind ldap_openldap or ldap_389ds"
+    elif wanted is not None and server["state"] != wanted:
+        yield f"an import with mode = {mode} into a server with state = {server['state']}", f"state = {wanted}"
+
+
+def _elsewhere(knobs: Mapping[str, Value], server: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+    """Yield bases of searches and names of entries that the directory cannot have."""
+    base = _plain(server.get("base"))
+    is_own = "template" in server and not server.get("ldif")
+    kinds = {str(one).split(" ")[0] for one in _texts(knobs.get("mix"))}
+    of_base = knobs.get("scope") == "base"
+    used = {"search_base": "search" in kinds and not of_base, "dn": "compare" in kinds or ("search" in kinds and of_base)}
+    for name in (name for name, is_used in used.items() if is_used and base):
+        written = str(knobs.get(name) or "").replace("{base}", str(server["base"]))
+        plain = _plain(written)
+        if plain != base and not plain.endswith(f",{base}"):
+            yield f"{name} = {written!r}, which is outside the directory", f"a DN at or below {server['base']}"
+        elif is_own and name == "search_base" and "{" not in plain and plain not in _bases(base) and "uid=" not in plain:
+            yield (
+                f"search_base = {written!r}, which no population has",
+                f"{server['base']}, or ou={' or ou='.join(UNITS)} below it",
+            )
+
+
+def _bases(base: str) -> tuple[str, ...]:
+    return (base, *(f"ou={unit},{base}" for unit in UNITS))
+
+
+def _plain(dn: Value) -> str:
+    """Return a DN in small letters, without spaces between its parts."""
+    return re.sub(r"\s*([,=])\s*", r"\1", str(dn or "").strip().lower())
+
+
+def _texts(value: Value) -> tuple[str, ...]:
+    return tuple(str(one) for one in value) if isinstance(value, tuple) else ()

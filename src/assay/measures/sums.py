@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.measures import cost, latency
+from assay.measures import cost, directory, latency
 from assay.measures.figures import phase_of, value
+from assay.plain import to_plain
 from assay.records import Direction, LoadTotal, Measure, Observations, Phase, QueueTotal, Run
 
 SHARES: Mapping[str, float] = {"p50": 0.50, "p90": 0.90, "p99": 0.99, "p999": 0.999, "max": 1.0}
+FIRST_ENTRY = "first_entry"
+"""How an operation is called that is the time to the first entry of a search, or ends so."""
 Buckets = list[tuple[int, int]]
 
 
@@ -47,14 +50,18 @@ def whole(run: Run, observations: Observations, measures: Sequence[Measure]) -> 
     """Sums of every operation that has a measure, in order, and of all.
 
     Flushes are operations of their own, and not counted in the sum of all where there are others: what they take belongs to
-    the writes before them.
+    the writes before them. No more are first entries of a search and binds before each operation, which are parts of others.
     """
     done = [(measure, phase) for measure in measures if (phase := phase_of(run, measure)) is not None]
     each = {measure.operation: one(run, observations, measure, phase) for measure, phase in done}
-    counted = [pair for pair in done if pair[1].directions.get(pair[0].operation) is not Direction.FLUSH] or done
+    counted = [(measure, phase) for measure, phase in done if not _is_part(phase, measure.operation)] or done
     phases = list({phase.name: phase for _, phase in done}.values())
     total = together(observations, [(each[measure.operation], measure, phase) for measure, phase in counted])
     return Whole(sum=total, operations=each, cost=costs(phases, total.ops), load=behind(phases), queue=queued(phases))
+
+
+def _is_part(phase: Phase, operation: str) -> bool:
+    return phase.directions.get(operation) is Direction.FLUSH or directory.is_part(phase, operation)
 
 
 def one(run: Run, observations: Observations, measure: Measure, phase: Phase) -> Sum:
@@ -73,6 +80,20 @@ def one(run: Run, observations: Observations, measure: Measure, phase: Phase) ->
         bytes_per_s=figure("bytes_per_s"),
         latency_ns=latencies(latency.merged(observations, phase.name, measure.operation), figure("latency_mean_ns")),
     )
+
+
+def answers(run: Run, all_of_it: Whole) -> dict[str, object] | None:
+    """What a directory server answered, as plain values; of each operation the times to the first entry and to the end."""
+    found = directory.counted(run)
+    if found is None:
+        return None
+    parts = {whole: part for phase in run.phases for part, whole in phase.within.items() if part.endswith(FIRST_ENTRY)}
+    times = {name: dict(one.latency_ns) for name, one in all_of_it.operations.items()}
+    each = {
+        name: {**to_plain(one), "first_entry_ns": times.get(parts.get(name, "")), "response_ns": times.get(name)}
+        for name, one in found.operations.items()
+    }
+    return {**to_plain(found), "operations": each}
 
 
 def together(observations: Observations, parts: Sequence[tuple[Sum, Measure, Phase]]) -> Sum:

@@ -8,6 +8,18 @@ from assay.frozen import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)
+class RefusedEntry:
+    """An entry of a file that the server did not take."""
+
+    dn: str
+    code: int
+    """The result code of LDAP; 0 where there was no answer that has one."""
+    what: str
+    words: str
+    """The server's words."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class DirectoryAnswers:
     """The answers to one operation of the mix."""
 
@@ -20,6 +32,10 @@ class DirectoryAnswers:
     """Result code by name -> how often."""
     wrong: Mapping[str, int] = field(default_factory=dict)
     """What was wrong with an answer -> how often; such an answer is an error, and no completed operation."""
+    kind: str = ""
+    """What it asks of the server: `search`, `add`; empty in old records, whose names are kinds."""
+    refused: tuple[RefusedEntry, ...] = ()
+    """The first entries of a file that were not taken."""
 
 
 @dataclass(frozen=True, kw_only=True)

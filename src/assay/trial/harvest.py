@@ -213,6 +213,7 @@ def judge(results: Mapping[int, Message], failures: Mapping[int, str], lost: fro
     cut = [*dict.fromkeys(failures[client] for client in sorted(lost) if client in failures)]
     for client, result in sorted(results.items()):
         broken += _errors(client, result)
+        broken += _refused(client, result)
         if result.get("stopped_by") == "limit":
             cut.append(f"client {client} reached its time limit before its work was done")
     if broken:
@@ -233,6 +234,22 @@ def _errors(client: int, result: Mapping[str, Any]) -> Iterator[str]:
             for one in result.get("errors", ())
         ]
         yield f"client {client}: {'; '.join(found) or 'the engine stopped with an error'}"
+
+
+def _refused(client: int, result: Mapping[str, Any]) -> Iterator[str]:
+    """The entries of a file that a directory server did not take: without them the import is another one."""
+    directory = result.get("directory") or {}
+    for name, one in directory.get("operations", {}).items():
+        if refused := one.get("refused"):
+            listed = "; ".join(_reason(entry) for entry in refused)
+            count = result["operations"][name]["errors"]
+            yield f"client {client}: {name}: the server refused {count:,} entries: {listed}{' ...' * (count > len(refused))}"
+
+
+def _reason(entry: Mapping[str, Any]) -> str:
+    code = f" ({entry['code']})" if entry["code"] else ""
+    words = f", {entry['words']}" if entry["words"] else ""
+    return f"{entry['dn']}: {entry['what']}{code}{words}"
 
 
 def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[int, Mapping[str, Any]]) -> dict[str, float]:

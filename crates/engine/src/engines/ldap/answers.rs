@@ -17,6 +17,8 @@ pub mod wrong {
     pub const UNREADABLE: &str = "answer unreadable";
     pub const UNASKED: &str = "answer to no request";
     pub const UNANSWERED: &str = "no answer";
+    pub const LOST: &str = "connection lost";
+    pub const NO_LDIF: &str = "file unreadable";
 }
 
 /// A request under way.
@@ -153,8 +155,9 @@ fn is_same_dn(one: &[u8], other: &[u8]) -> bool {
     one == other || plain(one) == plain(other)
 }
 
+/// A DN in small letters, without spaces between its parts.
 #[cold]
-fn plain(dn: &[u8]) -> Vec<u8> {
+pub fn plain(dn: &[u8]) -> Vec<u8> {
     let is_sign = |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b',' | b'=' | b'+'));
     let mut bytes = Vec::with_capacity(dn.len());
     for (place, byte) in dn.iter().enumerate() {
@@ -168,7 +171,7 @@ fn plain(dn: &[u8]) -> Vec<u8> {
 }
 
 /// A number for a name (FNV-1a), for names that may come only once.
-fn fingerprint(name: &[u8]) -> u64 {
+pub fn fingerprint(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3)
     })

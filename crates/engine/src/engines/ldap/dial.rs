@@ -98,8 +98,8 @@ impl<'a> Dialler<'a> {
             own.binds += asked.binds;
             own.extended += asked.extended;
         }
-        for wire in &wires {
-            wire.never_wait()
+        for wire in &mut wires {
+            wire.never_wait(matches!(self.address, Address::Tcp(..)))
                 .map_err(|errno| self.failed("connect", errno))?;
         }
         Ok((wires, own))
@@ -152,7 +152,7 @@ impl<'a> Dialler<'a> {
             if self.settings.starttls {
                 own.extended += 1;
                 let outcome = self.ask(&mut wire, &build::extended(op::START_TLS))?;
-                self.insist("StartTLS", &outcome)?;
+                self.insist("StartTLS", &outcome, "Use an address ldaps://, or no TLS")?;
             }
             let session = ClientConnection::new(Arc::clone(config), name.clone())
                 .map_err(|error| self.refused("tls", error.to_string()))?;
@@ -165,6 +165,7 @@ impl<'a> Dialler<'a> {
             self.insist(
                 &format!("the bind as {:?}", self.settings.bind_dn),
                 &outcome,
+                "Correct the bind DN, or the password in its file",
             )?;
         }
         Ok(wire)
@@ -184,6 +185,7 @@ impl<'a> Dialler<'a> {
         if bases.is_empty() {
             bases.insert("");
         }
+        let mut missing = Vec::new();
         for base in bases {
             let search = Search {
                 base,
@@ -198,23 +200,24 @@ impl<'a> Dialler<'a> {
             let outcome = self.ask(wire, &node)?;
             // Who may not look is told so by the load itself, where it matters.
             if !base.is_empty() && outcome.code == NO_SUCH_OBJECT {
-                self.insist(&format!("a search below {base:?}"), &outcome)?;
+                missing.push(format!("a search below {base:?}: {}", outcome.name()));
             }
         }
-        Ok(())
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "the server refused {}. Use bases that it has, or bind as somebody who may see them",
+            missing.join("; ")
+        );
+        Err(self.refused("ldap", message))
     }
 
-    fn insist(&self, what: &str, answer: &Answer) -> Result<(), Fault> {
+    fn insist(&self, what: &str, answer: &Answer, remedy: &str) -> Result<(), Fault> {
         if answer.code == 0 {
             return Ok(());
         }
-        let name = op::code_name(answer.code);
-        let words = if answer.words.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", answer.words)
-        };
-        let message = format!("the server refused {what}: {name} ({}){words}", answer.code);
+        let message = format!("the server refused {what}: {}. {remedy}", answer.name());
         Err(self.refused("ldap", message))
     }
 
@@ -257,6 +260,18 @@ const NO_SUCH_OBJECT: u32 = 32;
 struct Answer {
     code: u32,
     words: String,
+}
+
+impl Answer {
+    /// Its result code by name and number, with the server's words.
+    fn name(&self) -> String {
+        let name = format!("{} ({})", op::code_name(self.code), self.code);
+        if self.words.is_empty() {
+            name
+        } else {
+            format!("{name}: {}", self.words)
+        }
+    }
 }
 
 /// The answer that ends the one request under way; None where it is not there yet.

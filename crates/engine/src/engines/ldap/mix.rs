@@ -45,10 +45,35 @@ impl Mix {
     pub fn look_ahead(&mut self) -> Option<Next> {
         if self.next.is_none() && self.left > 0 {
             let operation = self.deck.deal();
-            let key = self.planned[operation].draw.next()?;
+            let planned = &mut self.planned[operation];
+            let key = match &mut planned.feed {
+                None => planned.draw.next()?,
+                Some(feed) => feed.has_next().then(|| (feed.numbers().0, false))?,
+            };
             self.next = Some(Next { operation, key });
         }
         self.next
+    }
+
+    /// Whether what is asked for next has to wait for an answer.
+    #[inline]
+    pub fn is_held(&self) -> bool {
+        let next = self.next.map(|next| &self.planned[next.operation].feed);
+        matches!(next, Some(Some(feed)) if feed.is_held())
+    }
+
+    /// Reads of a file what is added next, while answers are awaited.
+    #[inline]
+    pub fn prepare(&mut self) {
+        if let Some(feed) = &mut self.planned[0].feed {
+            feed.has_next();
+        }
+    }
+
+    /// Why the file of an operation cannot be read to its end.
+    pub fn broken(&self) -> Option<&str> {
+        let mut feeds = self.planned.iter().filter_map(|one| one.feed.as_ref());
+        feeds.find_map(|feed| feed.broken.as_deref())
     }
 
     /// Puts a request into a connection that has room for it.
@@ -65,6 +90,10 @@ impl Mix {
         planned.account.requests += 1;
         planned.account.misses += u64::from(next.key.1);
         let pending = &mut connection.pending[usize::from(place)];
+        if let Some(feed) = &mut planned.feed {
+            pending.begin(id, next.operation, from, next.key, feed.numbers().1);
+            return feed.take(id, &mut connection.out);
+        }
         pending.begin(id, next.operation, from, next.key, turn);
         let message = if let Some((bind, _)) = &mut self.bind {
             pending.binds_from = Some(now);
@@ -137,7 +166,7 @@ impl Mix {
                 free(connection, place);
             }
             _ => {
-                pending.wrong = Some(wrong::KIND);
+                planned.refuse(pending, 0, wrong::KIND, b"");
                 self.goes_on &= recorder.refuse_answer(planned.slot, 0, wrong::KIND, now);
                 *planned.account.wrong.entry(wrong::KIND).or_default() += 1;
                 free(connection, place);
@@ -208,12 +237,14 @@ fn end(
     planned.account.entries += pending.entries;
     planned.account.references += pending.references;
     let Some(outcome) = Outcome::read(op) else {
+        planned.refuse(pending, 0, wrong::UNREADABLE, b"");
         *planned.account.wrong.entry(wrong::UNREADABLE).or_default() += 1;
         return recorder.refuse_answer(planned.slot, 0, wrong::UNREADABLE, now);
     };
     planned.note_code(outcome.code);
     if !pending.accepts(planned, &outcome) {
         let name = op::code_name(outcome.code);
+        planned.refuse(pending, outcome.code, name, outcome.words);
         return recorder.refuse_answer(planned.slot, outcome.code, name, now);
     }
     if let Some(what) = pending.verdict(planned) {
@@ -223,7 +254,14 @@ fn end(
     if let Some(slot) = planned.first_slot.filter(|_| pending.entries > 0) {
         recorder.complete(slot, 0, pending.from, pending.first);
     }
-    let goes_on = recorder.complete(planned.slot, pending.bytes, pending.from, now);
+    let bytes = match &mut planned.feed {
+        None => pending.bytes,
+        Some(feed) => {
+            feed.done(pending.turn);
+            pending.key as usize
+        }
+    };
+    let goes_on = recorder.complete(planned.slot, bytes, pending.from, now);
     if let Some(pacer) = recorder.pacer() {
         pacer.ended(now);
     }

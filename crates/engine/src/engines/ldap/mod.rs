@@ -20,6 +20,8 @@ mod address;
 mod answers;
 mod connection;
 mod dial;
+mod endings;
+mod feed;
 mod keys;
 mod mix;
 mod plan;
@@ -54,13 +56,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
             .map(|wire| Connection::new(wire, settings.depth as usize))
             .collect();
         let own = if place == 0 { own } else { Own::default() };
-        workers.push(Box::new(Loader::new(
-            connections,
-            mix,
-            own,
-            settings.patience_ns,
-            settings.address.clone(),
-        )?));
+        workers.push(Box::new(Loader::new(connections, mix, own, &settings)?));
     }
     Ok(Armed {
         operations: slots.names,

@@ -1,5 +1,7 @@
 //! An operation of the mix, ready to be sent: its message with room for numbers, and what its answer must be.
 
+use super::answers::Pending;
+use super::feed::Feed;
 use super::keys::Draw;
 use super::settings::{Expected, How, Kind, Operation, Scope, digits};
 use crate::directory_result::DirectoryOperation;
@@ -60,6 +62,8 @@ pub struct Planned {
     pub account: DirectoryOperation,
     /// How often each result code came.
     pub codes: Vec<(u32, u64)>,
+    /// The file whose entries it adds.
+    pub feed: Option<Box<Feed>>,
     templates: Vec<Template>,
 }
 
@@ -82,6 +86,7 @@ impl Planned {
         } else {
             1..=1
         };
+        let feed = operation.ldif.as_deref().map(Feed::open);
         let mut codes = Vec::with_capacity(16);
         codes.push((SUCCESS, 0));
         Ok(Self {
@@ -91,8 +96,12 @@ impl Planned {
             first_slot: slots.1,
             right: right(operation)?,
             draw,
-            account: DirectoryOperation::default(),
+            account: DirectoryOperation {
+                kind: operation.kind.word(),
+                ..DirectoryOperation::default()
+            },
             codes,
+            feed: feed.transpose()?.map(Box::new),
             templates: lengths.map(|length| Template::new(&node, length)).collect(),
         })
     }
@@ -121,11 +130,20 @@ impl Planned {
         }
     }
 
+    /// Names the entry of a file that this request was about: the server did not take it.
+    #[cold]
+    pub fn refuse(&mut self, pending: &Pending, code: u32, what: &'static str, words: &[u8]) {
+        if let Some(feed) = &mut self.feed {
+            feed.refuse(pending.turn, code, what, words);
+        }
+    }
+
     /// What the answers held.
     pub fn finish(mut self) -> (String, DirectoryOperation) {
         for (code, count) in self.codes.into_iter().filter(|(_, count)| *count > 0) {
             *self.account.codes.entry(op::code_name(code)).or_default() += count;
         }
+        self.account.refused = self.feed.map_or_else(Vec::new, |feed| feed.refused);
         (self.name, self.account)
     }
 }

@@ -153,6 +153,9 @@ pub struct Operation {
     /// Add: the attributes of the new entry.
     #[serde(default)]
     pub entry: BTreeMap<String, Vec<String>>,
+    /// Add: a file of entries that are added in its order, instead of `dn` and `entry`.
+    #[serde(default)]
+    pub ldif: Option<String>,
     #[serde(default)]
     pub changes: Vec<Change>,
     #[serde(default)]
@@ -202,6 +205,8 @@ pub struct Settings {
     pub patience_ns: u64,
     #[serde(default)]
     pub load: Load,
+    /// After the last answer each file below this directory is flushed, in the time of the last operation.
+    pub flush_directory: Option<String>,
 }
 
 fn one() -> u64 {
@@ -224,8 +229,8 @@ impl Settings {
     /// Refuses what cannot be.
     pub fn check(&self) -> Result<Address, Fault> {
         let address = Address::read(&self.address)?;
-        Fault::of_settings(&self.amounts())?;
-        Fault::of_settings(&self.ways(&address))?;
+        let own = self.files();
+        Fault::of_settings(&[&self.amounts()[..], &self.ways(&address)[..], &own[..]].concat())?;
         self.load.check()?;
         self.operations.iter().try_for_each(Operation::check)?;
         Ok(address)
@@ -285,8 +290,45 @@ impl Settings {
         ]
     }
 
+    fn files(&self) -> [(bool, &'static str); 3] {
+        let of_file = |one: &Operation| one.ldif.is_some();
+        let has_file = self.operations.iter().any(of_file);
+        let is_alone = self.operations.len() == 1 && self.workers == 1 && self.parts == 1;
+        [
+            (
+                has_file && !is_alone,
+                "found ldif beside other operations, workers or clients; expected it alone",
+            ),
+            (
+                has_file && self.bind == Binds::Each,
+                "found ldif with bind each; expected bind once",
+            ),
+            (
+                self.flush_directory
+                    .as_ref()
+                    .is_some_and(|path| !std::path::Path::new(path).is_dir()),
+                "found a flush_directory that is no directory of this host; expected a server on the client's host, or no flush",
+            ),
+        ]
+    }
+
     fn has_binds(&self) -> bool {
         self.operations.iter().any(|one| one.kind == Kind::Bind)
+    }
+}
+
+impl Kind {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bind => "bind",
+            Self::Search => "search",
+            Self::Compare => "compare",
+            Self::Add => "add",
+            Self::Modify => "modify",
+            Self::Delete => "delete",
+            Self::Rename => "rename",
+        }
     }
 }
 
@@ -334,8 +376,12 @@ impl Operation {
                 "found a compare without attribute",
             ),
             (
-                self.kind == Kind::Add && self.entry.is_empty(),
-                "found an add without entry",
+                self.kind == Kind::Add && self.entry.is_empty() == self.ldif.is_none(),
+                "found an add without entry, or with both entry and ldif",
+            ),
+            (
+                self.kind != Kind::Add && self.ldif.is_some(),
+                "found ldif of another kind; expected add",
             ),
             (
                 self.kind == Kind::Modify && self.changes.is_empty(),

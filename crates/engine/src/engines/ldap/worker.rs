@@ -1,27 +1,39 @@
 //! One thread for its connections: begins requests as they are due, and takes answers as they come.
 
-use super::answers::wrong;
 use super::connection::Connection;
 use super::dial::Own;
 use super::mix::{Fate, Mix};
-use crate::control::Stopped;
+use super::settings::Settings;
 use crate::directory_result::DirectoryResult;
 use crate::engines::{Finished, Worker};
 use crate::protocol::Fault;
 use crate::recorder::Recorder;
-use assay_clock::monotonic_ns;
 use assay_ldap::build;
 use assay_ldap::template::Template;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
 /// Events that one call gives.
 const EVENTS: usize = 256;
-/// The longest wait in which a worker does not ask whether to go on.
+/// The longest wait in which a worker does not ask whether to go on. A timer of its own ends it: a timeout would be set and
+/// taken back with each wait.
 const DOZE_NS: u64 = 100_000_000;
+/// What the timer's events carry instead of the number of a connection.
+const TICK: u64 = u64::MAX;
+/// A connection wakes its thread once for what comes, not as long as it is there: nothing is looked at twice.
+const ARRIVALS: epoll::EventFlags = epoll::EventFlags::IN
+    .union(epoll::EventFlags::RDHUP)
+    .union(epoll::EventFlags::ET);
+/// What says that a connection is at its end.
+const ENDS: epoll::EventFlags = epoll::EventFlags::RDHUP
+    .union(epoll::EventFlags::HUP)
+    .union(epoll::EventFlags::ERR);
 /// Bytes that one call receives.
 const ROOM: usize = 64 << 10;
 /// An operation that goes on for ever has so many requests left.
@@ -33,17 +45,19 @@ pub struct Loader {
     pub mix: Mix,
     /// What was asked of the server before the start.
     pub own: Own,
-    pub patience_ns: u64,
-    pub address: String,
+    pub(super) patience_ns: u64,
+    address: String,
+    pub(super) flush_directory: Option<String>,
     /// A number of a connection for each request that it has room for.
     idle: VecDeque<u32>,
     /// Connections with something to send.
     dirty: Vec<u32>,
-    epoll: OwnedFd,
+    pub(super) epoll: OwnedFd,
+    timer: Option<OwnedFd>,
     room: Vec<u8>,
-    alive: usize,
-    lost: u64,
-    quits_ns: u64,
+    pub(super) alive: usize,
+    pub(super) lost: u64,
+    pub(super) quits_ns: u64,
 }
 
 impl Loader {
@@ -52,8 +66,7 @@ impl Loader {
         connections: Vec<Connection>,
         mix: Mix,
         own: Own,
-        patience_ns: u64,
-        address: String,
+        settings: &Settings,
     ) -> Result<Self, Fault> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
         Ok(Self {
@@ -61,11 +74,13 @@ impl Loader {
             connections,
             mix,
             own,
-            patience_ns,
-            address,
+            patience_ns: settings.patience_ns,
+            address: settings.address.clone(),
+            flush_directory: settings.flush_directory.clone(),
             idle: VecDeque::new(),
             dirty: Vec::new(),
             epoll,
+            timer: None,
             room: Vec::new(),
             lost: 0,
             quits_ns: u64::MAX,
@@ -78,9 +93,9 @@ impl Worker for Loader {
         let depth = self.connections.first().map_or(0, |one| one.free.len());
         for (number, connection) in (0_u32..).zip(&self.connections) {
             let data = epoll::EventData::new_u64(u64::from(number));
-            let flags = epoll::EventFlags::IN;
-            epoll::add(&self.epoll, &connection.wire, data, flags).map_err(failed)?;
+            epoll::add(&self.epoll, &connection.wire, data, ARRIVALS).map_err(failed)?;
         }
+        self.timer = Some(ticking(&self.epoll).map_err(failed)?);
         for _ in 0..depth {
             self.idle.extend(0..self.connections.len() as u32);
         }
@@ -94,11 +109,12 @@ impl Worker for Loader {
         loop {
             self.begin_due(recorder);
             self.flush(recorder);
+            self.mix.prepare();
             if self.alive == 0 {
                 return recorder.give_up();
             }
             if !self.mix.goes_on && (self.under_way() == 0 || self.gives_up_waiting(recorder)) {
-                return;
+                return self.conclude(recorder);
             }
             if !self.wait(recorder) {
                 return;
@@ -141,7 +157,7 @@ impl Worker for Loader {
 }
 
 impl Loader {
-    fn under_way(&self) -> usize {
+    pub(super) fn under_way(&self) -> usize {
         let lives = |one: &&Connection| !one.is_lost;
         let living = self.connections.iter().filter(lives);
         living.map(Connection::under_way).sum()
@@ -162,6 +178,9 @@ impl Loader {
                 self.mix.goes_on = false;
                 return;
             };
+            if self.mix.is_held() {
+                return;
+            }
             let now = recorder.now();
             let from = match recorder.pacer() {
                 None => now,
@@ -207,91 +226,44 @@ impl Loader {
     #[cold]
     fn listen(&self, number: u32) {
         let connection = &self.connections[number as usize];
-        let mut flags = epoll::EventFlags::IN;
+        let mut flags = ARRIVALS;
         flags.set(epoll::EventFlags::OUT, connection.is_full);
         let data = epoll::EventData::new_u64(u64::from(number));
         let _ = epoll::modify(&self.epoll, &connection.wire, data, flags);
     }
 
-    /// Ends a connection and with it what is under way on it: each is an error of its own.
-    #[cold]
-    fn lose(&mut self, number: u32, why: Result<&'static str, Errno>, recorder: &mut Recorder) {
-        let connection = &mut self.connections[number as usize];
-        if connection.is_lost {
-            return;
-        }
-        connection.is_lost = true;
-        self.alive -= 1;
-        self.lost += 1;
-        let now = recorder.now();
-        // A closed connection with nothing under way is an error, too: the load has fewer connections from then on.
-        let idle = [self.mix.planned[0].slot];
-        let under_way = connection.pending.iter().filter(|one| one.id != 0);
-        let slots: Vec<usize> = under_way
-            .map(|one| self.mix.planned[one.operation].slot)
-            .collect();
-        let _ = epoll::delete(&self.epoll, &connection.wire);
-        let _ = rustix::net::shutdown(&connection.wire, rustix::net::Shutdown::Both);
-        for slot in if slots.is_empty() { &idle[..] } else { &slots } {
-            self.mix.goes_on &= match why {
-                Ok(what) => recorder.refuse_answer(*slot, 0, what, now),
-                Err(errno) => recorder.excuse(*slot, errno.raw_os_error(), now),
-            };
-        }
-    }
-
-    /// Loses connections on which a request is under way for too long.
-    #[cold]
-    fn lose_silent(&mut self, recorder: &mut Recorder) {
-        let now_ns = monotonic_ns();
-        if self.quits_ns == u64::MAX {
-            self.quits_ns = now_ns + self.patience_ns;
-        }
-        if now_ns < self.quits_ns {
-            return;
-        }
-        for number in 0..self.connections.len() as u32 {
-            if self.connections[number as usize].under_way() > 0 {
-                self.lose(number, Ok(wrong::UNANSWERED), recorder);
-            }
-        }
-    }
-
-    /// After the end: whether what is under way is left to itself.
-    fn gives_up_waiting(&mut self, recorder: &mut Recorder) -> bool {
-        self.lose_silent(recorder);
-        matches!(
-            recorder.control().reason(),
-            Some(Stopped::Limit | Stopped::Error)
-        )
-    }
-
     /// Waits until something comes or is due; false where waiting is impossible.
     fn wait(&mut self, recorder: &mut Recorder) -> bool {
-        let mut timeout_ns = DOZE_NS;
-        if self.mix.goes_on && !self.idle.is_empty() {
+        let waits = !self.mix.goes_on || self.idle.is_empty() || self.mix.is_held();
+        if !waits {
             let now = recorder.now();
-            timeout_ns = recorder
-                .pacer()
-                .and_then(|pacer| pacer.pause_ns(now))
-                .unwrap_or(0);
-            if timeout_ns > 0 {
-                pause_for(&self.epoll, timeout_ns);
-                timeout_ns = 0;
+            let pause_ns = recorder.pacer().and_then(|pacer| pacer.pause_ns(now));
+            if let Some(pause_ns) = pause_ns.filter(|pause_ns| *pause_ns > 0) {
+                pause_for(&self.epoll, pause_ns);
             }
         }
         let mut events = [MaybeUninit::<epoll::Event>::uninit(); EVENTS];
-        let timeout = span(timeout_ns);
-        match epoll::wait(&self.epoll, &mut events, Some(&timeout)) {
+        let at_once = span(0);
+        let timeout = (!waits).then_some(&at_once);
+        match epoll::wait(&self.epoll, &mut events, timeout) {
             Ok((events, _)) => {
+                let mut has_ticked = false;
                 for event in &*events {
-                    self.serve(event.data.u64() as u32, event.flags, recorder);
+                    match event.data.u64() {
+                        TICK => has_ticked = true,
+                        number => self.serve(number as u32, event.flags, recorder),
+                    }
                 }
-                if events.is_empty() {
-                    self.mix.goes_on &= recorder.goes_on(recorder.now());
-                    self.lose_silent(recorder);
-                } else if self.mix.goes_on {
-                    self.quits_ns = u64::MAX;
+                if has_ticked && let Some(timer) = &self.timer {
+                    // It goes on only once it has been read (timerfd_create(2)).
+                    let _ = rustix::io::read(timer, &mut [0_u8; 8]);
+                }
+                if events.len() > usize::from(has_ticked) {
+                    if self.mix.goes_on {
+                        self.quits_ns = u64::MAX;
+                    }
+                } else if has_ticked {
+                    self.doze(recorder);
                 }
                 true
             }
@@ -305,25 +277,58 @@ impl Loader {
         }
     }
 
-    /// Serves a connection that is ready.
+    /// Nothing has come for a while.
+    #[cold]
+    fn doze(&mut self, recorder: &mut Recorder) {
+        self.mix.goes_on &= recorder.goes_on(recorder.now());
+        self.lose_silent(recorder);
+    }
+
+    /// Serves a connection that is ready; what is to be sent goes at once, before the next one.
     #[inline]
     fn serve(&mut self, number: u32, flags: epoll::EventFlags, recorder: &mut Recorder) {
-        let mut room = std::mem::take(&mut self.room);
-        let connection = &mut self.connections[number as usize];
-        let was_free = connection.free.len();
-        if flags.contains(epoll::EventFlags::OUT) && !connection.is_dirty {
-            connection.is_dirty = true;
+        let why = self.receive(number, flags, recorder);
+        if let Some(why) = why {
+            self.lose(number, why, recorder);
         }
+        self.begin_due(recorder);
+        self.flush(recorder);
+        let taken = self.connections[number as usize]
+            .wire
+            .take_out(&mut self.room);
+        if let Err(errno) = taken {
+            self.lose(number, Err(errno), recorder);
+        }
+    }
+
+    /// Takes what a connection has; gives why it is at its end, if it is.
+    #[inline]
+    fn receive(
+        &mut self,
+        number: u32,
+        flags: epoll::EventFlags,
+        recorder: &mut Recorder,
+    ) -> Option<Result<&'static str, Errno>> {
+        let connection = &mut self.connections[number as usize];
+        if connection.is_lost {
+            return None;
+        }
+        let was_free = connection.free.len();
+        connection.is_dirty |= flags.contains(epoll::EventFlags::OUT);
+        let ends = flags.intersects(ENDS);
         let mut why = None;
+        connection.wire.wake();
         while why.is_none() {
-            match connection.wire.receive(&mut room) {
+            match connection.wire.receive(&mut self.room) {
                 Ok(None) => break,
                 Ok(Some(0)) => why = Some(Err(Errno::CONNRESET)),
                 Err(errno) => why = Some(Err(errno)),
                 Ok(Some(received)) => {
                     let now = recorder.now();
-                    match take(connection, &mut self.mix, &room[..received], now, recorder) {
+                    let bytes = &self.room[..received];
+                    match take(connection, &mut self.mix, bytes, now, recorder) {
                         Fate::Lost(what) => why = Some(Ok(what)),
+                        Fate::Lives if ends => connection.wire.wake(),
                         Fate::Lives if connection.wire.holds_more() => {}
                         Fate::Lives => break,
                     }
@@ -331,16 +336,11 @@ impl Loader {
             }
         }
         let freed = connection.free.len() - was_free;
-        for _ in 0..freed {
-            self.idle.push_back(number);
-        }
+        self.idle.extend(std::iter::repeat_n(number, freed));
         if connection.is_dirty {
             self.dirty.push(number);
         }
-        self.room = room;
-        if let Some(why) = why {
-            self.lose(number, why, recorder);
-        }
+        why
     }
 }
 
@@ -377,6 +377,22 @@ fn span(ns: u64) -> Timespec {
         tv_sec: (ns / 1_000_000_000) as i64,
         tv_nsec: (ns % 1_000_000_000) as i64,
     }
+}
+
+/// A timer that wakes a thread again and again.
+fn ticking(epoll: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+    let timer = timerfd_create(
+        TimerfdClockId::Monotonic,
+        TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+    )?;
+    let ticks = Itimerspec {
+        it_interval: span(DOZE_NS),
+        it_value: span(DOZE_NS),
+    };
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &ticks)?;
+    let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+    epoll::add(epoll, &timer, epoll::EventData::new_u64(TICK), flags)?;
+    Ok(timer)
 }
 
 /// Waits for events, to the nanosecond.
