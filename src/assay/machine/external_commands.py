@@ -57,6 +57,14 @@ PACKAGES = {
     "iptables-restore": "iptables",
     "dd": "coreutils",
     "fio": "fio",
+    "ganesha.nfsd": "nfs-ganesha-vfs",
+    "rpcbind": "rpcbind",
+    "qemu-storage-daemon": "qemu-system-common",
+    "smbd": "samba",
+    "apache2": "apache2-bin",
+    "sshd": "openssh-server",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
 }
 """Debian 12 package of each tool that Assay calls."""
 
