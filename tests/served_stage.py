@@ -77,7 +77,7 @@ NOTHING = ([], [], [], [], ())
 def trial_from_storage(bench, spec, clients=2, size=8 * MIB):
     """Run one trial that writes and reads cold, hold what every target with a server must show, and return run and evidence."""
     run, seen = bench.conduct(spec, workloads=(bulk(clients=clients, size=size),))
-    assert (run.outcome, run.error) == (Outcome.FINISHED, None)
+    assert run.outcome is Outcome.FINISHED, run.error
     write, read = run.phases
     (host,) = write.hosts
     assert host.drain_ns >= max(host.clients_drain_ns, host.server_drain_ns)

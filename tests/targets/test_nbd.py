@@ -16,7 +16,12 @@ from targets_host import HOST, MIB, setting
 from trial_stage import bulk
 
 TARGET = catalogue.find("targets", "nbd")
-pytestmark = [pytest.mark.root, needs_root, needs_fuse, needs("qemu-storage-daemon", "losetup", "mkfs.ext4", "ip", "nsenter")]
+pytestmark = [
+    pytest.mark.root,
+    needs_root,
+    needs_fuse,
+    needs("qemu-storage-daemon", "nbdfuse", "losetup", "mkfs.ext4", "ip", "nsenter"),
+]
 
 
 def given(undo, tmp_path, **knobs):
@@ -94,9 +99,21 @@ def test_a_disk_that_is_not_the_servers_is_refused(placed, monkeypatch):
         attached(made)
 
 
+def test_a_disk_that_loses_writes_is_refused(placed, monkeypatch):
+    made = placed()
+    stored = Path(made[1].address) / "disk.img"
+    other = stored.with_name("other.img")
+    monkeypatch.setattr(
+        nbd.disk_client, "_proof", lambda host, file, image: other.write_bytes(bytes(4 * MIB)) and mounted.REACHED
+    )
+    monkeypatch.setattr(nbd.disk_client, "image_of", lambda instance: str(other))
+    with pytest.raises(TrialError, match="loses writes"):
+        attached(made)
+
+
 def test_a_trial_writes_behind_and_both_ends_are_charged(bench):
     run, seen = bench.conduct(spec(), workloads=(bulk(flush="none", size=16 * MIB),))
-    assert (run.outcome, run.error) == (Outcome.FINISHED, None)
+    assert run.outcome is Outcome.FINISHED, run.error
     write, read = run.phases
     (host,) = write.hosts
     assert host.clients_drain_ns > 0, "the client's file system held the writes back"

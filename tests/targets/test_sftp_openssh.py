@@ -75,7 +75,7 @@ def test_behind_a_path_on_another_target(bench):
     disk = TargetSpec(name="disk", kind="loopfs", knobs={"filesystem": "ext4", "size": 64 * MIB})
     files = spec(on="disk", through="wan")
     run, seen = bench.conduct(disk, files, workloads=(bulk(size=2 * MIB),), paths=(WAN,))
-    assert (run.outcome, run.error) == (Outcome.FINISHED, None)
+    assert run.outcome is Outcome.FINISHED, run.error
     assert run.places[0].target == "files"
     assert run.places[0].devices[0].startswith("loop"), "the server's data are on the disk"
     assert fact(seen, "target.line") == "wan"

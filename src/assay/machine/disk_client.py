@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import posixpath
 import secrets
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Unit
 from assay.errors import AssayError, TrialError
 from assay.machine import external_commands, file_server, image, mounted
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.filesystems import FILESYSTEMS, features, make, mount
-from assay.machine.mounted import MountPlan
 from assay.records import Endpoint, EndpointKind, Place, Value
 from assay.settings.knobs import choice, names
 
@@ -25,8 +25,8 @@ IMAGE, DISK, WORK = "disk.img", "disk", "work"
 """In the server's data; in the client's directory; in the file system."""
 USABLE = 0.9
 """Share of a new file system that files can fill."""
-FUSE_FILE, FUSE_SOURCE = "fuse", "/dev/fuse"
-"""The mount of a file that a program exports (qemu-storage-daemon), as the mount table has it."""
+PROBE_MIB = 4
+"""What is written to a disk and compared at the server: in parallel, as a file system writes."""
 KNOBS = (
     Knob(name="size", kind=KnobKind.QUANTITY, unit=Unit.BYTES, required=True, low=8 * image.MIB, help="size of the disk"),
     choice("filesystem", "file system that the client makes on it", *(name for name in FILESYSTEMS if name != "btrfs")),
@@ -77,12 +77,14 @@ def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, c
         return Endpoint(kind=EndpointKind.DIRECTORY, address=work, details={"shared": True})
     host.run(["mkdir", "--", directory])
     point = posixpath.join(directory, mounted.POINT)
-    plan = software.mount(host, instance, point, "")
-    proof = _proof(host, image_of(instance))
-    made = mounted.begin(host, setting.undo, plan, directory, instance.load, proof)
+    plan = software.mount(host, instance, point, f"assay-{secrets.token_hex(6)}")
+    file = posixpath.join(point, plan.file)
+    made = mounted.begin(host, setting.undo, plan, directory, instance.load, lambda _: _proof(host, file, image_of(instance)))
     host.write(posixpath.join(directory, file_server.FSYNC), made.fsync)
-    details: dict[str, Value] = {**mounted.kept(made), "image": point}
+    details: dict[str, Value] = {**mounted.kept(made), "image": file}
     try:
+        details["loop"] = loop = image.attach(host, setting.undo, file, direct_io="on")
+        _prove_parallel(host, directory, f"/dev/{loop}", image_of(instance))
         return _furnished(host, setting, directory, details)
     except BaseException:
         with contextlib.suppress(AssayError):
@@ -90,26 +92,39 @@ def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, c
         raise
 
 
-def _proof(host: Host, stored: str) -> Callable[[str], str]:
-    """How a disk is proved: the block that is written to it is the first one of the server's image."""
+def _proof(host: Host, file: str, stored: str) -> str:
+    """Write a block to the disk, see it in the server's image, and return what the flush did. Raises TrialError."""
+    word = secrets.token_hex(BLOCK // 2)
+    argv = ["dd", f"of={file}", f"bs={BLOCK}", "count=1", "iflag=fullblock", "conv=notrunc,fsync", "status=none"]
+    host.run(argv, input_text=word, timeout_s=mounted.PATIENCE_S)
+    fsync = mounted.reached(host, stored)
+    if host.run(["dd", f"if={stored}", f"bs={BLOCK}", "count=1", "status=none"]).stdout != word:
+        raise TrialError(f"the disk at {file} is not the server's {stored}: a block that was written to it is not there")
+    return fsync
 
-    def prove(point: str) -> str:
-        word = secrets.token_hex(BLOCK // 2)
-        argv = ["dd", f"of={point}", f"bs={BLOCK}", "count=1", "iflag=fullblock", "conv=notrunc,fsync", "status=none"]
-        host.run(argv, input_text=word, timeout_s=mounted.PATIENCE_S)
-        fsync = mounted.reached(host, stored)
-        if host.run(["dd", f"if={stored}", f"bs={BLOCK}", "count=1", "status=none"]).stdout != word:
-            raise TrialError(f"the disk at {point} is not the server's {stored}: a block that was written to it is not there")
-        return fsync
 
-    return prove
+def _prove_parallel(host: Host, directory: str, device: str, stored: str) -> None:
+    """Write some MiB past the page cache, and compare them with the server's image. Raises TrialError.
+
+    The FUSE export of QEMU 7.2 loses writes that come while another one waits for the network.
+    """
+    source = posixpath.join(directory, "probe")
+    size = PROBE_MIB * image.MIB
+    steps = (
+        f"head -c {size} /dev/urandom > {shlex.quote(source)}",
+        f"dd if={shlex.quote(source)} of={device} bs=1M oflag=direct conv=fsync status=none",
+        f"cmp -n {size} -- {shlex.quote(source)} {shlex.quote(stored)}",
+    )
+    done = host.run(["sh", "-c", " && ".join(steps)], check=False, timeout_s=6 * mounted.PATIENCE_S)
+    host.run(["rm", "-f", "--", source])
+    if done.status:
+        raise TrialError(f"the disk at {device} loses writes: {(done.stdout + done.stderr).strip()}")
 
 
 def _furnished(host: Host, setting: Setting, directory: str, details: dict[str, Value]) -> Endpoint:
-    """Attach a loop device to the file, make the file system, and mount it; `details` learns what was made."""
+    """Make the file system on the loop device, and mount it."""
     kind, disk = FILESYSTEMS[str(setting.knobs["filesystem"])], posixpath.join(directory, DISK)
-    loop = image.attach(host, setting.undo, str(details["image"]), direct_io="on")
-    details["loop"] = loop
+    loop = str(details["loop"])
     make(host, kind, f"/dev/{loop}", names(setting.knobs, "mkfs_options"))
     host.run(["mkdir", "--", disk])
     setting.undo.add("mount", path=disk, device=f"/dev/{loop}")
@@ -128,7 +143,7 @@ def detach(host: Host, setting: Setting, endpoint: Endpoint) -> None:
 def _take_back(host: Host, setting: Setting, disk: str, details: Mapping[str, Value]) -> None:
     setting.undo.undo("mount", path=disk)
     setting.undo.undo("loop", image=str(details["image"]))
-    mounted.leave(host, setting.undo, str(details["image"]), details)
+    mounted.leave(host, setting.undo, posixpath.join(str(details["client"]), mounted.POINT), details)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
@@ -147,8 +162,3 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
         )
     own = features(host, FILESYSTEMS[disk.filesystem], disk.source)
     return (*found, ("disk.filesystem", disk.filesystem), ("disk.mount", ",".join(disk.options)), *own)
-
-
-def exported(name: str, argv: tuple[str, ...]) -> MountPlan:
-    """Return how a program exports a disk as a file."""
-    return MountPlan(name=name, argv=argv, filesystem=FUSE_FILE, source=FUSE_SOURCE, is_file=True)

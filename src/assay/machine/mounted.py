@@ -43,8 +43,8 @@ class MountPlan:
     stays: bool = True
     """Whether the mount is the program's, and gone with it; mount(8) ends at once."""
     env: Mapping[str, str] = field(default_factory=dict)
-    is_file: bool = False
-    """Whether it is one file, that of a disk, instead of a directory."""
+    file: str = ""
+    """The name of the one file in it, where it is that of a disk."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ def begin(host: Host, undo: Undo, plan: MountPlan, directory: str, namespace: st
     `proof` takes the mount and returns what an fsync through it does; it raises TrialError where the server shows nothing of it.
     """
     point = posixpath.join(directory, POINT)
-    host.run(["touch" if plan.is_file else "mkdir", "--", point])
+    host.run(["mkdir", "--", point])
     made: Service | None = None
     undo.add("mount", path=point, device=plan.source)  # undone after its program has ended, so that it cannot hang
     try:

@@ -40,7 +40,16 @@ def mount(instance: FileInstance, point: str, word: str, folder: str = "") -> Mo
         *(PROGRAM, "mount", f"{REMOTE}:{folder}", point),
         *("--config", instance.path(CONFIG), "--cache-dir", posixpath.join(directory, "cache")),
         *("--devname", word, "--allow-other", "--dir-cache-time", "0s", "--attr-timeout", "0s", "--poll-interval", "0s"),
-        *("--vfs-cache-mode", "writes", "--vfs-write-back", "0s"),
+        *(
+            "--vfs-cache-mode",
+            "writes",
+            "--vfs-write-back",
+            "0s",
+            "--vfs-cache-max-age",
+            "1ms",
+            "--vfs-cache-poll-interval",
+            "100ms",
+        ),
         *("--rc", "--rc-no-auth", "--rc-addr", f"127.0.0.1:{PORTS + number}"),
     )
     return MountPlan(name=PROGRAM, argv=argv, filesystem=FILESYSTEM, source=word, env={"HOME": directory})

@@ -1,6 +1,6 @@
 """A fresh NBD server (qemu-storage-daemon) in a network namespace, and its disk with a file system at the clients.
 
-The client is a second qemu-storage-daemon: it exports the disk as a file (FUSE), on which a loop device and the file system lie.
+The client is nbdfuse: it shows the disk as a file (FUSE), on which a loop device and the file system lie.
 The image is written in full for each trial, in the experiment's scratch directory or on the target that `on` names.
 """
 
@@ -16,8 +16,8 @@ from assay.machine.mounted import IN_MEMORY, REACHED, MountPlan
 from assay.records import Endpoint, EndpointKind, Place, ServerNode
 from assay.settings.knobs import choice
 
-DAEMON = "qemu-storage-daemon"
-PORT, EXPORT = 10809, "disk"
+DAEMON, CLIENT = "qemu-storage-daemon", "nbdfuse"
+PORT, EXPORT, FILE = 10809, "disk", "nbd"
 DIRECT, PAGE_CACHE = "direct", "page_cache"
 HONOURED, IGNORED = "honoured", "ignored"
 O_DIRECT = 0o40000
@@ -45,15 +45,10 @@ def _value(path: str) -> str:
     return path.replace(",", ",,")
 
 
-def mount(_host: Host, instance: FileInstance, point: str, _word: str) -> MountPlan:
-    """Return the client, which exports the server's disk as a file."""
-    where = f"server.type=inet,server.host={instance.address},server.port={PORT},export={EXPORT}"
-    argv = (
-        DAEMON,
-        *("--blockdev", f"driver=nbd,node-name=disk,{where},cache.direct=on"),
-        *("--export", f"type=fuse,id=fuse,node-name=disk,mountpoint={_value(point)},writable=on"),
-    )
-    return disk_client.exported(DAEMON, argv)
+def mount(_host: Host, instance: FileInstance, point: str, word: str) -> MountPlan:
+    """Return the client, which shows the server's disk as a file."""
+    argv = (CLIENT, "-o", f"fsname={word}", point, f"nbd://{instance.address}:{PORT}/{EXPORT}")
+    return MountPlan(name=CLIENT, argv=argv, filesystem=f"fuse.{CLIENT}", source=word, file=FILE)
 
 
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:
@@ -101,7 +96,8 @@ def attach(host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
 
 def version(host: Host, _instance: FileInstance) -> str:
     """Return the version of both ends."""
-    return host.run([DAEMON, "--version"]).stdout.partition("\n")[0].removeprefix("qemu-storage-daemon version ").strip()
+    server_end = host.run([DAEMON, "--version"]).stdout.partition("\n")[0].removeprefix("qemu-storage-daemon version ").strip()
+    return f"QEMU {server_end}, {host.run([CLIENT, '--version'], check=False).stdout.strip()}"
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -111,7 +107,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
 
 SOFTWARE = FileSoftware(
     name=DAEMON,
-    tools=lambda knobs: (DAEMON,),
+    tools=lambda knobs: (DAEMON, CLIENT),
     ports=(PORT,),
     configure=disk_client.configure,
     program=program,
