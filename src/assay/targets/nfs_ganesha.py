@@ -88,13 +88,19 @@ def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPla
     """Return the kernel's client, or assay-nfs under a name of its own in the mount table."""
     seconds = integer(instance.knobs, "attribute_cache") / 1e9
     if client_of(host, instance.knobs) == FUSE:
-        argv = (str(CLIENT), f"nfs://{instance.address}{instance.data}", point, f"{seconds:g}", f"fsname={word},allow_other")
+        argv = (
+            str(CLIENT),
+            f"nfs://{instance.address}{instance.data}",
+            point,
+            f"{seconds:g}",
+            f"fsname={word},subtype=assay-nfs,allow_other",
+        )
         return MountPlan(name="assay-nfs", argv=argv, filesystem="fuse.assay-nfs", source=word)
     source = f"{instance.address}:{instance.data}"
     cache = "noac" if not seconds else f"acregmin={seconds:g},acregmax={seconds:g},acdirmin={seconds:g},acdirmax={seconds:g}"
     options = f"vers=3,tcp,nolock,mountport={MOUNT_PORT},port={PORT},{cache}"
-    argv = ("mount", "-t", "nfs", "-o", options, source, point)
-    return MountPlan(name="mount.nfs", argv=argv, filesystem="nfs", source=source, stays=False)
+    words = ("mount", "-t", "nfs", "-o", options, source, point)
+    return MountPlan(name="mount.nfs", argv=words, filesystem="nfs", source=source, stays=False)
 
 
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:

@@ -20,6 +20,7 @@ DAEMON, SHARE = "smbd", "data"
 PORT = 445
 KERNEL, RCLONE, AUTO = "kernel", "rclone", "auto"
 FILESYSTEMS = "/proc/filesystems"
+SWITCHES = ("strict_sync", "sync_always")
 FOLDERS = {
     "private dir": "private",
     "lock directory": "lock",
@@ -78,7 +79,7 @@ def configure(host: Host, instance: FileInstance) -> None:
     host.run(["mkdir", "--", *(instance.path(name) for name in FOLDERS.values())])
     folders = "\n".join(f"  {name} = {instance.path(folder)}" for name, folder in FOLDERS.items())
     values = {"address": instance.address, "port": PORT, "directory": instance.directory, "data": instance.data}
-    switches = {name: _word(instance.knobs[name]) for name in ("strict_sync", "sync_always")}
+    switches = {name: _word(instance.knobs[name]) for name in SWITCHES}
     host.write(instance.path("smb.conf"), CONFIG.format(folders=folders, share=SHARE, **values, **switches))
     rclone_client.configure(host, instance, {"type": "smb", "host": instance.address, "user": "guest"})
 
@@ -103,14 +104,14 @@ def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPla
 
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:
     """Return the switches of the share as Samba reads them, and which client is used."""
-    shown = host.run(["testparm", "-s", "-v", instance.path("smb.conf")], check=False).stdout
-    share = shown.partition(f"[{SHARE}]")[2]
-    found = {
-        name: re.search(rf"^\s*{name.replace('_', ' ')} = (\w+)", share, re.MULTILINE) for name in ("strict_sync", "sync_always")
-    }
     used = client_of(host, instance.knobs)
-    read = ((name, _word(instance.knobs[name]), match[1].lower() if match else "not shown") for name, match in found.items())
+    read = ((name, _word(instance.knobs[name]), _parameter(host, instance, name.replace("_", " "))) for name in SWITCHES)
     return (*read, ("client", used, used))
+
+
+def _parameter(host: Host, instance: FileInstance, name: str) -> str:
+    argv = ("testparm", "-s", f"--section-name={SHARE}", f"--parameter-name={name}", instance.path("smb.conf"))
+    return host.run(argv, check=False).stdout.strip().lower() or "not shown"
 
 
 def version(host: Host, _instance: FileInstance) -> str:
