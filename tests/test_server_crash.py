@@ -40,8 +40,11 @@ size = "32 MiB"
 [workloads.w]
 kind = "bulk_io"
 size = "2 MiB"
-clients = 2
 quiesce = "0 s"
+
+[factors]
+target = ["files", "disk"]
+clients = [2]
 """
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
 

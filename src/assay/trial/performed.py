@@ -28,7 +28,7 @@ class Performed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drain:
+class EndsDrain:
     """How long the flush after a phase took on one host, in all and at either end of a server; None where nothing was flushed."""
 
     took_ns: int | None = None
@@ -45,7 +45,7 @@ class PhaseLife:
     clocks: Mapping[str, HostClock]
     start_ns: int
     t0_ns: int
-    drains: Mapping[str, Drain]
+    drains: Mapping[str, EndsDrain]
     steady: SteadyState | None
 
     def t0_of(self, host: str) -> int:

@@ -11,7 +11,7 @@ from assay.records import Direction, Edge, Endpoint, EndpointKind, Place, Subjec
 from assay.sampler import Sampler, Seen, looking
 from assay.trial.bench import Bench, Job, whole
 from assay.trial.fleet import Station, each
-from assay.trial.performed import Drain
+from assay.trial.performed import EndsDrain
 
 
 class Watchers:
@@ -71,7 +71,7 @@ def _line(place: Place) -> int | None:
     return int(pid) if isinstance(pid, str) else None
 
 
-def drains(bench: Bench, job: Job) -> dict[str, Drain]:
+def drains(bench: Bench, job: Job) -> dict[str, EndsDrain]:
     """Host -> how long it took to flush what the phase changed there; nothing where the phase changed nothing.
 
     Both ends of a server begin together, on one host or on several. After the slowest client the target is flushed again, since
@@ -80,7 +80,7 @@ def drains(bench: Bench, job: Job) -> dict[str, Drain]:
     changes = {Direction.WRITE, Direction.METADATA} & set(job.plan.directions.values())
     fleet = bench.fleet
     if not changes or not job.plan.is_drained:
-        return {station.name: Drain() for station in fleet.stations}
+        return {station.name: EndsDrain() for station in fleet.stations}
     bench.progress(job, "draining")
     began_ns = time.monotonic_ns()
     found = each(fleet.stations, lambda one: _both_ends(bench, job, one))
@@ -88,7 +88,7 @@ def drains(bench: Bench, job: Job) -> dict[str, Drain]:
     if behind and fleet.target.host.lost() is None and _flush(fleet.target, bench.place.directory) is not None:
         took_ns = time.monotonic_ns() - began_ns
         last = found[fleet.target.name]
-        found[fleet.target.name] = Drain(took_ns=took_ns, clients_ns=last.clients_ns, server_ns=took_ns)
+        found[fleet.target.name] = EndsDrain(took_ns=took_ns, clients_ns=last.clients_ns, server_ns=took_ns)
     return found
 
 
@@ -101,10 +101,10 @@ def _mounts(bench: Bench, job: Job, station: Station) -> tuple[Endpoint, ...]:
     return tuple(one for path, one in found.items() if path != bench.place.directory)
 
 
-def _both_ends(bench: Bench, job: Job, station: Station) -> Drain:
+def _both_ends(bench: Bench, job: Job, station: Station) -> EndsDrain:
     directory, mounts = bench.seen_from(job, station).directory, _mounts(bench, job, station)
     if not mounts:
-        return Drain(took_ns=_flush(station, directory))
+        return EndsDrain(took_ns=_flush(station, directory))
     from concurrent.futures import ThreadPoolExecutor  # only where there are two ends on one host
 
     began_ns = time.monotonic_ns()
@@ -113,7 +113,7 @@ def _both_ends(bench: Bench, job: Job, station: Station) -> Drain:
         every = [one.result() for one in [pool.submit(_flush_client, bench, station, end) for end in mounts]]
         clients_ns = max((one for one in every if one is not None), default=None)
         server_ns = own.result()
-    return Drain(took_ns=time.monotonic_ns() - began_ns, clients_ns=clients_ns, server_ns=server_ns)
+    return EndsDrain(took_ns=time.monotonic_ns() - began_ns, clients_ns=clients_ns, server_ns=server_ns)
 
 
 def _flush_client(bench: Bench, station: Station, end: Endpoint) -> int | None:
