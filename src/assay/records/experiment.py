@@ -9,6 +9,7 @@ from types import MappingProxyType
 from assay.frozen import dataclass, field
 from assay.records.events import Event
 from assay.records.observe import ObserveSpec
+from assay.records.price import Price
 
 Scalar = str | int | float | bool | None
 Value = Scalar | tuple["Value", ...]
@@ -156,6 +157,8 @@ class TargetSpec:
     kind: str
     knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
     host: str = "local"
+    price: Price | None = None
+    """What the whole system costs; None where the file does not say it. It changes no figure."""
 
 
 @dataclass(frozen=True, kw_only=True)
