@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build quick test check check-python check-rust test-rust bench long docs dist tools clean
+.PHONY: help build clients quick test check check-python check-rust test-rust bench long docs dist tools clean
 
 UV := .build/uv/bin/uv
 BIN := .venv/bin
@@ -37,6 +37,11 @@ build: .build/run.stamp $(PROGRAMS) $(BUNDLE) ## build everything; leaves .venv/
 
 quick: build ## measure the storage below this directory, audit it, write the report
 	$(BIN)/assay quick .
+
+clients: src/assay/bin/assay-nfs ## build the optional clients of file servers (gcc, libnfs-dev, libfuse3-dev)
+
+src/assay/bin/assay-nfs: clients/nfs.c
+	gcc -O2 -std=gnu11 -Wall -Wextra -Werror -D_FILE_OFFSET_BITS=64 -o $@ $< $$(pkg-config --cflags --libs fuse3) -lnfs
 
 test: .build/dev.stamp $(PROGRAMS) $(BUNDLE) tools ## every check and every test, with the real controls (root adds evidence)
 	@$(MAKE) --no-print-directory -j2 -Otarget check-python test-rust

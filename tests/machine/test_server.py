@@ -33,6 +33,26 @@ def test_a_load_host_asks_the_way_to_a_server_that_is_elsewhere():
     assert not [key for key in told if key.startswith("server.own")], "that side is not here"
 
 
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+def test_the_way_is_asked_in_the_namespace_that_the_clients_are_in(tmp_path):
+    """The lab's own route to a private address of a namespace is its default route, perhaps through a network card."""
+    from assay.machine import net_namespaces
+    from assay.undo.ledger import Ledger
+
+    ledger = Ledger(tmp_path / "ledger")
+    pid = net_namespaces.keep(HOST, ledger)
+    try:
+        net_namespaces.configure(HOST, pid, "link add load0 type veth peer name other\naddress add 198.18.0.1/30 dev load0\n")
+        net_namespaces.configure(HOST, pid, "link set other up\nlink set load0 up\n")
+        behind = Server(nodes=(ServerNode(address="198.18.0.2"),))
+        told = dict(server.facts(HOST, behind, net_namespaces.file_of(pid)))
+        assert told == {"server.route": "load0", "server.route_kind": "virtual"}
+        assert dict(server.facts(HOST, behind)) != told
+    finally:
+        net_namespaces.release(HOST, ledger, pid)
+
+
 def test_no_way():
     assert server.way(HOST, "no-address") is None
     assert server.way(HOST, "127.0.0.1", pid=2**22 + 1) is None

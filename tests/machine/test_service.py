@@ -162,3 +162,56 @@ def test_no_free_port(monkeypatch):
     monkeypatch.setattr(service, "listening", lambda host: frozenset(service.PORTS))
     with pytest.raises(RefusedError, match=r"Set server\.port"):
         service.free_port(HOST, 0)
+
+
+needs_namespaces = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+
+
+@pytest.mark.root
+@needs_namespaces
+def test_a_sealed_server_takes_all_that_it_started_with_it(ledger, directory):
+    """sshd and smbd overwrite their environment, so a token in it does not find their sessions."""
+    argv = ("sh", "-c", "env -i setsid sh -c 'echo $$; exec sleep 600' >&2 & exec sleep 600")
+    made = service.install(HOST, ledger, program(directory, *argv, sealed=True), "t")
+    log = directory / "log"
+    service.start(HOST, str(directory), "server", lambda: log.exists() and bool(log.read_text().split()))
+    mine = [int(path.name) for path in Path("/proc").glob("[0-9]*") if is_below(path, int(Path(made.pid_file).read_text()))]
+    assert len(mine) >= 4, "unshare, its shell, the server, what it started"
+    service.remove(ledger, made)
+    assert [pid for pid in mine if Path(f"/proc/{pid}").exists() and state(pid) not in "ZX"] == []
+
+
+def state(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
+def is_below(path, top):
+    """Whether a process is the first one or one of its descendants."""
+    pid = int(path.name)
+    while pid > 1:
+        if pid == top:
+            return True
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return False
+
+
+@pytest.mark.root
+@needs_namespaces
+def test_a_sealed_server_is_stopped_like_any_other_and_has_mounts_of_its_own(ledger, directory):
+    argv = (sys.executable, "-c", SERVES, "17")
+    setup = "mount -t tmpfs tmpfs /mnt && touch /mnt/seen-here-alone"
+    made = service.install(HOST, ledger, program(directory, *argv, sealed=True, setup=setup), "t")
+    service.start(HOST, str(directory), "server", lambda: service.listens(HOST, str(directory), (17,)))
+    pid = Path(made.pid_file).read_text().strip()
+    assert not Path("/mnt/seen-here-alone").exists()
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    assert Path(f"/proc/{child}/root/mnt/seen-here-alone").exists()
+    service.stop(HOST, str(directory), "server", patience_s=10.0)
+    assert not service.is_running(HOST, str(directory))
+    service.remove(ledger, made)

@@ -60,6 +60,8 @@ class Setting:
     engine: str = ""
     needs_bytes: int = 0
     """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
+    beneath: Place | None = None
+    """The prepared target that it stands on (knob `on`); None where it stands on none, and in `check` before a trial."""
 
 
 class Mounts(StrEnum):
@@ -95,6 +97,8 @@ class Target:
     """The endpoint of one client (its index), by default the place: called on its host, with scratch and ledger of that host."""
     detach: Callable[[Host, Setting, Endpoint], None] = lambda host, setting, endpoint: None
     """Undo `attach` of one client on its host."""
+    flush: Callable[[Host, Endpoint], None] = lambda host, endpoint: None
+    """Have a client's own program hand on what it holds back; what the kernel holds back was flushed before."""
     install: Callable[[Host, Setting], None] = lambda host, setting: None
     """Make what all trials share."""
     remove: Callable[[Host, Setting], None] = lambda host, setting: None

@@ -19,6 +19,20 @@ from assay.undo.ledger import Ledger
 FREE_TOOLS = ("losetup", "mount", "umount", "setpriv", "filefrag", "fio")
 """Tools of targets and workloads besides those of the file systems."""
 
+SERVER_TOOLS = {
+    "sshd": "target sftp_openssh",
+    "sshfs": "target sftp_openssh",
+    "ganesha.nfsd": "target nfs_ganesha",
+    "rpcbind": "target nfs_ganesha",
+    "smbd": "target smb_samba",
+    "apache2": "target webdav",
+    "rclone": "targets smb_samba and webdav",
+    "qemu-storage-daemon": "target nbd",
+    "nbdfuse": "target nbd",
+}
+"""Programs of servers and their clients -> the targets that start them."""
+FUSE = "/dev/fuse"
+
 CLEAN_FAR = "assay hosts FILE clean"
 
 
@@ -84,7 +98,8 @@ def abilities(host: Host) -> tuple[Ability, ...]:
 
 def _tools() -> tuple[tuple[str, str], ...]:
     made = tuple((tool, f"target loopfs with {kind.name}") for kind in FILESYSTEMS.values() for tool in kind.tools)
-    return (*made, *((tool, "workload command with fio" if tool == "fio" else "target loopfs") for tool in FREE_TOOLS))
+    free = ((tool, "workload command with fio" if tool == "fio" else "target loopfs") for tool in FREE_TOOLS)
+    return (*made, *free, *SERVER_TOOLS.items())
 
 
 def _ability(name: str, serves: str, reason: str | None) -> Ability:
@@ -146,6 +161,10 @@ def _counters(host: Host) -> str | None:
     return f"kernel.perf_event_paranoid = {level} (limit 2). Run sysctl kernel.perf_event_paranoid=2."
 
 
+def _fuse(host: Host) -> str | None:
+    return None if host.exists(FUSE) else f"{FUSE}: not found. Load the kernel module fuse."
+
+
 def _memory(host: Host) -> str | None:
     if cgroups.hierarchy(host, "memory") is None:
         return "no memory cgroup for the knob `memory`. Boot with cgroup_enable=memory."
@@ -157,6 +176,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
     ("cachestat", "proof of cold caches (T01, T12, D01)", _cachestat),
     ("throttle", "knobs `limit.*` of loopfs", cgroups.throttle_obstacle),
     ("memory limit", "knob `memory`", _memory),
+    ("fuse", "mounts of targets with a server", _fuse),
     ("pressure", "stall time of CPU, memory and disk", _pressure),
     ("perf counters", "CPU cost per operation of the engine", _counters),
 )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
 from assay import measures
-from assay.answer import doubts
+from assay.answer import doubts, prices
 from assay.answer.wording import comparison as sentence
 from assay.answer.wording import effects
 from assay.answer.wording.labels import instead, of_several
@@ -152,7 +152,16 @@ def cell_row(results: Results, cell: Cell, runs: Mapping[str, Judged]) -> Row:
             estimate_text(cell.estimate),
             doubts.tier(verdicts),
         ),
-        note="; ".join(part for part in (label, sentence.left_out(cell), "" if cell.estimate else instead(verdicts)) if part),
+        note="; ".join(
+            part
+            for part in (
+                prices.words(prices.of_cell(results.experiment, cell)),
+                label,
+                sentence.left_out(cell),
+                "" if cell.estimate else instead(verdicts),
+            )
+            if part
+        ),
     )
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from assay import units
 from assay.catalogue import Order, Target, Workload
 from assay.experiment import design
-from assay.experiment.factors import MOST_CHECKED, variants
+from assay.experiment.factors import MOST_CHECKED, stands_on, variants
 from assay.experiment.parts import PartSpec
 from assay.experiment.shape import FileShape
-from assay.records import Change, DesignKind, Endpoint, Experiment, Factor, Value
+from assay.records import ON, Change, DesignKind, Endpoint, EndpointKind, Experiment, Factor, TargetSpec, Value
 from assay.toml_document import Document, Path, Point, one_of
 from assay.units import Unit
 
@@ -61,6 +61,40 @@ def writes_fit(
         if not all(load.plug.only_reads(knobs) for knobs in variants(load, factors)):
             found = f"workload {load.name!r}, which writes, on target {kept[0]!r}, which is only read"
             document.wrong((*load.at, "kind"), found, "a workload that only reads there, or another target")
+
+
+def beneath_fits(document: Document, systems: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:
+    """A target stands on another one of the file that offers a directory on the same host, and none on itself."""
+    for part in systems.values():
+        at = next((one for one in (("factors", f"{part.name}.{ON}"), (*part.at, ON)) if one in document.places), part.at)
+        for name in dict.fromkeys(stands_on(part, factors)):
+            lower = systems.get(name)
+            others = tuple(one for one in systems if one != part.name)
+            if lower is None:
+                document.wrong(at, f"on = {name!r} of target {part.name!r}", one_of(others, name) if others else "a target")
+            elif part.name in _everything_below(lower, systems, factors):
+                document.wrong(at, f"on = {name!r} of target {part.name!r}, which is on {part.name!r} itself", "no circle")
+            elif _no_directory(lower):
+                found = f"on = {name!r} of target {part.name!r}, and {name!r} offers no directory"
+                document.wrong(at, found, "a target that offers a directory, such as kind = loopfs")
+            elif isinstance(lower.spec, TargetSpec) and isinstance(part.spec, TargetSpec) and lower.spec.host != part.spec.host:
+                found = f"target {part.name!r} on host {part.spec.host}, and {name!r} on {lower.spec.host}"
+                document.wrong(at, found, "both on one host: a server's data are where it is")
+
+
+def _no_directory(part: PartSpec) -> bool:
+    return isinstance(part.plug, Target) and part.plug.endpoint is not EndpointKind.DIRECTORY
+
+
+def _everything_below(part: PartSpec, systems: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> set[str]:
+    """Return a target and all that it stands on."""
+    found, waiting = set[str](), [part.name]
+    while waiting:
+        name = waiting.pop()
+        if name not in found and name in systems:
+            found.add(name)
+            waiting += stands_on(systems[name], factors)
+    return found
 
 
 def keys_fit(

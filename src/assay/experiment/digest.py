@@ -14,7 +14,7 @@ def digest(experiment: Experiment) -> str:
     """64 hexadecimal digits; title and question are part of it, its own `digest` field is not.
 
     Of hosts their names count, and whether load may come from them: at what address and how they are reached does not.
-    What was added later is left out where nothing is said, so that older experiments keep their folders.
+    A price counts as little. What was added later is left out where nothing is said: older experiments keep their folders.
     """
     values = plain.to_plain(replace(experiment, digest=""))
     assert isinstance(values, dict)
@@ -28,6 +28,8 @@ def digest(experiment: Experiment) -> str:
             if measure[added] is None:
                 del measure[added]
     _without_rates(values["workloads"])
+    for target in values["targets"]:
+        del target["price"]
     values["hosts"] = [_host(spec) for spec in experiment.hosts]
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

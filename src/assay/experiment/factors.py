@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.catalogue import Workload
@@ -12,7 +12,7 @@ from assay.experiment.knobs import lookup, resolve
 from assay.experiment.parts import RESERVED, PartSpec
 from assay.experiment.shape import FactorShape, check
 from assay.machine import server_nodes
-from assay.records import Change, Factor, HostSpec, Value, WorkloadSpec, load_hosts
+from assay.records import ON, Change, Factor, HostSpec, Value, WorkloadSpec, load_hosts
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal
 
@@ -41,8 +41,9 @@ def varied(paths: Mapping[str, object], part: str) -> frozenset[str]:
 def factors(document: Document, raw: Mapping[str, object], scene: Scene) -> tuple[Factor, ...]:
     """Return every factor of the file, and the implied one: several targets are compared where the file does not say so."""
     found = [factor for path, value in raw.items() if (factor := _factor(document, path, value, scene)) is not None]
-    if "target" not in raw and len(scene.targets) > 1:
-        found.insert(0, Factor(path="target", levels=tuple(scene.targets)))
+    upper = tuple(name for name in scene.targets if name not in below(scene.targets, found))
+    if "target" not in raw and len(upper) > 1:
+        found.insert(0, Factor(path="target", levels=upper))
     by_hand = [factor for factor in found if factor.change is Change.MANUAL]
     for factor in by_hand[1:]:
         document.wrong(
@@ -52,6 +53,24 @@ def factors(document: Document, raw: Mapping[str, object], scene: Scene) -> tupl
             Point.KEY,
         )
     return tuple(found)
+
+
+def below(targets: Mapping[str, PartSpec], found: Sequence[Factor]) -> frozenset[str]:
+    """Return the targets that others stand on with some level: where the file does not name them, they are not measured."""
+    return frozenset(name for part in targets.values() for name in stands_on(part, found))
+
+
+def measured(targets: Mapping[str, PartSpec], found: Sequence[Factor]) -> dict[str, PartSpec]:
+    """Return the targets that trials are about: without those that others only stand on."""
+    named = next((one.levels for one in found if one.path == "target"), ())
+    lower = below(targets, found).difference(map(str, named))
+    return {name: part for name, part in targets.items() if name not in lower}
+
+
+def stands_on(part: PartSpec, found: Sequence[Factor]) -> tuple[str, ...]:
+    """Return the targets that a target stands on, with each level of its knob `on`."""
+    levels = next((one.levels for one in found if one.path == f"{part.name}.{ON}"), (part.settings.values.get(ON),))
+    return tuple(level for level in levels if isinstance(level, str) and level)
 
 
 def compared(document: Document, named: str | None, raw: Mapping[str, object], found: tuple[Factor, ...]) -> str | None:

@@ -128,7 +128,9 @@ def _block_ns(experiment: Experiment, history: History) -> int:
 
 def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:
     """Guess how long an undisturbed trial takes: its target, the work of its workloads, and what is around each phase."""
-    spec = next((one for one in experiment.targets if one.name == levels.get("target", one.name)), None)
+    first = experiment.first_target
+    wanted = levels.get("target", first.name if first else None)
+    spec = next((one for one in experiment.targets if one.name == wanted), None)
     knobs = {} if spec is None else changed(spec, levels)
     pace = LOCAL if spec is None else _throttled(knobs)
     total = TRIAL_S + (catalogue.find("targets", spec.kind).seconds(knobs)[1] if spec is not None else 0.0)

@@ -14,6 +14,7 @@ from assay.experiment.knobs import Settings, declared, flat, settings
 from assay.experiment.shape import FileShape
 from assay.machine import server_nodes
 from assay.records import HostSpec, PathSpec, TargetSpec, WorkloadSpec
+from assay.records.price import EXAMPLE, Price, price_of
 from assay.toml_document import Document, Path, Point, one_of, shown
 
 RESERVED = ("target", "workload", "clients", "hosts")
@@ -48,11 +49,22 @@ def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], v
         host = named_hosts.one(document, (*at, "host"), table.get("host", named_hosts.LOCAL), known)
         if plug is not None:
             knobs = declared(plug.knobs)
-            chosen = settings(document, at, knobs, _without(table, "kind", "host"), varied(name))
-            nodes = _node_hosts(document, at, _without(table, "kind", "host"), known)
-            spec = TargetSpec(name=name, kind=plug.name, knobs={**chosen.values, **nodes}, host=host)
+            own = _without(table, "kind", "host", "price")
+            chosen = settings(document, at, knobs, own, varied(name))
+            nodes = _node_hosts(document, at, own, known)
+            price = _price(document, at, table)
+            spec = TargetSpec(name=name, kind=plug.name, knobs={**chosen.values, **nodes}, host=host, price=price)
             parts[name] = PartSpec(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
     return parts
+
+
+def _price(document: Document, at: Path, table: Mapping[str, object]) -> Price | None:
+    if "price" not in table:
+        return None
+    found = price_of(table["price"])
+    if found is None:
+        document.wrong((*at, "price"), shown(table["price"]), EXAMPLE)
+    return found
 
 
 def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, PartSpec]:

@@ -134,11 +134,13 @@ def _scene(document: Document, shape: FileShape) -> tuple[Scene, tuple[Factor, .
 
 def _assemble(document: Document, shape: FileShape) -> Experiment:
     scene, factors = _scene(document, shape)
-    parts.endpoints_fit(document, scene.targets, scene.workloads)
+    consistency.beneath_fits(document, scene.targets, factors)
+    upper = varying.measured(scene.targets, factors)
+    parts.endpoints_fit(document, upper, scene.workloads)
     varying.knobs_fit(document, scene.workloads, factors)
     ways.paths_fit(document, scene, factors)
     consistency.events_fit(document, scene.workloads, factors)
-    consistency.writes_fit(document, scene.targets, scene.workloads, factors)
+    consistency.writes_fit(document, upper, scene.workloads, factors)
     consistency.keys_fit(document, scene.targets, scene.workloads, factors)
     servers.servers_fit(document, scene.targets, scene.workloads, factors)
     consistency.memory_fits(document, scene.workloads, factors)

@@ -57,6 +57,17 @@ PACKAGES = {
     "iptables-restore": "iptables",
     "dd": "coreutils",
     "fio": "fio",
+    "ganesha.nfsd": "nfs-ganesha-vfs",
+    "rpcbind": "rpcbind",
+    "qemu-storage-daemon": "qemu-system-common",
+    "nbdfuse": "libnbd-bin",
+    "testparm": "samba-common-bin",
+    "fusermount": "fuse3",
+    "smbd": "samba",
+    "apache2": "apache2-bin",
+    "sshd": "openssh-server",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
 }
 """Debian 12 package of each tool that Assay calls."""
 

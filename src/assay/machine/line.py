@@ -10,13 +10,15 @@ import contextlib
 import ipaddress
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.catalogue import FAMILY, Host, Undo
+from assay.catalogue import FAMILY, Host, Setting, Undo
 from assay.errors import AssayError, MissingError, TrialError
-from assay.machine.net_namespaces import inside
+from assay.machine.net_namespaces import NETWORK, inside, tcp_settings
+from assay.records import Place, Value
+from assay.settings import paths
 
 PROGRAM = Path(__file__).parent.parent / "bin" / "assay-line"
 DEVICE = "/dev/net/tun"
@@ -102,3 +104,54 @@ def join_mptcp(host: Host, ends: LineEnds) -> None:
     for number, (link, interface) in enumerate(further, 1):
         host.run([*at, "ip", "route", "add", str(network), "dev", interface, "metric", str(1000 + number)])
         host.run([*at, "ip", "mptcp", "endpoint", "add", ends.addresses["load"][link], "dev", interface, "subflow"])
+
+
+def mistakes(host: Host, setting: Setting, wanted: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with the paths of these names, and with this machine for a line."""
+    known = ", ".join(setting.paths) or "none"
+    for name in wanted:
+        if name not in setting.paths:
+            yield f"found path {name!r}; expected one of the file's: {known}"
+        for one in paths.mistakes(setting.paths.get(name, {})):
+            yield f"path {name}: found {one.found}; expected {one.expected}"
+    yield from _machine(host)
+
+
+def _machine(host: Host) -> Iterator[str]:
+    if host.far:
+        yield f"the line is made on the machine of the lab alone, not on host {host.name}. Remove `host`."
+        return
+    if not host.is_root():
+        yield 'a line needs root (network namespaces). Run as root, or use kind = "socket" on the loopback.'
+    if not host.exists(DEVICE):
+        yield f'{DEVICE} does not exist: no TUN devices (modprobe tun). Load it, or use kind = "socket" on the loopback.'
+    if not host.exists(str(PROGRAM)):
+        yield f"the line: not found at {PROGRAM}. Run `make build`."
+
+
+def through(host: Host, setting: Setting, wanted: Sequence[str], *, offload: bool) -> tuple[LineEnds, dict[str, Value]]:
+    """Start the line of the paths of these names; return it, and what a place keeps of it. Raises MissingError and TrialError."""
+    ways = {name: {one: paths.way(setting.paths[name], one) for one in paths.WAYS} for name in wanted}
+    links = [{"name": name, **{one: found.settings() for one, found in both.items()}} for name, both in ways.items()]
+    ends = begin(host, setting.undo, config(links, setting.trial.seed if setting.trial else 0, offload=offload))
+    return ends, {
+        "line": str(ends.pid),
+        "token": ends.token,
+        "realtime": ends.realtime,
+        "paths": tuple(wanted),
+        **{f"{NETWORK}{name}": namespace for name, namespace in ends.namespaces.items()},
+        **{f"path.{name}.{one}": found.words() for name, both in ways.items() for one, found in both.items()},
+        **{f"path.{name}.{one}.loss": found.loss_share for name, both in ways.items() for one, found in both.items()},
+    }
+
+
+def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
+    """Return the paths in words, whether the line has the real-time class, and the settings of TCP in the load's namespace."""
+    own = {key: str(value) for key, value in place.private.items() if key.startswith("path.")}
+    wanted = place.private["paths"]
+    found = [
+        ("line", ", ".join(map(str, wanted)) if isinstance(wanted, tuple) else str(wanted)),
+        ("line.realtime", str(int(bool(place.private["realtime"])))),
+    ]
+    settings = tcp_settings(host, str(place.private[f"{NETWORK}load"]))
+    return (*found, *own.items(), *((f"line.{name}", value) for name, value in settings))

@@ -151,16 +151,16 @@ class ServerInterface:
     """`loopback`, `physical` (with a device, also a virtual machine's) or `virtual` (veth, bridge, bond, tunnel)."""
 
 
-def way(host: Host, address: str, pid: int | None = None) -> ServerInterface | None:
-    """Return the way to an address from the lab's network namespace, or from a process's; None without a route.
+def way(host: Host, address: str, pid: int | None = None, namespace: str | None = None) -> ServerInterface | None:
+    """Return the way to an address from the lab's network namespace, a process's, or a file's; None without a route.
 
     The kernel is asked, rules of policy routing included. A machine's own address always leads to `lo`.
     """
-    inside = _inside_of(pid)
+    inside = _inside_of(pid) if namespace is None else ["nsenter", f"--net={namespace}", "--"]
     match = re.search(r"\bdev (\S+)", _output(host, [*inside, "ip", "route", "get", address]))
     if match is None:
         return None
-    return ServerInterface(interface=match[1], kind=kind(host, match[1]) if pid is None else _kind_inside(host, inside, match[1]))
+    return ServerInterface(interface=match[1], kind=_kind_inside(host, inside, match[1]) if inside else kind(host, match[1]))
 
 
 def _inside_of(pid: int | None) -> list[str]:
@@ -188,15 +188,18 @@ def _kind_inside(host: Host, inside: list[str], interface: str) -> str:
     return "physical" if any("parentdev" in one for one in shown) else "virtual"
 
 
-def facts(host: Host, server: Server | None) -> tuple[tuple[str, str], ...]:
+def facts(host: Host, server: Server | None, namespace: str | None = None) -> tuple[tuple[str, str], ...]:
     """Return the way from this host to a server: the interface, its kind, and the lowest rate of its links and shapers.
 
-    On a host with a part of the server also the lowest rate of the server's own side, for clients of other hosts.
+    On a host with a part of the server also the lowest rate of the server's own side, for clients of other hosts. With the
+    namespace that all its clients are in: the way from there, for the lab's own routes lead elsewhere.
     """
     address = next((node.address for node in server.nodes if node.address), None) if server else None
-    path = way(host, address) if address else None
+    path = way(host, address, namespace=namespace) if address else None
     if server is None or path is None or address is None:
         return ()
+    if namespace is not None:
+        return (("server.route", path.interface), ("server.route_kind", path.kind))
     own = [limit for node in server.on(host.name) for limit in _of_namespace(host, node)]
     limits = [*_link(host, path.interface), *_shapers(host, ["tc"], path.interface), *own]
     found = [("server.route", path.interface), ("server.route_kind", path.kind), *_slowest("server.limit", limits)]

@@ -21,13 +21,16 @@ from assay.machine import cgroups
 from assay.machine.cpus import allowed_cpus, cpus
 from assay.records import Value
 
-KNOBS = (
+LIMITS = (
     Knob(name="server.cpus", kind=KnobKind.CPUS, help="CPUs of the server: a count or a list of numbers"),
     Knob(name="server.memory", kind=KnobKind.QUANTITY, unit=Unit.BYTES, low=1 << 20, help="memory limit of the server's group"),
+)
+KNOBS = (
+    *LIMITS,
     Knob(name="server.port", kind=KnobKind.INTEGER, low=1, high=65535, help="its port; default: a free one"),
 )
-"""Knobs of every target that starts a server."""
-START, PID, LOG = "start", "pid", "log"
+"""Knobs of every target that starts a server; in a network namespace of its own it has no other port than its usual one."""
+START, PID, LOG, SEALED = "start", "pid", "log", "sealed"
 """Files in the directory of a service."""
 START_S, STOP_S, STEP_S = 60.0, 60.0, 0.02
 """How long a server may take to answer and to end, and how often it is asked."""
@@ -44,6 +47,14 @@ for group in {groups}; do echo $$ > "$group/cgroup.procs" || exit 1; done
 {env}
 setsid sh -c 'echo $$ > pid; exec "$@"' sh {argv} </dev/null >>log 2>&1 &
 """
+SEAL = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--", "/bin/sh")
+"""Before the script of a sealed server: its first process ends when unshare ends, and the kernel then ends all others."""
+SEALED_SCRIPT = """#!/bin/sh
+# The first process of a process namespace: all that the server starts ends with it. Mounts made here are seen here alone.
+{setup}
+{argv} &
+wait "$!"
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +69,12 @@ class Program:
     env: Mapping[str, str] = field(default_factory=dict)
     cpus: tuple[int, ...] | None = None
     memory_bytes: int | None = None
+    network: str | None = None
+    """The file of the network namespace that it runs in; None: the lab's."""
+    sealed: bool = False
+    """Whether nothing that it starts may outlive it, whatever that does to its environment. It sees mounts of its own."""
+    setup: str = ""
+    """Lines of sh before a sealed server, for example mounts that it alone sees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,18 +101,28 @@ def install(host: Host, undo: Undo, program: Program, label: str) -> Service:
     undo.add("family", token=token)
     service = Service(name=program.name, directory=program.directory, token=token, groups=_groups(host, undo, program, label))
     pinned = () if program.cpus is None else ("taskset", "-c", ",".join(map(str, program.cpus)))
+    inside = () if program.network is None else ("nsenter", f"--net={program.network}", "--")
     text = SCRIPT.format(
         directory=shlex.quote(program.directory),
         groups=shlex.join(service.groups) or "''",
         family=FAMILY,
         token=token,
         env="\n".join(f"{name}={shlex.quote(value)}; export {name}" for name, value in program.env.items()),
-        argv=shlex.join((*pinned, *program.argv)),
+        argv=shlex.join((*pinned, *inside, *_sealed(host, program))),
     ).replace("for group in ''; do", "for group in; do")
     path = posixpath.join(program.directory, START)
     host.write(path, text)
     host.run(["chmod", "700", "--", path])
     return service
+
+
+def _sealed(host: Host, program: Program) -> tuple[str, ...]:
+    """Return the words that start a program, after its script was written where it is sealed."""
+    if not program.sealed:
+        return program.argv
+    path = posixpath.join(program.directory, SEALED)
+    host.write(path, SEALED_SCRIPT.format(setup=program.setup, argv=shlex.join(program.argv)))
+    return (*SEAL, path)
 
 
 def _groups(host: Host, undo: Undo, program: Program, label: str) -> tuple[str, ...]:
@@ -132,7 +159,9 @@ def stop(host: Host, directory: str, name: str, patience_s: float = STOP_S) -> N
     pid = _pid(host, directory)
     if pid is None or not is_running(host, directory):
         return
-    host.run(["kill", "-TERM", "--", pid], check=False)
+    # A sealed server is a child of the process in the pid file, which itself takes no SIGTERM.
+    whom = f"-{pid}" if host.exists(posixpath.join(directory, SEALED)) else pid
+    host.run(["kill", "-TERM", "--", whom], check=False)
     deadline = time.monotonic() + patience_s
     while is_running(host, directory):
         if time.monotonic() > deadline:
@@ -231,10 +260,16 @@ def port_mistakes(host: Host, port: Value) -> tuple[str, ...]:
     return ()
 
 
-def listening(host: Host) -> frozenset[int]:
-    """Return the TCP ports on which something listens in the lab's network namespace, at any address."""
+def listens(host: Host, directory: str, ports: tuple[int, ...]) -> bool:
+    """Return whether something listens on each of these TCP ports in the network namespace of the server in a directory."""
+    pid = _pid(host, directory)
+    return pid is not None and listening(host, pid).issuperset(ports)
+
+
+def listening(host: Host, pid: str = "self") -> frozenset[int]:
+    """Return the TCP ports on which something listens in a process's network namespace, the lab's own, at any address."""
     found = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+    for table in (f"/proc/{pid}/net/tcp", f"/proc/{pid}/net/tcp6"):
         try:
             rows = host.read(table).splitlines()[1:]
         except OSError:

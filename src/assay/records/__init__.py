@@ -41,6 +41,7 @@ from assay.records.evidence import (
     missing_on,
 )
 from assay.records.experiment import (
+    ON,
     Change,
     Claim,
     DesignKind,

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from assay.frozen import dataclass, field
 from assay.records.events import Event
 from assay.records.observe import ObserveSpec
+from assay.records.price import Price
 
 Scalar = str | int | float | bool | None
 Value = Scalar | tuple["Value", ...]
@@ -144,6 +145,10 @@ class HostSpec:
     """With dask: what the cluster takes (`queue`, ...). With snmp: the file of the secret, the ports of `[limits]`."""
 
 
+ON = "on"
+"""The knob by which a target stands on another one."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TargetSpec:
     """A target as named in the file: its kind and its knobs (flattened by dots, quantities resolved)."""
@@ -152,6 +157,8 @@ class TargetSpec:
     kind: str
     knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
     host: str = "local"
+    price: Price | None = None
+    """What the whole system costs; None where the file does not say it. It changes no figure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,10 +260,26 @@ class Experiment:
             one.name for one in self.hosts if one.name in seen or any(figure.startswith(f"@{one.name}.") for figure in figures)
         )
 
+    def beneath(self, spec: TargetSpec) -> tuple[str, ...]:
+        """The targets that a target stands on (its knob `on`), with any level."""
+        levels = next((factor.levels for factor in self.factors if factor.path == f"{spec.name}.{ON}"), (spec.knobs.get(ON),))
+        return tuple(str(level) for level in levels if level)
+
+    @property
+    def first_target(self) -> TargetSpec | None:
+        """The target of trials whose levels name none: the first one that no other stands on."""
+        below = {name for spec in self.targets for name in self.beneath(spec)}
+        return next((spec for spec in self.targets if spec.name not in below), next(iter(self.targets), None))
+
     def used_targets(self) -> tuple[TargetSpec, ...]:
-        """The targets that the factor `target` names, else the first: no other is ever prepared."""
-        wanted = next((factor.levels for factor in self.factors if factor.path == "target"), None)
-        return self.targets[:1] if wanted is None else tuple(spec for spec in self.targets if spec.name in wanted)
+        """The targets that the factor `target` names, else the first, and those that they stand on: no other is prepared."""
+        wanted = next((list(factor.levels) for factor in self.factors if factor.path == "target"), None)
+        if wanted is None:
+            wanted = [self.first_target.name] if self.first_target else []
+        for spec in (one for _ in self.targets for one in self.targets):  # as deep as there are targets
+            if spec.name in wanted:
+                wanted += [name for name in self.beneath(spec) if name not in wanted]
+        return tuple(spec for spec in self.targets if spec.name in wanted)
 
     def load_hosts(self, workload: WorkloadSpec, levels: Mapping[str, Value] = EMPTY) -> tuple[str, ...]:
         """Names of the hosts that a workload's load comes from at these levels; client i is on host i mod their number."""

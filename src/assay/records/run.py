@@ -271,6 +271,10 @@ class PhaseHost:
     """Whether the wait for quiet ended quiet (W07)."""
     drain_ns: int | None = None
     """How long syncfs took right after the last operation, None where it was not called."""
+    clients_drain_ns: int | None = None
+    """The slowest client of a server on this host: how long its mount took; None where it has none of its own."""
+    server_drain_ns: int | None = None
+    """Until the server's storage was clean, after what the clients had held back; None where both ends are not on this host."""
     clock: HostClock | None = None
     """By the comparisons before and after the phase; None where none was made."""
 

@@ -279,7 +279,10 @@ def _foot(phase: Phase, readings: Iterable[Reading], *, metadata: bool, spread: 
     if writes and phase.drain_ns is not None:
         longest = max(phase.hosts, key=lambda one: one.drain_ns or 0)
         where = f", longest on {longest.host}" if spread else ""
-        yield f"Drain after the clock: {show(phase.drain_ns, 'ns')}{where}"
+        ends = ""
+        if longest.clients_drain_ns is not None and longest.server_drain_ns is not None:
+            ends = f" (clients {show(longest.clients_drain_ns, 'ns')}, server {show(longest.server_drain_ns, 'ns')})"
+        yield f"Drain after the clock: {show(phase.drain_ns, 'ns')}{where}{ends}"
 
 
 def _verdict(judged: Judged, phase: Phase, operations: Sequence[str]) -> Verdict | None:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from assay.answer import doubts, marks
+from assay.answer import doubts, marks, prices
 from assay.answer.scales import show, show_range
 from assay.answer.wording import comparison, labels
 from assay.frozen import dataclass
@@ -151,7 +151,16 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
         interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", labels.instead(here)) if part),
         state=worst((own, doubts.of_figure(results, cell.measure))),
         share=f"{alike} of {len(here)} runs" if (alike := sum(one.state is own for one in here)) < len(here) else "",
-        label="; ".join(filter(None, (labels.of_several([one for one in here if one.state is own]), comparison.left_out(cell)))),
+        label="; ".join(
+            filter(
+                None,
+                (
+                    prices.words(prices.of_cell(results.experiment, cell)),
+                    labels.of_several([one for one in here if one.state is own]),
+                    comparison.left_out(cell),
+                ),
+            )
+        ),
     )
 
 

@@ -259,7 +259,7 @@ def _place(experiment: Experiment, judged: Judged, seen: Observations) -> str:
     for fact in seen.facts:
         if fact.when is When.BEFORE and not (spread and fact.key.startswith(OF_TARGET) and fact.host not in targets):
             known.setdefault(fact.key, []).append(fact.value)
-    target = judged.run.trial.levels.get("target", experiment.targets[0].name if experiment.targets else None)
+    target = judged.run.trial.levels.get("target", experiment.first_target.name if experiment.first_target else None)
     path = next((one.knobs.get("path") for one in experiment.targets if one.name == target), None)
     devices = [values[0] for key, values in known.items() if re.fullmatch(r"device\.\d+\.name", key)]
     system, *_ = known.get("mount.target.fstype", [""])

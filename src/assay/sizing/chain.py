@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from assay import links
+from assay.records.price import Price
 from assay.units import Refusal, Unit, attempt, hint
 
 WRITTEN = re.compile(r"\s*(?:(?P<count>\d{1,4})\s*[x×*]\s*)?(?P<name>\S.*?)\s*", re.DOTALL)
@@ -155,14 +156,6 @@ class Layout(StrEnum):
     RAID10 = "raid10"
     RAID5 = "raid5"
     RAID6 = "raid6"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Price:
-    """What something costs, in one currency."""
-
-    amount: float
-    currency: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,10 @@ from fractions import Fraction
 from pathlib import Path as FilePath
 
 from assay.errors import UsageError
+from assay.records import price
+from assay.records.price import Price
 from assay.sizing import directory
-from assay.sizing.chain import ChainLoad, ChainPart, Layout, MeasuredLimit, PartChain, Price, Speed, Upgrade, speed_of
+from assay.sizing.chain import ChainLoad, ChainPart, Layout, MeasuredLimit, PartChain, Speed, Upgrade, speed_of
 from assay.sizing.sized import LEAST_DISKS
 from assay.toml_document import Document, Path, Point, known, load, one_of, shown, table, text
 from assay.units import EXAMPLES, Refusal, Unit, attempt
@@ -26,7 +28,6 @@ MEASURED = ("read", "write", "operations", "notebook")
 PERIODS: Mapping[str, int] = {"h": 3600, "hour": 3600, "d": 86_400, "day": 86_400, "week": 604_800}
 """Seconds of the periods for which an amount may be told: `40 TB/week`."""
 _AMOUNT = re.compile(r"\s*(?P<amount>[^/]+?)\s*(?:/|\s+a\s+|\s+per\s+)\s*(?P<period>h|hour|d|day|week)\s*")
-_PRICE = re.compile(r"\s*(?P<amount>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?)\s*(?P<currency>[A-Z]{3})\s*", re.ASCII)
 """`1200 EUR`, `1,200.50 EUR`; not `1.200 EUR`, nor `1,2 EUR`, which mean one thing here and another there."""
 MIRRORS = {"raid1": Layout.RAID10, "raid1+0": Layout.RAID10}
 """Other names of layouts; hyphens, spaces and case do not matter."""
@@ -258,11 +259,10 @@ class Reader:
     def _price(self, path: Path, value: object) -> Price | None:
         if value is None:
             return None
-        match = _PRICE.fullmatch(value) if isinstance(value, str) else None
-        if match is None:
-            self.document.wrong(path, shown(value), 'a price such as "1200 EUR" or "1,200.50 EUR"')
-            return None
-        return Price(amount=float(match["amount"].replace(",", "")), currency=match["currency"])
+        found = price.price_of(value)
+        if found is None:
+            self.document.wrong(path, shown(value), price.EXAMPLE)
+        return found
 
     def _rate(self, path: Path, value: object) -> float:
         """Return bytes/s; also as an amount in a longer time: `40 TB/week`."""

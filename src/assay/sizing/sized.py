@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay import units
-from assay.sizing.chain import ChainLoad, ChainPart, Layout, PartChain, Price, Upgrade
+from assay.records.price import Price
+from assay.sizing.chain import ChainLoad, ChainPart, Layout, PartChain, Upgrade
 from assay.units import Unit
 
 PARITY: Mapping[Layout, int] = {Layout.RAID5: 1, Layout.RAID6: 2}

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 
 from assay import units
-from assay.sizing.chain import CommitLimit, Layout, MeasuredLimit, Price, Speed
+from assay.records.price import Price
+from assay.sizing.chain import CommitLimit, Layout, MeasuredLimit, Speed
 from assay.sizing.sized import WRITER, PartLimit, Sized, SizedPart, UpgradeGain, bytes_of, ops_of
 from assay.units import Unit, human
 

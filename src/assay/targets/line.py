@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import UsageError, refuse
-from assay.machine import external_commands, line, net_namespaces
-from assay.machine.net_namespaces import NETWORK
+from assay.machine import external_commands, line
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
-from assay.settings import paths
 from assay.settings.knobs import names
 
 GUESS_S = 0.2
@@ -29,7 +27,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with the paths on this host."""
     wanted = used(setting.knobs)
     tools = ("nsenter", "ip") if len(wanted) > 1 else ("nsenter",)
-    return (*_named(setting, wanted), *_wrong(setting, wanted), *_machine(host), *external_commands.missing(host, tools))
+    return (*_named(setting, wanted), *line.mistakes(host, setting, wanted), *external_commands.missing(host, tools))
 
 
 def _named(setting: Setting, wanted: tuple[str, ...]) -> Iterator[str]:
@@ -39,39 +37,13 @@ def _named(setting: Setting, wanted: tuple[str, ...]) -> Iterator[str]:
         yield "found through and paths; expected one of them"
     if len(set(wanted)) < len(wanted):
         yield f"found paths {', '.join(wanted)}; expected each path once"
-    known = ", ".join(setting.paths) or "none"
-    for name in wanted:
-        if name not in setting.paths:
-            yield f"found path {name!r}; expected one of the file's: {known}"
-
-
-def _wrong(setting: Setting, wanted: tuple[str, ...]) -> Iterator[str]:
-    for name in wanted:
-        for one in paths.mistakes(setting.paths.get(name, {})):
-            yield f"path {name}: found {one.found}; expected {one.expected}"
-
-
-def _machine(host: Host) -> Iterator[str]:
-    if host.far:
-        yield f"the line is made on the machine of the lab alone, not on host {host.name}. Remove `host`."
-        return
-    if not host.is_root():
-        yield 'a line needs root (network namespaces). Run as root, or use kind = "socket" on the loopback.'
-    if not host.exists(line.DEVICE):
-        yield f'{line.DEVICE} does not exist: no TUN devices (modprobe tun). Load it, or use kind = "socket" on the loopback.'
-    if not host.exists(str(line.PROGRAM)):
-        yield f"the line: not found at {line.PROGRAM}. Run `make build`."
 
 
 def prepare(host: Host, setting: Setting) -> Place:
     """Make namespaces, interfaces and links. Raises UsageError with all mistakes of `check`, TrialError."""
     refuse(check(host, setting))
     wanted = used(setting.knobs)
-    seed = setting.trial.seed if setting.trial else 0
-    ways = {name: {one: paths.way(setting.paths[name], one) for one in paths.WAYS} for name in wanted}
-    links = [{"name": name, **{one: found.settings() for one, found in both.items()}} for name, both in ways.items()]
-    message = line.config(links, seed, offload=bool(setting.knobs.get("offload", True)))
-    ends = line.begin(host, setting.undo, message)
+    ends, private = line.through(host, setting, wanted, offload=bool(setting.knobs.get("offload", True)))
     try:
         if len(wanted) > 1:
             line.join_mptcp(host, ends)
@@ -85,15 +57,7 @@ def prepare(host: Host, setting: Setting) -> Place:
         kind=EndpointKind.SOCKET,
         address=address,
         server=Server(nodes=(ServerNode(host=host.name, address=address),)),
-        private={
-            "line": str(ends.pid),
-            "token": ends.token,
-            "realtime": ends.realtime,
-            "paths": wanted,
-            **{f"{NETWORK}{name}": namespace for name, namespace in ends.namespaces.items()},
-            **{f"path.{name}.{one}": found.words() for name, both in ways.items() for one, found in both.items()},
-            **{f"path.{name}.{one}.loss": found.loss_share for name, both in ways.items() for one, found in both.items()},
-        },
+        private=private,
     )
 
 
@@ -105,16 +69,8 @@ def attach(host: Host, _setting: Setting, place: Place, _client: int) -> Endpoin
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Return the paths in words, whether the line has the real-time class, and the settings of TCP in the load's namespace."""
-    own = {key: str(value) for key, value in place.private.items() if key.startswith("path.")}
-    wanted = place.private["paths"]
-    found = [
-        ("address", place.address),
-        ("line", ", ".join(map(str, wanted)) if isinstance(wanted, tuple) else str(wanted)),
-        ("line.realtime", str(int(bool(place.private["realtime"])))),
-    ]
-    settings = net_namespaces.tcp_settings(host, str(place.private[f"{NETWORK}load"]))
-    return (*found, *own.items(), *((f"line.{name}", value) for name, value in settings))
+    """Return the address, and what the line says of itself."""
+    return (("address", place.address), *line.facts(host, place))
 
 
 def teardown(host: Host, setting: Setting, place: Place) -> None:

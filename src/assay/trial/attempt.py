@@ -13,6 +13,7 @@ from assay.catalogue import Order, Setting
 from assay.errors import TrialError, UsageError, refuse
 from assay.machine import cpus, server
 from assay.records import (
+    ON,
     Experiment,
     Fact,
     FactClass,
@@ -31,7 +32,7 @@ from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log, in_words
 from assay.trial.phase import perform
 from assay.trial.rendezvous import Rendezvous, Stage
-from assay.trial.site import PlacedWorkload, Site, attach, paths_of, place_on, setting_on, target_of, workloads_of
+from assay.trial.site import PlacedWorkload, Site, attach, named_target, paths_of, place_on, setting_on, target_of, workloads_of
 
 OnProgress = Callable[[Mapping[str, object]], None]
 TOKEN_BYTES = 16
@@ -73,7 +74,9 @@ def live(attempt: Attempt) -> None:
                 _tear_down(attempt, site)
 
 
-def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterable[PlacedWorkload]) -> Setting:
+def _setting(
+    attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterable[PlacedWorkload], below: Site | None
+) -> Setting:
     """What the target of the trial is given."""
     return Setting(
         name=spec.name,
@@ -84,6 +87,7 @@ def _setting(attempt: Attempt, station: Station, spec: TargetSpec, loads: Iterab
         trial=attempt.trial,
         paths=paths_of(attempt.experiment, attempt.trial.levels),
         needs_bytes=sum(load.workload.space(load.spec.knobs) for load in loads),
+        beneath=below.place if below else None,
     )
 
 
@@ -124,9 +128,41 @@ def loads_of(attempt: Attempt) -> tuple[PlacedWorkload, ...]:
 
 def _prepare(attempt: Attempt, loads: tuple[PlacedWorkload, ...]) -> Site:
     spec = target_of(attempt.experiment, attempt.trial.levels)
-    target, station = catalogue.find("targets", spec.kind), attempt.stations[spec.host]
-    setting = _setting(attempt, station, spec, loads)
     attempt.tell({"event": "preparing"})
+    below = _beneath(attempt, spec, loads)
+    try:
+        return _prepared(attempt, spec, loads, below)
+    except BaseException:
+        _clear_below(attempt, below)
+        raise
+
+
+def _beneath(attempt: Attempt, spec: TargetSpec, loads: tuple[PlacedWorkload, ...]) -> Site | None:
+    """The target that this one stands on, prepared after all that it stands on itself."""
+    if not spec.knobs.get(ON):
+        return None
+    lower = named_target(attempt.experiment, attempt.trial.levels, spec.knobs[ON])
+    below, target, station = _beneath(attempt, lower, loads), catalogue.find("targets", lower.kind), attempt.stations[lower.host]
+    try:
+        setting = _setting(attempt, station, lower, loads, below)
+        refuse([f"target {setting.name}: {mistake}" for mistake in target.check(station.host, setting)])
+        place = target.prepare(station.host, setting)
+    except BaseException:
+        _clear_below(attempt, below)
+        raise
+    return Site(target=target, station=station, setting=setting, place=place, below=below)
+
+
+def _clear_below(attempt: Attempt, below: Site | None) -> None:
+    """Undo what a target stood on, the uppermost first."""
+    while below is not None:
+        _undo(attempt, partial(below.target.teardown, below.station.host, below.setting, below.place))
+        below = below.below
+
+
+def _prepared(attempt: Attempt, spec: TargetSpec, loads: tuple[PlacedWorkload, ...], below: Site | None) -> Site:
+    target, station = catalogue.find("targets", spec.kind), attempt.stations[spec.host]
+    setting = _setting(attempt, station, spec, loads, below)
     mistakes = [f"target {setting.name}: {mistake}" for mistake in target.check(station.host, setting)]
     mistakes += [
         f"workload {load.spec.name} works on {' or '.join(load.workload.accepts)}, target {setting.name} is a {target.endpoint}"
@@ -144,6 +180,7 @@ def _prepare(attempt: Attempt, loads: tuple[PlacedWorkload, ...]) -> Site:
         station=station,
         setting=setting,
         place=target.prepare(station.host, setting),
+        below=below,
         named=attempt.experiment.watched_hosts(),
     )
 
@@ -206,9 +243,21 @@ def _facts(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...], when
         )
         for host, key, value in dict.fromkeys(pairs)
     ]
+    pairs_below = list(_facts_below(site.below))
+    attempt.log.facts += [
+        Fact(host=host, when=when, key=key, value=value, fact_class=FactClass.PERFORMANCE) for host, key, value in pairs_below
+    ]
     if when is When.BEFORE:
         attempt.log.facts += trial_facts.target_facts(site.station.host, site.target, site.place)
         attempt.log.facts += _programs(attempt, site, loads)
+
+
+def _facts_below(below: Site | None) -> Iterator[tuple[str, str, str]]:
+    """Yield (host, key, value) of each target below the one that is measured."""
+    while below is not None:
+        for key, value in below.target.facts(below.station.host, below.place):
+            yield below.station.name, f"target.{ON}.{below.setting.name}.{key}", value
+        below = below.below
 
 
 def _programs(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...]) -> Iterator[Fact]:
@@ -303,6 +352,7 @@ def _tear_down(attempt: Attempt, site: Site) -> None:
     names = sorted({*site.cgroups, *(name for _, name in site.attached)})
     each(tuple(attempt.stations[name] for name in names), lambda one: _leave(attempt, site, one))
     _undo(attempt, partial(site.target.teardown, site.station.host, site.setting, site.place))
+    _clear_below(attempt, site.below)
 
 
 def _leave(attempt: Attempt, site: Site, station: Station) -> None:

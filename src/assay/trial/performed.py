@@ -28,6 +28,15 @@ class Performed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EndsDrain:
+    """How long the flush after a phase took on one host, in all and at either end of a server; None where nothing was flushed."""
+
+    took_ns: int | None = None
+    clients_ns: int | None = None
+    server_ns: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class PhaseLife:
     """What was found before the phase, and how it went; mappings are by host."""
 
@@ -36,7 +45,7 @@ class PhaseLife:
     clocks: Mapping[str, HostClock]
     start_ns: int
     t0_ns: int
-    drains_ns: Mapping[str, int | None]
+    drains: Mapping[str, EndsDrain]
     steady: SteadyState | None
 
     def t0_of(self, host: str) -> int:

@@ -66,7 +66,7 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         bench.progress(job, "running")
         steady = _run(bench, job, start_ns)
         watchers.edge(Edge.LAST)
-        drains_ns = drains(bench, job)
+        drained = drains(bench, job)
         watchers.edge(Edge.DRAINED)
     finally:
         watchers.stop()
@@ -79,7 +79,7 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         clocks=_courses(bench, t0_ns),
         start_ns=start_ns,
         t0_ns=t0_ns,
-        drains_ns=drains_ns,
+        drains=drained,
         steady=state,
     )
     return _conclude(bench, job, (watchers, events), course)
@@ -251,7 +251,9 @@ def _phase_host(name: str, course: PhaseLife) -> PhaseHost:
         server_cached_before=proof.server_share,
         quiesce_ns=course.quiet[name].waited_ns,
         quiet=course.quiet[name].quiet,
-        drain_ns=course.drains_ns[name],
+        drain_ns=course.drains[name].took_ns,
+        clients_drain_ns=course.drains[name].clients_ns,
+        server_drain_ns=course.drains[name].server_ns,
         clock=course.clocks[name],
     )
 

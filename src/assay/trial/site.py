@@ -55,6 +55,8 @@ class Site:
     """Client and host -> what that client is given there."""
     cgroups: dict[str, placement.Cgroup] = field(default_factory=dict)
     """Host -> the groups of the clients there."""
+    below: Site | None = None
+    """The target that this one stands on."""
 
     named: tuple[str, ...] = ()
     """Hosts that the experiment watches by commands or figures, whatever else they are."""
@@ -126,7 +128,12 @@ def place_on(site: Site, station: Station) -> Place:
 
 def target_of(experiment: Experiment, levels: Mapping[str, Value]) -> TargetSpec:
     """The target of a trial with its knobs. Raises UsageError where it is not in the file."""
-    wanted = levels.get("target", experiment.targets[0].name if experiment.targets else None)
+    wanted = levels.get("target", experiment.first_target.name if experiment.first_target else None)
+    return named_target(experiment, levels, wanted)
+
+
+def named_target(experiment: Experiment, levels: Mapping[str, Value], wanted: Value) -> TargetSpec:
+    """A target of this name with its knobs in a trial. Raises UsageError where it is not in the file."""
     for spec in experiment.targets:
         if spec.name == wanted:
             return replace(spec, knobs=_changed(spec.name, spec.knobs, levels))

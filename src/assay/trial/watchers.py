@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 
 from assay.errors import LostHostError
-from assay.records import Direction, Edge, Place, Subject
+from assay.records import Direction, Edge, Endpoint, EndpointKind, Place, Subject
 from assay.sampler import Sampler, Seen, looking
 from assay.trial.bench import Bench, Job, whole
 from assay.trial.fleet import Station, each
+from assay.trial.performed import EndsDrain
 
 
 class Watchers:
@@ -70,28 +71,64 @@ def _line(place: Place) -> int | None:
     return int(pid) if isinstance(pid, str) else None
 
 
-def drains(bench: Bench, job: Job) -> dict[str, int | None]:
-    """Host -> how long it took to flush the file system there, where the phase changed something; None where it was not done.
+def drains(bench: Bench, job: Job) -> dict[str, EndsDrain]:
+    """Host -> how long it took to flush what the phase changed there; nothing where the phase changed nothing.
 
-    The clients' hosts and the target's begin together. After the slowest client the target is flushed again, since what a client
-    held back reaches it only then: its time ends when both ends are clean. A host that was lost is left out.
+    Both ends of a server begin together, on one host or on several. After the slowest client the target is flushed again, since
+    what a client held back reaches it only then: its time ends when both ends are clean. A host that was lost is left out.
     """
     changes = {Direction.WRITE, Direction.METADATA} & set(job.plan.directions.values())
     fleet = bench.fleet
     if not changes or not job.plan.is_drained:
-        return {station.name: None for station in fleet.stations}
+        return {station.name: EndsDrain() for station in fleet.stations}
     bench.progress(job, "draining")
     began_ns = time.monotonic_ns()
-    found = each(fleet.stations, lambda one: _flush(one, bench.seen_from(job, one)))
-    if fleet.is_spread and fleet.target.host.lost() is None and _flush(fleet.target, bench.place) is not None:
-        found[fleet.target.name] = time.monotonic_ns() - began_ns
+    found = each(fleet.stations, lambda one: _both_ends(bench, job, one))
+    behind = fleet.is_spread or any(one.clients_ns is not None for one in found.values())
+    if behind and fleet.target.host.lost() is None and _flush(fleet.target, bench.place.directory) is not None:
+        took_ns = time.monotonic_ns() - began_ns
+        last = found[fleet.target.name]
+        found[fleet.target.name] = EndsDrain(took_ns=took_ns, clients_ns=last.clients_ns, server_ns=took_ns)
     return found
 
 
-def _flush(station: Station, place: Place) -> int | None:
+def _mounts(bench: Bench, job: Job, station: Station) -> tuple[Endpoint, ...]:
+    """The clients of a server on the target's host whose directory is not the server's own: each mount once."""
+    if bench.place.server is None or station is not bench.fleet.target:
+        return ()
+    clients = (job.endpoints[client] for client in bench.fleet.clients_on(station, len(job.endpoints)))
+    found = {one.address: one for one in clients if one.kind is EndpointKind.DIRECTORY}
+    return tuple(one for path, one in found.items() if path != bench.place.directory)
+
+
+def _both_ends(bench: Bench, job: Job, station: Station) -> EndsDrain:
+    directory, mounts = bench.seen_from(job, station).directory, _mounts(bench, job, station)
+    if not mounts:
+        return EndsDrain(took_ns=_flush(station, directory))
+    from concurrent.futures import ThreadPoolExecutor  # only where there are two ends on one host
+
+    began_ns = time.monotonic_ns()
+    with ThreadPoolExecutor(len(mounts) + 1, thread_name_prefix="drain") as pool:
+        own = pool.submit(_flush, station, directory)
+        every = [one.result() for one in [pool.submit(_flush_client, bench, station, end) for end in mounts]]
+        clients_ns = max((one for one in every if one is not None), default=None)
+        server_ns = own.result()
+    return EndsDrain(took_ns=time.monotonic_ns() - began_ns, clients_ns=clients_ns, server_ns=server_ns)
+
+
+def _flush_client(bench: Bench, station: Station, end: Endpoint) -> int | None:
+    """What the kernel holds back of a client, then what its own program does."""
+    began_ns = time.monotonic_ns()
+    if _flush(station, end.address) is None:
+        return None
+    bench.target.flush(station.host, end)
+    return time.monotonic_ns() - began_ns
+
+
+def _flush(station: Station, directory: str | None) -> int | None:
     calls = station.host.syscalls
-    if calls is None or place.directory is None or station.host.lost() is not None:
+    if calls is None or directory is None or station.host.lost() is not None:
         return None
     with contextlib.suppress(LostHostError):
-        return calls.syncfs(place.directory)
+        return calls.syncfs(directory)
     return None

@@ -1,0 +1,164 @@
+"""A server's disk as a client has it without a client in the kernel: a file (FUSE), a loop device, a file system on it.
+
+One machine has the disk, so all clients of a trial share that file system. The disk counts only when the server's own image
+shows a block that was written to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import secrets
+import shlex
+from collections.abc import Mapping
+
+from assay.catalogue import Host, Knob, KnobKind, Setting, Unit
+from assay.errors import AssayError, TrialError
+from assay.machine import external_commands, file_server, image, mounted
+from assay.machine.file_server import FileInstance, FileSoftware
+from assay.machine.filesystems import FILESYSTEMS, features, make, mount
+from assay.records import Endpoint, EndpointKind, Place, Value
+from assay.settings.knobs import choice, names
+
+BLOCK = 4096
+IMAGE, DISK, WORK = "disk.img", "disk", "work"
+"""In the server's data; in the client's directory; in the file system."""
+USABLE = 0.9
+"""Share of a new file system that files can fill."""
+PROBE_MIB = 4
+"""What is written to a disk and compared at the server: in parallel, as a file system writes."""
+KNOBS = (
+    Knob(name="size", kind=KnobKind.QUANTITY, unit=Unit.BYTES, required=True, low=8 * image.MIB, help="size of the disk"),
+    choice("filesystem", "file system that the client makes on it", *(name for name in FILESYSTEMS if name != "btrfs")),
+    Knob(name="mkfs_options", kind=KnobKind.TEXTS, default=(), is_command=True, help="further arguments of mkfs"),
+    Knob(name="mount_options", kind=KnobKind.TEXTS, default=(), help="options of mount -o"),
+)
+"""Knobs of every target whose server gives a disk."""
+
+
+def tools(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the programs that a client needs beside the one that gives it the file."""
+    return ("losetup", "mount", "umount", "dd", *FILESYSTEMS[str(knobs["filesystem"])].tools)
+
+
+def check(host: Host, setting: Setting) -> tuple[str, ...]:
+    """Return what is wrong with the size of the disk."""
+    kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], _size(setting.knobs)
+    found = list(image.no_room(host, setting.scratch, size)) if not setting.knobs.get("on") else []
+    if size < kind.smallest_bytes or size % image.MIB:
+        found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
+    if setting.needs_bytes > size * USABLE:
+        found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
+    return (*found, *external_commands.missing(host, tools(setting.knobs)))
+
+
+def _size(knobs: Mapping[str, Value]) -> int:
+    size = knobs["size"]
+    assert isinstance(size, int)
+    return size
+
+
+def image_of(instance: FileInstance) -> str:
+    """Return the file in which the server keeps the disk."""
+    return posixpath.join(instance.data, IMAGE)
+
+
+def configure(host: Host, instance: FileInstance) -> None:
+    """Write the disk in full: a sparse one would be allocated by the first write, and read without a device."""
+    image.write(host, image_of(instance), _size(instance.knobs), "written")
+
+
+def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
+    """Give the first client the disk with a new file system, proved; all others work in the same one. Raises TrialError."""
+    instance = file_server.instance_of(host, setting, place)
+    directory = instance.path("client-0")
+    work = posixpath.join(directory, DISK, WORK)
+    if client:
+        return Endpoint(kind=EndpointKind.DIRECTORY, address=work, details={"shared": True})
+    host.run(["mkdir", "--", directory])
+    point = posixpath.join(directory, mounted.POINT)
+    plan = software.mount(host, instance, point, f"assay-{secrets.token_hex(6)}")
+    file = posixpath.join(point, plan.file)
+    made = mounted.begin(host, setting.undo, plan, directory, instance.load, lambda _: _proof(host, file, image_of(instance)))
+    host.write(posixpath.join(directory, file_server.FSYNC), made.fsync)
+    details: dict[str, Value] = {**mounted.kept(made), "image": file}
+    try:
+        details["loop"] = loop = image.attach(host, setting.undo, file, direct_io="on")
+        _prove_parallel(host, directory, f"/dev/{loop}", image_of(instance))
+        return _furnished(host, setting, directory, details)
+    except BaseException:
+        with contextlib.suppress(AssayError):
+            _take_back(host, setting, posixpath.join(directory, DISK), details)
+        raise
+
+
+def _proof(host: Host, file: str, stored: str) -> str:
+    """Write a block to the disk, see it in the server's image, and return what the flush did. Raises TrialError."""
+    word = secrets.token_hex(BLOCK // 2)
+    argv = ["dd", f"of={file}", f"bs={BLOCK}", "count=1", "iflag=fullblock", "conv=notrunc,fsync", "status=none"]
+    host.run(argv, input_text=word, timeout_s=mounted.PATIENCE_S)
+    fsync = mounted.reached(host, stored)
+    if host.run(["dd", f"if={stored}", f"bs={BLOCK}", "count=1", "status=none"]).stdout != word:
+        raise TrialError(f"the disk at {file} is not the server's {stored}: a block that was written to it is not there")
+    return fsync
+
+
+def _prove_parallel(host: Host, directory: str, device: str, stored: str) -> None:
+    """Write some MiB past the page cache, and compare them with the server's image. Raises TrialError.
+
+    The FUSE export of QEMU 7.2 loses writes that come while another one waits for the network.
+    """
+    source = posixpath.join(directory, "probe")
+    size = PROBE_MIB * image.MIB
+    steps = (
+        f"head -c {size} /dev/urandom > {shlex.quote(source)}",
+        f"dd if={shlex.quote(source)} of={device} bs=1M oflag=direct conv=fsync status=none",
+        f"cmp -n {size} -- {shlex.quote(source)} {shlex.quote(stored)}",
+    )
+    done = host.run(["sh", "-c", " && ".join(steps)], check=False, timeout_s=6 * mounted.PATIENCE_S)
+    host.run(["rm", "-f", "--", source])
+    if done.status:
+        raise TrialError(f"the disk at {device} loses writes: {(done.stdout + done.stderr).strip()}")
+
+
+def _furnished(host: Host, setting: Setting, directory: str, details: dict[str, Value]) -> Endpoint:
+    """Make the file system on the loop device, and mount it."""
+    kind, disk = FILESYSTEMS[str(setting.knobs["filesystem"])], posixpath.join(directory, DISK)
+    loop = str(details["loop"])
+    make(host, kind, f"/dev/{loop}", names(setting.knobs, "mkfs_options"))
+    host.run(["mkdir", "--", disk])
+    setting.undo.add("mount", path=disk, device=f"/dev/{loop}")
+    mount(host, kind.name, ",".join((*kind.mount_options, *names(setting.knobs, "mount_options"))), f"/dev/{loop}", disk)
+    work = posixpath.join(disk, WORK)
+    host.run(["mkdir", "--", work])
+    return Endpoint(kind=EndpointKind.DIRECTORY, address=work, details=details)
+
+
+def detach(host: Host, setting: Setting, endpoint: Endpoint) -> None:
+    """Unmount the file system and give the disk back, with the client that has it."""
+    if not endpoint.details.get("shared"):
+        _take_back(host, setting, posixpath.dirname(endpoint.address), endpoint.details)
+
+
+def _take_back(host: Host, setting: Setting, disk: str, details: Mapping[str, Value]) -> None:
+    setting.undo.undo("mount", path=disk)
+    setting.undo.undo("loop", image=str(details["image"]))
+    mounted.leave(host, setting.undo, posixpath.join(str(details["client"]), mounted.POINT), details)
+
+
+def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
+    """Return those of the server, and the features of the file system that the client made.
+
+    Raises TrialError where it is not mounted any more.
+    """
+    found = file_server.facts(host, place)
+    directory = posixpath.join(str(place.private["directory"]), "client-0")
+    if not host.exists(directory):
+        return found
+    disk = mounted.mounted(host, posixpath.join(directory, DISK))
+    if disk is None:
+        raise TrialError(
+            f"{directory}/{DISK}: nothing is mounted there any more. The figures are not those of the server's disk."
+        )
+    own = features(host, FILESYSTEMS[disk.filesystem], disk.source)
+    return (*found, ("disk.filesystem", disk.filesystem), ("disk.mount", ",".join(disk.options)), *own)

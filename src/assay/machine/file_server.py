@@ -1,0 +1,276 @@
+"""The life of a file server of our own, whichever software it is: started in a namespace, mounted by clients, proved, undone.
+
+A target brings a `FileSoftware`: what differs between servers. All else is the same for each: a directory of its own below the
+scratch of the experiment, two network namespaces that a veth pair or a path joins, the server sealed in one of them, and a mount
+of each client in the other. The data are in that directory, or on another target (`on`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import secrets
+from collections.abc import Callable, Mapping
+
+from assay.catalogue import Host, Knob, KnobKind, Setting
+from assay.errors import AssayError, TrialError, UsageError, refuse
+from assay.frozen import dataclass
+from assay.machine import external_commands, files, mounted, network_pair, ownership, server, service
+from assay.machine.mounted import MountPlan
+from assay.machine.net_namespaces import NETWORK
+from assay.machine.network_pair import NetworkPair
+from assay.machine.service import Program, Service
+from assay.machine.stack import mount_of, stack
+from assay.records import ON, Endpoint, EndpointKind, Place, Server, ServerNode, Value
+
+KNOBS = (
+    Knob(name=ON, kind=KnobKind.TEXT, help="target whose directory holds the server's data; default: the experiment's scratch"),
+    *network_pair.KNOBS,
+    *service.LIMITS,
+)
+FUSE = "/dev/fuse"
+ALIKE = ("filesystem", "below", "mount.options")
+"""Facts of the mount below the data that do not name a trial's own directory."""
+FSYNC = "fsync"
+"""In a client's directory: what an fsync through its mount does."""
+GUESS_S = 1.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileInstance:
+    """One server of ours: where it is, what it serves, how it is reached, what was asked of it."""
+
+    directory: str
+    data: str
+    address: str
+    load: str
+    """The file of the clients' network namespace."""
+    knobs: Mapping[str, Value]
+
+    def path(self, *names: str) -> str:
+        """A path in its directory."""
+        return posixpath.join(self.directory, *names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileSoftware:
+    """What differs between file servers."""
+
+    name: str
+    """As records and failures name it: `sshd`, `ganesha.nfsd`."""
+    tools: Callable[[Mapping[str, Value]], tuple[str, ...]]
+    """The programs that it needs with these knobs."""
+    ports: tuple[int, ...]
+    """All of them are listened on when it is ready."""
+    configure: Callable[[Host, FileInstance], None]
+    """Write its configuration, its keys, and what a client needs."""
+    program: Callable[[Host, FileInstance], tuple[str, ...]]
+    """The server in the foreground."""
+    mount: Callable[[Host, FileInstance, str, str], MountPlan]
+    """How a client mounts it: (host, instance, the mount point, a word that no other mount has)."""
+    settings: Callable[[Host, FileInstance], tuple[tuple[str, str, str], ...]]
+    """Each setting that decides durability or speed, read back from the running server: (knob, wanted, found)."""
+    version: Callable[[Host, FileInstance], str]
+    setup: Callable[[FileInstance], str] = lambda instance: ""
+    """Lines of sh before the server: mounts that it alone sees."""
+    check: Callable[[Host, Setting], tuple[str, ...]] = lambda host, setting: ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BegunServer:
+    """A server that was started: the namespaces, the service, its directories, and its settings as they were read back."""
+
+    pair: NetworkPair
+    service: Service
+    folders: tuple[str, ...]
+    settings: tuple[tuple[str, str], ...]
+
+
+def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ...]:
+    """Return everything that is wrong, before anything is made."""
+    found = [
+        *external_commands.missing(host, (*network_pair.TOOLS, *software.tools(setting.knobs))),
+        *network_pair.mistakes(host, setting),
+        *software.check(host, setting),
+    ]
+    if not host.exists(FUSE):
+        found.append(f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.")
+    if not setting.knobs.get(ON):
+        found += files.mistakes(host, setting.scratch, setting.needs_bytes)
+    return tuple(found)
+
+
+def prepare(software: FileSoftware, host: Host, setting: Setting) -> Place:
+    """Start the server fresh. Raises UsageError with all mistakes, TrialError where it does not come up as its knobs say."""
+    refuse(check(software, host, setting))
+    if setting.knobs.get(ON) and setting.beneath is None:
+        raise UsageError(f"found on = {setting.knobs[ON]!r}; expected the target to stand on it")
+    folders: list[str] = []
+    pair: NetworkPair | None = None
+    made: Service | None = None
+    try:
+        parents = dict.fromkeys((setting.scratch, setting.beneath.address if setting.beneath else setting.scratch))
+        folders.extend(_directory(host, setting, parent) for parent in parents)
+        pair = network_pair.make(host, setting)
+        instance = _instance(host, setting, folders, pair)
+        software.configure(host, instance)
+        made, settings = _start(software, host, setting, instance, pair)
+        begun = BegunServer(pair=pair, service=made, folders=tuple(folders), settings=settings)
+        return _place(host, setting, instance, begun)
+    except BaseException:
+        _take_away(host, setting, made, pair.private if pair else {}, folders)
+        raise
+
+
+def _directory(host: Host, setting: Setting, parent: str) -> str:
+    path = posixpath.join(host.real_path(parent), ownership.fresh_name())
+    ownership.make_directory(host, setting.undo, path, secrets.token_hex(8))
+    return path
+
+
+def _instance(host: Host, setting: Setting, folders: list[str], pair: NetworkPair) -> FileInstance:
+    data = posixpath.join(folders[-1], "data")
+    host.run(["mkdir", "--", data])
+    return FileInstance(directory=folders[0], data=data, address=pair.address, load=pair.load, knobs=setting.knobs)
+
+
+def _start(
+    software: FileSoftware, host: Host, setting: Setting, instance: FileInstance, pair: NetworkPair
+) -> tuple[Service, tuple[tuple[str, str], ...]]:
+    """Start it, wait until it listens, and hold every setting against what the running server has."""
+    cpus, memory = service.limits_of(host, setting.knobs)
+    program = Program(
+        name=software.name,
+        argv=software.program(host, instance),
+        directory=instance.directory,
+        cpus=cpus,
+        memory_bytes=memory,
+        network=pair.server,
+        sealed=True,
+        setup=software.setup(instance),
+    )
+    made = service.install(host, setting.undo, program, f"{software.name}-{setting.trial.id if setting.trial else 0}")
+    try:
+        service.start(host, instance.directory, software.name, lambda: service.listens(host, instance.directory, software.ports))
+        settings = [*service.in_force(host, made, program)]
+        for knob, wanted, found in software.settings(host, instance):
+            service.require(knob, wanted, found)
+            settings.append((knob, found))
+    except BaseException:
+        service.remove(setting.undo, made)
+        raise
+    return made, (*settings, ("software", software.version(host, instance)))
+
+
+def _place(host: Host, setting: Setting, instance: FileInstance, begun: BegunServer) -> Place:
+    private: dict[str, Value] = {
+        **begun.pair.private,
+        "directory": instance.directory,
+        "folders": begun.folders,
+        "groups": begun.service.groups,
+        "family": begun.service.token,
+        "settings": begun.settings,
+    }
+    node = ServerNode(host=host.name, pid_file=begun.service.pid_file, data=(instance.data,), address=instance.address)
+    below = setting.beneath
+    return Place(
+        target=setting.name,
+        host=host.name,
+        kind=EndpointKind.DIRECTORY,
+        address=instance.data,
+        devices=below.devices if below else stack(host, instance.data),
+        backing_files=below.backing_files if below else (),
+        limits=below.limits if below else (),
+        filesystem=mount_of(host, instance.data).filesystem,
+        private=private,
+        server=Server(nodes=(node,)),
+        storage=instance.data,
+    )
+
+
+def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
+    """Mount the server for one client and prove it. Raises UsageError on another host, TrialError where it is no mount of it."""
+    instance = instance_of(host, setting, place)
+    directory = instance.path(f"client-{client}")
+    host.run(["mkdir", "--", directory])
+    point, word = posixpath.join(directory, mounted.POINT), f"assay-{secrets.token_hex(6)}"
+    plan = software.mount(host, instance, point, word)
+    made = mounted.begin(
+        host, setting.undo, plan, directory, instance.load, lambda found: mounted.prove(host, plan, found, instance.data)
+    )
+    host.write(posixpath.join(directory, FSYNC), made.fsync)
+    return Endpoint(kind=EndpointKind.DIRECTORY, address=point, details=mounted.kept(made))
+
+
+def instance_of(host: Host, setting: Setting, place: Place) -> FileInstance:
+    """Return the server of a place, for a client of it. Raises UsageError on another host."""
+    if host.name != place.host:
+        raise UsageError(f"found load on host {host.name}; expected {place.host}: the clients' namespace is there")
+    return FileInstance(
+        directory=str(place.private["directory"]),
+        data=place.address,
+        address=next(node.address or "" for node in (place.server.nodes if place.server else ())),
+        load=str(place.private[f"{NETWORK}load"]),
+        knobs=setting.knobs,
+    )
+
+
+def detach(host: Host, setting: Setting, endpoint: Endpoint) -> None:
+    """Unmount one client."""
+    mounted.leave(host, setting.undo, endpoint.address, endpoint.details)
+
+
+def drop_caches(host: Host, place: Place) -> None:
+    """Flush the server's data and give their pages back; those of the clients' mounts are given back with their files."""
+    files.drop_files(host, place.address, place.filesystem)
+
+
+def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
+    """Return every setting as the running server has it, the way to it, the mounts, and the file system of its data.
+
+    Raises TrialError where a client's mount is not there any more: what it did then was not done by the server.
+    """
+    pairs = place.private["settings"]
+    rows = pairs if isinstance(pairs, tuple) else ()
+    found = [(f"setting.{pair[0]}", str(pair[1])) for pair in rows if isinstance(pair, tuple)]
+    found += server.facts(host, place.server, str(place.private[f"{NETWORK}load"]))
+    found += network_pair.facts(host, place)
+    found += _mount_facts(host, str(place.private["directory"]))
+    return (*found, *(pair for pair in files.mount_facts(host, place.address, place.devices) if pair[0] in ALIKE))
+
+
+def _mount_facts(host: Host, directory: str) -> list[tuple[str, str]]:
+    points = [posixpath.join(directory, name, mounted.POINT) for name in host.list(directory) if name.startswith("client-")]
+    every = [mounted.mounted(host, point) for point in points]
+    if gone := [point for point, one in zip(points, every, strict=True) if one is None]:
+        raise TrialError(f"{gone[0]}: nothing is mounted there any more. The figures are not those of the server.")
+    kinds = dict.fromkeys(one.filesystem for one in every if one is not None)
+    options = dict.fromkeys(",".join(one.options) for one in every if one is not None)
+    fsync = dict.fromkeys(host.read(posixpath.join(posixpath.dirname(point), FSYNC)) for point in points)
+    named = {"clients.filesystem": ", ".join(kinds), "clients.mount": "; ".join(options), "clients.fsync": "; ".join(fsync)}
+    return [*named.items()] if points else []
+
+
+def teardown(software: FileSoftware, host: Host, setting: Setting, place: Place) -> None:
+    """End the server, its namespaces, and remove its directories."""
+    private = place.private
+    directory = str(private["directory"])
+    with contextlib.suppress(TrialError):
+        service.stop(host, directory, software.name)
+    made = Service(name=software.name, directory=directory, token=str(private["family"]), groups=_texts(private["groups"]))
+    _take_away(host, setting, made, private, list(_texts(private["folders"])))
+
+
+def _take_away(host: Host, setting: Setting, made: Service | None, private: Mapping[str, Value], folders: list[str]) -> None:
+    """Undo what was set up, the latest first."""
+    if made is not None:
+        service.remove(setting.undo, made)
+    if private:
+        with contextlib.suppress(AssayError):
+            network_pair.part(host, setting.undo, private)
+    for folder in reversed(folders):
+        setting.undo.undo("directory", path=folder)
+
+
+def _texts(value: Value) -> tuple[str, ...]:
+    return tuple(str(item) for item in value) if isinstance(value, tuple) else ()

@@ -1,0 +1,187 @@
+"""The mount of one client of a server, in the clients' network namespace, and the proof that it is one.
+
+A failed mount is an empty directory on the local disk, and looks much faster than any server. So a mount counts only when the
+server's own storage shows what was written through it. It is made by a program that stays (FUSE), or by mount(8) where the
+kernel has a client. Everything that touches a mount is a command with an end: a file system without its server may hang for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import secrets
+import time
+from collections.abc import Callable, Mapping
+
+from assay.catalogue import Host, Undo
+from assay.errors import AssayError, EvidenceError, TrialError
+from assay.frozen import dataclass, field
+from assay.machine import ownership, service
+from assay.machine.service import Program, Service
+from assay.machine.stack import Mount, mounts
+from assay.records import Value
+
+POINT = "mount"
+"""The mount in a client's directory."""
+PATIENCE_S, STEP_S = 10.0, 0.02
+PROBE_BYTES = 1 << 16
+REACHED, IN_MEMORY, NOT_YET = "reaches the server's storage", "ends in the server's memory", "ends before the server"
+"""What an fsync through a mount does, as its probe found it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MountPlan:
+    """How one client mounts a server."""
+
+    name: str
+    """The program, as failures call it."""
+    argv: tuple[str, ...]
+    """The program in the foreground, or mount(8); the last words may name the mount point."""
+    filesystem: str
+    source: str
+    """As the mount table has it."""
+    stays: bool = True
+    """Whether the mount is the program's, and gone with it; mount(8) ends at once."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    file: str = ""
+    """The name of the one file in it, where it is that of a disk."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientMount:
+    """A mount that was made and proved."""
+
+    point: str
+    plan: MountPlan
+    service: Service | None
+    fsync: str
+    """What an fsync through it does."""
+
+
+def begin(host: Host, undo: Undo, plan: MountPlan, directory: str, namespace: str, proof: Callable[[str], str]) -> ClientMount:
+    """Mount in a directory that is there and ours, and prove it. Raises TrialError; then nothing is left.
+
+    `proof` takes the mount and returns what an fsync through it does; it raises TrialError where the server shows nothing of it.
+    """
+    point = posixpath.join(directory, POINT)
+    host.run(["mkdir", "--", point])
+    made: Service | None = None
+    undo.add("mount", path=point, device=plan.source)  # undone after its program has ended, so that it cannot hang
+    try:
+        made = _start(host, undo, plan, directory, namespace)
+        fsync = proof(point)
+    except BaseException:
+        _end(undo, plan, point, made)
+        raise
+    return ClientMount(point=point, plan=plan, service=made, fsync=fsync)
+
+
+def _start(host: Host, undo: Undo, plan: MountPlan, directory: str, namespace: str) -> Service | None:
+    point = posixpath.join(directory, POINT)
+    if not plan.stays:
+        host.run(["nsenter", f"--net={namespace}", "--", *plan.argv], timeout_s=PATIENCE_S)
+        return None
+    program = Program(name=plan.name, argv=plan.argv, directory=directory, network=namespace, env=plan.env)
+    made = service.install(host, undo, program, posixpath.basename(directory))
+    try:
+        service.start(host, directory, plan.name, lambda: mounted(host, point) is not None, PATIENCE_S)
+    except BaseException:
+        service.remove(undo, made)
+        raise
+    return made
+
+
+def end(host: Host, undo: Undo, plan: MountPlan, point: str, made: Service | None) -> None:
+    """Unmount as an administrator would, so that all that a client holds back is written; then end the program."""
+    with contextlib.suppress(AssayError):  # in use, or without its server: its program is ended, and the mount with it
+        host.run(["umount", "--", point], check=False, timeout_s=PATIENCE_S)
+    if made is not None:
+        with contextlib.suppress(TrialError):
+            service.stop(host, made.directory, made.name, PATIENCE_S)
+    _end(undo, plan, point, made)
+
+
+def _end(undo: Undo, plan: MountPlan, point: str, made: Service | None) -> None:
+    if made is not None:
+        service.remove(undo, made)
+    undo.undo("mount", path=point, device=plan.source)
+
+
+def mounted(host: Host, point: str) -> Mount | None:
+    """Return what is mounted at a point; None where nothing is."""
+    with contextlib.suppress(OSError, EvidenceError):
+        return next((one for one in reversed(mounts(host)) if one.point == point), None)
+    return None
+
+
+def prove(host: Host, plan: MountPlan, point: str, data: str) -> str:
+    """Write through a mount, see it in the server's data, and return what an fsync does. Raises TrialError."""
+    check(host, plan.filesystem, point)
+    name, word = ownership.fresh_name(), secrets.token_hex(PROBE_BYTES // 2)
+    seen, there = posixpath.join(point, name), posixpath.join(data, name)
+    argv = ["dd", f"of={seen}", "bs=64k", "count=1", "iflag=fullblock", "conv=fsync", "status=none"]
+    host.run(argv, input_text=word, timeout_s=PATIENCE_S)
+    fsync = reached(host, there) if _content(host, there) == word else NOT_YET
+    if not _becomes(lambda: _content(host, there) == word):
+        raise TrialError(f"the mount at {point} does not lead to {data}: the server does not have what was written through it")
+    host.run(["rm", "--", seen], timeout_s=PATIENCE_S)
+    if not _becomes(lambda: not host.exists(there)):
+        raise TrialError(f"the mount at {point} does not lead to {data}: the server still has what was removed through it")
+    return fsync
+
+
+def check(host: Host, filesystem: str, point: str) -> None:
+    """Raise TrialError where no such file system is mounted at a point."""
+    found = mounted(host, point)
+    if found is None or found.filesystem != filesystem:
+        kind = "nothing" if found is None else found.filesystem
+        raise TrialError(f"{point}: {kind} is mounted there, not {filesystem}. The figures would not be those of the server.")
+
+
+def reached(host: Host, path: str) -> str:
+    """How far the data of a server's file are, just after a client flushed them."""
+    if host.syscalls is not None:
+        with contextlib.suppress(OSError):
+            found = host.syscalls.cachestat(path)
+            if found.dirty is not None and found.writeback is not None:
+                return IN_MEMORY if found.dirty + found.writeback else REACHED
+    return f"at least {IN_MEMORY}"
+
+
+def _content(host: Host, path: str) -> str | None:
+    try:
+        return host.read(path)
+    except OSError:
+        return None
+
+
+def _becomes(found: Callable[[], bool]) -> bool:
+    """Whether something becomes true within a client's delay."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not found():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(STEP_S)
+    return True
+
+
+def kept(mount: ClientMount) -> dict[str, Value]:
+    """What an endpoint keeps of a mount (Endpoint.details)."""
+    made = mount.service
+    return {
+        "filesystem": mount.plan.filesystem,
+        "source": mount.plan.source,
+        "fsync": mount.fsync,
+        "client": posixpath.dirname(mount.point),
+        "token": made.token if made else "",
+        "program": mount.plan.name,
+    }
+
+
+def leave(host: Host, undo: Undo, point: str, details: Mapping[str, Value]) -> None:
+    """End a mount by what its endpoint keeps."""
+    token, directory = str(details["token"]), str(details["client"])
+    name, source = str(details["program"]), str(details["source"])
+    made = Service(name=name, directory=directory, token=token) if token else None
+    plan = MountPlan(name=name, argv=(), filesystem=str(details["filesystem"]), source=source)
+    end(host, undo, plan, point, made)

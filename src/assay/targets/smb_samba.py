@@ -1,0 +1,169 @@
+"""A fresh SMB server (Samba) in a network namespace; each client mounts it by the kernel, or by rclone.
+
+Its data are in the experiment's scratch directory, or on the target that `on` names; `through` puts a path between both ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from assay.catalogue import Host, Mounts, Setting, Target
+from assay.machine import file_server, network_pair, rclone_client
+from assay.machine.file_server import FileInstance, FileSoftware
+from assay.machine.mounted import MountPlan
+from assay.records import Endpoint, EndpointKind, Place, Value
+from assay.settings.knobs import choice, switch
+
+DAEMON, SHARE = "smbd", "data"
+PORT = 445
+KERNEL, RCLONE, AUTO = "kernel", "rclone", "auto"
+FILESYSTEMS = "/proc/filesystems"
+SWITCHES = ("strict_sync", "sync_always")
+FOLDERS = {
+    "private dir": "private",
+    "lock directory": "lock",
+    "state directory": "state",
+    "cache directory": "cache",
+    "pid directory": "run",
+    "ncalrpc dir": "ncalrpc",
+}
+CONFIG = """[global]
+  server role = standalone server
+  interfaces = {address}
+  bind interfaces only = yes
+  disable netbios = yes
+  smb ports = {port}
+{folders}
+  log file = {directory}/smbd.log
+  map to guest = Bad User
+  guest account = root
+  server min protocol = SMB2
+  load printers = no
+[{share}]
+  path = {data}
+  read only = no
+  guest ok = yes
+  force user = root
+  strict sync = {strict_sync}
+  sync always = {sync_always}
+"""
+
+
+def client_of(host: Host, knobs: Mapping[str, Value]) -> str:
+    """Return which client is used: the wanted one, else the kernel's where there is one."""
+    if knobs["client"] != AUTO:
+        return str(knobs["client"])
+    return KERNEL if _in_kernel(host) else RCLONE
+
+
+def _in_kernel(host: Host) -> bool:
+    try:
+        return re.search(r"\bcifs$", host.read(FILESYSTEMS), re.MULTILINE) is not None
+    except OSError:
+        return False
+
+
+def check(host: Host, setting: Setting) -> tuple[str, ...]:
+    """Return what keeps the clients from mounting."""
+    if setting.knobs["client"] == KERNEL and not _in_kernel(host):
+        return (f"{FILESYSTEMS} has no cifs (modprobe cifs). Load it, or use client = rclone.",)
+    if client_of(host, setting.knobs) == KERNEL and not host.exists("/sbin/mount.cifs"):
+        return ("mount.cifs: not found. Install cifs-utils.",)
+    return ()
+
+
+def configure(host: Host, instance: FileInstance) -> None:
+    """Write the configuration with one share, all folders of the server in its own directory."""
+    host.run(["mkdir", "--", *(instance.path(name) for name in FOLDERS.values())])
+    folders = "\n".join(f"  {name} = {instance.path(folder)}" for name, folder in FOLDERS.items())
+    values = {"address": instance.address, "port": PORT, "directory": instance.directory, "data": instance.data}
+    switches = {name: _word(instance.knobs[name]) for name in SWITCHES}
+    host.write(instance.path("smb.conf"), CONFIG.format(folders=folders, share=SHARE, **values, **switches))
+    rclone_client.configure(host, instance, {"type": "smb", "host": instance.address, "user": "guest"})
+
+
+def _word(value: Value) -> str:
+    return "yes" if value else "no"
+
+
+def program(_host: Host, instance: FileInstance) -> tuple[str, ...]:
+    """Return the server in the foreground."""
+    return (DAEMON, "-F", "--no-process-group", "-s", instance.path("smb.conf"))
+
+
+def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPlan:
+    """Return the kernel's client, or rclone."""
+    if client_of(host, instance.knobs) == RCLONE:
+        return rclone_client.mount(instance, point, word, SHARE)
+    source = f"//{instance.address}/{SHARE}"
+    argv = ("mount", "-t", "cifs", "-o", "guest,vers=3.1.1,cache=none", source, point)
+    return MountPlan(name="mount.cifs", argv=argv, filesystem="cifs", source=source, stays=False)
+
+
+def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:
+    """Return the switches of the share as Samba reads them, and which client is used."""
+    used = client_of(host, instance.knobs)
+    read = ((name, _word(instance.knobs[name]), _parameter(host, instance, name.replace("_", " "))) for name in SWITCHES)
+    return (*read, ("client", used, used))
+
+
+def _parameter(host: Host, instance: FileInstance, name: str) -> str:
+    argv = ("testparm", "-s", f"--section-name={SHARE}", f"--parameter-name={name}", instance.path("smb.conf"))
+    return host.run(argv, check=False).stdout.strip().lower() or "not shown"
+
+
+def version(host: Host, _instance: FileInstance) -> str:
+    """Return the version of the server."""
+    match = re.search(r"Version (\S+)", host.run([DAEMON, "-V"], check=False).stdout)
+    return f"Samba {match[1]}" if match else "Samba"
+
+
+def attach(host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
+    """Mount for one client."""
+    end = file_server.attach(SOFTWARE, host, setting, place, client)
+    if end.details["filesystem"] != rclone_client.FILESYSTEM:
+        return end
+    instance = file_server.instance_of(host, setting, place)
+    return replace(end, details={**end.details, **rclone_client.details(instance, end.address)})
+
+
+def flush(host: Host, endpoint: Endpoint) -> None:
+    """Wait for a client that sends files after their close."""
+    if endpoint.details["filesystem"] == rclone_client.FILESYSTEM:
+        rclone_client.flush(host, endpoint)
+
+
+SOFTWARE = FileSoftware(
+    name=DAEMON,
+    tools=lambda knobs: (DAEMON, "testparm", *(rclone_client.TOOLS if knobs["client"] == RCLONE else ())),
+    ports=(PORT,),
+    configure=configure,
+    program=program,
+    mount=mount,
+    settings=settings,
+    version=version,
+    check=check,
+)
+TARGET = Target(
+    name="smb_samba",
+    knobs=(
+        *file_server.KNOBS,
+        choice("client", "what mounts it: the kernel, or rclone (FUSE); auto: the kernel where it can", AUTO, KERNEL, RCLONE),
+        replace(switch("strict_sync", "a client's flush reaches the server's storage (strict sync)"), default=True),
+        switch("sync_always", "each write is flushed before it is answered (sync always)"),
+    ),
+    endpoint=EndpointKind.DIRECTORY,
+    check=lambda host, setting: file_server.check(SOFTWARE, host, setting),
+    prepare=lambda host, setting: file_server.prepare(SOFTWARE, host, setting),
+    attach=attach,
+    detach=file_server.detach,
+    flush=flush,
+    drop_caches=file_server.drop_caches,
+    facts=file_server.facts,
+    teardown=lambda host, setting, place: file_server.teardown(SOFTWARE, host, setting, place),
+    seconds=lambda knobs: (0.0, file_server.GUESS_S),
+    paths=network_pair.used,
+    mounts=Mounts.LAB,
+)

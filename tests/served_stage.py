@@ -1,0 +1,112 @@
+"""What the tests of targets with a server share: trials of one target on this machine, and what may not be left of it."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.catalogue import FAMILY
+from assay.hosts.local import Local
+from assay.records import CacheState, Experiment, Outcome, PathSpec
+from assay.trial.runner import TrialRunner
+from assay.undo.ledger import Ledger
+from targets_host import MIB, leftovers
+from trial_stage import bulk, engine, trial
+
+HOST = Local()
+SBIN = f"{os.environ['PATH']}:/usr/local/sbin:/usr/sbin:/sbin"
+OBSERVERS = ("block", "process_io", "page_cache", "server_process", "server_data", "server_network", "processes", "line", "cpu")
+WAN = PathSpec(name="wan", knobs={"rate": 12_500_000, "delay": 2_000_000, "queue": 500_000, "framing": "ethernet"})
+BUILT_SSHD = Path(__file__).parent.parent / ".build" / "sshd" / "usr" / "sbin" / "sshd"
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
+needs_fuse = pytest.mark.skipif(not Path("/dev/fuse").exists(), reason="no FUSE in this kernel")
+
+
+def needs(*programs):
+    """Skip where a program is missing, and say which."""
+    missing = [name for name in programs if shutil.which(name, path=SBIN) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not here: {', '.join(missing)}")
+
+
+def sshd():
+    """The knob that names an sshd, where the installed one does not do; skips without one."""
+    if shutil.which("sshd", path=SBIN):
+        return {}
+    if BUILT_SSHD.exists():
+        return {"server.program": str(BUILT_SSHD)}
+    pytest.skip("no sshd: scripts/tools.sh unpacks Debian's openssh-server below .build")
+
+
+class ServedBench:
+    """One scratch directory and one ledger; trials of targets with a server, one after the other."""
+
+    def __init__(self, tmp_path):
+        self.scratch, self.notes = tmp_path / "scratch", tmp_path / "ledger"
+        self.scratch.mkdir()
+        self.ledger = Ledger(self.notes)
+
+    def conduct(self, *targets, workloads=(), paths=(), observers=OBSERVERS, **levels):
+        """Run one trial of the first target that no other stands on."""
+        asked = Experiment(
+            title="t", question="q", targets=targets, workloads=workloads or (bulk(),), factors=(), measures=(), paths=paths
+        )
+        runner = TrialRunner(
+            experiment=asked,
+            host=HOST,
+            ledger=self.ledger,
+            scratch=str(self.scratch),
+            engine=engine(),
+            observers=tuple(catalogue.find("observers", name) for name in observers),
+        )
+        runner.install()
+        try:
+            return runner.run(trial(**levels), 1)
+        finally:
+            runner.remove()
+
+    def left(self):
+        """Mounts, loop devices, files, processes of ours, and entries of the ledger."""
+        return (*leftovers(self.scratch), family(), self.ledger.unwind())
+
+
+NOTHING = ([], [], [], [], ())
+
+
+def trial_from_storage(bench, spec, clients=2, size=8 * MIB):
+    """Run one trial that writes and reads cold, hold what every target with a server must show, and return run and evidence."""
+    run, seen = bench.conduct(spec, workloads=(bulk(clients=clients, size=size),))
+    assert run.outcome is Outcome.FINISHED, run.error
+    write, read = run.phases
+    (host,) = write.hosts
+    assert host.drain_ns >= max(host.clients_drain_ns, host.server_drain_ns)
+    assert read.cache_proved is CacheState.COLD
+    asked = sum(one.bytes for client in read.clients for one in client.operations)
+    delivered = sum(
+        one.bytes or 0
+        for one in seen.readings
+        if (one.phase, one.rung.value, one.direction.value) == (read.name, "L6", "read") and one.span.value == "clock"
+    )
+    assert asked == clients * size
+    assert delivered >= 0.95 * asked, "the server's storage delivered it"
+    assert (fact(seen, "target.server.route"), fact(seen, "target.server.route_kind")) == ("load0", "virtual")
+    assert bench.left() == NOTHING
+    return run, seen
+
+
+def family():
+    """The processes that carry a token of a ledger, and those below the test's own scratch directories."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"{FAMILY}=".encode() in path.read_bytes() and "pytest" in (path.parent / "cwd").readlink().as_posix():
+                found.append((path.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+def fact(seen, key):
+    """The first value of a fact."""
+    return next((one.value for one in seen.facts if one.key == key), None)

@@ -1,0 +1,47 @@
+"""The plug `nfs_ganesha`: a real NFS server in a namespace, mounted by assay-nfs where the kernel has no client."""
+
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.machine import mounted
+from assay.records import TargetSpec
+from assay.targets import nfs_ganesha
+from served_stage import ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
+from targets_host import HOST, MIB, setting
+
+TARGET = catalogue.find("targets", "nfs_ganesha")
+needs_client = pytest.mark.skipif(
+    not Path(nfs_ganesha.CLIENT).exists() and not nfs_ganesha._in_kernel(HOST),
+    reason="no NFS client: make clients (libnfs-dev, libfuse3-dev)",
+)
+
+
+def given(tmp_path, **knobs):
+    return setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, knobs))
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return ServedBench(tmp_path)
+
+
+@pytest.mark.root
+@needs_root
+@needs_fuse
+@needs("ganesha.nfsd", "rpcbind", "ip", "nsenter")
+@needs_client
+def test_a_trial_reads_cold_and_an_fsync_reaches_the_storage(bench):
+    _, seen = trial_from_storage(bench, TargetSpec(name="files", kind="nfs_ganesha", knobs={}), size=8 * MIB)
+    assert fact(seen, "target.clients.fsync") == mounted.REACHED, "a COMMIT was sent, and the server flushed"
+    assert fact(seen, "target.setting.client") in ("fuse", "kernel")
+
+
+def test_a_kernel_without_a_client_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(nfs_ganesha, "_in_kernel", lambda host: False)
+    found = TARGET.check(HOST, given(tmp_path, client="kernel"))
+    assert any("has no nfs (modprobe nfs)" in one for one in found)
+    monkeypatch.setattr(nfs_ganesha, "CLIENT", tmp_path / "no-such-program")
+    found = TARGET.check(HOST, given(tmp_path))
+    assert any("make clients" in one for one in found)

@@ -1,0 +1,33 @@
+"""The plug `smb_samba`: a real Samba in a namespace, mounted by rclone where the kernel has no client."""
+
+import pytest
+
+from assay import catalogue
+from assay.records import TargetSpec
+from assay.targets import smb_samba
+from served_stage import ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
+from targets_host import HOST, setting
+
+TARGET = catalogue.find("targets", "smb_samba")
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return ServedBench(tmp_path)
+
+
+@pytest.mark.root
+@needs_root
+@needs_fuse
+@needs("smbd", "testparm", "rclone", "fusermount", "ip", "nsenter")
+@pytest.mark.parametrize("always", [False, True])
+def test_a_trial_reads_cold_and_the_settings_are_those_of_the_share(bench, always):
+    _, seen = trial_from_storage(bench, TargetSpec(name="files", kind="smb_samba", knobs={"sync_always": always}))
+    assert fact(seen, "target.setting.sync_always") == ("yes" if always else "no")
+    assert fact(seen, "target.setting.strict_sync") == "yes"
+
+
+def test_a_kernel_without_a_client_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(smb_samba, "_in_kernel", lambda host: False)
+    found = TARGET.check(HOST, setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, {"client": "kernel"})))
+    assert any("has no cifs (modprobe cifs)" in one for one in found)

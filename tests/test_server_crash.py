@@ -1,0 +1,91 @@
+"""A lab that is killed at any moment of a trial with a server: no process, mount, loop device, namespace or file is left."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+
+import pytest
+
+from assay_process import Bench, kill, wait_until
+from served_stage import needs, needs_fuse, sshd
+from sizes import few_and_many
+
+LATEST_S = 6.0
+"""The random moments lie between the start and this: servers, mounts, the disk below, all phases, removal, the next trial."""
+EXPERIMENT = """
+title = "Killed beside a server"
+question = "Is anything left?"
+repeats = 500
+seed = 3
+
+[paths.wan]
+rate = "1 Gbit/s"
+delay = "1 ms"
+queue = "1 MB"
+[targets.lower]
+kind = "loopfs"
+filesystem = "ext4"
+size = "48 MiB"
+[targets.files]
+kind = "sftp_openssh"
+on = "lower"
+through = "wan"
+SSHD
+[targets.disk]
+kind = "nbd"
+size = "32 MiB"
+
+[workloads.w]
+kind = "bulk_io"
+size = "2 MiB"
+quiesce = "0 s"
+
+[factors]
+target = ["files", "disk"]
+clients = [2]
+"""
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
+
+
+def named(words):
+    """Processes of servers and their clients that anything here can have started."""
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if any(word in line for word in words)]
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@needs_root
+@needs_fuse
+@needs("sshfs", "ssh-keygen", "qemu-storage-daemon", "losetup", "mkfs.ext4", "ip", "nsenter")
+@few_and_many("points", 4, 20)
+def test_nothing_is_left_at_random_moments(tmp_path, points):
+    bench, chance, had = Bench(tmp_path), random.Random(), 0
+    program = sshd().get("server.program")
+    text = EXPERIMENT.replace("SSHD", f'server.program = "{program}"' if program else "")
+    (tmp_path / "e.toml").write_text(text)
+    try:
+        for number in range(points):
+            lab = bench.start("run", "e.toml", "--resume", "--progress", "none")
+            moment = chance.uniform(0.5, LATEST_S)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                lab.wait(moment)
+            had += len(bench.processes()) > 1
+            kill(lab.pid, signal.SIGKILL)
+            _, complaint = lab.communicate()
+            told = f"point {number}: killed after {moment:.2f} s: {complaint}"
+            done = bench.run("doctor")
+            assert done.returncode == 0, told + done.stdout
+            wait_until(lambda: bench.processes() == {}, within_s=10)
+            assert bench.traces() == [], told
+            wait_until(lambda: not named([str(tmp_path)]), within_s=10)  # sessions that hide their environment
+        assert had > points // 3, "the moments hit labs that had something"
+    finally:
+        for pid in bench.processes():
+            kill(pid)
+    (tmp_path / "once.toml").write_text(text.replace("repeats = 500", "repeats = 1"))
+    done = bench.run("run", "once.toml", "--progress", "none")
+    assert done.returncode == 0, done.stderr
+    assert bench.traces() == []
