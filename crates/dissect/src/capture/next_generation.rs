@@ -41,6 +41,10 @@ pub fn read(source: &mut (impl Read + Send), receiver: &mut dyn Receiver) -> (u6
                 }
             }
             Err(PcapError::BufferTooSmall) if capacity < MOST_CHUNK => {
+                // A length that the file does not have is no reason for more memory.
+                if reader.refill().is_err() || reader.data().len() < capacity {
+                    break Ended::Cut { at_byte };
+                }
                 capacity *= 4;
                 reader.grow(capacity);
                 if reader.refill().is_err() {

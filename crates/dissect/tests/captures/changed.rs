@@ -15,8 +15,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const USUAL: Range<u64> = 0..8000;
 /// Seconds that a megabyte may take.
 const MOST_S_PER_MB: f64 = 1.0;
-/// Smaller inputs count as so many bytes: what starting takes is no matter of their size.
-const LEAST_BYTES: usize = 1000;
+/// Smaller inputs count as so many bytes: a result over a long time takes about a millisecond, whatever the size.
+const LEAST_BYTES: usize = 4096;
 /// How often an input is tried before it counts as slow: the time of interrupts counts with that of a thread.
 const TRIES: u32 = 5;
 
