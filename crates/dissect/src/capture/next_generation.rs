@@ -110,7 +110,7 @@ impl Section {
                 self.frame(0, None, packet.origlen, packet.data, receiver);
             }
             Block::Unknown(one) if OBSOLETE.contains(&one.block_type) => {
-                self.obsolete(one.data, receiver)
+                self.obsolete(one.data, receiver);
             }
             _ => {}
         }
