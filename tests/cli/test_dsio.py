@@ -103,16 +103,20 @@ def test_ns_slapd_is_counted_exactly_though_modifies_search(directory_389, tmp_p
     assert {"bind", "compare", "extended"} <= set(found["missing"])
 
 
-@pytest.fixture(scope="module", params=["", "envflags nordahead"], ids=["readahead", "nordahead"])
+@pytest.fixture(scope="module", params=["readahead", "nordahead", "ns-slapd"])
 def on_own_disk(request, tmp_path_factory):
-    """slapd on a disk of its own: whatever that disk reads, it reads for slapd."""
-    if NO_SLAPD or os.geteuid():
-        pytest.skip(NO_SLAPD or "needs root")
+    """A server on a disk of its own: whatever that disk reads, it reads for the server."""
+    lacking = NO_389 if request.param == "ns-slapd" else NO_SLAPD
+    if lacking or os.geteuid():
+        pytest.skip(lacking or "needs root")
     disk = stat_stage.loop_disk(tmp_path_factory.mktemp("disk"), direct="off")
-    place = next(disk) / "slapd"
+    place = next(disk) / "home"
     Path(f"/sys/block/{Path(stat_stage.device_of(place.parent)).name}/queue/read_ahead_kb").write_text("128")
     place.mkdir()
-    server = slapd(place, request.param)
+    enterable(place)
+    server = (
+        ns_slapd(place) if request.param == "ns-slapd" else slapd(place, "envflags nordahead" * (request.param == "nordahead"))
+    )
     yield server
     server.stop()
     for _ in disk:
@@ -124,13 +128,14 @@ def sectors_read(device):
 
 
 @pytest.mark.root
-@needs(NO_SLAPD)
+@needs()
 def test_cold_searches_read_what_the_disk_read(on_own_disk, tmp_path):
     device = stat_stage.device_of(on_own_disk.home.parent)
     on_own_disk.cool()
     with watched(tmp_path, on_own_disk, "-r") as found:
         before = sectors_read(device)
         with on_own_disk.client() as client:
+            client.bind()
             for number in range(0, 4000, 3):
                 client.search(number)
         read_bytes = (sectors_read(device) - before) * 512
@@ -144,7 +149,7 @@ def test_cold_searches_read_what_the_disk_read(on_own_disk, tmp_path):
 
 
 @pytest.mark.root
-@needs(NO_SLAPD)
+@needs()
 def test_another_process_on_the_same_disk_is_told_apart(on_own_disk, tmp_path):
     with watched(tmp_path, on_own_disk) as found:
         subprocess.run(
