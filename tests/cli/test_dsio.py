@@ -109,7 +109,7 @@ def on_own_disk(request, tmp_path_factory):
     lacking = NO_389 if request.param == "ns-slapd" else NO_SLAPD
     if lacking or os.geteuid():
         pytest.skip(lacking or "needs root")
-    disk = stat_stage.loop_disk(tmp_path_factory.mktemp("disk"), direct="off")
+    disk = stat_stage.loop_disk(tmp_path_factory.mktemp("disk"), direct="off", size=2 << 30)  # ns-slapd wants room for its logs
     place = next(disk) / "home"
     Path(f"/sys/block/{Path(stat_stage.device_of(place.parent)).name}/queue/read_ahead_kb").write_text("128")
     place.mkdir()
