@@ -227,9 +227,10 @@ fn changed_captures_neither_crash_nor_stall() {
         })
         .collect();
     let numbers = numbers();
-    let threads = match numbers == USUAL {
-        true => 1,
-        false => std::thread::available_parallelism().map_or(1, usize::from),
+    let threads = if numbers == USUAL {
+        1
+    } else {
+        std::thread::available_parallelism().map_or(1, usize::from)
     };
     let (made, last) = (&made, numbers.end);
     let slower = |one: Slowest, other: Slowest| if other.0 > one.0 { other } else { one };

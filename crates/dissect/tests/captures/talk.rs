@@ -115,7 +115,7 @@ pub fn pipelined() -> Vec<Turn> {
     vec![(true, requests.collect()), (false, answers.collect())]
 }
 
-/// StartTLS, and what follows.
+/// The request for TLS and its answer, and what follows.
 pub fn start_tls() -> Vec<Turn> {
     let mut turns = vec![
         (true, message(&build::extended(op::START_TLS), 1)),
