@@ -223,6 +223,17 @@ def test_a_window_that_stays_full_and_repeated_segments_of_both_sides(tmp_path):
     assert "A receive window was full 2 times, for 8 ms in all." in said
 
 
+def test_a_window_that_is_full_to_the_end_stalls_to_the_end(tmp_path):
+    talk = Talk()
+    talk.open()
+    talk.operation(1, made.search(made.equal("uid", "a")))
+    for _ in range(4):
+        talk.connection.acknowledge(talk.t_ns, 1, window=0)
+        talk.t_ns += 250 * MS
+    found = of_packets(tmp_path, talk.connection.packets)
+    assert (found["zero_windows"], found["stalled_ns"]) == (1, 750 * MS)
+
+
 def test_short_frames_are_padded_on_the_wire(tmp_path):
     talk = everything(pieces=(3,))
     frames = [Frame(one.t_ns, one.data.ljust(60, b"\0")) for one in made.frames(talk.connection.packets)]
