@@ -201,7 +201,7 @@ impl Carrier {
         match self.format {
             Format::Pcap | Format::PcapSwapped => writer.pcap(frames),
             Format::NextGeneration | Format::NextGenerationSwapped => writer.blocks(frames),
-            Format::Snoop => writer.snoop(frames),
+            Format::Snoop => Writer::snoop(frames),
         }
     }
 }

@@ -99,7 +99,7 @@ impl Writer {
         made
     }
 
-    pub fn snoop(&self, frames: impl Iterator<Item = Captured>) -> Vec<u8> {
+    pub fn snoop(frames: impl Iterator<Item = Captured>) -> Vec<u8> {
         let mut made = b"snoop\0\0\0\0\0\0\x02\0\0\0\x04".to_vec();
         for (t_ns, mut data, wire_bytes) in frames {
             let included = data.len() as u32;

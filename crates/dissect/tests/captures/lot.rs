@@ -61,14 +61,14 @@ pub fn change_segments(sent: &mut Vec<Sent>, lot: &mut Lot) {
                 sent[at].seq = sent[at]
                     .seq
                     .wrapping_add(lot.below(64) as u32)
-                    .wrapping_sub(32)
+                    .wrapping_sub(32);
             }
             4 => sent[at].seq = lot.number() as u32,
             5 => {
                 sent[at].ack = sent[at]
                     .ack
                     .wrapping_add(lot.below(4096) as u32)
-                    .wrapping_sub(2048)
+                    .wrapping_sub(2048);
             }
             6 => sent[at].flags = lot.below(64) as u8,
             _ => sent[at].t_ns = lot.number() >> lot.below(40),
