@@ -2,8 +2,8 @@
 
 Captures are made in memory: a search with two branches and its answer, a frame each, over eight connections whose message ids
 come round. They go through files below /dev/shm (one and two million messages) or through a pipe (ten million). CPU time is that
-of the command and of all it starts; memory is the largest resident size of the executable that reads. Mutated inputs: each is a
-capture of 40 messages (pcap, pcapng or snoop) in which one to eight places were changed, cut or doubled; the slowest is given.
+of the command and of all it starts; memory is the largest resident size of the executable that reads. Mutated inputs are those of
+benchmarks/mutations.py: captures of all kinds whose file, conversation or segments were changed; the slowest is given.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
+import mutations
 import numpy as np
 
 ROOT = Path(__file__).parent.parent
@@ -26,7 +27,6 @@ COMMAND = (sys.executable, "-c", "from assay.cli.main import main; main()", "dis
 PAIRS = 50_000
 CONNECTIONS = 8
 MILLION = 1_000_000
-MUTATIONS = 10_000_000
 HALF_OPEN = 200_000
 ROUNDS = 5
 
@@ -143,7 +143,7 @@ def measure() -> Iterator[tuple[str, str]]:
     found, peak_bytes, _ = engine(half_open(HALF_OPEN))
     assert found["connections"] == HALF_OPEN
     yield f"memory with {HALF_OPEN:,} half-open connections", f"{peak_bytes / 2**20:.1f} MiB"
-    yield f"{MUTATIONS:,} mutated inputs", mutations(MUTATIONS)
+    yield "mutated inputs, at most 1 s a MB wanted", mutations.figure()
     yield "crafted inputs, at most 1 s a MB wanted", crafted()
 
 
@@ -151,19 +151,10 @@ def _seconds(values: list[float]) -> list[str]:
     return [f"{values[at]:.2f} s" for at in (0, len(values) // 2, -1)]
 
 
-def mutations(number: int) -> str:
-    """Run the test of changed captures with so many inputs; its last line."""
-    return _of_test("changed", {"ASSAY_MUTATIONS": str(number)})
-
-
 def crafted() -> str:
     """Run the test of inputs that are made to be slow; its last line."""
-    return _of_test("no_input", {})
-
-
-def _of_test(name: str, environment: Mapping[str, str]) -> str:
-    argv = ["cargo", "test", "--release", "--quiet", "-p", "assay-dissect", "--test", "captures", name, "--", "--nocapture"]
-    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, **environment}, check=True, capture_output=True, text=True)
+    argv = ["cargo", "test", "--release", "--quiet", "-p", "assay-dissect", "--test", "captures", "no_input", "--", "--nocapture"]
+    done = subprocess.run(argv, cwd=ROOT, check=True, capture_output=True, text=True)
     return next(line for line in done.stdout.splitlines() if "the slowest" in line)
 
 

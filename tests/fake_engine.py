@@ -2,6 +2,7 @@
 
 well · debug (build) · mute (no hello) · garbage (instead of armed) · refuses (to be armed) · dies (while running)
 · stays (after the end of its input) · full (no space left) · half (client 1 dies while running) · slow (runs for a second)
+· older (its result lacks a field) · strict (knows no field of its settings)
 """
 
 import json
@@ -20,6 +21,8 @@ def say(**message):
 def result(config, start, end, stopped_by="work", errors=()):
     operation = {"count": 10, "bytes": 10240, "errors": 0, "busy_ns": end - start, "first_ns": start, "last_ns": end}
     operation |= {"min_ns": 1, "max_ns": 9, "sampled_count": 1, "sampled_ns": 5}
+    if MODE == "older":
+        del operation["sampled_ns"]
     operation["histogram"] = {"upper_ns": [5, 9], "count": [4, 6]}
     operation["checkpoints"] = {"at_ns": [start, end], "count": [0, 10], "bytes": [0, 10240], "busy_ns": [0, end - start]}
     name = config["settings"].get("name") or config["settings"].get("operation")
@@ -62,6 +65,8 @@ def arm(config):
         sys.stdout.flush()
     elif MODE == "refuses":
         say(type="error", phase=config["phase"], what="open", path="/x", errno=13, message="Permission denied")
+    elif MODE == "strict":
+        say(type="error", phase=config["phase"], what="settings", message="unknown field `more`, expected `path`")
     else:
         say(type="armed", phase=config["phase"], mono_ns=time.monotonic_ns(), address=None)
 

@@ -30,14 +30,14 @@ CLAIM = ("--claim", "tier=device,durability=stable-media")
 root = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root")
 
 
-def loop_disk(home, direct="on", filesystem="ext4", options="defaults"):
+def loop_disk(home, direct="on", filesystem="ext4", options="defaults", size=512 * MIB):
     """A mounted file system on a loop device of its own, and what undoes it: for fixtures."""
     missing = [tool for tool in ("losetup", MAKE[filesystem][0], "fallocate") if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"no {', '.join(missing)} here")
     image, place = home / "disk.img", home / "disk"
     place.mkdir()
-    subprocess.run(["fallocate", "-l", str(512 * MIB), image], check=True)
+    subprocess.run(["fallocate", "-l", str(size), image], check=True)
     loop = attached(image, direct)
     try:
         subprocess.run([*MAKE[filesystem], loop], check=True)

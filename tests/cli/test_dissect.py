@@ -12,6 +12,9 @@ import tomllib
 import pytest
 
 import ldap_captures as made
+from assay.cli import dissect as verb
+from assay.errors import AssayError
+from assay.laboratory.gate import Gate
 from assay_process import Bench, as_nobody
 from ldap_traffic import everything
 
@@ -116,6 +119,14 @@ def test_every_mistake_at_once(bench):
         assert part in done.stderr
 
 
+@pytest.mark.parametrize("level", ["", "p99", "search p99", "search p98 <= 5 ms", "lookup p99 <= 5 ms", "search p99 < 5 ms"])
+def test_what_is_no_service_level_is_answered_with_one(bench, capture, level):
+    done = bench.run("dissect", capture, "--sla", level)
+    assert done.returncode == 2
+    assert f"--sla: found {level!r}; expected" in done.stderr
+    assert '"search p99 <= 50 ms"' in done.stderr
+
+
 def test_without_ldap_the_ports_are_named(bench, tmp_path):
     packets = everything(made.Connection(server_port=1389)).connection.packets
     (tmp_path / "a.pcap").write_bytes(made.pcap(made.frames(packets)))
@@ -137,6 +148,28 @@ def test_no_rights_are_named(tmp_path):
         done = bench.run("dissect", "-i", "lo", "--duration", "1 s")
     assert done.returncode == 1
     assert "CAP_NET_RAW" in done.stderr
+
+
+OLDER = """#!/bin/sh
+echo '{answer}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"files": [], "frames": 0}, "lacks abandoned, answers_lost, answers_without_request. The reader is of"),
+        ({"refused": [{"kind": "options", "reason": "unknown field `more`"}]}, "unknown field `more`. The reader is of another"),
+    ],
+)
+def test_a_reader_of_another_version_is_named_with_the_remedy(monkeypatch, capture, tmp_path, answer, words):
+    engine = tmp_path / "engine"
+    engine.write_text(OLDER.format(answer=json.dumps(answer)))
+    engine.chmod(0o755)
+    monkeypatch.setattr(verb, "engine_path", lambda: engine)
+    with pytest.raises(AssayError, match="Run `make build`") as caught:
+        verb.dissect(verb.CaptureWords(files=(str(capture),)), verb.CaptureOutputs(), Gate.OFF)
+    assert words in str(caught.value)
 
 
 def talk(server, count):

@@ -1,18 +1,19 @@
 """`assay dsio` on real servers: every operation counted, its I/O seen where it happens, and wrong calls refused."""
 
+import contextlib
 import csv
 import io
+import json
 import os
 import re
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 import stat_stage
-from assay.cli import dsio as verb
-from assay.errors import MissingError, RefusedError, UsageError
-from assay.hosts.local import Local
 from assay_process import COMMAND, Bench
 from dsio_stage import NO_389, NO_SLAPD, enterable, needs, ns_slapd, per_operation, slapd, watched
 
@@ -102,16 +103,20 @@ def test_ns_slapd_is_counted_exactly_though_modifies_search(directory_389, tmp_p
     assert {"bind", "compare", "extended"} <= set(found["missing"])
 
 
-@pytest.fixture(scope="module", params=["", "envflags nordahead"], ids=["readahead", "nordahead"])
+@pytest.fixture(scope="module", params=["readahead", "nordahead", "ns-slapd"])
 def on_own_disk(request, tmp_path_factory):
-    """slapd on a disk of its own: whatever that disk reads, it reads for slapd."""
-    if NO_SLAPD or os.geteuid():
-        pytest.skip(NO_SLAPD or "needs root")
-    disk = stat_stage.loop_disk(tmp_path_factory.mktemp("disk"), direct="off")
-    place = next(disk) / "slapd"
+    """A server on a disk of its own: whatever that disk reads, it reads for the server."""
+    lacking = NO_389 if request.param == "ns-slapd" else NO_SLAPD
+    if lacking or os.geteuid():
+        pytest.skip(lacking or "needs root")
+    disk = stat_stage.loop_disk(tmp_path_factory.mktemp("disk"), direct="off", size=2 << 30)  # ns-slapd wants room for its logs
+    place = next(disk) / "home"
     Path(f"/sys/block/{Path(stat_stage.device_of(place.parent)).name}/queue/read_ahead_kb").write_text("128")
     place.mkdir()
-    server = slapd(place, request.param)
+    enterable(place)
+    server = (
+        ns_slapd(place) if request.param == "ns-slapd" else slapd(place, "envflags nordahead" * (request.param == "nordahead"))
+    )
     yield server
     server.stop()
     for _ in disk:
@@ -123,13 +128,14 @@ def sectors_read(device):
 
 
 @pytest.mark.root
-@needs(NO_SLAPD)
+@needs()
 def test_cold_searches_read_what_the_disk_read(on_own_disk, tmp_path):
     device = stat_stage.device_of(on_own_disk.home.parent)
     on_own_disk.cool()
     with watched(tmp_path, on_own_disk, "-r") as found:
         before = sectors_read(device)
         with on_own_disk.client() as client:
+            client.bind()
             for number in range(0, 4000, 3):
                 client.search(number)
         read_bytes = (sectors_read(device) - before) * 512
@@ -143,7 +149,7 @@ def test_cold_searches_read_what_the_disk_read(on_own_disk, tmp_path):
 
 
 @pytest.mark.root
-@needs(NO_SLAPD)
+@needs()
 def test_another_process_on_the_same_disk_is_told_apart(on_own_disk, tmp_path):
     with watched(tmp_path, on_own_disk) as found:
         subprocess.run(
@@ -185,69 +191,73 @@ def test_the_watch_ends_with_the_server(tmp_path):
     assert found["status"] == 0
 
 
-# ------------------------------------------------------------------------------------------------ bad input
+@pytest.mark.root
+@needs(NO_SLAPD)
+def test_files_of_both_kinds_beside_the_terminal(openldap, tmp_path):
+    words = ["--duration", "2 s", "--interval", "1 s", f"--csv={tmp_path / 'a.csv'}", f"--json={tmp_path / 'a.json'}"]
+    process = subprocess.Popen([*COMMAND, "dsio", *words, "-P", str(openldap.process.pid)], stdout=subprocess.PIPE, text=True)
+    stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert stdout.count("Each operation (means)") == 3, "two intervals and the whole"
+    rows = [*csv.DictReader((tmp_path / "a.csv").read_text().splitlines())]
+    found = json.loads((tmp_path / "a.json").read_text())
+    assert (found["schema"], found["ended"], len(found["intervals"])) == ("assay.dsio/1", "the time is over", 2)
+    assert {row["t_s"] for row in rows} == {str(round(one["to_ns"] / 1e9, 3)) for one in found["intervals"]}
 
 
-class Lacking(Local):
-    """This machine without some of what it has."""
-
-    def __init__(self, *, root=True, bpftrace=True, servers=()):
-        super().__init__()
-        self.root_user, self.has_bpftrace = root, bpftrace
-        self.servers = {f"/proc/{pid}": name for pid, name in servers}
-
-    def is_root(self):
-        return self.root_user
-
-    def exists(self, path):
-        return self.has_bpftrace if path.endswith("/bpftrace") else super().exists(path)
-
-    def list(self, path):
-        return tuple(name.removeprefix("/proc/") for name in self.servers) if path == "/proc" else super().list(path)
-
-    def read(self, path):
-        folder, _, name = path.rpartition("/")
-        if folder in self.servers and name in ("comm", "cmdline"):
-            return {"comm": f"{self.servers[folder]}\n", "cmdline": f"/usr/sbin/{self.servers[folder]}\0-x\0"}[name]
-        return super().read(path)
+def traces_of(pid):
+    """The programs for bpftrace that watch a process."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            if b"bpftrace" in words[0] and any(f"pid == {pid}".encode() in word for word in words):
+                found.append(path.parent.name)
+    return found
 
 
-def refused(host, **words):
-    with pytest.raises((UsageError, MissingError, RefusedError)) as caught:
-        verb.resolved(host, verb.DsioRequest(**words))
-    return caught.value
+@pytest.mark.root
+@needs(NO_SLAPD)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=["TERM", "HUP", "KILL"])
+def test_however_a_watch_ends_nothing_of_it_stays(openldap, tmp_path, number):
+    pid, bench = openldap.process.pid, Bench(tmp_path)
+    with bench.start("dsio", "-P", str(pid)) as process:
+        assert "Ctrl-C" in process.stderr.readline()
+        assert traces_of(pid)
+        process.send_signal(number)
+        stdout, _ = process.communicate(timeout=60)
+    assert (process.returncode, "(interrupted)" in stdout) == ((-number, False) if number == signal.SIGKILL else (0, True))
+    until = time.monotonic() + 20
+    while traces_of(pid) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not traces_of(pid)
+    assert bench.run("doctor").returncode == 0, "a killed watch is struck out of the ledger"
 
 
-def test_no_server_two_servers_and_no_directory_server():
-    none = refused(Lacking())
-    assert (none.exit_status, "found no directory server" in str(none)) == (1, True)
-    two = refused(Lacking(servers=((12, "slapd"), (34, "ns-slapd"))))
-    assert (two.exit_status, str(two).splitlines()[0]) == (
-        2,
-        "found 2 directory servers: slapd (12), ns-slapd (34); expected one. Choose it with -P PID.",
-    )
-    other = refused(Lacking(), pid=os.getpid())
-    assert other.exit_status == 2
-    assert re.search(rf"found process {os.getpid()} \(.+\); expected a directory server", str(other))
-    assert "(not running)" in str(refused(Lacking(), pid=2**22 + 1))
+CHAIN = """[load]
+ldap = {{ search = "3000 /s", modify = "{modify} /s", io = "dsio.json" }}
+[[part]]
+name = "spindles"
+speed = "900 x SAS 15k"
+"""
 
 
-def test_rights_and_bpftrace_are_named_together():
-    error = refused(Lacking(root=False, bpftrace=False, servers=((12, "slapd"),)))
-    assert isinstance(error, RefusedError)
-    assert "CAP_BPF" in str(error)
-    assert "Install bpftrace" in str(error)
-    assert isinstance(refused(Lacking(bpftrace=False, servers=((12, "slapd"),))), MissingError)
-
-
-def test_every_mistake_of_a_call_comes_at_once():
-    text = str(refused(Lacking(root=False), interval="1 ms", duration="soon", csv_to="-", json_to="-"))
-    for key in ("--interval", "--duration", "--csv and --json", "CAP_BPF", "no directory server"):
-        assert key in text
-
-
-def test_a_call_that_is_refused_exits_2_with_the_reason(tmp_path):
-    done = Bench(tmp_path).run("dsio", "-P", os.getpid(), "--interval", "often")
-    assert done.returncode == 2
-    assert f"found process {os.getpid()}" in done.stderr
-    assert "--interval" in done.stderr
+@pytest.mark.root
+@needs(NO_SLAPD)
+def test_what_was_seen_sizes_a_chain_with_the_flushes_of_one_writer_beside_spindles(openldap, tmp_path):
+    with watched(tmp_path, openldap) as found, openldap.client() as client:
+        client.bind()
+        for number in range(60):
+            client.search(number)
+            client.modify(number, f"sized {number}")
+    modify = found["operations"]["modify"]
+    most = 1e9 / (modify["flush_ns"] / modify["count"])
+    for rate in (most / 2, most * 2):
+        (tmp_path / "chain.toml").write_text(CHAIN.format(modify=round(rate)))
+        done = Bench(tmp_path).run("size", "chain.toml")
+        assert done.returncode == 0, done.stderr
+        used = re.search(r"commits of at most .* \(([\d.]+) %\), .* flushes of ", done.stdout)
+        assert float(used[1]) == pytest.approx(100 * rate / most, rel=0.02)
+        assert "More disks do not help." in done.stdout
+        assert ("does not carry" in done.stdout) == (rate > most)
+        assert re.search(r"spindles +900 x SAS 15k", done.stdout)

@@ -7,6 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ldap_captures as made
+from assay.dissect import result
+from assay.dissect.result import ClientUse, FilterUse, OperationKind
+from assay.errors import MissingError
 from ldap_captures import ACK, MS, PSH, RST, START_NS, Connection, Interface
 from ldap_traffic import Talk, agrees, dissected, everything, of_bytes, of_packets
 
@@ -388,6 +391,22 @@ def test_limits_are_counted_exactly(tmp_path):
     found = of_packets(tmp_path, talk.connection.packets, limits=limits)
     every = [ns for values in talk.truth.response_ns.values() for ns in values]
     assert [one["slower"] for one in found["limits"]] == [2, 3, sum(ns > 3 * MS for ns in every)]
+
+
+def test_the_fields_are_those_that_are_expected_of_this_version(tmp_path):
+    found = of_packets(tmp_path, everything().connection.packets)
+    assert found.keys() == result.FIELDS
+    for name, kind in (("operations", OperationKind), ("filters", FilterUse), ("clients", ClientUse)):
+        assert found[name][0].keys() == kind.__dataclass_fields__.keys()
+
+
+def test_a_result_of_another_version_is_refused_and_more_fields_are_none(tmp_path):
+    found = of_packets(tmp_path, everything().connection.packets)
+    newer = {**found, "more": 1, "clients": [{**one, "more": 1} for one in found["clients"]]}
+    assert result.read(newer).clients == result.read(found).clients
+    del newer["filters"][0]["bytes"]
+    with pytest.raises(MissingError, match=r"lacks bytes\. .* Run `make build`"):
+        result.read(newer)
 
 
 def test_the_timeline_adds_up(tmp_path):

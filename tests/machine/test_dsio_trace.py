@@ -10,7 +10,7 @@ import pytest
 from assay.catalogue import Beside
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
-from assay.machine import bpftrace, dsio_server, dsio_trace
+from assay.machine import bpftrace, dsio_program, dsio_server, dsio_trace
 from assay.machine.dsio_server import CalledFrom, TracedServer, chosen, software_of
 from assay.records import Subject
 from assay.sampler import companion
@@ -137,7 +137,7 @@ SERVER = TracedServer(
 
 
 def test_a_nested_search_neither_begins_nor_ends_an_operation():
-    text = dsio_trace.program(Local(), SERVER)
+    text = dsio_program.program(Local(), SERVER)
     search = next(line for line in text.splitlines() if line.startswith("uprobe") and "op_shared_search" in line)
     assert "if ($from >= 4096 && $from < 8192)" in search
     assert 'reg("sp") >= @sp[tid]' in next(
@@ -196,7 +196,7 @@ def test_markers_of_the_authors_are_traced_and_what_is_outside_is_told_apart(tmp
     time.sleep(0.1)
     try:
         server = dsio_server.server(host, process.pid)
-        text = dsio_trace.program(host, server)
+        text = dsio_program.program(host, server)
         running = companion(host, ledger, Beside(argv=lambda *_: bpftrace.argv(text), read=bpftrace.counts), Subject())
         try:
             process.stdin.write("\n")

@@ -323,6 +323,8 @@ def test_an_event_that_does_not_happen_makes_the_run_partial(laboratory, event, 
         ("dies", Outcome.PARTIAL, "its process ended"),
         ("half", Outcome.PARTIAL, "client 1 was lost"),
         ("full", Outcome.FAILED, "No space left on device"),
+        ("older", Outcome.FAILED, "('sampled_ns'). The load engine is of another version than Assay. Run `make build`."),
+        ("strict", Outcome.FAILED, "unknown field `more`, expected `path`. The load engine is of another version"),
     ],
 )
 def test_engines_that_fail_make_runs_that_say_so(laboratory, tmp_path, mode, outcome, words):

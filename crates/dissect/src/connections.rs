@@ -382,11 +382,16 @@ fn closed(connection: &mut Connection, tallies: &mut Tallies) {
         halves,
         exchange,
         reset,
+        last_ns,
         ..
     } = connection;
     for side in [Side::Client, Side::Server] {
         let other_closed = halves[1 - side as usize].fin;
         let half = &mut halves[side as usize];
+        // A window that is full to the end stalls as long as the connection says something.
+        if let Some(since_ns) = half.full_since_ns.take() {
+            tallies.stalled_ns += last_ns.saturating_sub(since_ns);
+        }
         let hearing = &mut Hearing {
             side,
             exchange,

@@ -152,7 +152,7 @@ def values_of(words: CaptureWords, resolved: Resolved) -> Mapping[str, Any]:
     values: dict[str, Any] = json.loads(line)
     if "refused" in values:
         raise RefusedError("\n".join(_refused(one) for one in values["refused"]))
-    for one in values["files"]:
+    for one in values.get("files", ()):
         one["path"] = _shown(one["path"])
     return values
 
@@ -212,6 +212,8 @@ def _refused(one: Mapping[str, Any]) -> str:
             return f"-i: found no interface {one['interface']!r}; expected one of: {', '.join(one['interfaces'])}"
         case "no_rights":
             return f"-i {one['interface']}: capturing needs the capability CAP_NET_RAW. Run as root."
+        case "options":
+            return f"reader of captures: {one['reason']}. {result.OTHER_READER}"
         case _:
             return f"{one.get('interface', 'reader')}: {one['reason']}."
 
@@ -281,7 +283,7 @@ def text(found: Dissection, resolved: Resolved, judged: tuple[LevelResult, ...],
         lines += ["", *_lines(wording.FILTER_HEAD, rows, range(5))]
         rest -= len(rows) + 2
     if found.clients and found.operations and rest > 3:
-        lines += ["", *_lines(wording.CLIENT_HEAD, wording.client_rows(found)[: wording.MOST_CLIENTS], range(1, 6))]
+        lines += ["", *_lines(wording.CLIENT_HEAD, wording.client_rows(found, wording.MOST_CLIENTS), range(1, 6))]
     room = max(1, MOST_LINES - len(lines) - len(written) - 2)
     if remarks:
         lines += [

@@ -17,7 +17,7 @@ from assay.cli.dsio_output import DsioInterval, DsioShow, DsioWatch
 from assay.errors import AssayError, EvidenceError, MissingError, RefusedError, UsageError
 from assay.hosts.local import Local
 from assay.laboratory.session import own_ledger
-from assay.machine import bpftrace, dsio_server, dsio_trace
+from assay.machine import bpftrace, dsio_program, dsio_server, dsio_trace
 from assay.machine.dsio_server import TracedServer
 from assay.machine.dsio_trace import DirectoryIo
 from assay.records import Subject
@@ -110,7 +110,7 @@ def chosen(host: Host, pid: int | None) -> tuple[int, str | None]:
 
 def watch(host: Host, server: TracedServer, times: DsioTimes, show: DsioShow, each: Callable[[DsioInterval], None]) -> DsioWatch:
     """Trace the server, hand on each interval, and return the whole."""
-    program = dsio_trace.program(host, server, codes=show.codes)
+    program = dsio_program.program(host, server, codes=show.codes)
     beside = Beside(argv=lambda _host, _subject: bpftrace.argv(program), read=bpftrace.counts)
     started = datetime.now(UTC)
     with own_ledger() as ledger, ended_by_signal() as over:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
+from assay.errors import MissingError
+
+Counted = TypeVar("Counted", "ResponseTimes", "FilterUse", "ClientUse", "OperationKind")
 SECOND_NS = 1_000_000_000
 
 
@@ -141,22 +144,46 @@ LOSSES = (
 """Counts of what the capture lacks, or could not be read."""
 
 
-def read(values: Mapping[str, Any]) -> Dissection:
-    """Return the records in the reader's JSON."""
-    filters = [FilterUse(**{**one, "response_ns": ResponseTimes(**one["response_ns"])}) for one in values["filters"]]
-    clients = [ClientUse(**one) for one in values["clients"]]
-    return Dissection(
-        values=values,
-        files=tuple(_file(one) for one in values["files"]),
-        operations=tuple(_operation(one) for one in values["operations"]),
-        filters=tuple(sorted(filters, key=lambda one: (-one.count, one.filter))),
-        clients=tuple(sorted(clients, key=lambda one: (-one.operations, one.client))),
+FIELDS = frozenset(
+    (
+        *("files", "operations", "filters", "clients", "limits", "ports", "timeline", "profile", "habits", "checksums"),
+        *("frames", "bytes", "ldap_frames", "start_ns", "end_ns", "capture_drops", "unreadable_frames", "undescribed_frames"),
+        *("unknown_links", "fragments", "incomplete_datagrams", "messages", "malformed", "connections", "opaque"),
+        *("opaque_connections", "opaque_bytes", "result_codes", "result_names", "entries", "references", "intermediate"),
+        *("unanswered", "answers_lost", "answers_without_request", "abandoned", "notices", "unbinds", "untimed", "unfollowed"),
+        *("slower_1s", "filters_together", "clients_together", "gaps", "gap_bytes", "cut_frames", "cut_bytes"),
+        *("skipped_bytes", "retransmitted", "out_of_order", "zero_windows", "stalled_ns", "evicted_connections"),
     )
+)
+"""Every field of the reader's JSON."""
 
 
-def _operation(one: Mapping[str, Any]) -> OperationKind:
-    times = {name: ResponseTimes(**one[name]) for name in ("response_ns", "first_entry_ns")}
-    return OperationKind(**{**one, **times})
+def read(values: Mapping[str, Any]) -> Dissection:
+    """Return the records in the reader's JSON. Raises MissingError for that of another version."""
+    try:
+        if lacking := sorted(FIELDS - values.keys()):
+            raise KeyError(", ".join(lacking[:3]))
+        filters = [_record(FilterUse, one) for one in values["filters"]]
+        clients = [_record(ClientUse, one) for one in values["clients"]]
+        return Dissection(
+            values=values,
+            files=tuple(_file(one) for one in values["files"]),
+            operations=tuple(_record(OperationKind, one) for one in values["operations"]),
+            filters=tuple(sorted(filters, key=lambda one: (-one.count, one.filter))),
+            clients=tuple(sorted(clients, key=lambda one: (-one.operations, one.client))),
+        )
+    except KeyError as error:
+        raise MissingError(f"the result of the reader of captures lacks {error.args[0]}. {OTHER_READER}") from error
+
+
+OTHER_READER = "The reader is of another version than Assay. Run `make build`."
+
+
+def _record(kind: type[Counted], one: Mapping[str, Any]) -> Counted:
+    """Return a record with its own fields of an object. Raises KeyError where one is missing."""
+    values = {field.name: one[field.name] for field in fields(kind)}
+    times = {name: _record(ResponseTimes, values[name]) for name in ("response_ns", "first_entry_ns") if name in values}
+    return kind(**{**values, **times})
 
 
 def _file(one: Mapping[str, Any]) -> CaptureFile:
@@ -206,14 +233,21 @@ def widened(values: Sequence[int], interval_ns: int, least_ns: int) -> tuple[lis
     return [sum(values[at : at + step]) for at in range(0, len(values), step)], step * interval_ns
 
 
-SLOW_TIMES, FEW_ENTRIES, ENOUGH = 10, 5, 5
-"""A likely unindexed filter: so many times the median of all searches, so few entries each, at least so many searches."""
+SLOW_TIMES, FEW_ENTRIES, ENOUGH, COMMON_SHARE = 10, 5, 5, 0.1
+"""A likely unindexed filter: so many times the usual search, so few entries each, at least so many searches.
+
+The usual search is that of the fastest filter with this share of all: the median is itself slow where most are not indexed.
+"""
 
 
 def unindexed(found: Dissection) -> tuple[FilterUse, ...]:
     """Return the filters that are likely not indexed: slow, with few entries; candidates, the one that cost most first."""
     search = next((one for one in found.operations if one.operation == "search"), None)
-    usual_ns = search.response_ns.p50 if search else None
+    if search is None or not search.response_ns.n:
+        return ()
+    least = max(ENOUGH, COMMON_SHARE * search.response_ns.n)
+    common = [one.response_ns.p50 for one in found.filters if one.response_ns.n >= least]
+    usual_ns = min(time_ns for time_ns in (*common, search.response_ns.p50) if time_ns is not None)
     if not usual_ns:
         return ()
     slow = [

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from assay.dissect.levels import Kept, LevelResult
-from assay.dissect.result import SECOND_NS, Dissection, FilterUse, OperationKind, ResponseTimes, traffic, unindexed
+from assay.dissect.result import (
+    SECOND_NS,
+    ClientUse,
+    Dissection,
+    FilterUse,
+    OperationKind,
+    ResponseTimes,
+    traffic,
+    unindexed,
+)
 from assay.units import Unit, counted, digits, human, percent
 
 Shown = Callable[[float], str]
@@ -97,18 +106,23 @@ def filter_rows(filters: tuple[FilterUse, ...]) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def client_rows(found: Dissection) -> tuple[tuple[str, ...], ...]:
-    """Return a row a client."""
-    return tuple(
-        (
-            one.client,
-            f"{one.connections:,}",
-            f"{one.operations:,}",
-            time(one.response_sum_ns / one.answered if one.answered else None),
-            time(one.response_max_ns if one.answered else None),
-            human(one.answer_bytes, Unit.BYTES),
-        )
-        for one in found.clients
+def client_rows(found: Dissection, most: int | None = None) -> tuple[tuple[str, ...], ...]:
+    """Return a row a client, those with the most operations first; the last of a few is the one that took most time."""
+    shown = found.clients[:most]
+    longest = max(found.clients, key=lambda one: one.response_sum_ns, default=None)
+    if longest is not None and longest not in shown:
+        shown = (*shown[:-1], longest)
+    return tuple(_client(one) for one in shown)
+
+
+def _client(one: ClientUse) -> tuple[str, ...]:
+    return (
+        one.client,
+        f"{one.connections:,}",
+        f"{one.operations:,}",
+        time(one.response_sum_ns / one.answered if one.answered else None),
+        time(one.response_max_ns if one.answered else None),
+        human(one.answer_bytes, Unit.BYTES),
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.catalogue import Beside, Evidence, Host, Observer, Source
 from assay.errors import EvidenceError
 from assay.evidence.snapshots import Origin, Points, counter
-from assay.machine import bpftrace, dsio_server, dsio_trace
+from assay.machine import bpftrace, dsio_program, dsio_server, dsio_trace
 from assay.machine.dsio_trace import COUNTED, DirectoryIo, IoCounts
 from assay.machine.server import pids
 from assay.records import ABSOLUTE, Snapshot, Subject
@@ -26,7 +26,7 @@ def argv_of(host: Host, subject: Subject) -> tuple[str, ...]:
     found = [pid for pid in pids(host, subject.server) if dsio_server.software_of(host, pid)]
     if len(found) != 1:
         raise EvidenceError(f"{len(found)} processes of the target are slapd or ns-slapd; expected one")
-    return bpftrace.argv(dsio_trace.program(host, dsio_server.server(host, found[0])))
+    return bpftrace.argv(dsio_program.program(host, dsio_server.server(host, found[0])))
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:  # noqa: ARG001 - all of it comes from the program beside

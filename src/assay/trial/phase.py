@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from assay.catalogue import Evidence, Pace
-from assay.errors import TrialError
+from assay.errors import DamagedError, TrialError
 from assay.evidence.reports import reported_readings
 from assay.records import (
     CacheState,
@@ -32,6 +32,7 @@ from assay.trial.events import Events, commands_of, values_of, ways_of
 from assay.trial.fleet import Station, each
 from assay.trial.harvest import Harvest, harvest, judge, reported
 from assay.trial.performed import Performed, PhaseLife
+from assay.trial.protocol import OTHER_VERSION
 from assay.trial.quiet import Quiet, QuietWait, wait_for_quiet
 from assay.trial.rendezvous import Stage
 from assay.trial.steady import CELLS, SteadyWatch
@@ -237,7 +238,10 @@ def _harvest(bench: Bench, job: Job, client: int, course: PhaseLife) -> Harvest:
     answer = ClientReport(
         phase=job.name, plan=job.plan, client=client, host=station.name, t0_ns=course.t0_of(station.name), result=result
     )
-    return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in station.observers))
+    try:
+        return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in station.observers))
+    except (KeyError, TypeError, DamagedError) as error:
+        raise TrialError(f"the result of client {client} does not have the expected fields ({error}). {OTHER_VERSION}") from error
 
 
 def _phase_host(name: str, course: PhaseLife) -> PhaseHost:

@@ -135,11 +135,16 @@ NOTES: Mapping[str, Callable[[ClientState, str, Message], bool]] = {
 }
 
 
+OTHER_VERSION = "The load engine is of another version than Assay. Run `make build`."
+
+
 def error_text(message: Message) -> str:
-    """What an engine's `error` says, in words."""
+    """What an engine's `error` says, in words; an engine that does not know a field of a request is of another version."""
     path = message.get("path")
     where = f" {path}" if path else ""
-    return f"{message.get('what', 'engine')}{where}: {message.get('message', 'no reason given')}"
+    text = str(message.get("message", "no reason given"))
+    remedy = f". {OTHER_VERSION}" if text.startswith(("unknown field", "unknown variant", "missing field")) else ""
+    return f"{message.get('what', 'engine')}{where}: {text}{remedy}"
 
 
 def completed(progress: Message) -> int:

@@ -14,6 +14,10 @@ const DROPPED_BEFORE: u16 = 4;
 /// Frames that the interface, and the system, dropped.
 const DROPPED_BY_INTERFACE: u16 = 5;
 const DROPPED_BY_SYSTEM: u16 = 7;
+/// The packet block of old writers (Wireshark before 1.8): half words of interface and drops, time, sizes, the frame.
+const OBSOLETE: [u32; 2] = [2, 2_u32.swap_bytes()];
+/// How it says that it does not know its drops.
+const UNKNOWN_DROPS: u16 = 0xffff;
 /// Interfaces of a section; more are damage.
 const MOST_INTERFACES: usize = 4096;
 
@@ -37,6 +41,10 @@ pub fn read(source: &mut (impl Read + Send), receiver: &mut dyn Receiver) -> (u6
                 }
             }
             Err(PcapError::BufferTooSmall) if capacity < MOST_CHUNK => {
+                // A length that the file does not have is no reason for more memory.
+                if reader.refill().is_err() || reader.data().len() < capacity {
+                    break Ended::Cut { at_byte };
+                }
                 capacity *= 4;
                 reader.grow(capacity);
                 if reader.refill().is_err() {
@@ -101,6 +109,9 @@ impl Section {
             Block::SimplePacket(packet) => {
                 self.frame(0, None, packet.origlen, packet.data, receiver);
             }
+            Block::Unknown(one) if OBSOLETE.contains(&one.block_type) => {
+                self.obsolete(one.data, receiver);
+            }
             _ => {}
         }
     }
@@ -143,6 +154,48 @@ impl Section {
         });
     }
 
+    fn obsolete(&mut self, body: &[u8], receiver: &mut dyn Receiver) {
+        let Some((head, rest)) = body.split_first_chunk::<20>() else {
+            return;
+        };
+        let word = |at: usize| {
+            let bytes = [head[at], head[at + 1], head[at + 2], head[at + 3]];
+            self.word(bytes)
+        };
+        let half = |at: usize| {
+            let bytes = [head[at], head[at + 1]];
+            if self.big_endian {
+                u16::from_be_bytes(bytes)
+            } else {
+                u16::from_le_bytes(bytes)
+            }
+        };
+        let (interface, drops) = (half(0), half(2));
+        let units = (u64::from(word(4)) << 32) | u64::from(word(8));
+        let (captured, wire_bytes) = (word(12) as usize, word(16));
+        let data = &rest[..rest.len().min(captured)];
+        self.frame(
+            u32::from(interface),
+            Some(units),
+            wire_bytes,
+            data,
+            receiver,
+        );
+        if let Some(from) = self.interfaces.get_mut(usize::from(interface))
+            && drops != UNKNOWN_DROPS
+        {
+            from.dropped_before += u64::from(drops);
+        }
+    }
+
+    fn word(&self, bytes: [u8; 4]) -> u32 {
+        if self.big_endian {
+            u32::from_be_bytes(bytes)
+        } else {
+            u32::from_le_bytes(bytes)
+        }
+    }
+
     /// Counts that came with frames and those that came at the end are the same losses.
     fn tell_drops(&self, receiver: &mut dyn Receiver) {
         let dropped = self
@@ -170,16 +223,8 @@ impl Section {
 
     /// Where a file ends in the middle of a block: cut, unless the block is there as a whole.
     fn end(&self, rest: &[u8], at_byte: u64) -> Ended {
-        let length =
-            rest.get(4..8)
-                .and_then(|bytes| bytes.try_into().ok())
-                .map(|bytes: [u8; 4]| {
-                    if self.big_endian {
-                        u32::from_be_bytes(bytes)
-                    } else {
-                        u32::from_le_bytes(bytes)
-                    }
-                });
+        let bytes = rest.get(4..8).and_then(|bytes| bytes.try_into().ok());
+        let length = bytes.map(|bytes: [u8; 4]| self.word(bytes));
         match length {
             _ if rest.is_empty() => Ended::Whole,
             Some(length) if length as usize <= rest.len() => Ended::Damaged { at_byte },
