@@ -49,6 +49,11 @@ def check(case: TrialCase) -> Finding:
     if dirty is None or taken is None:
         lacking = "Dirty data of the server (server.data)" if taken else "Writes of the server to its kernel"
         return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so its answers cannot be compared with its storage.")
+    return of_server(case, dirty, taken)
+
+
+def of_server(case: TrialCase, dirty: float, taken: ladder.LadderStep) -> Finding:
+    """What a server gave to its kernel, what of it was dirty, and its flushes."""
     reported, flushes = ladder.reported_bytes(case.phase, Direction.WRITE), served.flushes(case.phase, case.observations)
     acknowledged = reported or taken.raw_bytes
     observed = {
