@@ -90,7 +90,7 @@ def placed(case, phase, operation, server, evidence):
         case.observations,
         readings=readings,
         series=(*case.observations.series, *series),
-        facts=(*case.observations.facts, *facts),
+        facts=(*facts, *case.observations.facts),
     )
     run = replace(case.run, phases=(phase,), places=tuple(replace(place, server=server) for place in case.run.places))
     measure = replace(case.measure, operation=operation)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from assay import catalogue
-from assay.records import Observations, Series, Severity, State, WorkloadSpec
+from assay.records import EndpointKind, Observations, Place, Series, Severity, State, WorkloadSpec
 from comparison_cases import case
 from directory_cases import SLAPD, loaded
 
@@ -114,6 +114,9 @@ def test_an_arm_without_runs_is_not_known():
     assert RULE.check(replace(one, comparison=replace(one.comparison, excluded=excluded))).state is State.UNVERIFIED
 
 
+PLACE = Place(target="d", host="local", kind=EndpointKind.URL, address="ldap://127.0.0.1:1", server=SLAPD)
+
+
 def bound(baseline, candidate, *, factor="target"):
     """Two arms of a command on a directory server, which bound so often on one connection."""
     made = compared(1, 1, factor=factor)
@@ -121,7 +124,7 @@ def bound(baseline, candidate, *, factor="target"):
     def arm(runs, binds):
         return tuple(
             (
-                replace(run, places=tuple(replace(place, server=SLAPD) for place in run.places)),
+                replace(run, places=(PLACE,)),
                 replace(seen, series=(*seen.series, *counted(0, binds, "directory", "bind").series)),
             )
             for run, seen in runs

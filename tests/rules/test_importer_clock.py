@@ -24,7 +24,7 @@ def test_whole_seconds_agree_with_the_clock(own_s, clock_s):
 def test_time_that_the_importer_leaves_out_is_a_note():
     found = RULE.check(case(2, 8.0))
     assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
-    assert "leaves out at least 62 % of the time" in found.statement
+    assert "leaves out at least 62.5 % of the time" in found.statement
 
 
 def test_more_time_than_the_clock_is_a_contradiction():

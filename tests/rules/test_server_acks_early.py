@@ -112,8 +112,8 @@ def test_requests_that_change_nothing_are_not_judged():
 def imported(dirty, *, claim=STABLE, written=64 * MIB):
     rungs = (("L2", Direction.WRITE, written, 0),)
     case = reported("D04", "import", 20_002, direction=Direction.WRITE, claim=claim, server=None, rungs=rungs)
-    pages = [series_of("page_cache", name, (0, count)) for name, count in (("dirty_bytes", dirty), ("writeback_bytes", 0))]
-    pages = tuple(replace(one, subject="path:/d/data.mdb") for one in pages if dirty is not None)
+    counts = {} if dirty is None else {"dirty_bytes": dirty, "writeback_bytes": 0}
+    pages = [replace(series_of("page_cache", name, (0, count)), subject="path:/d/data.mdb") for name, count in counts.items()]
     return replace(case, observations=replace(case.observations, series=(*case.observations.series, *pages)))
 
 
