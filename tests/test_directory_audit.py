@@ -109,17 +109,18 @@ def test_client_and_server_count_every_kind_alike(bench, kind, transport):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("flush", "state"), [("none", "fail"), ("inside", "pass")])
+@pytest.mark.parametrize("flush", ["none", "inside"])
 @both
-def test_an_import_is_durable_only_with_its_flush_inside(bench, kind, flush, state):
+def test_an_import_is_durable_where_its_end_is_flushed(bench, kind, flush):
     (verdict,) = verdicts(bench, IMPORT.format(kind=kind, entries=5000, flush=flush)).values()
     found = finding(verdict, "D04")
-    assert found["state"] == state, found["statement"]
-    assert (verdict["state"] == "INVALID") == (state == "fail")
+    durable = flush == "inside" or kind == "ldap_389ds"  # ns-slapd syncs its database before it ends, slapadd -q does not
+    assert found["state"] == ("pass" if durable else "fail"), found["statement"]
+    assert (verdict["state"] == "INVALID") != durable
     if kind == "ldap_openldap":
-        assert (found["observed"]["dirty_share"] > 0.9) == (state == "fail")
+        assert (found["observed"]["dirty_share"] > 0.9) != durable
     else:
-        assert finding(verdict, "E09")["severity"] != "invalidates" or finding(verdict, "E09")["state"] == "pass"
+        assert "by its own tool" in finding(verdict, "E05")["statement"]
 
 
 @pytest.mark.slow
@@ -145,8 +146,9 @@ def test_changes_without_a_sync_were_acknowledged_early(bench, kind, durable, st
 )
 @both
 def test_caches_are_held_against_the_claim(bench, kind, cache, regime, state):
+    alone = "read_ahead = false" if kind == "ldap_openldap" else ""  # else one fault brings all of a small database
     text = CLAIMED.format(
-        kind=kind, target="", ops=1000, load=f'cache = "{cache}"', operation="search", claim=f'regime = "{regime}"'
+        kind=kind, target=alone, ops=1000, load=f'cache = "{cache}"', operation="search", claim=f'regime = "{regime}"'
     )
     (verdict,) = verdicts(bench, text).values()
     found = finding(verdict, "T14")
@@ -161,6 +163,6 @@ def test_searches_that_find_nothing_are_no_work(bench, slapd, filter_text, state
     done = bench.run("load", "ldap_load", *words, "--json")
     assert done.returncode == 0, done.stderr
     verdict = next(one for one in json.loads(done.stdout)["verdicts"] if one["measure"].startswith("ldap_load.search."))
-    found = finding(verdict, "G05")
-    assert found["state"] == state, found
+    accusing = [one["rule"] for one in verdict["findings"] if one["severity"] == "invalidates"]
+    assert accusing == (["G05"] if state == "fail" else []), verdict["findings"]
     assert (verdict["state"] == "INVALID") == (state == "fail")

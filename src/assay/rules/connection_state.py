@@ -5,7 +5,7 @@ The rule counts accepted connections in the server's network namespace (PassiveO
 opened connections of the lab's namespace (ActiveOpens).
 The rate of the idle baseline is subtracted. The result is divided by operations, or by runs of a command that reports none.
 Arms that differ by more than `apart_share`, and by `least_connections` or more in a run, are not comparable: invalid.
-Of a directory server the binds in the clock are compared in the same way, by the server's own counter, else by the engine.
+Binds of a directory server in the clock are compared in the same way, by the server's own counter, else by the engine.
 If the factor is a knob of the workload itself, the difference is a note.
 The rule does not see handshakes on an open connection, binds to other servers, local sockets, UDP, or clients in other
 namespaces.

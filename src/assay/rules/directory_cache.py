@@ -116,7 +116,7 @@ RULE = Rule(
     "the rate of a warm server is measured right after its restart, and half of the searches wait for the disk.",
     alternatives=(
         "A backup or a monitor read the files between the drop of the caches and the clock.",
-        "The server reads its database when it starts. Then a restarted server is never cold.",
+        "The kernel reads ahead: the start of the server brings a small database into memory. Set `read_ahead = false`.",
         "The entry cache counts lookups of the base entry and of the server itself, which always hit.",
     ),
     advice="Set `cache = cold`, which restarts the server and drops its files before the load. For a warm server search all "

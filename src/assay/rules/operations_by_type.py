@@ -140,6 +140,6 @@ RULE = Rule(
     sources=(
         "slapd-monitor(5): cn=Operations, completed",
         "389-ds: cn=snmp,cn=monitor; RFC 2605 (operations by type)",
-        "measured: 15,000 searches of a client, 15,006 by cn=Monitor with five of others and one look, exact after that",
+        "measured: 15,000 searches of a client, 15,006 by cn=Monitor with five of another client and one look; exact after that",
     ),
 )
