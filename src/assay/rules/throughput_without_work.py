@@ -8,8 +8,8 @@ The rule covers external tools, in this order:
 
 Mapped files and rings leave no trace, but copying costs CPU time: more than `bytes_per_cpu_ns` bytes per nanosecond are
 impossible.
-It also covers searches of a directory by Assay's own load. A search that finds nothing has result code 0 and is the fastest of all.
-The engine refuses an empty answer only if it knows how many entries to expect (a population of Assay, or the knob `found`).
+It also covers searches of a directory by Assay's own load. A search that finds nothing has result code 0 and is the fastest of
+all. The engine refuses an empty answer only if it knows how many entries to expect (a population of Assay, or the knob `found`).
 - More than `short_share` of the counted searches found nothing, though nobody set `found = 0`: fail.
 - Refused, wrong and repeated answers are no operations; they are failures (G04).
 
