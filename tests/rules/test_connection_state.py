@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from assay import catalogue
-from assay.records import Observations, Series, Severity, State, WorkloadSpec
+from assay.records import EndpointKind, Observations, Place, Series, Severity, State, WorkloadSpec
 from comparison_cases import case
+from directory_cases import SLAPD, loaded
 
 RULE = catalogue.find("rules", "connection_state")
 SECOND = 10**9
@@ -111,3 +112,43 @@ def test_an_arm_without_runs_is_not_known():
     one = compared(0, 0)
     excluded = {f"{run.trial.id:04d}/{run.attempt}": "spoiled" for run, _ in one.candidate}
     assert RULE.check(replace(one, comparison=replace(one.comparison, excluded=excluded))).state is State.UNVERIFIED
+
+
+PLACE = Place(target="d", host="local", kind=EndpointKind.URL, address="ldap://127.0.0.1:1", server=SLAPD)
+
+
+def bound(baseline, candidate, *, factor="target"):
+    """Two arms of a command on a directory server, which bound so often on one connection."""
+    made = compared(1, 1, factor=factor)
+
+    def arm(runs, binds):
+        return tuple(
+            (
+                replace(run, places=(PLACE,)),
+                replace(seen, series=(*seen.series, *counted(0, binds, "directory", "bind").series)),
+            )
+            for run, seen in runs
+        )
+
+    return replace(made, baseline=arm(made.baseline, baseline), candidate=arm(made.candidate, candidate))
+
+
+def test_binds_in_the_clock_of_one_arm_are_no_comparison():
+    found = RULE.check(bound(0, OPERATIONS))
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert found.relabel == "comparison with binds in the clock of one arm"
+    assert "binds none in ext4, one for each operation in xfs" in found.statement
+
+
+def test_binds_in_both_arms_or_as_the_factor_are_alike():
+    assert RULE.check(bound(OPERATIONS, OPERATIONS)).state is State.PASS
+    assert RULE.check(bound(0, 1)).state is State.PASS
+    assert RULE.check(bound(0, OPERATIONS, factor="spool.bind")).severity is Severity.NOTES
+
+
+def test_without_the_servers_counter_the_engine_counts_its_binds():
+    once, each = (loaded("G09", {"search": 500, **more}) for more in ({}, {"bind": 500}))
+    arms = [((replace(case.run, phases=(case.phase,)), Observations()),) for case in (once, each)]
+    made = compared(0, 0)
+    found = RULE.check(replace(made, measure=once.measure, baseline=arms[0], candidate=arms[1]))
+    assert (found.state, found.observed["candidate_binds"]) == (State.FAIL, 500)

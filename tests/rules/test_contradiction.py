@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Durability, EngineError, Rung, Severity, State, Tier
+from assay.records import Claim, Direction, Durability, EngineError, Rung, Severity, State, Tier
 from assay.rules.contradiction import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
+from directory_cases import reported
 
 
 def judged(made):
@@ -270,3 +271,19 @@ def test_what_a_server_moved_denies_no_rate():
     for filesystem, state in (("nfs4", State.UNVERIFIED), ("overlay", State.FAIL)):
         places = (replace(place, devices=(), filesystem=filesystem),)
         assert RULE.check(replace(case, run=replace(case.run, places=places))).state is state
+
+
+def importing(own_s, clock_s, own=20_002, entries=20_002):
+    values = {"import.elapsed_ns": clock_s * 1e9, "importer.elapsed_ns": own_s * 1e9, "importer.count": float(own)}
+    return RULE.check(reported("E05", "import", entries, direction=Direction.WRITE, **values))
+
+
+def test_an_importers_whole_seconds_agree_with_the_clock():
+    for own_s, clock_s in ((7, 7.3), (8, 7.3), (2, 8.0)):
+        assert importing(own_s, clock_s).state is State.PASS, importing(own_s, clock_s).statement
+    assert "Import: 7 s by its own tool, 7.30 s by the clock." in importing(7, 7.3).statement
+
+
+def test_an_importer_with_more_time_than_the_clock_or_other_entries_is_a_contradiction():
+    assert importing(10, 7.3).state is State.FAIL
+    assert "20,001 entries, its file has 20,002" in importing(7, 7.3, own=20_001).statement

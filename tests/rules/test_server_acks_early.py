@@ -1,10 +1,13 @@
 """D04: servers that answer first and store later, that keep a log, and that sync each time."""
 
+from dataclasses import replace
+
 import pytest
 
-from assay.records import Claim, Durability, Severity, State
+from assay.records import Claim, Direction, Durability, Severity, State
 from assay.rules.server_acks_early import RULE
 from audit.case_builder import MIB, Made, case_of
+from directory_cases import loaded, reported, series_of
 from server_cases import served
 
 STABLE, ACKED = Claim(durability=Durability.STABLE_MEDIA), Claim(durability=Durability.ACKED)
@@ -65,3 +68,60 @@ def test_it_needs_a_server_and_writes():
     assert RULE.applies(case_of(Made(operation="write"), "D04")) == "the target names no server"
     assert RULE.applies(served("D04", operation="read")) == "no writes"
     assert RULE.applies(served("D04", operation="create")) is None
+
+
+def changed(dirty, flushes, *, count=300, places=1, cache="write back", claim=STABLE, given=4 * MIB):
+    rungs = [("L6", Direction.WRITE, given, 0)]
+    rungs += [] if flushes is None else [("L9", Direction.FLUSH, 0, flushes)]
+    gauges = {"dirty_bytes": (0, dirty), "writeback_bytes": (0, 0)}
+    facts = (("device.0.name", "vda"), ("device.0.queue.write_cache", cache))
+    made = loaded(
+        "D04",
+        {"add": count},
+        operation="add",
+        counted={"add": count},
+        rungs=rungs,
+        gauges=gauges,
+        facts=facts,
+        claim=claim,
+        places=places,
+    )
+    return RULE.check(made)
+
+
+def test_changes_of_a_directory_that_are_all_dirty_were_acknowledged_early():
+    found = changed(4 * MIB, 2)
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert changed(0, 300).state is State.PASS
+
+
+def test_changes_that_no_flush_can_have_made_stable_were_too():
+    assert changed(0, 3).state is State.FAIL
+    assert changed(0, 3, places=64).state is State.PASS, "64 changes may share a flush"
+    assert changed(0, 3, cache="write through").state is State.PASS, "such a device gets no flushes"
+    assert changed(0, None).state is State.PASS
+
+
+def test_requests_that_change_nothing_are_not_judged():
+    assert RULE.applies(loaded("D04", {"search": 5}, claim=STABLE)) == "no writes"
+    assert RULE.applies(loaded("D04", {"rename": 5}, operation="rename")) is None
+    unknown = loaded("D04", {"add": 5}, operation="add", claim=STABLE, server=None)
+    assert (RULE.applies(unknown), RULE.check(unknown).state) == (None, State.UNVERIFIED)
+
+
+def imported(dirty, *, claim=STABLE, written=64 * MIB):
+    rungs = (("L2", Direction.WRITE, written, 0),)
+    case = reported("D04", "import", 20_002, direction=Direction.WRITE, claim=claim, server=None, rungs=rungs)
+    counts = {} if dirty is None else {"dirty_bytes": dirty, "writeback_bytes": 0}
+    pages = [replace(series_of("page_cache", name, (0, count)), subject="path:/d/data.mdb") for name, count in counts.items()]
+    return replace(case, observations=replace(case.observations, series=(*case.observations.series, *pages)))
+
+
+def test_the_end_of_an_import_is_an_acknowledgement_too():
+    found = RULE.check(imported(64 * MIB))
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert "100 % of 67.1 MB written was dirty when the importer ended" in found.statement
+    assert RULE.check(imported(64 * MIB, claim=Claim())).severity is Severity.NOTES
+    assert RULE.check(imported(0)).state is State.PASS
+    assert RULE.check(imported(None)).state is State.UNVERIFIED
+    assert RULE.applies(imported(0)) is None

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from assay.records import Claim, Direction, EngineCost, Rung, Severity, State, Tier
 from assay.rules.throughput_without_work import RULE
 from audit.case_builder import MIB, Made, Seen, case_of, reading
+from directory_cases import loaded
 
 GIB = 1 << 30
 
@@ -89,3 +90,23 @@ def test_without_calls_or_processor_time_nothing_is_known():
 
 def test_a_few_bytes_leave_no_trace_among_the_libraries():
     assert RULE.check(case({"read.bytes": 1.0 * MIB})).state is State.PASS
+
+
+@pytest.mark.parametrize(("entries", "state"), [(4000, State.PASS), (3970, State.PASS), (3000, State.FAIL), (0, State.FAIL)])
+def test_searches_of_a_directory_that_find_nothing_are_no_work(entries, state):
+    found = RULE.check(loaded("G05", {"search": 4000}, entries=entries))
+    assert (found.state, found.severity) == (state, Severity.INVALIDATES)
+    assert found.observed["empty_share"] == pytest.approx(1 - entries / 4000)
+
+
+def test_misses_are_asked_for_and_so_is_nothing():
+    assert RULE.check(loaded("G05", {"search": 4000}, entries=3000, misses=1000)).state is State.PASS
+    nothing = loaded("G05", {"search": 4000}, entries=0)
+    load = replace(nothing.experiment.workloads[0], knobs={"found": 0})
+    assert RULE.check(replace(nothing, experiment=replace(nothing.experiment, workloads=(load,)))).state is State.PASS
+
+
+def test_only_searches_can_find_nothing():
+    assert RULE.applies(loaded("G05", {"search": 5})) is None
+    both = loaded("G05", {"search": 5, "compare": 5}, operation="compare")
+    assert RULE.applies(both) == "only searches can find nothing"

@@ -109,7 +109,8 @@ def not_of_storage(rule: Rule, case: Case) -> str | None:
     """Why a rule of storage says nothing of what goes over a network or is a request; None where it may."""
     if not isinstance(case, TrialCase) or rule.part not in OF_STORAGE:
         return None
-    return None if case.direction is None or case.direction.of_storage else "no storage is asked for by itself"
+    judged = case.direction is None or case.direction.of_storage or (rule.of_requests and case.direction is Direction.REQUEST)
+    return None if judged else "no storage is asked for by itself"
 
 
 def lacking(rule: Rule, case: Case) -> dict[str, str]:

@@ -265,6 +265,8 @@ class Rule:
     """Evidence keys that it looks at where they are there, whether it needs them or not: its findings name their sources."""
     about: About = About.EACH_LOAD_HOST
     """Whose evidence it is given: of each load host apart the worst finding counts. Of no account beyond trials."""
+    of_requests: bool = False
+    """Whether a rule of storage also judges requests to a server, whose storage it sees."""
     short: str = ""
     """What its failure is in a list of causes (`interval too wide`); empty = its name."""
     meaning: Meaning | None = None

@@ -19,7 +19,7 @@ TARGET_RUNGS = frozenset(
         Rung.LOWEST_DEVICE,
     }
 )
-TARGET_LAYERS = frozenset({"server", "block", "layout"})
+TARGET_LAYERS = frozenset({"server", "directory", "block", "layout"})
 TARGET_SUBJECTS = ("device:", "backing:", "server:")
 TARGET_FACTS = ("device.", "filesystem.", "semantics.", "health.", "target.")
 LOAD_LAYERS = frozenset(

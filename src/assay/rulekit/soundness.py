@@ -39,7 +39,9 @@ class SoundnessRow:
     words: str
 
 
-UNJUDGED = "unverified: no rule holds requests against the storage of the server that answered them"
+UNJUDGED = "unverified: no rule holds requests against the cache of a client"
+OF_STORAGE = "lookups in a directory server: its storage reads, none of them answered from its memory"
+OF_MEMORY = "lookups in a directory server: none of them needed its storage"
 ROWS: tuple[SoundnessRow, ...] = (
     SoundnessRow(
         part="tier",
@@ -97,8 +99,8 @@ ROWS: tuple[SoundnessRow, ...] = (
         words="no bytes from the client's cache, all bytes from the server's cache",
     ),
     *(
-        SoundnessRow(part="tier", value=tier, work=Work.REQUEST, evidence=(), least=0, rules=("T02",), words=UNJUDGED)
-        for tier in (Tier.DEVICE, Tier.CLIENT_CACHE, Tier.SERVER_CACHE)
+        SoundnessRow(part="tier", value=tier, work=Work.REQUEST, evidence=("L6.read",), least=1, rules=("T02",), words=words)
+        for tier, words in ((Tier.DEVICE, OF_STORAGE), (Tier.CLIENT_CACHE, UNJUDGED), (Tier.SERVER_CACHE, OF_MEMORY))
     ),
     SoundnessRow(
         part="durability",
@@ -122,10 +124,10 @@ ROWS: tuple[SoundnessRow, ...] = (
         part="durability",
         value=Durability.STABLE_MEDIA,
         work=Work.REQUEST,
-        evidence=(),
-        least=0,
+        evidence=("server.dirty_bytes", "L9.flush"),
+        least=1,
         rules=("D04",),
-        words=UNJUDGED,
+        words="changes in a directory server: none of them dirty or without a flush at the last answer",
     ),
     SoundnessRow(
         part="regime",
@@ -155,8 +157,19 @@ ROWS: tuple[SoundnessRow, ...] = (
         words="every page of the data in memory before the clock, or no storage reads",
     ),
     *(
-        SoundnessRow(part="regime", value=regime, work=Work.REQUEST, evidence=(), least=0, rules=("T02",), words=UNJUDGED)
-        for regime in (Regime.COLD, Regime.WARM)
+        SoundnessRow(
+            part="regime",
+            value=regime,
+            work=Work.REQUEST,
+            evidence=("server.cached_bytes", "L6.read"),
+            least=1,
+            rules=("T14",),
+            words=words,
+        )
+        for regime, words in (
+            (Regime.COLD, "lookups in a directory server: its files and its entry cache were not in memory before the clock"),
+            (Regime.WARM, "lookups in a directory server: no storage reads, and hits in its entry cache"),
+        )
     ),
     SoundnessRow(
         part="regime",

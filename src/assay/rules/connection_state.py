@@ -5,22 +5,28 @@ The rule counts accepted connections in the server's network namespace (PassiveO
 opened connections of the lab's namespace (ActiveOpens).
 The rate of the idle baseline is subtracted. The result is divided by operations, or by runs of a command that reports none.
 Arms that differ by more than `apart_share`, and by `least_connections` or more in a run, are not comparable: invalid.
+Binds of a directory server in the clock are compared in the same way, by the server's own counter, else by the engine.
 If the factor is a knob of the workload itself, the difference is a note.
-The rule does not see binds and handshakes on an open connection, local sockets, UDP, or clients in other namespaces.
+The rule does not see handshakes on an open connection, binds to other servers, local sockets, UDP, or clients in other
+namespaces.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from statistics import median
 
 from assay import measures
 from assay.catalogue import ComparisonCase, Rule, Runs
-from assay.evidence import ladder
+from assay.evidence import directory, ladder
+from assay.frozen import dataclass
+from assay.measures.directory import done
 from assay.records import Finding, Observations, Phase, Run, Scope, Series, Severity, State
 from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import found
 
+Count = Callable[[Run, Observations, ComparisonCase], "Opened | None"]
 NEARLY_ONE = 0.95
 """Between this and its inverse a number of connections is called one."""
 TENTH = 0.1
@@ -31,12 +37,14 @@ KIND = "command"
 
 
 Opened = tuple[float, float]
-"""Connections and operations of one run."""
+"""Connections (or binds) and operations of one run."""
 
 
 def applies(case: ComparisonCase) -> str | None:
-    """Comparisons of commands, and of what a server did, whose connections were counted in every run."""
+    """Comparisons of commands, and of what a server did, whose connections or binds were counted in every run."""
     runs = counting(case, (*case.baseline, *case.candidate))
+    if runs and all(bound(run, seen, case) for run, seen in runs):
+        return None
     if is_command(case) or any(any(seen.over_time(phase.name, *SERVER)) for run, seen in runs for phase in run.phases):
         counted = runs and all(opened(run, seen, case) for run, seen in runs)
         return None if counted else "connections not counted"
@@ -49,32 +57,64 @@ def is_command(case: ComparisonCase) -> bool:
 
 
 def check(case: ComparisonCase) -> Finding:
-    """Connections for an operation in both arms."""
-    arms = [[one for run, seen in counting(case, runs) if (one := opened(run, seen, case)) is not None] for runs in case.arms]
-    if not all(arms):
+    """Connections and binds for an operation in both arms."""
+    each = {"connections": opened, "binds": bound}
+    uses = [use for what, count in each.items() if (use := compared(case, what, count)) is not None]
+    if not uses:
         return found(RULE, case, State.UNVERIFIED, "Use of connections unknown: one arm has no valid run.")
-    first, second = (median(connections / operations for connections, operations in arm) for arm in arms)
-    limits, least = case.thresholds, min(operations for arm in arms for _, operations in arm)
-    apart = max(first, second) / min(first, second) - 1 if min(first, second) > 0 else math.inf
-    observed = {
-        "baseline_per_operation": first,
-        "candidate_per_operation": second,
-        "baseline_connections": median(connections for connections, _ in arms[0]),
-        "candidate_connections": median(connections for connections, _ in arms[1]),
-    }
-    both = f"{in_words(first)} in {case.comparison.baseline}, {in_words(second)} in {case.comparison.candidate}"
-    if abs(first - second) * least < limits["least_connections"] or apart <= limits["apart_share"]:
-        return found(RULE, case, State.PASS, f"Equal use of connections: {both}.", observed=observed)
+    observed = {name: value for use in uses for name, value in use.observed.items()}
+    different = [use for use in uses if use.is_different]
+    if not different:
+        alike = "; ".join(f"{use.what} {use.words}" for use in uses)
+        return found(RULE, case, State.PASS, f"Equal use of connections: {alike}.", observed=observed)
     own_knob = case.comparison.factor.partition(".")[0] == case.measure.workload
+    binds = all(use.what == "binds" for use in different)
+    unlike = "; ".join(f"{use.what} {use.words}" for use in different)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Different use of connections: {both}. Only one arm's clock includes them.",
+        f"Different use of connections: {unlike}. Only one arm's clock includes them.",
         severity=Severity.NOTES if own_knob else Severity.INVALIDATES,
         observed=observed,
-        relabel="comparison with different use of connections",
-        evidence=("server.accepted_connections: /proc/PID/net/snmp", "network.tcp_active_opens: /proc/net/snmp"),
+        relabel="comparison with binds in the clock of one arm" if binds else "comparison with different use of connections",
+        evidence=(
+            "server.accepted_connections: /proc/PID/net/snmp",
+            "network.tcp_active_opens: /proc/net/snmp",
+            "directory.bind: the server's own counter",
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseOfConnections:
+    """How often both arms did one costly thing for an operation: opened a connection, or bound."""
+
+    what: str
+    words: str
+    is_different: bool
+    observed: Mapping[str, float]
+
+
+def compared(case: ComparisonCase, what: str, count: Count) -> UseOfConnections | None:
+    """One of them in both arms; None where an arm has no run in which it was counted."""
+    arms = [[one for run, seen in counting(case, runs) if (one := count(run, seen, case)) is not None] for runs in case.arms]
+    if not all(arms):
+        return None
+    first, second = (median(times / operations for times, operations in arm) for arm in arms)
+    limits, least = case.thresholds, min(operations for arm in arms for _, operations in arm)
+    apart = max(first, second) / min(first, second) - 1 if min(first, second) > 0 else math.inf
+    suffix = "" if what == "connections" else f"_{what}"
+    return UseOfConnections(
+        what=what,
+        words=f"{in_words(first)} in {case.comparison.baseline}, {in_words(second)} in {case.comparison.candidate}",
+        is_different=abs(first - second) * least >= limits["least_connections"] and apart > limits["apart_share"],
+        observed={
+            f"baseline{suffix}_per_operation": first,
+            f"candidate{suffix}_per_operation": second,
+            f"baseline_{what}": median(times for times, _ in arms[0]),
+            f"candidate_{what}": median(times for times, _ in arms[1]),
+        },
     )
 
 
@@ -97,6 +137,17 @@ def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened
     return max(0.0, own), operations(phase)
 
 
+def bound(run: Run, observations: Observations, case: ComparisonCase) -> Opened | None:
+    """Binds in the clock and operations of one run on a directory server; None without a count, or where binds are measured."""
+    phase = measures.phase_of(run, case.measure)
+    if phase is None or directory.software(run) is None or case.measure.operation == directory.BIND:
+        return None
+    counted = directory.monitored(phase, observations).get(directory.BIND)
+    own = float(directory.sent(phase)[directory.BIND]) if any(client.directory for client in phase.clients) else None
+    times = own if counted is None else counted
+    return None if times is None else (times, operations(phase))
+
+
 def before(phase: Phase, counted: Series) -> float:
     """Connections of other programs per ns of the idle baseline."""
     at_ns = [at for at in counted.at_ns if at <= phase.start_ns]
@@ -106,7 +157,8 @@ def before(phase: Phase, counted: Series) -> float:
 def operations(phase: Phase) -> float:
     """All operations of the command, or of our own engine; the runs of a command that reports none."""
     reported = sum(value for name, value in phase.values.items() if name.endswith(".count"))
-    own = 0 if phase.values else sum(total.count for client in phase.clients for total in client.operations)
+    mixed = sum(done(phase).values())  # of a directory neither first entries nor binds before each operation
+    own = 0 if phase.values else mixed or sum(total.count for client in phase.clients for total in client.operations)
     return reported or float(max(own, 1, len(phase.clients)))
 
 
@@ -128,7 +180,7 @@ RULE = Rule(
     short="different use of connections",
     applies=applies,
     check=check,
-    reads=("server.accepted_connections", "network.tcp_active_opens"),
+    reads=("server.accepted_connections", "network.tcp_active_opens", "directory.bind"),
     wrong="One search per connection, with a bind for each, differs from a hundred searches over one connection. The result "
     'changes tenfold, with encryption more. The setting hides in a client library, a proxy or a server limit ("at most 100 '
     'requests a connection").',

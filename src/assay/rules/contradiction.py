@@ -7,7 +7,8 @@ Counters below the application include every process, so only a count that is to
 - the process's storage reads against the bytes that the device delivered, and direct reads against storage reads,
 - distinct bytes that were written and drained against the bytes that the device took,
 - counted operations against timed operations,
-- records that hold other data than written (`verify`): one is enough.
+- records that hold other data than written (`verify`): one is enough,
+- the time and the entries that an importer prints (ns-slapd) against the clock, beyond `importer_s`, and against its file.
 
 **A rate for a part of the time.** A rate reported alone must fit all bytes of the calls.
 A tool that also reports its bytes must account for `unseen_share` of the command's time; else the claim is unverified and
@@ -34,6 +35,7 @@ from assay.rulekit.findings import at_least, found, knob
 from assay.units import Unit
 
 DATA = (Direction.READ, Direction.WRITE)
+IMPORT, IMPORTER = "import", "importer"
 
 
 def check(case: TrialCase) -> Finding:
@@ -49,12 +51,14 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.FAIL, " ".join(failed), relabel=label)
     for statement, share in unproved(case):
         return found(RULE, case, State.UNVERIFIED, statement, bound=at_least(case, share))
-    return found(RULE, case, State.PASS, "Neighbouring layers agree.")
+    own = f" {importer_words(case)}." if importer_times(case) else ""
+    return found(RULE, case, State.PASS, f"Neighbouring layers agree.{own}")
 
 
 def contradictions(case: TrialCase) -> Iterator[str]:
     """Each contradiction in words."""
     yield from untimed(case)
+    yield from misreported(case)
     wrong = reports.mismatched(case.phase, case.measure.operation)
     if wrong:
         yield f"Records with wrong data: {wrong:,}."
@@ -69,6 +73,29 @@ def contradictions(case: TrialCase) -> Iterator[str]:
     if not case.phase.values and case.phase.drain_ns is not None:
         yield from (statement for statement, _ in vanished(case))
     yield from unread(case, requested) if case.direction is Direction.READ else unwritten(case, requested)
+
+
+def importer_times(case: TrialCase) -> tuple[float, float] | None:
+    """The ns of an import by its tool and by the clock; None where the tool prints none, and of other operations."""
+    own, clock = (case.phase.values.get(f"{name}.elapsed_ns") for name in (IMPORTER, IMPORT))
+    return None if own is None or clock is None or case.measure.operation != IMPORT else (own, clock)
+
+
+def importer_words(case: TrialCase) -> str:
+    """`Import: 7 s by its own tool, 7.3 s by the clock`."""
+    times = importer_times(case) or (0.0, 0.0)
+    own, clock = (measures.with_unit(time_ns, Unit.NANOSECONDS) for time_ns in times)
+    return f"Import: {own} by its own tool, {clock} by the clock"
+
+
+def misreported(case: TrialCase) -> Iterator[str]:
+    """An importer that took longer than the clock ran, or did other entries than those of its file."""
+    times = importer_times(case)
+    if times is not None and times[0] > times[1] + case.thresholds["importer_s"] * 1e9:
+        yield f"{importer_words(case)}."
+    own, count = (case.phase.values.get(f"{name}.count") for name in (IMPORTER, IMPORT))
+    if times is not None and own is not None and count is not None and own != count:
+        yield f"The importer reports {own:,.0f} entries, its file has {count:,.0f}."
 
 
 def mistake(statements: Sequence[str]) -> str:

@@ -6,6 +6,11 @@ bytes that the server gave to its kernel (L6) less its dirty pages.
 - Clients report none, and `all_share` of the server's writes is dirty: fail. A smaller part is unverified: a server with a log
   may leave its data files dirty.
 
+- A directory server (slapd, 389-ds) on a device with a volatile cache: each flush makes at most the requests in flight stable.
+  Too few flushes for 1 - `all_share` of the changes: fail.
+- The end of an offline import (`ldap_import`) is an acknowledgement, too. More than `early_share` of the written bytes is dirty
+  then: fail. The drain that Assay times afterwards is not the importer's.
+
 It invalidates durability = stable-media and is a note under other claims. C02s compares two arms.
 The rule judges behaviour, not settings, which may be overridden or misspelt. D02 judges the device's flushes.
 """
@@ -14,27 +19,41 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder, served
+from assay.evidence import directory, ladder, served
 from assay.measures import in_bytes
-from assay.records import Direction, Durability, Finding, Meaning, Scope, Severity, State
+from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, State
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import Figures, found
 
+VOLATILE, IMPORT = "write back", "import"
+PAGES = ("dirty_bytes", "writeback_bytes")
+
 
 def applies(case: TrialCase) -> str | None:
-    """Everything that a server is asked to keep."""
-    if case.direction not in (Direction.WRITE, Direction.METADATA):
-        return "no writes"
-    return servers_only(case)
+    """Everything that a server is asked to keep; requests without a known server too, where stable media are claimed."""
+    if is_import(case):
+        return None
+    if case.direction is Direction.REQUEST:
+        kind = directory.type_of(case.measure.operation)
+        claimed = case.claim.durability is Durability.STABLE_MEDIA
+        return "no writes" if kind not in (None, *directory.CHANGES) else None if claimed else servers_only(case)
+    return servers_only(case) if case.direction in (Direction.WRITE, Direction.METADATA) else "no writes"
 
 
 def check(case: TrialCase) -> Finding:
     """The part of what was acknowledged that was on no storage when the clients had all their answers."""
+    if is_import(case):
+        return of_import(case)
     dirty = dirty_bytes(case)
     taken = served.storage_io(case.phase, case.observations, Direction.WRITE)
     if dirty is None or taken is None:
         lacking = "Dirty data of the server (server.data)" if taken else "Writes of the server to its kernel"
         return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so its answers cannot be compared with its storage.")
+    return of_server(case, dirty, taken)
+
+
+def of_server(case: TrialCase, dirty: float, taken: ladder.LadderStep) -> Finding:
+    """What a server gave to its kernel, what of it was dirty, and its flushes."""
     reported, flushes = ladder.reported_bytes(case.phase, Direction.WRITE), served.flushes(case.phase, case.observations)
     acknowledged = reported or taken.raw_bytes
     observed = {
@@ -43,6 +62,8 @@ def check(case: TrialCase) -> Finding:
         "given_to_kernel_bytes": taken.raw_bytes,
         "flushes": flushes,
     }
+    if (unflushed := unflushed_share(case, flushes)) is not None and unflushed >= case.thresholds["all_share"]:
+        return early(case, unflushed, (acknowledged, dirty), observed)
     if reported is None and taken.raw_bytes < case.thresholds["least_bytes"]:
         statement = f"The server dirtied only {in_bytes(taken.raw_bytes)}: too little. Write more."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
@@ -60,22 +81,71 @@ def check(case: TrialCase) -> Finding:
     return early(case, share, (acknowledged, dirty), observed)
 
 
+def is_import(case: TrialCase) -> bool:
+    """Whether the operation is the offline import of a directory."""
+    return case.direction is Direction.WRITE and case.measure.operation == IMPORT and f"{IMPORT}.count" in case.phase.values
+
+
+def of_import(case: TrialCase) -> Finding:
+    """The dirty share of an import's database files when its tool ended."""
+    before, after = (
+        ladder.total(ladder.data_files(case.phase, case.observations, metric, when) for metric in PAGES)
+        for when in (ladder.at_arming, ladder.at_stop)
+    )
+    dirtied = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.WRITE)
+    written = dirtied.bytes if dirtied and dirtied.bytes else ladder.reported_bytes(case.phase, Direction.WRITE)
+    if after is None or not written:
+        return found(RULE, case, State.UNVERIFIED, "The dirty pages of the imported database are unknown.")
+    dirty = max(0.0, after - (before or 0.0))
+    share = min(1.0, dirty / written)
+    observed = {"dirty_share": share, "dirty_bytes": dirty, "written_bytes": written}
+    text = f"{measures.percent(share)} of {in_bytes(written)} written was dirty when the importer ended"
+    if share <= case.thresholds["early_share"]:
+        return found(RULE, case, State.PASS, f"{text}: the import is on stable media.", observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{text} (limit {measures.percent(case.thresholds['early_share'])}): the import is not durable.",
+        severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
+        observed=observed,
+        relabel="an import that is not on stable media at its end",
+        detail=f"{measures.percent(share)} dirty at its end",
+        evidence=("page_cache.dirty_bytes of the database files: cachestat(2)",),
+        advice="Set `flush = inside`, so that the clock ends when the database is on stable media.",
+    )
+
+
+def unflushed_share(case: TrialCase, flushes: float | None) -> float | None:
+    """The least share of a directory's changes that no flush can have made stable before their answers; None where not known."""
+    counted = directory.monitored(case.phase, case.observations)
+    changes = sum(counted.get(name, 0.0) for name in directory.CHANGES)
+    devices = [device for place in case.run.places for device in place.devices[:1]]
+    volatile = [ladder.device_fact(case.observations, device, "queue.write_cache") == VOLATILE for device in devices]
+    places = sum(client.places for client in case.phase.clients)
+    if flushes is None or not changes or not volatile or not all(volatile) or case.phase.values:
+        return None
+    return max(0.0, 1 - flushes * max(1, places) / changes)
+
+
 def dirty_bytes(case: TrialCase) -> float | None:
     """By how much dirty and written-back pages of the server's data rose from arming to the last answer."""
-    rises = [served.rose(case.phase, case.observations, metric) for metric in ("dirty_bytes", "writeback_bytes")]
+    rises = [served.rose(case.phase, case.observations, metric) for metric in PAGES]
     return None if rises[0] is None else sum(rise or 0.0 for rise in rises)
 
 
 def early(case: TrialCase, share: float, amounts: tuple[float, float], observed: Figures) -> Finding:
     """The failure: decisive where stable media is claimed, worth knowing under every other claim."""
     acknowledged, dirty = amounts
+    flushes = observed.get("flushes")
+    seen = f"; its device completed {flushes:,.0f} flushes" if isinstance(flushes, float) else ""
     where = f"{in_bytes(dirty)} of the server's data was dirty" if dirty else "the server held it in its own memory"
     return found(
         RULE,
         case,
         State.FAIL,
         f"{measures.percent(share)} of {in_bytes(acknowledged)} acknowledged was not stored at the last answer (limit"
-        f" {measures.percent(case.thresholds['early_share'])}): {where}.",
+        f" {measures.percent(case.thresholds['early_share'])}): {where}{seen}.",
         severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
         observed=observed,
         relabel="write acknowledged from the server's memory, before it was stored",
@@ -94,6 +164,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.TARGET_HOST,
+    of_requests=True,
     wrong='An NFS export with `async`, a directory server with `dbnosync`, a mail store without fsync. Each answers "done" '
     "while the data are in its memory. It is several times as fast as its neighbour that waits for the disk, and a comparison "
     "of the two is one of two guarantees.",

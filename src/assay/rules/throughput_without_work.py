@@ -1,6 +1,6 @@
 """Finds figures of work that was not done: too few answers, or bytes that no counter of this host saw.
 
-The rule covers external tools only, in this order:
+The rule covers external tools, in this order:
 1. The reported count or bytes against `expected_count` or `expected_bytes`, within `short_share`.
 2. A report of 0 answers or 0 bytes beside a time or a rate.
 3. Reported bytes of at least `least_bytes` against every counter of this host: calls (L1), storage (L2), network (L3), devices
@@ -8,6 +8,11 @@ The rule covers external tools only, in this order:
 
 Mapped files and rings leave no trace, but copying costs CPU time: more than `bytes_per_cpu_ns` bytes per nanosecond are
 impossible.
+It also covers searches of a directory by Assay's own load. A search that finds nothing has result code 0 and is the fastest of
+all. The engine refuses an empty answer only if it knows how many entries to expect (a population of Assay, or the knob `found`).
+- More than `short_share` of the counted searches found nothing, though nobody set `found = 0`: fail.
+- Refused, wrong and repeated answers are no operations; they are failures (G04).
+
 Missing work invalidates. Bytes without a trace invalidate under a claimed tier or path; otherwise they qualify, since another
 host may do the work (`ssh host dd`).
 """
@@ -16,7 +21,7 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.evidence import ladder
+from assay.evidence import directory, ladder
 from assay.measures import cost, in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
 from assay.rulekit.findings import Figures, found, knob
@@ -24,6 +29,7 @@ from assay.units import Unit
 
 EXPECTED = {"expected_count": ("count", Unit.COUNT), "expected_bytes": ("bytes", Unit.BYTES)}
 """Knob of the workload -> the figure that it is held against."""
+SEARCH, FIRST_ENTRY, FOUND = "search", "first_entry", "found"
 AMOUNTS = frozenset({"count", "bytes", "errors"})
 """Figures that say themselves when they are nothing."""
 RUNGS = (
@@ -38,7 +44,9 @@ RUNGS = (
 
 
 def applies(case: TrialCase) -> str | None:
-    """External tools that report their amount of work, or were given one."""
+    """External tools that report their amount of work, or were given one; searches of a directory."""
+    if directory.answers(case.phase, SEARCH):
+        return None if case.measure.operation in (SEARCH, FIRST_ENTRY) else "only searches can find nothing"
     if not case.phase.values:
         return "the lab's own engines count their work (E01, G04)"
     if expected(case) or any(reported(case, figure) is not None for figure in ("count", "bytes")):
@@ -48,6 +56,8 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """Against what was declared; against nothing; against what moved on this host."""
+    if directory.answers(case.phase, SEARCH):
+        return searched(case)
     for name, wanted in expected(case).items():
         finding = held(case, name, wanted)
         if finding is not None:
@@ -56,6 +66,31 @@ def check(case: TrialCase) -> Finding:
     if not expected(case) and amounts and not any(amounts) and case.measure.figure not in AMOUNTS:
         return nothing(case)
     return traced(case)
+
+
+def searched(case: TrialCase) -> Finding:
+    """The share of a load's searches that found nothing: at least those that the entries do not suffice for."""
+    answers = directory.answers(case.phase, SEARCH)
+    searches = sum(total.count for _, total in measures.client_operations(case.phase, SEARCH))
+    entries, misses = (sum(getattr(one, name) for one in answers) for name in ("entries", "misses"))
+    empty = max(0, searches - misses - entries)
+    share = empty / searches if searches else 0.0
+    observed = {"searches": searches, "entries": entries, "misses": misses, "empty_share": share}
+    asked = f", {misses:,} of them for entries that are not there" if misses else ""
+    text = f"{searches:,} searches{asked}, {entries:,} entries"
+    if share <= case.thresholds["short_share"] or knob(case, FOUND) == 0:
+        return found(RULE, case, State.PASS, f"The searches found what they asked for: {text}.", observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"At least {measures.percent(share)} of the searches found nothing: {text}.",
+        observed=observed,
+        relabel="searches that find nothing",
+        detail=f"{empty:,} empty answers",
+        evidence=("L0: entries in the answers",),
+        advice="Correct the filter, the base or the rights of the bind DN. Set `found`, so that empty answers are refused.",
+    )
 
 
 def reported(case: TrialCase, figure: str) -> float | None:
