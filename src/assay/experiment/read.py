@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from assay.records import Experiment, Factor, HostSpec, PathSpec, Precision, Tar
 from assay.toml_document import Document, Point, load, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
+_TABLES = ("targets", "workloads", "paths", "factors")
 _FACT = re.compile(r"[^\s*][^*]*\*?")
 _PRECISION = re.compile(r"until\s+([^,]+?)(?:\s*,\s*at\s+most\s+(\d{1,6}))?", re.DOTALL)
 
@@ -48,20 +49,59 @@ class Control:
     """Whether its verdicts hang neither on the speed nor on the quiet of the machine, so that tests run it beside others."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """What is valid in a file, and the document with the mistakes in the rest."""
+
+    document: Document
+    experiment: Experiment
+
+    @property
+    def doubtful(self) -> frozenset[str]:
+        """The targets, workloads and paths with mistakes, and the targets that use such a path at any level."""
+        spec, wrong = self.experiment, {str(at[1]) for at in self.document.wrong_at if len(at) > 1 and at[0] in _TABLES}
+        names = [part.name for part in (*spec.targets, *spec.workloads, *spec.paths)]
+        found = {name for name in names if name in wrong or any(one.startswith(f"{name}.") for one in wrong)}
+        sound = {path.name for path in spec.paths} - found
+        return frozenset(found | {one.name for one in spec.targets if not sound.issuperset(_used_paths(one, spec.factors))})
+
+
 def read(path: Path) -> Experiment:
     """Return the experiment of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
-    return parse(_text(path), str(path))
+    return finished(draft(path))
 
 
 def parse(text: str, file: str) -> Experiment:
     """Return the experiment of a text; `file` is its name in messages. Raises InputErrors with every mistake."""
+    return finished(_drafted(text, file))
+
+
+def draft(path: Path) -> Draft:
+    """Return what a file has, mistakes included. Raises UsageError where it cannot be read, InputErrors where it is no TOML."""
+    return _drafted(_text(path), str(path))
+
+
+def finished(found: Draft) -> Experiment:
+    """Return the experiment of a draft. Raises InputErrors with every mistake in it."""
+    found.document.refuse_if_wrong()
+    return replace(found.experiment, digest=digest(found.experiment))
+
+
+def _drafted(text: str, file: str) -> Draft:
     document = load(text, file)
     shape = check(document, FileShape, document.values)
     if not isinstance(shape, FileShape):
         shape = _valid_part(document)
-    experiment = _assemble(document, shape)
-    document.refuse_if_wrong()
-    return replace(experiment, digest=digest(experiment))
+    return Draft(document=document, experiment=_assemble(document, shape))
+
+
+def _used_paths(target: TargetSpec, factors: tuple[Factor, ...]) -> Iterator[str]:
+    used = catalogue.find("targets", target.kind).paths
+    yield from used(target.knobs)
+    for factor in factors:
+        name, _, knob = factor.path.partition(".")
+        if name == target.name:
+            yield from (path for level in factor.levels for path in used({**target.knobs, knob: level}))
 
 
 def control(path: Path) -> Control | None:

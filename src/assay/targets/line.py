@@ -28,8 +28,13 @@ def used(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with the paths on this host."""
     wanted = used(setting.knobs)
-    tools = ("nsenter", "ip") if len(wanted) > 1 else ("nsenter",)
-    return (*_named(setting, wanted), *_wrong(setting, wanted), *_machine(host), *external_commands.missing(host, tools))
+    further = external_commands.missing(host, ("ip",)) if len(wanted) > 1 else ()
+    return (*_named(setting, wanted), *_wrong(setting, wanted), *lacks(host), *further)
+
+
+def lacks(host: Host) -> tuple[str, ...]:
+    """Return what this host lacks for a line."""
+    return (*_machine(host), *external_commands.missing(host, ("nsenter",)))
 
 
 def _named(setting: Setting, wanted: tuple[str, ...]) -> Iterator[str]:
@@ -132,6 +137,7 @@ TARGET = Target(
     ),
     endpoint=EndpointKind.SOCKET,
     check=check,
+    lacks=lacks,
     prepare=prepare,
     attach=attach,
     drop_caches=lambda host, place: None,  # no storage

@@ -40,16 +40,11 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
     knobs, kind = setting.knobs, _firewall(host, setting)
     tools = [
-        *TOOLS,
         *(["tc"] if knobs["rate"] else []),
         *([] if knobs["offload"] else ["ethtool"]),
         *([LOADERS[kind]] if kind in LOADERS else []),
     ]
-    found = [*external_commands.missing(host, tools)]
-    if host.far:
-        found.append(f"found host {host.name}; expected this machine: the box and both ends are namespaces beside the lab")
-    elif not host.is_root():
-        found.append("network namespaces need root. Run as root, or use kind = socket (the loopback).")
+    found = [*lacks(host), *external_commands.missing(host, tools)]
     if kind == NONE and _filters(setting):
         wanted = "nft or iptables-restore: not found. Install nftables." if knobs["firewall"] == AUTO else ""
         found.append(wanted or "found firewall none with rules or conntrack; expected nftables, iptables or auto")
@@ -62,6 +57,16 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         queue, packet = in_bytes(integer(knobs, "queue")), in_bytes(integer(knobs, "mtu"))
         found.append(f"found queue {queue}; expected at least one packet, {packet}")
     return tuple(found)
+
+
+def lacks(host: Host) -> tuple[str, ...]:
+    """Return what this host lacks for a box."""
+    found = external_commands.missing(host, TOOLS)
+    if host.far:
+        return (*found, f"found host {host.name}; expected this machine: the box and both ends are namespaces beside the lab")
+    if not host.is_root():
+        return (*found, "network namespaces need root. Run as root, or use kind = socket (the loopback).")
+    return found
 
 
 def _filters(setting: Setting) -> bool:
@@ -219,6 +224,7 @@ TARGET = Target(
     ),
     endpoint=EndpointKind.SOCKET,
     check=check,
+    lacks=lacks,
     prepare=prepare,
     attach=attach,
     drop_caches=lambda host, place: None,  # no storage
