@@ -107,8 +107,8 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
     configure(host, box, "link set lo up\n")
     settings = dict(filter(None, map(sockets.setting, names(setting.knobs, "sysctls"))))
     for pid in (load, server) if settings else ():
-        set_files(host, pid, settings)
-    set_files(host, box, {"/proc/sys/net/ipv4/ip_forward": "1"})
+        set_files(host, file_of(pid), settings)
+    set_files(host, file_of(box), {"/proc/sys/net/ipv4/ip_forward": "1"})
     kind = _firewall(host, setting)
     if kind != NONE:
         rules = rules_of(kind, integer(setting.knobs, "rules"), tracked=bool(setting.knobs["conntrack"]))
@@ -170,7 +170,7 @@ def _threads(host: Host, links: tuple[tuple[int, str], ...], sides: tuple[str, s
     try:
         for pid, name in links:
             host.run([*inside(file_of(pid)), "ethtool", "-K", name, "tso", "off", "gro", "on"])
-            set_files(host, pid, {f"/sys/class/net/{name}/threaded": "1"})
+            set_files(host, file_of(pid), {f"/sys/class/net/{name}/threaded": "1"})
     except AssayError as error:
         return (), f"none: {error}"
     names = tuple(f"napi/{side}-" for side in sides)
