@@ -12,8 +12,8 @@ import pytest
 from assay_process import Bench, kill, wait_until
 from sizes import few_and_many
 
-LATEST_S = 5.0
-"""The random moments lie between the start and this: start, namespaces, links, rules, arming, all phases, removal, next trial."""
+LATEST_S = 4.0
+"""The random moments lie between the first process of a trial and this: namespaces, links, rules, arming, phases, removal, next trial."""
 EXPERIMENT = """
 title = "Killed between two ends"
 question = "Is anything left?"
@@ -115,8 +115,9 @@ def alive(namespaces):
 
 
 def struck(bench, moment):
-    """A lab that works for so long and is killed: its other processes at that moment, their namespaces, what it complained."""
+    """A lab that is killed so long after its first process: its processes at that moment, their namespaces, what it complained."""
     lab = bench.start("run", "e.toml", "--resume", "--progress", "none")
+    wait_until(lambda: len(bench.processes()) > 1)
     with contextlib.suppress(subprocess.TimeoutExpired):
         lab.wait(moment)
     kill(lab.pid, signal.SIGSTOP)  # so that what is seen is what is there
@@ -136,7 +137,7 @@ def test_nothing_is_left_at_random_moments(tmp_path, points, record_property):
     (tmp_path / "e.toml").write_text(EXPERIMENT)
     try:
         for number in range(points):
-            moment = chance.uniform(0.1, LATEST_S)
+            moment = chance.uniform(0.0, LATEST_S)
             others, spaces, complaint = struck(bench, moment)
             told = f"point {number}: killed after {moment:.2f} s: {complaint}"
             done = bench.run("doctor")
@@ -146,7 +147,7 @@ def test_nothing_is_left_at_random_moments(tmp_path, points, record_property):
             wait_until(lambda: not left(), within_s=10)  # the kernel removes a namespace after its last process
             assert alive(spaces) == set(), told
             had, seen = had + bool(others), seen | spaces
-        assert had > points // 3, "the moments hit labs that had something"
+        assert had > points // 2, "the moments hit labs that had something"
         assert len(seen) > points // 3, "and namespaces"
     finally:
         for pid in bench.processes():
