@@ -13,7 +13,7 @@ from assay_process import Bench, kill, wait_until
 from sizes import few_and_many
 
 LATEST_S = 4.0
-"""The random moments lie between the first process of a trial and this: namespaces, links, rules, arming, phases, removal, next trial."""
+"""The random moments lie between a trial's first process and this: namespaces, links, rules, arming, phases, removal, next one."""
 EXPERIMENT = """
 title = "Killed between two ends"
 question = "Is anything left?"
@@ -115,7 +115,7 @@ def alive(namespaces):
 
 
 def struck(bench, moment):
-    """A lab that is killed so long after its first process: its processes at that moment, their namespaces, what it complained."""
+    """A lab that is killed so long after its first process: what it had then, with namespaces, and what it complained."""
     lab = bench.start("run", "e.toml", "--resume", "--progress", "none")
     wait_until(lambda: len(bench.processes()) > 1)
     with contextlib.suppress(subprocess.TimeoutExpired):
