@@ -13,7 +13,7 @@ from assay_process import Bench, kill, wait_until
 from sizes import few_and_many
 
 LATEST_S = 4.0
-"""The random moments lie between a trial's first process and this: namespaces, links, rules, arming, phases, removal, next one."""
+"""The random moments lie between a trial's first process and this: spaces, links, rules, arming, phases, removal, next one."""
 EXPERIMENT = """
 title = "Killed between two ends"
 question = "Is anything left?"
