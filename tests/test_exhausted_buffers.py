@@ -29,17 +29,22 @@ BOX = 'kind = "middlebox"\nrate = "20 Mbit/s"\nqueue = "20 kB"'
 pytestmark = pytest.mark.slow
 
 
-def test_datagrams_that_find_the_socket_full(tmp_path):
-    done = Bench(tmp_path).run("load", "net_udp", "window=64KiB", "placement=same", "duration=2s")
+def judged(tmp_path, *words):
+    """The printed answer of a load, and rule -> what it calls the figure."""
+    done = Bench(tmp_path).run("load", *words, "--json=figures.json")
     assert done.returncode == 0, done.stderr
-    assert "datagrams were lost in the server's receive buffer" in done.stdout
-    assert "datagrams lost in the receiver's socket buffer, not on the way" in done.stdout
+    return done.stdout, {one["rule"]: one["relabel"] for one in findings(json.loads((tmp_path / "figures.json").read_text()))}
+
+
+def test_datagrams_that_find_the_socket_full(tmp_path):
+    told, labels = judged(tmp_path, "net_udp", "window=64KiB", "placement=same", "duration=2s")
+    assert "datagrams were lost in the server's receive buffer" in told
+    assert labels["L16"] == "datagrams lost in the receiver's socket buffer, not on the way"
 
 
 def test_a_reader_that_rests(tmp_path):
-    done = Bench(tmp_path).run("load", "net_stream", "direction=receive", "think=20ms", "duration=2s")
-    assert done.returncode == 0, done.stderr
-    assert "slow reader (the receiver's TCP queue was full)" in done.stdout
+    _, labels = judged(tmp_path, "net_stream", "direction=receive", "think=20ms", "duration=2s")
+    assert labels["L14"] == "limited by a slow reader (the receiver's TCP queue was full)"
 
 
 @pytest.mark.root

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -107,11 +108,22 @@ def entered(pids):
     return {namespace_of(file) for file in files} - {None, namespace_of("/proc/self/ns/net")}
 
 
-def alive(namespaces):
-    """Those of these namespaces that something still keeps: a process, an open file, a mount."""
-    pids = [path.name for path in Path("/proc").glob("[0-9]*")]
-    mounted = Path("/proc/self/mountinfo").read_text()
-    return {one for one in namespaces if one in mounted} | (namespaces & entered(pids))
+def now_ticks():
+    """Ticks since boot, as /proc/PID/stat has the start of a process."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
+def older(than_ticks):
+    """The processes that began before a moment."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text().rpartition(")")[2].split()[19]) < than_ticks:
+                yield path.parent.name
+
+
+def alive(namespaces, than_ticks):
+    """Those of these namespaces that a process from before this moment keeps; later ones may have a number that was free."""
+    return namespaces & entered(older(than_ticks))
 
 
 def struck(bench, moment):
@@ -122,9 +134,9 @@ def struck(bench, moment):
         lab.wait(moment)
     kill(lab.pid, signal.SIGSTOP)  # so that what is seen is what is there
     others = [pid for pid in bench.processes() if pid != lab.pid]
-    spaces = entered(others)
+    spaces, at_ticks = entered(others), now_ticks()
     kill(lab.pid, signal.SIGKILL)
-    return others, spaces, lab.communicate()[1]
+    return others, (spaces, at_ticks), lab.communicate()[1]
 
 
 @pytest.mark.root
@@ -138,14 +150,14 @@ def test_nothing_is_left_at_random_moments(tmp_path, points, record_property):
     try:
         for number in range(points):
             moment = chance.uniform(0.0, LATEST_S)
-            others, spaces, complaint = struck(bench, moment)
+            others, (spaces, at_ticks), complaint = struck(bench, moment)
             told = f"point {number}: killed after {moment:.2f} s: {complaint}"
             done = bench.run("doctor")
             assert done.returncode == 0, told + done.stdout
             assert bench.processes() == {}, told
             assert bench.traces() == [], told
             wait_until(lambda: not left(), within_s=10)  # the kernel removes a namespace after its last process
-            assert alive(spaces) == set(), told
+            assert alive(spaces, at_ticks) == set(), told
             had, seen = had + bool(others), seen | spaces
         assert had > points // 2, "the moments hit labs that had something"
         assert len(seen) > points // 3, "and namespaces"

@@ -60,7 +60,7 @@ class Draft:
     def doubtful(self) -> frozenset[str]:
         """The targets, workloads and paths with mistakes, and the targets that use such a path at any level."""
         spec, wrong = self.experiment, {str(at[1]) for at in self.document.wrong_at if len(at) > 1 and at[0] in _TABLES}
-        names = [part.name for part in (*spec.targets, *spec.workloads, *spec.paths)]
+        names = [*(one.name for one in spec.targets), *(one.name for one in spec.workloads), *(one.name for one in spec.paths)]
         found = {name for name in names if name in wrong or any(one.startswith(f"{name}.") for one in wrong)}
         sound = {path.name for path in spec.paths} - found
         return frozenset(found | {one.name for one in spec.targets if not sound.issuperset(_used_paths(one, spec.factors))})
