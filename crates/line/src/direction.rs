@@ -104,7 +104,8 @@ impl Direction {
         {
             if ns <= EARLY_NS {
                 self.awake_for_ns = at;
-                return std::hint::spin_loop();
+                std::hint::spin_loop();
+                return;
             }
             rest = Some(ns - EARLY_NS);
         }
