@@ -50,7 +50,7 @@ class Control:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draft:
+class FileDraft:
     """What is valid in a file, and the document with the mistakes in the rest."""
 
     document: Document
@@ -76,23 +76,23 @@ def parse(text: str, file: str) -> Experiment:
     return finished(_drafted(text, file))
 
 
-def draft(path: Path) -> Draft:
+def draft(path: Path) -> FileDraft:
     """Return what a file has, mistakes included. Raises UsageError where it cannot be read, InputErrors where it is no TOML."""
     return _drafted(_text(path), str(path))
 
 
-def finished(found: Draft) -> Experiment:
+def finished(found: FileDraft) -> Experiment:
     """Return the experiment of a draft. Raises InputErrors with every mistake in it."""
     found.document.refuse_if_wrong()
     return replace(found.experiment, digest=digest(found.experiment))
 
 
-def _drafted(text: str, file: str) -> Draft:
+def _drafted(text: str, file: str) -> FileDraft:
     document = load(text, file)
     shape = check(document, FileShape, document.values)
     if not isinstance(shape, FileShape):
         shape = _valid_part(document)
-    return Draft(document=document, experiment=_assemble(document, shape))
+    return FileDraft(document=document, experiment=_assemble(document, shape))
 
 
 def _used_paths(target: TargetSpec, factors: tuple[Factor, ...]) -> Iterator[str]:
