@@ -74,6 +74,29 @@ def test_rates_before_while_and_after_a_cut():
     assert one.pause_ns == pytest.approx(3.05 * SECOND)
 
 
+def test_a_load_is_back_when_it_has_its_former_rate_again():
+    (one,) = around("read", CUT, series=noted(100, away=[(4, 7)]))
+    assert one.back_ns == pytest.approx(SECOND, abs=0.1 * SECOND), "mended at 6 s, and away until 7 s"
+    (one,) = around("read", CUT, series=noted(100, away=[(4, 6)]))
+    assert one.back_ns == pytest.approx(0)
+    (one,) = around("read", CUT, series=noted(100, away=[(4, 9.5)]))
+    assert one.back_ns is None, "a second of the former rate is not left"
+    halves = [*noted(50, away=[(4, 8)]), *noted(50, subject="client:1")]
+    (one,) = around("read", CUT, series=halves)
+    assert one.back_ns == pytest.approx(2 * SECOND, abs=0.2 * SECOND), "two links of which one comes back at 8 s"
+    assert one.rates_per_s["while"] == pytest.approx(50)
+
+
+def test_a_burst_of_what_had_to_wait_is_no_return():
+    late = noted(100, away=[(4, 6.8)])
+    for series in late:
+        factor = 1_000 if series.metric.endswith("bytes") else 1
+        for at, value in enumerate(series.value):
+            series.value[at] = value + (280 * factor if series.at_ns[at] > 6.8 * SECOND else 0)
+    (one,) = around("read", CUT, series=late)
+    assert one.back_ns == pytest.approx(0.8 * SECOND, abs=0.15 * SECOND)
+
+
 def test_sent_bytes_count_where_they_arrived():
     away = noted(100, away=[(4, 7)], layer="far_end", operation="receive", subject="server:1")
     (one,) = around("send", CUT, series=[*noted(100, operation="send"), *away])

@@ -1,5 +1,6 @@
 """`assay stat` of a foreign tool over the loopback: no wire, whatever the tool prints; and the same as an experiment."""
 
+import contextlib
 import json
 import shutil
 import socket
@@ -33,30 +34,57 @@ quiesce = "0 s"
 """
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serving(argv, port):
+    """A server that lives as long as the test, once it listens."""
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as process:
+        try:
+            for _ in range(100):
+                with socket.socket() as probe:
+                    if not probe.connect_ex(("127.0.0.1", port)):
+                        break
+                time.sleep(0.05)
+            yield
+        finally:
+            process.kill()
+
+
 @pytest.fixture
 def server():
-    """The port of an iperf3 server that lives as long as the test."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with subprocess.Popen(["iperf3", "-s", "-p", str(port)], stdout=subprocess.DEVNULL) as process:
-        for _ in range(100):
-            with socket.socket() as probe:
-                if not probe.connect_ex(("127.0.0.1", port)):
-                    break
-            time.sleep(0.05)
+    """The port of an iperf3 server."""
+    port = free_port()
+    with serving(["iperf3", "-s", "-p", str(port)], port):
         yield port
-        process.kill()
+
+
+@pytest.fixture(params=["iperf3", "netperf"])
+def tool(request):
+    """A foreign tool with its server, and the words that measure for two seconds over the loopback."""
+    if not shutil.which(request.param):
+        pytest.skip(f"no {request.param}")
+    port = free_port()
+    server = ["iperf3", "-s", "-p", str(port)] if request.param == "iperf3" else ["netserver", "-D", "-4", "-p", str(port)]
+    client = ["iperf3", "-c", "127.0.0.1", "-t", "2"] if request.param == "iperf3" else ["netperf", "-H", "127.0.0.1", "-l", "2"]
+    with serving(server, port):
+        yield [*client, "-p", str(port)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("path", "invalid"), [("wire", True), ("loopback", False)])
-def test_both_ends_on_one_machine_are_no_wire(server, tmp_path, path, invalid):
-    words = ("--claim", f"path={path}", "--json=figures.json", "--", "iperf3", "-c", "127.0.0.1", "-p", server, "-t", "2")
-    done = Bench(tmp_path).run("stat", *words)
+@pytest.mark.parametrize(("path", "verdict"), [("wire", "INVALID"), ("loopback", None)])
+def test_both_ends_on_one_machine_are_no_wire(tool, tmp_path, path, verdict):
+    done = Bench(tmp_path).run("stat", "--claim", f"path={path}", "--json=figures.json", "--", *tool)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "figures.json").read_text())
-    assert (found["verdict"] == "INVALID") is invalid, found["label"]
+    assert (found["verdict"] == "INVALID") is (verdict == "INVALID"), found["label"]
     assert "L05" not in str(found.get("unverified", ""))
+    reason = "same host: client and server share CPUs and memory bandwidth"
+    assert (reason in found["label"]) is (verdict == "INVALID"), found["label"]
+    assert (f"INVALID: {reason}" in done.stderr.replace("\n", " ")) is (verdict == "INVALID"), done.stderr
 
 
 @pytest.mark.slow

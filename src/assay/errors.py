@@ -2,7 +2,8 @@
 
     AssayError
     ├── UsageError          the words of the call are wrong           -> exit 2
-    │   └── InputErrors     a file has mistakes, all of them at once  -> exit 2
+    │   ├── InputErrors     a file has mistakes, all of them at once  -> exit 2
+    │   └── ObstacleErrors  hosts lack what an experiment wants, all  -> exit 2
     ├── MissingError        this machine lacks something              -> exit 1, says how to get it
     ├── RefusedError        we may not, or it would be unsafe         -> exit 1, says what would allow it
     ├── BusyError           somebody else holds it                    -> exit 1, says who
@@ -48,10 +49,31 @@ class Mistake:
     column: int | None
     found: str
     expected: str
+    obstacle: str = ""
+    """In place of both: what a host has against what stands there."""
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        return f"{place}: found {self.found}; expected {self.expected}"
+        return f"{place}: {self.obstacle or f'found {self.found}; expected {self.expected}'}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Obstacle:
+    """What a host has against an experiment: where the experiment's file has it (keys from its top), and the words."""
+
+    at: tuple[str | int, ...]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ObstacleErrors(UsageError):
+    """All that the hosts of an experiment have against it."""
+
+    def __init__(self, obstacles: Iterable[Obstacle]) -> None:
+        self.obstacles = tuple(obstacles)
+        super().__init__("\n".join(dict.fromkeys(str(one) for one in self.obstacles)))
 
 
 class InputErrors(UsageError):

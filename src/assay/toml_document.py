@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from assay._core import parse_toml
-from assay.errors import InputErrors, Mistake
+from assay.errors import InputErrors, Mistake, Obstacle
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
 Path = tuple[str | int, ...]
@@ -30,11 +30,21 @@ class Document:
     values: Mapping[str, object]
     places: Mapping[Path, tuple[tuple[int, int], tuple[int, int]]]
     mistakes: list[Mistake] = field(default_factory=list)
+    wrong_at: list[Path] = field(default_factory=list)
+    """Where each mistake was noted."""
 
     def wrong(self, path: Path, found: str, expected: str, point: Point = Point.VALUE) -> None:
         """Note a mistake at a path; where the path itself is not written, at the nearest table around it."""
         line, column = self._place(path, point)
         self.mistakes.append(Mistake(file=self.file, line=line, column=column, found=found, expected=expected))
+        self.wrong_at.append(path)
+
+    def obstructed(self, obstacles: Iterable[Obstacle]) -> None:
+        """Note what hosts have against the file, each thing at its place."""
+        for one in obstacles:
+            line, column = self._place(one.at, Point.VALUE)
+            self.mistakes.append(Mistake(file=self.file, line=line, column=column, found="", expected="", obstacle=one.text))
+            self.wrong_at.append(one.at)
 
     def clean(self, path: Path) -> bool:
         """Whether nothing wrong was noted at this place so far."""

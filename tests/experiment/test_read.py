@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from assay.errors import InputErrors, Mistake, UsageError
 from assay.experiment import read
+from assay.experiment.plan import DEFAULT_REPEATS
 from assay.records import Change, Claim, Factor, Precision, RequirementKind, Summary, Tier
 
 HEAD = 'title = "T"\nquestion = "Q?"\n'
@@ -84,7 +85,7 @@ def test_what_is_not_said_has_defaults() -> None:
     experiment = read.parse(HEAD + TARGETS + SPOOL, "x.toml")
     assert experiment.factors == (Factor(path="target", levels=("ext4", "xfs")),)
     assert experiment.compare == "target"
-    assert experiment.repeats == read.DEFAULT_REPEATS
+    assert experiment.repeats == DEFAULT_REPEATS
     assert [measure.name for measure in experiment.measures] == ["spool.create.ops_per_s", "spool.list.ops_per_s"]
     assert experiment.observers is None
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Path, Severity, State
+from assay.records import ABSOLUTE, Claim, Path, Severity, State
 from assay.rules.receive_queue import RULE
 from network_cases import between, end
 
@@ -38,6 +38,13 @@ def test_other_queues_that_dropped_are_named():
     gauges = [("end_network", "net:[2]@eth0", "rx_drops", (0, 7)), ("network", "", "softnet_dropped", (0, 9))]
     found = RULE.check(case(1_000, 900, gauges=gauges))
     assert "9 in the backlog of a CPU (softnet), 7 in the receive queue of eth0" in found.statement
+
+
+def test_queues_between_the_ends_are_named():
+    gauges = [("line", "line:wan.up", "dropped_segments", (5, 905)), ("middlebox", ABSOLUTE, "shaper_dropped", (0, 40))]
+    found = RULE.check(case(1_000, 10, gauges=gauges))
+    assert found.state is State.PASS
+    assert "900 in the queue of path wan.up, 40 in the shaper of the box: most were lost elsewhere" in found.statement
 
 
 def test_one_drop_is_a_train_where_the_kernel_cuts_and_joins():

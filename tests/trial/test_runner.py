@@ -30,7 +30,8 @@ from assay.records import (
     TargetSpec,
     WorkloadSpec,
 )
-from assay.trial.runner import TrialRunner, cold_in_memory, needed_bytes
+from assay.trial.obstacles import cold_in_memory, needed_bytes
+from assay.trial.runner import TrialRunner
 from trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, gone, trial
 
 SIZE = 8 * MIB
@@ -84,7 +85,8 @@ def test_cold_in_memory_is_refused_before_anything_runs(tmp_path, kind):
     asked = experiment(tmp_path, bulk(cache="cold"))
     asked = replace(asked, targets=(TargetSpec(name="t", kind=kind, knobs={"path": path}),))
     (mistake,) = cold_in_memory({"local": HOST}, asked)
-    assert mistake.startswith(f"target t: {path} is on tmpfs")
+    assert mistake.at == ("targets", "t", "path")
+    assert mistake.text.startswith(f"target t: {path} is on tmpfs")
     assert cold_in_memory({"local": HOST}, replace(asked, factors=(Factor(path="w.cache", levels=("warm",)),))) == ()
     varied = replace(asked, factors=(Factor(path="t.path", levels=(str(tmp_path), path)),))
     assert len(cold_in_memory({"local": HOST}, varied)) == 1

@@ -103,6 +103,8 @@ class Target:
     """Make what all trials share."""
     remove: Callable[[Host, Setting], None] = lambda host, setting: None
     """Undo `install`."""
+    lacks: Callable[[Host], tuple[str, ...]] = lambda host: ()
+    """The part of `check` that holds whatever the knobs are: what this host lacks."""
     limits: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which of the limits are declared by these knobs, in words."""
     seconds: Callable[[Mapping[str, Value]], tuple[float, float]] = lambda knobs: (0.0, 0.0)

@@ -12,7 +12,7 @@ from pathlib import Path
 from assay import catalogue
 from assay.catalogue import Host
 from assay.cli.doctor import MissingObserver, gaps
-from assay.errors import refuse
+from assay.errors import ObstacleErrors
 from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment import spread
@@ -20,17 +20,15 @@ from assay.experiment.consistency import NUMERALS
 from assay.experiment.design import Structure, structure, varying
 from assay.experiment.named_hosts import LOCAL, readdressed
 from assay.experiment.outlook import Outlook, PlannedEffect
-from assay.experiment.read import read
 from assay.hosts.local import Local
 from assay.laboratory.history import history
+from assay.laboratory.session import experiment_of, here
 from assay.measures import difference, percent
 from assay.measures.text import level as level_text
 from assay.plain import to_plain
 from assay.records import Change, DesignKind, Experiment, Plan, Precision
 from assay.terminal.output import deliver
 from assay.trial import placement
-from assay.trial.runner import TrialRunner
-from assay.undo.ledger import Ledger
 from assay.units import Unit, human
 
 SHOWN_RULES = 12
@@ -65,11 +63,11 @@ class Preview:
 
 def plan(file: Path, lab: Path, json_to: str | None, hosts: Sequence[str] = ()) -> int:
     """Print the plan of an experiment file for this machine; `hosts` are other addresses. Raises InputErrors, UsageError."""
-    experiment = readdressed(read(file), hosts)
+    experiment = readdressed(experiment_of(file, lab), hosts)
     host = Local()
     preview = preview_of(experiment, host, history(lab, experiment))
     few = spread.too_few_clients(experiment, preview.plan.trials)
-    preview = replace(preview, obstacles=(*few, *obstacles(experiment, host, lab)))
+    preview = replace(preview, obstacles=(*few, *map(str, here(experiment, host, lab))))
     deliver(json_to, "plan", lambda: to_plain(preview), lambda: text(experiment, preview))
     return 0
 
@@ -81,7 +79,8 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
     """
     here = spread.taking_part(experiment)
     loads = {spec.name: (host,) if LOCAL in experiment.load_hosts(spec) else () for spec in experiment.workloads}
-    refuse(placement.mistakes(loads, experiment))
+    if wrong := placement.obstacles(loads, experiment):
+        raise ObstacleErrors(wrong)
     schedule = planning.plan(experiment, history=known)
     names = catalogue.watchers_of(experiment)
     missing = gaps(host, names) if LOCAL in here else ()
@@ -95,15 +94,6 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
         missing=missing,
         unverified=blind_rules(names, missing),
     )
-
-
-def obstacles(experiment: Experiment, host: Host, lab: Path) -> tuple[str, ...]:
-    """Ask the targets of this host what stands against them; images lie where the notebook is, or will be made."""
-    place = next(folder for folder in (lab.absolute(), *lab.absolute().parents) if folder.is_dir())
-    own = tuple(target for target in experiment.used_targets() if target.host == LOCAL)
-    here = replace(experiment, targets=own)
-    runner = TrialRunner(experiment=here, host=host, ledger=Ledger(), scratch=str(place), engine="", observers=())
-    return runner.obstacles()
 
 
 def schedule_digest(schedule: Plan) -> str:

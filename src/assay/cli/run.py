@@ -15,7 +15,7 @@ from assay.answer import doubts
 from assay.answer.plainly import plainly
 from assay.catalogue import Mounts
 from assay.cli.summary import summary
-from assay.errors import RefusedError, UsageError, refuse
+from assay.errors import ObstacleErrors, RefusedError, UsageError, refuse
 from assay.experiment import outlook
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
@@ -26,7 +26,7 @@ from assay.hosts.mount_namespaces import enter_own
 from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.gate import Gate, status
 from assay.laboratory.results import conclude
-from assay.laboratory.session import clean_quietly
+from assay.laboratory.session import clean_quietly, experiment_of, placed
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -62,9 +62,12 @@ class Request:
 
 def run(request: Request) -> int:
     """Run the experiment of a file. Raises InputErrors, BusyError, RefusedError and the other AssayErrors."""
-    experiment = readdressed(reading.read(request.file), request.hosts)
+    experiment = readdressed(experiment_of(request.file, request.lab), request.hosts)
     text = request.file.read_text(encoding="utf-8")
-    return carry_out(request, experiment, text, fresh=False)
+    try:
+        return carry_out(request, experiment, text, fresh=False)
+    except ObstacleErrors as error:
+        raise placed(error, text, str(request.file)) from error
 
 
 def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: bool) -> int:

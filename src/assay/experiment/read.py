@@ -6,29 +6,24 @@ and what the catalogue and the rest of the file say of each value (`parts`, `fac
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay import catalogue, links
+from assay import catalogue
 from assay.errors import UsageError
-from assay.experiment import consistency, figures, named_hosts, parts, servers, watched
+from assay.experiment import consistency, figures, parts, servers, top_level, watched
 from assay.experiment import factors as varying
 from assay.experiment import paths as ways
 from assay.experiment.digest import digest
 from assay.experiment.factors import Scene
 from assay.experiment.hosts import hosts as machines
 from assay.experiment.hosts import with_ports
-from assay.experiment.plan import DEFAULT_REPEATS, LEAST_BLOCKS, MOST_TRIALS
 from assay.experiment.shape import FileShape, check
-from assay.records import Experiment, Factor, HostSpec, PathSpec, Precision, TargetSpec, Value, WorkloadSpec
-from assay.toml_document import Document, Point, load, one_of, shown
-from assay.units import Refusal, Unit, attempt
+from assay.records import Experiment, Factor, PathSpec, TargetSpec, Value, WorkloadSpec
+from assay.toml_document import Document, load
 
-_FACT = re.compile(r"[^\s*][^*]*\*?")
-_PRECISION = re.compile(r"until\s+([^,]+?)(?:\s*,\s*at\s+most\s+(\d{1,6}))?", re.DOTALL)
+_TABLES = ("targets", "workloads", "paths", "factors")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,20 +43,59 @@ class Control:
     """Whether its verdicts hang neither on the speed nor on the quiet of the machine, so that tests run it beside others."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileDraft:
+    """What is valid in a file, and the document with the mistakes in the rest."""
+
+    document: Document
+    experiment: Experiment
+
+    @property
+    def doubtful(self) -> frozenset[str]:
+        """The targets, workloads and paths with mistakes, and the targets that use such a path at any level."""
+        spec, wrong = self.experiment, {str(at[1]) for at in self.document.wrong_at if len(at) > 1 and at[0] in _TABLES}
+        names = [*(one.name for one in spec.targets), *(one.name for one in spec.workloads), *(one.name for one in spec.paths)]
+        found = {name for name in names if name in wrong or any(one.startswith(f"{name}.") for one in wrong)}
+        sound = {path.name for path in spec.paths} - found
+        return frozenset(found | {one.name for one in spec.targets if not sound.issuperset(_used_paths(one, spec.factors))})
+
+
 def read(path: Path) -> Experiment:
     """Return the experiment of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
-    return parse(_text(path), str(path))
+    return finished(draft(path))
 
 
 def parse(text: str, file: str) -> Experiment:
     """Return the experiment of a text; `file` is its name in messages. Raises InputErrors with every mistake."""
+    return finished(_drafted(text, file))
+
+
+def draft(path: Path) -> FileDraft:
+    """Return what a file has, mistakes included. Raises UsageError where it cannot be read, InputErrors where it is no TOML."""
+    return _drafted(_text(path), str(path))
+
+
+def finished(found: FileDraft) -> Experiment:
+    """Return the experiment of a draft. Raises InputErrors with every mistake in it."""
+    found.document.refuse_if_wrong()
+    return replace(found.experiment, digest=digest(found.experiment))
+
+
+def _drafted(text: str, file: str) -> FileDraft:
     document = load(text, file)
     shape = check(document, FileShape, document.values)
     if not isinstance(shape, FileShape):
         shape = _valid_part(document)
-    experiment = _assemble(document, shape)
-    document.refuse_if_wrong()
-    return replace(experiment, digest=digest(experiment))
+    return FileDraft(document=document, experiment=_assemble(document, shape))
+
+
+def _used_paths(target: TargetSpec, factors: tuple[Factor, ...]) -> Iterator[str]:
+    used = catalogue.find("targets", target.kind).paths
+    yield from used(target.knobs)
+    for factor in factors:
+        name, _, knob = factor.path.partition(".")
+        if name == target.name:
+            yield from (path for level in factor.levels for path in used({**target.knobs, knob: level}))
 
 
 def control(path: Path) -> Control | None:
@@ -146,10 +180,10 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     consistency.memory_fits(document, scene.workloads, factors)
     observe = watched.specs(document, shape.observe, scene.hosts)
     measures = figures.measures(document, shape, figures.known(scene, factors, observe))
-    repeats = _repeats(document, shape)
+    repeats = top_level.repeats(document, shape)
     designed = consistency.fits(document, shape, factors)
-    _count_trials(document, factors, designed, repeats)
-    limits = _limits(document, shape.limits, scene.hosts)
+    top_level.count_trials(document, factors, designed, repeats)
+    limits = top_level.limits(document, shape.limits, scene.hosts)
     return Experiment(
         title=shape.title,
         question=shape.question,
@@ -161,117 +195,14 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         compare=varying.compared(document, shape.compare, shape.factors, factors),
         design=designed.kind,
         resolution=shape.resolution,
-        matters_share=_matters(document, shape.matters),
+        matters_share=top_level.matters(document, shape.matters),
         repeats=repeats,
-        budget_ns=_budget(document, shape.budget),
+        budget_ns=top_level.budget(document, shape.budget),
         seed=shape.seed,
         hosts=with_ports(scene.hosts, limits),
         limits=limits,
-        implied=_implied(document, shape.implied),
-        observers=_observers(document, shape.observers),
+        implied=top_level.implied(document, shape.implied),
+        observers=top_level.observers(document, shape.observers),
         observe=observe,
         paths=tuple(part.spec for part in scene.paths.values() if isinstance(part.spec, PathSpec)),
     )
-
-
-def _repeats(document: Document, shape: FileShape) -> int | Precision | None:
-    """Return a number of blocks, a precision, or None where the budget alone decides."""
-    raw = shape.repeats
-    if raw is None:
-        return None if shape.budget else DEFAULT_REPEATS
-    if isinstance(raw, int) and not isinstance(raw, bool) and raw >= 1:
-        return raw
-    match = _PRECISION.fullmatch(raw) if isinstance(raw, str) else None
-    share = attempt(match[1], Unit.SHARE) if match else None
-    most = int(match[2]) if match and match[2] else None
-    if isinstance(share, float) and 0 < share < 1 and (most is None or most >= LEAST_BLOCKS):
-        return Precision(half_width_share=share, most=most)
-    wanted = f'a number of blocks from 1, or a precision such as "until 3 %" or "until 3 %, at most 30" (at least {LEAST_BLOCKS})'
-    document.wrong(("repeats",), f"repeats = {shown(raw)}", wanted)
-    return None
-
-
-def _count_trials(
-    document: Document, factors: tuple[Factor, ...], designed: consistency.Designed, repeats: int | Precision | None
-) -> None:
-    """Refuse a schedule nobody will ever run, with the arithmetic."""
-    numbers = [
-        (f"{len(factor.levels) + factor.returns} {factor.path}", len(factor.levels) + factor.returns) for factor in factors
-    ]
-    if designed.combinations is not None:
-        numbers = [(f"{designed.combinations:,} combinations", designed.combinations)]
-    blocks = repeats.most if isinstance(repeats, Precision) else repeats
-    if blocks is not None:
-        numbers.append((f"{blocks:,} repeats", blocks))
-    total = math.prod(number for _, number in numbers)
-    if total > MOST_TRIALS:
-        sums = " x ".join(text for text, _ in numbers)
-        at = ("repeats",) if blocks is not None and blocks > DEFAULT_REPEATS else ("factors",)
-        document.wrong(at, f"{total:,} trials ({sums})", f"at most {MOST_TRIALS:,}: fewer levels or repeats")
-
-
-def _matters(document: Document, text: str) -> float:
-    share = attempt(text, Unit.SHARE)
-    if isinstance(share, Refusal):
-        document.wrong(("matters",), share.found, share.expected)
-    elif 0 < share < 1:
-        return float(share)
-    else:
-        document.wrong(("matters",), f"matters = {text!r}", "a share above 0 % and below 100 %")
-    return 0.05
-
-
-def _budget(document: Document, text: str | None) -> int | None:
-    if text is None:
-        return None
-    time = attempt(text, Unit.NANOSECONDS)
-    if isinstance(time, Refusal):
-        document.wrong(("budget",), time.found, time.expected)
-        return None
-    if time == 0:
-        document.wrong(("budget",), f"budget = {text!r}", "a time above 0")
-    return int(time)
-
-
-def _limits(document: Document, limits: Mapping[str, str], hosts: tuple[HostSpec, ...]) -> Mapping[str, str]:
-    """Return what is known of links and devices: HOST.NAME is a link or a rate that can be held against a figure.
-
-    Of a group it is so on each of its hosts, unless one of them has a line of its own.
-    """
-    found: dict[str, str] = {}
-    own: dict[str, str] = {}
-    known = {*named_hosts.names(hosts), *(spec.name for spec in hosts)}
-    for name, text in limits.items():
-        host = max((one for one in known if name.startswith(f"{one}.")), key=len, default=None)
-        device = name.removeprefix(f"{host}.")
-        if host is None or not device.strip():
-            wanted = f'HOST.NAME in quotes, such as "local.sda" or "local.eth0"; HOST is {one_of(named_hosts.names(hosts))}'
-            document.wrong(("limits", name), f"limit {name!r}", wanted, Point.KEY)
-            continue
-        capacity = links.capacity(text)
-        if isinstance(capacity, Refusal):
-            document.wrong(("limits", name), f"{capacity.found} for {name!r}", capacity.expected)
-        members = named_hosts.members(hosts, host)
-        (own if members == (host,) else found).update({f"{one}.{device}": text for one in members})
-    return {**found, **own}
-
-
-def _implied(document: Document, keys: list[str]) -> tuple[str, ...]:
-    """Return the facts that are said to follow from the factor: what would stand for every fact declares nothing."""
-    for index, key in enumerate(keys):
-        if not _FACT.fullmatch(key):
-            wanted = 'the key of a fact, or how keys begin and a `*`: "sysctl.vm.dirty_ratio", "network.*"'
-            document.wrong(("implied", index), f"implied fact {key!r}", wanted)
-        elif key in keys[:index]:
-            document.wrong(("implied", index), f"implied fact {key!r} twice", "each fact once")
-    return tuple(keys)
-
-
-def _observers(document: Document, named: list[str] | None) -> tuple[str, ...] | None:
-    known = (*catalogue.names("observers"), catalogue.USUAL)
-    for index, name in enumerate(named or ()):
-        if name not in known:
-            document.wrong(("observers", index), f"observer {name!r}", one_of(known, name), Point.VALUE)
-        elif name in (named or ())[:index]:
-            document.wrong(("observers", index), f"observer {name!r} twice", "each observer once", Point.VALUE)
-    return None if named is None else tuple(named)

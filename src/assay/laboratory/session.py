@@ -1,4 +1,4 @@
-"""A session of a lab on this machine: engine, ledger, runner of trials, one trial without a notebook."""
+"""A session of a lab on this machine: what is against an experiment, engine, ledger, runner, one trial without a notebook."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import secrets
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from assay import catalogue
 from assay.catalogue import Host, Notes, Observer, Undo
-from assay.errors import AssayError, MissingError, TrialError
-from assay.experiment import spread
+from assay.errors import AssayError, InputErrors, MissingError, Obstacle, ObstacleErrors, TrialError
+from assay.experiment import read, spread
+from assay.experiment.named_hosts import LOCAL
 from assay.hosts.commands import ENGINE
 from assay.hosts.local import Local
 from assay.hosts.several import all_of, each
@@ -19,10 +21,38 @@ from assay.machine import ownership
 from assay.records import Experiment, Observations, Plan, Run
 from assay.terminal.output import say
 from assay.terminal.progress import Progress, ProgressMode
+from assay.toml_document import load
 from assay.trial.fleet import Station
 from assay.trial.runner import TrialRunner
 from assay.undo.entries import Cleaned
 from assay.undo.ledger import Ledger
+
+
+def experiment_of(file: Path, lab: Path) -> Experiment:
+    """Return the experiment of a file. Raises UsageError where it cannot be read, InputErrors with all that is wrong.
+
+    A file with mistakes does not hide what this machine has against its other lines: nobody mends them one after the other.
+    """
+    found = read.draft(file)
+    if found.document.mistakes:
+        found.document.obstructed(here(found.experiment, Local(), lab, found.doubtful))
+    return read.finished(found)
+
+
+def here(experiment: Experiment, host: Host, lab: Path, doubtful: frozenset[str] = frozenset()) -> tuple[Obstacle, ...]:
+    """Return what this host has against the experiment; images lie where the notebook is, or will be made. Changes nothing."""
+    place = next(folder for folder in (lab.absolute(), *lab.absolute().parents) if folder.is_dir())
+    own = tuple(target for target in experiment.used_targets() if target.host == LOCAL)
+    mine = replace(experiment, targets=own)
+    runner = TrialRunner(experiment=mine, host=host, ledger=Ledger(), scratch=str(place), engine="", observers=())
+    return runner.obstacles(doubtful)
+
+
+def placed(error: ObstacleErrors, text: str, file: str) -> InputErrors:
+    """Return obstacles as mistakes with their lines in the file whose text this is."""
+    document = load(text, file)
+    document.obstructed(error.obstacles)
+    return InputErrors(dict.fromkeys(document.mistakes))
 
 
 def engine_path() -> Path:

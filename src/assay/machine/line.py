@@ -108,16 +108,22 @@ def join_mptcp(host: Host, ends: LineEnds) -> None:
 
 def mistakes(host: Host, setting: Setting, wanted: Sequence[str]) -> Iterator[str]:
     """Yield what is wrong with the paths of these names, and with this machine for a line."""
+    yield from wrong_paths(setting, wanted)
+    yield from lacks(host)
+
+
+def wrong_paths(setting: Setting, wanted: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with the paths of these names."""
     known = ", ".join(setting.paths) or "none"
     for name in wanted:
         if name not in setting.paths:
             yield f"found path {name!r}; expected one of the file's: {known}"
         for one in paths.mistakes(setting.paths.get(name, {})):
             yield f"path {name}: found {one.found}; expected {one.expected}"
-    yield from _machine(host)
 
 
-def _machine(host: Host) -> Iterator[str]:
+def lacks(host: Host) -> Iterator[str]:
+    """Yield what a host lacks for a line."""
     if host.far:
         yield f"the line is made on the machine of the lab alone, not on host {host.name}. Remove `host`."
         return

@@ -80,14 +80,14 @@ def configure(host: Host, pid: int, lines: str) -> None:
     host.run([*inside(file_of(pid)), "ip", "-batch", "-"], input_text=lines)
 
 
-def set_files(host: Host, pid: int, values: Mapping[str, str]) -> None:
-    """Write files of /proc/sys and of /sys as the namespace has them. Raises TrialError.
+def set_files(host: Host, namespace: str, values: Mapping[str, str]) -> None:
+    """Write files of /proc/sys and of /sys as a namespace has them. Raises TrialError.
 
     /sys shows the interfaces of the namespace in which it was mounted: this one is mounted for the writing alone.
     """
     written = (f"printf '%s\n' {shlex.quote(value)} > {shlex.quote(path)}" for path, value in values.items())
     lines = ["set -e", "mount -t sysfs sysfs /sys", *written]
-    host.run([*inside(file_of(pid)), "unshare", "--mount", "sh", "-c", "\n".join(lines)])
+    host.run([*inside(namespace), "unshare", "--mount", "sh", "-c", "\n".join(lines)])
 
 
 def _started(host: Host, pid: int) -> str:

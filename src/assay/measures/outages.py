@@ -1,6 +1,6 @@
-"""How a load came through an outage: its longest pause, and its rates before, while and after a path was cut.
+"""How a load came through an outage: its longest pause, its rates before, while and after a path was cut, when it was back.
 
-The engines note their counters every 100 ms, and more seldom in a long phase: a pause is known to the time between two notes.
+The engines note their counters every 100 ms, and more seldom in a long phase: times are known to the time between two notes.
 Bytes that were sent count where they arrived, if that end was observed.
 """
 
@@ -19,6 +19,10 @@ NEAR, FAR = "application", "far_end"
 MOVING = ("send", "receive")
 """Operations whose rate is one of bytes."""
 Span = tuple[int, int]
+BACK_SHARE = 0.9
+"""A load is back when it has this share of its former rate ..."""
+BACK_SPANS_NS = (200_000_000, 1_000_000_000)
+"""... over both of these times from then on: one burst of what had to wait is no return."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +38,8 @@ class Outage:
     """`before`, `while` and `after` it: over as long a time as it lasted, as far as the phase has that. Bytes or operations."""
     pause_ns: float
     """The longest time without a completed operation from the begin of the cut on."""
+    back_ns: float | None = None
+    """From the mending until the load was back at its former rate; None where it was not until the end."""
 
 
 def counters(phase: Phase, seen: Observations, operation: str, what: str) -> list[Series]:
@@ -93,14 +99,29 @@ def outage(phase: Phase, seen: Observations, names: tuple[str, str], cut: Span) 
         "while": (start_ns, end_ns),
         "after": (end_ns, min(phase.end_ns, end_ns + lasted_ns)),
     }
+    rates = {name: rate_per_s(done, span, phase.start_ns) for name, span in spans.items() if span[0] < span[1]}
     return Outage(
         path=path,
         operation=operation,
         from_ns=cut[0],
         to_ns=cut[1],
-        rates_per_s={name: rate_per_s(done, span, phase.start_ns) for name, span in spans.items() if span[0] < span[1]},
+        rates_per_s=rates,
         pause_ns=longest(counted, (start_ns, phase.end_ns)),
+        back_ns=back_ns(done, phase, end_ns, rates.get("before", 0.0)),
     )
+
+
+def back_ns(found: Iterable[Series], phase: Phase, from_ns: int, before_per_s: float) -> float | None:
+    """How long after a time the counters together rose again as fast as before; None where they did not until the end."""
+    series = tuple(found)
+    notes = sorted({from_ns, *(at for one in series for at in one.at_ns if at > from_ns)})
+    for at in notes:
+        spans = [(at, at + length) for length in BACK_SPANS_NS if at + length <= phase.end_ns]
+        if len(spans) < len(BACK_SPANS_NS):
+            return None
+        if all(rate_per_s(series, span, phase.start_ns) >= BACK_SHARE * before_per_s for span in spans):
+            return float(at - from_ns)
+    return None
 
 
 def rate_per_s(found: Iterable[Series], span: Span, start_ns: int) -> float:

@@ -2,7 +2,7 @@
 
 Each receiver of the engine `net` counts the datagrams that never came, and its kernel those that found the socket's buffer full
 (SO_MEMINFO). With foreign ends the counter RcvbufErrors of each end's network namespace counts. The backlog of a CPU
-(softnet_stat) and the queues of interfaces (/proc/net/dev) are named if they dropped.
+(softnet_stat), the queues of interfaces (/proc/net/dev), of an emulated path and of a middlebox are named if they dropped.
 - Less than `lost_share` of the datagrams lost: a pass.
 - At least `buffer_share` of the lost ones in the receiver's buffer: the loss is the receiver's, not the network's.
 
@@ -23,6 +23,12 @@ from assay.rulekit.findings import found, knob
 LAYER = "end_network"
 MOST_TRAIN, MOST_SEGMENTS = 65_507, 64
 BUFFER = "the receiver's socket buffer"
+BETWEEN = (
+    ("line", "dropped_segments", "the queue of path {}"),
+    ("middlebox", "dropped", "the receive and send queues of the box"),
+    ("middlebox", "shaper_dropped", "the shaper of the box"),
+)
+"""Layer and counter of what is between the ends -> the queue in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +134,9 @@ def rises(case: TrialCase, metric: str) -> list[float]:
 
 
 def other_queues(case: TrialCase) -> Iterator[tuple[str, float]]:
-    """Queues other than the socket's that dropped something: of a CPU, of an interface."""
+    """Queues other than the socket's that dropped something: of a CPU, of an interface, of what is between the ends."""
     for seen in spaces_of(case):
+        yield from queues_between(case, seen)
         backlog = ladder.host_rise(case.phase, seen, "network", "softnet_dropped") if len(seen.hosts) == 1 else None
         if backlog:
             yield "the backlog of a CPU (softnet)", backlog
@@ -138,6 +145,15 @@ def other_queues(case: TrialCase) -> Iterator[tuple[str, float]]:
                 rose = ladder.rise(one, case.phase.start_ns, case.phase.end_ns)
                 if rose:
                     yield f"the {side} queue of {one.subject.partition('@')[2]}", rose
+
+
+def queues_between(case: TrialCase, seen: Observations) -> Iterator[tuple[str, float]]:
+    """Queues of an emulated path and of a middlebox that dropped something."""
+    for layer, metric, words in BETWEEN:
+        for one in seen.over_time(case.phase.name, layer, metric):
+            rose = ladder.rise(one, case.phase.start_ns, case.phase.end_ns)
+            if rose:
+                yield words.format(one.subject.removeprefix("line:")), rose
 
 
 RULE = Rule(

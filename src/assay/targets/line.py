@@ -2,6 +2,7 @@
 
 The line is a program of our own between two TUN devices, new for each trial. The load works in one namespace, its server in the
 other. `through` names a table `[paths.NAME]`; `paths` names several, which connections by MPTCP use together.
+`sysctls` are settings of both namespaces, for questions about the kernel's own ways of recovery.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import UsageError, refuse
-from assay.machine import external_commands, line
+from assay.machine import external_commands, line, net_namespaces, sockets
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
-from assay.settings.knobs import names
+from assay.settings.knobs import names, texts
 
 GUESS_S = 0.2
 
@@ -26,8 +27,15 @@ def used(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with the paths on this host."""
     wanted = used(setting.knobs)
-    tools = ("nsenter", "ip") if len(wanted) > 1 else ("nsenter",)
-    return (*_named(setting, wanted), *line.mistakes(host, setting, wanted), *external_commands.missing(host, tools))
+    tools = (*(["ip"] if len(wanted) > 1 else []), *(["unshare", "mount"] if setting.knobs.get("sysctls") else []))
+    settings = filter(None, (sockets.wrong_setting(host, one) for one in names(setting.knobs, "sysctls")))
+    mistakes = (*_named(setting, wanted), *line.wrong_paths(setting, wanted), *settings)
+    return (*mistakes, *lacks(host), *external_commands.missing(host, tools))
+
+
+def lacks(host: Host) -> tuple[str, ...]:
+    """Return what this host lacks for a line."""
+    return (*line.lacks(host), *external_commands.missing(host, ("nsenter",)))
 
 
 def _named(setting: Setting, wanted: tuple[str, ...]) -> Iterator[str]:
@@ -44,7 +52,10 @@ def prepare(host: Host, setting: Setting) -> Place:
     refuse(check(host, setting))
     wanted = used(setting.knobs)
     ends, private = line.through(host, setting, wanted, offload=bool(setting.knobs.get("offload", True)))
+    values = dict(filter(None, map(sockets.setting, names(setting.knobs, "sysctls"))))
     try:
+        for namespace in ends.namespaces.values() if values else ():
+            net_namespaces.set_files(host, namespace, values)
         if len(wanted) > 1:
             line.join_mptcp(host, ends)
     except BaseException:
@@ -85,9 +96,11 @@ TARGET = Target(
         Knob(name="through", kind=KnobKind.TEXT, help="the path between load and server: NAME of a table [paths.NAME]"),
         Knob(name="paths", kind=KnobKind.TEXTS, default=(), help="several paths beside each other, for MPTCP"),
         Knob(name="offload", kind=KnobKind.SWITCH, default=True, help="ends may send super packets, as with a network card"),
+        texts("sysctls", "settings of TCP and IP in the namespaces of both ends: NAME=VALUE of sysctl"),
     ),
     endpoint=EndpointKind.SOCKET,
     check=check,
+    lacks=lacks,
     prepare=prepare,
     attach=attach,
     drop_caches=lambda host, place: None,  # no storage

@@ -40,16 +40,11 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
     knobs, kind = setting.knobs, _firewall(host, setting)
     tools = [
-        *TOOLS,
         *(["tc"] if knobs["rate"] else []),
         *([] if knobs["offload"] else ["ethtool"]),
         *([LOADERS[kind]] if kind in LOADERS else []),
     ]
-    found = [*external_commands.missing(host, tools)]
-    if host.far:
-        found.append(f"found host {host.name}; expected this machine: the box and both ends are namespaces beside the lab")
-    elif not host.is_root():
-        found.append("network namespaces need root. Run as root, or use kind = socket (the loopback).")
+    found = [*lacks(host), *external_commands.missing(host, tools)]
     if kind == NONE and _filters(setting):
         wanted = "nft or iptables-restore: not found. Install nftables." if knobs["firewall"] == AUTO else ""
         found.append(wanted or "found firewall none with rules or conntrack; expected nftables, iptables or auto")
@@ -62,6 +57,16 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         queue, packet = in_bytes(integer(knobs, "queue")), in_bytes(integer(knobs, "mtu"))
         found.append(f"found queue {queue}; expected at least one packet, {packet}")
     return tuple(found)
+
+
+def lacks(host: Host) -> tuple[str, ...]:
+    """Return what this host lacks for a box."""
+    found = external_commands.missing(host, TOOLS)
+    if host.far:
+        return (*found, f"found host {host.name}; expected this machine: the box and both ends are namespaces beside the lab")
+    if not host.is_root():
+        return (*found, "network namespaces need root. Run as root, or use kind = socket (the loopback).")
+    return found
 
 
 def _filters(setting: Setting) -> bool:
@@ -102,8 +107,8 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
     configure(host, box, "link set lo up\n")
     settings = dict(filter(None, map(sockets.setting, names(setting.knobs, "sysctls"))))
     for pid in (load, server) if settings else ():
-        set_files(host, pid, settings)
-    set_files(host, box, {"/proc/sys/net/ipv4/ip_forward": "1"})
+        set_files(host, file_of(pid), settings)
+    set_files(host, file_of(box), {"/proc/sys/net/ipv4/ip_forward": "1"})
     kind = _firewall(host, setting)
     if kind != NONE:
         rules = rules_of(kind, integer(setting.knobs, "rules"), tracked=bool(setting.knobs["conntrack"]))
@@ -165,7 +170,7 @@ def _threads(host: Host, links: tuple[tuple[int, str], ...], sides: tuple[str, s
     try:
         for pid, name in links:
             host.run([*inside(file_of(pid)), "ethtool", "-K", name, "tso", "off", "gro", "on"])
-            set_files(host, pid, {f"/sys/class/net/{name}/threaded": "1"})
+            set_files(host, file_of(pid), {f"/sys/class/net/{name}/threaded": "1"})
     except AssayError as error:
         return (), f"none: {error}"
     names = tuple(f"napi/{side}-" for side in sides)
@@ -219,6 +224,7 @@ TARGET = Target(
     ),
     endpoint=EndpointKind.SOCKET,
     check=check,
+    lacks=lacks,
     prepare=prepare,
     attach=attach,
     drop_caches=lambda host, place: None,  # no storage

@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay import catalogue
 from assay.catalogue import Host
+from assay.errors import Obstacle
 from assay.machine import sockets
-from assay.records import Experiment, TargetSpec, Value, WorkloadSpec
+from assay.records import Experiment, TargetSpec, WorkloadSpec
 from assay.settings.network import split
+from assay.trial.knob_levels import At, levels
 
 DATAGRAMS = "net_udp"
 
 
-def mistakes(load: Mapping[str, Sequence[Host]], experiment: Experiment, hosts: Mapping[str, Host]) -> tuple[str, ...]:
-    """Return every mistake, at every level: `load` has the hosts of each workload's load, `hosts` those that are here."""
-    found: list[str] = []
+def obstacles(load: Mapping[str, Sequence[Host]], experiment: Experiment, hosts: Mapping[str, Host]) -> tuple[Obstacle, ...]:
+    """Return every obstacle, at every level: `load` has the hosts of each workload's load, `hosts` those that are here."""
+    found: list[Obstacle] = []
     for spec in experiment.workloads:
         if not catalogue.find("workloads", spec.kind).servers({}):
             continue
@@ -26,21 +28,22 @@ def mistakes(load: Mapping[str, Sequence[Host]], experiment: Experiment, hosts: 
         wrong = itertools.chain(
             _of_sockets(experiment, spec, tuple(ends.values()), on_host=on_host), _of_ports(experiment, spec, targets, hosts)
         )
-        found += [f"workload {spec.name}: {text}" for text in wrong]
+        found += [Obstacle(at=at, text=f"workload {spec.name}: {text}") for at, text in wrong]
     return tuple(dict.fromkeys(found))
 
 
-def _of_sockets(experiment: Experiment, spec: WorkloadSpec, ends: Sequence[Host], *, on_host: bool) -> Iterator[str]:
+def _of_sockets(experiment: Experiment, spec: WorkloadSpec, ends: Sequence[Host], *, on_host: bool) -> Iterator[tuple[At, str]]:
     """Yield what the kernels of both ends refuse: congestion controls, windows, MPTCP."""
     for host in ends:
-        for name in _levels(experiment, spec, "congestion"):
+        for name, at in levels(experiment, spec, "congestion"):
             if isinstance(name, str) and (wrong := sockets.no_congestion(host, name)):
-                yield wrong
-        for window in _levels(experiment, spec, "window"):
+                yield at, wrong
+        for window, at in levels(experiment, spec, "window"):
             if isinstance(window, int):
-                yield from sockets.small_buffers(host, window)
-        if True in _levels(experiment, spec, "mptcp") and (wrong := sockets.no_mptcp(host, new_space=not on_host)):
-            yield wrong
+                yield from ((at, wrong) for wrong in sockets.small_buffers(host, window))
+        wanting = next((at for on, at in levels(experiment, spec, "mptcp") if on is True), None)
+        if wanting is not None and (wrong := sockets.no_mptcp(host, new_space=not on_host)):
+            yield wanting, wrong
 
 
 def _is_on_host(target: TargetSpec) -> bool:
@@ -50,10 +53,10 @@ def _is_on_host(target: TargetSpec) -> bool:
 
 def _of_ports(
     experiment: Experiment, spec: WorkloadSpec, targets: Sequence[TargetSpec], hosts: Mapping[str, Host]
-) -> Iterator[str]:
+) -> Iterator[tuple[At, str]]:
     """Yield the ports of targets at which something listens already."""
     for target in targets:
-        for written in _levels(experiment, target, "address"):
+        for written, at in levels(experiment, target, "address"):
             address, port = split(str(written or ""))
             if not port.isdigit():
                 continue
@@ -62,13 +65,5 @@ def _of_ports(
             except ValueError:
                 continue  # no address: the target says so
             if by is not None:
-                yield (
-                    f"port {port} of {target.host} is in use ({by} listens). Free it, "
-                    f"or leave the port of target {target.name} out: any free port is taken."
-                )
-
-
-def _levels(experiment: Experiment, part: WorkloadSpec | TargetSpec, knob: str) -> Sequence[Value]:
-    """The values that a knob of a workload or target takes in an experiment."""
-    varied = next((factor.levels for factor in experiment.factors if factor.path == f"{part.name}.{knob}"), None)
-    return (part.knobs.get(knob),) if varied is None else varied
+                free = f"Free it, or leave the port of target {target.name} out: any free port is taken."
+                yield at, f"port {port} of {target.host} is in use ({by} listens). {free}"

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalogue import Host, Undo
-from assay.errors import RefusedError, UsageError
+from assay.errors import Obstacle, RefusedError, UsageError
 from assay.machine import cgroups
 from assay.machine.cpus import allowed_cpus, cpus, ranges, spread
-from assay.records import Experiment, Value, WorkloadSpec
+from assay.records import Experiment, Value
+from assay.trial.knob_levels import levels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,25 +88,17 @@ def pins(load: Sequence[Host], server: Host, knobs: Mapping[str, Value]) -> Pins
     return Pins(load={**first, server.name: both[:1]}, server=both[1:])
 
 
-def mistakes(hosts: Mapping[str, Sequence[Host]], experiment: Experiment, servers: Sequence[Host] = ()) -> tuple[str, ...]:
-    """What is wrong with the CPUs of any workload, at any level, on the hosts of its load and its servers; changes nothing."""
-    found: list[str] = []
+def obstacles(hosts: Mapping[str, Sequence[Host]], experiment: Experiment, servers: Sequence[Host] = ()) -> tuple[Obstacle, ...]:
+    """What hosts have against the CPUs of any workload, at any level, for its load and its servers; changes nothing."""
+    found: list[Obstacle] = []
     for spec in experiment.workloads:
         every = [
-            (spec.knobs, knob, level)
-            for knob in ("cpus", "server_cpus", "placement")
-            for level in _levels(experiment, spec, knob)
+            (knob, level, at) for knob in ("cpus", "server_cpus", "placement") for level, at in levels(experiment, spec, knob)
         ]
-        for knobs, knob, level in every:
+        for knob, level, at in every:
             for host in servers or hosts[spec.name][:1]:
                 try:
-                    pins(hosts[spec.name], host, {**knobs, knob: level})
+                    pins(hosts[spec.name], host, {**spec.knobs, knob: level})
                 except (UsageError, RefusedError) as error:
-                    found.append(f"workload {spec.name}: {error}")
+                    found.append(Obstacle(at=at, text=f"workload {spec.name}: {error}"))
     return tuple(dict.fromkeys(found))
-
-
-def _levels(experiment: Experiment, spec: WorkloadSpec, knob: str) -> Sequence[Value]:
-    """The levels of a knob in an experiment."""
-    varied = next((factor.levels for factor in experiment.factors if factor.path == f"{spec.name}.{knob}"), None)
-    return (spec.knobs.get(knob),) if varied is None else varied

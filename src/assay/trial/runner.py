@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from assay import catalogue, sampler
-from assay.catalogue import Host, Mounts, Observer, Setting, Undo
-from assay.errors import TrialError, refuse
-from assay.machine import files
-from assay.records import CacheState, Experiment, Fact, FactClass, Observations, Run, TargetSpec, Trial, Value, When
-from assay.trial import ends, placement
+from assay.catalogue import Host, Observer, Setting, Undo
+from assay.errors import Obstacle, ObstacleErrors, TrialError
+from assay.records import Experiment, Fact, FactClass, Observations, Run, TargetSpec, Trial, When
+from assay.trial import obstacles
 from assay.trial.attempt import Attempt, OnProgress, live
 from assay.trial.fleet import Station, each
 from assay.trial.interrupts import Interrupts
@@ -40,8 +39,9 @@ class TrialRunner:
     _installed: list[TargetSpec] = field(default_factory=list)
 
     def install(self) -> None:
-        """Set up every target that a trial may ask for. Raises UsageError with all that is wrong, before anything is set up."""
-        refuse(self.obstacles())
+        """Set up every target that a trial may ask for. Raises ObstacleErrors with all of them before anything is set up."""
+        if found := self.obstacles():
+            raise ObstacleErrors(found)
         for spec in self.experiment.used_targets():
             self._installed.append(spec)  # first, so that what was begun and failed is removed too
             catalogue.find("targets", spec.kind).install(self._station(spec.host).host, self._setting(spec))
@@ -60,20 +60,18 @@ class TrialRunner:
             for spec in self.experiment.workloads
         }
 
-    def obstacles(self) -> tuple[str, ...]:
-        """What of the hosts that are here stands against the targets and limits of the experiment; changes nothing."""
-        found = [
-            f"target {spec.name}: {mistake}"
+    def obstacles(self, doubtful: frozenset[str] = frozenset()) -> tuple[Obstacle, ...]:
+        """What the hosts that are here have against the experiment; changes nothing.
+
+        `doubtful` are the targets and workloads with mistakes: of these only what no mending of the file would change counts.
+        """
+        every = {name: self._station(name).host for name in (self.host.name, *self.far)}
+        settings = {
+            spec.name: self._setting(spec, doubtful)
             for spec in self.experiment.used_targets()
-            if spec.host == self.host.name or spec.host in self.far
-            for mistake in catalogue.find("targets", spec.kind).check(self._station(spec.host).host, self._setting(spec))
-        ]
-        hosts = {name: self._station(name).host for name in (self.host.name, *self.far)}
-        limits = [mistake for host in hosts.values() for mistake in unknown_limits(host, self.experiment)]
-        servers = [hosts[spec.host] for spec in self.experiment.used_targets() if spec.host in hosts]
-        cpus = placement.mistakes(self._load_hosts(), self.experiment, servers)
-        sockets = ends.mistakes(self._load_hosts(), self.experiment, hosts)
-        return (*cpus, *sockets, *limits, *cold_in_memory(hosts, self.experiment), *found)
+            if spec.host in every and spec.name not in doubtful
+        }
+        return obstacles.obstacles(self.experiment, every, self._load_hosts(), settings)
 
     def run(self, trial: Trial, attempt: int, on_progress: OnProgress = lambda news: None) -> tuple[Run, Observations]:
         """Run one trial to its end or its failure and undo all that it set up.
@@ -150,7 +148,7 @@ class TrialRunner:
         if left:
             raise TrialError("\n".join(left))
 
-    def _setting(self, spec: TargetSpec) -> Setting:
+    def _setting(self, spec: TargetSpec, doubtful: frozenset[str] = frozenset()) -> Setting:
         target = catalogue.find("targets", spec.kind)
         first = {factor.path: factor.levels[0] for factor in self.experiment.factors if factor.levels}
         knobs = catalogue.resolved(target.knobs, spec.knobs)
@@ -164,63 +162,5 @@ class TrialRunner:
             undo=station.undo,
             paths=paths_of(self.experiment, first),
             engine=station.engine,
-            needs_bytes=needed_bytes(self.experiment),
+            needs_bytes=obstacles.needed_bytes(self.experiment, doubtful),
         )
-
-
-def needed_bytes(experiment: Experiment) -> int:
-    """Space that the workloads need as the file has them, with as many clients as any trial has."""
-    counts = next((factor.levels for factor in experiment.factors if factor.path == "clients"), ())
-    needed = 0
-    for spec in experiment.workloads:
-        workload = catalogue.find("workloads", spec.kind)
-        most = max((count for count in counts if isinstance(count, int)), default=experiment.clients(spec))
-        needed += workload.space({"clients": most, **catalogue.resolved(workload.knobs, spec.knobs)})
-    return needed
-
-
-def cold_in_memory(hosts: Mapping[str, Host], experiment: Experiment) -> tuple[str, ...]:
-    """What is wrong with cold caches of a target whose files are in memory alone."""
-    levels = {factor.path: factor.levels for factor in experiment.factors}
-    caches: set[Value] = set()
-    for spec in experiment.workloads:
-        knobs = catalogue.resolved(catalogue.find("workloads", spec.kind).knobs, spec.knobs)
-        caches.update(levels.get(f"{spec.name}.cache", (knobs.get("cache"),)))
-    if CacheState.COLD not in caches:
-        return ()
-    paths = [
-        (target.name, str(path), hosts[target.host])
-        for target in experiment.used_targets()
-        if target.host in hosts
-        for path in levels.get(f"{target.name}.path", (target.knobs.get("path"),))
-        if path and catalogue.find("targets", target.kind).mounts is not Mounts.HOST  # its path may have placeholders
-    ]
-    found = ((name, path, files.in_memory(host, path)) for name, path, host in paths)
-    return tuple(
-        f"target {name}: {path} is on {kind}, which stores files in the page cache only, so cache = cold is impossible. "
-        "Use a directory on a disk, or another cache."
-        for name, path, kind in found
-        if kind
-    )
-
-
-BLOCK, NETWORK = "/sys/class/block", "/sys/class/net"
-
-
-def unknown_limits(host: Host, experiment: Experiment) -> tuple[str, ...]:
-    """What is wrong with the names of `[limits]` on this host; those of other hosts are theirs to judge. Changes nothing.
-
-    A loop device need not be there yet: a target may make it.
-    """
-    return tuple(_unknown_limits(host, experiment))
-
-
-def _unknown_limits(host: Host, experiment: Experiment) -> Iterator[str]:
-    for limit in experiment.limits:
-        name = limit.removeprefix(f"{host.name}.")
-        if name == limit or name.startswith("loop"):
-            continue
-        if not any(name in host.list(place) for place in (BLOCK, NETWORK)):
-            disks = [disk for disk in host.list(BLOCK) if not disk.startswith(("loop", "ram"))]
-            there = ", ".join((*disks, *host.list(NETWORK))) or "none"
-            yield f'found limit "{limit}"; expected a block device or a network interface of {host.name}: {there}'

@@ -1,0 +1,99 @@
+"""What the hosts of an experiment have against it, each thing with its place in the file; touches, changes nothing.
+
+Targets with mistakes of their own have no setting here: of these only what their kind needs of a host is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from assay import catalogue
+from assay.catalogue import Host, Mounts, Setting
+from assay.errors import Obstacle
+from assay.machine import files
+from assay.records import CacheState, Experiment, TargetSpec, Value
+from assay.trial import ends, placement
+from assay.trial.knob_levels import levels, table_of
+
+
+def obstacles(
+    experiment: Experiment, hosts: Mapping[str, Host], load: Mapping[str, Sequence[Host]], settings: Mapping[str, Setting]
+) -> tuple[Obstacle, ...]:
+    """All of them: `hosts` are those that are here, `load` has the hosts of each workload's load."""
+    used = [spec for spec in experiment.used_targets() if spec.host in hosts]
+    return tuple(
+        dict.fromkeys(
+            (
+                *placement.obstacles(load, experiment, [hosts[spec.host] for spec in used]),
+                *ends.obstacles(load, experiment, hosts),
+                *(one for host in hosts.values() for one in unknown_limits(host, experiment)),
+                *cold_in_memory(hosts, experiment),
+                *(one for spec in used for one in of_target(spec, hosts[spec.host], settings.get(spec.name))),
+            )
+        )
+    )
+
+
+def of_target(spec: TargetSpec, host: Host, setting: Setting | None) -> Iterator[Obstacle]:
+    """What a host has against a target; without a setting what its kind lacks there."""
+    plug = catalogue.find("targets", spec.kind)
+    found = plug.lacks(host) if setting is None else plug.check(host, setting)
+    yield from (Obstacle(at=table_of(spec), text=f"target {spec.name}: {text}") for text in found)
+
+
+def needed_bytes(experiment: Experiment, doubtful: frozenset[str] = frozenset()) -> int:
+    """Space that the workloads need as the file has them, with as many clients as any trial has; of doubtful ones none."""
+    counts = next((factor.levels for factor in experiment.factors if factor.path == "clients"), ())
+    needed = 0
+    for spec in (one for one in experiment.workloads if one.name not in doubtful):
+        workload = catalogue.find("workloads", spec.kind)
+        most = max((count for count in counts if isinstance(count, int)), default=experiment.clients(spec))
+        needed += workload.space({"clients": most, **catalogue.resolved(workload.knobs, spec.knobs)})
+    return needed
+
+
+def cold_in_memory(hosts: Mapping[str, Host], experiment: Experiment) -> tuple[Obstacle, ...]:
+    """What is wrong with cold caches of a target whose files are in memory alone."""
+    caches: set[Value] = set()
+    for spec in experiment.workloads:
+        knobs = catalogue.resolved(catalogue.find("workloads", spec.kind).knobs, spec.knobs)
+        caches.update(level for level, _ in levels(experiment, replace(spec, knobs=knobs), "cache"))
+    if CacheState.COLD not in caches:
+        return ()
+    paths = [
+        (target.name, str(path), at, hosts[target.host])
+        for target in experiment.used_targets()
+        if target.host in hosts
+        for path, at in levels(experiment, target, "path")
+        if path and catalogue.find("targets", target.kind).mounts is not Mounts.HOST  # its path may have placeholders
+    ]
+    found = ((name, path, at, files.in_memory(host, path)) for name, path, at, host in paths)
+    return tuple(
+        Obstacle(
+            at=at,
+            text=f"target {name}: {path} is on {kind}, which stores files in the page cache only, so cache = cold is impossible. "
+            "Use a directory on a disk, or another cache.",
+        )
+        for name, path, at, kind in found
+        if kind
+    )
+
+
+BLOCK, NETWORK = "/sys/class/block", "/sys/class/net"
+
+
+def unknown_limits(host: Host, experiment: Experiment) -> Iterator[Obstacle]:
+    """What is wrong with the names of `[limits]` on this host; those of other hosts are theirs to judge. Changes nothing.
+
+    A loop device need not be there yet: a target may make it.
+    """
+    for limit in experiment.limits:
+        name = limit.removeprefix(f"{host.name}.")
+        if name == limit or name.startswith("loop"):
+            continue
+        if not any(name in host.list(place) for place in (BLOCK, NETWORK)):
+            disks = [disk for disk in host.list(BLOCK) if not disk.startswith(("loop", "ram"))]
+            there = ", ".join((*disks, *host.list(NETWORK))) or "none"
+            text = f'found limit "{limit}"; expected a block device or a network interface of {host.name}: {there}'
+            yield Obstacle(at=("limits", limit), text=text)
