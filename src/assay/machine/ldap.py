@@ -21,6 +21,10 @@ from assay.frozen import dataclass
 
 SEARCH_S = 60.0
 """How long one search of our own may take."""
+COUNT_S = 600.0
+"""How long a search for all entries may take."""
+NO_SUCH_OBJECT = 32
+"""LDAP result code noSuchObject, and the exit status of the tools of ldap-utils then."""
 _KEPT: dict[str, str] = {}
 """Path of a password or certificate of ours -> its text, for the hosts of clients."""
 
@@ -67,9 +71,12 @@ def entries(host: Host, argv: Sequence[str], timeout_s: float = SEARCH_S) -> tup
 
 
 def count(host: Host, door: LdapAccess, base: str) -> int:
-    """Return how many entries a server has at and below a base. Raises TrialError."""
+    """Return how many entries a server has at and below a base; 0 where the base itself is not there. Raises TrialError."""
     argv = door.search(base, "sub", "(objectClass=*)", "1.1")
-    return len(entries(host, argv, timeout_s=600.0))
+    done = host.run(argv, check=False, timeout_s=COUNT_S)
+    if done.status not in (0, NO_SUCH_OBJECT):
+        raise TrialError(f"{door.url}: {words_of(done.stderr) or f'exit status {done.status}'}")
+    return sum(line.startswith(("dn: ", "dn:: ")) for line in done.stdout.splitlines())
 
 
 def words_of(stderr: str) -> str:

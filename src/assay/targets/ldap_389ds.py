@@ -238,9 +238,9 @@ def read_back(host: Host, instance: Instance) -> tuple[Readback, ...]:
         bdb = _one(host, door.search(f"cn=bdb,cn=config,{BELOW_PLUGINS}", "base", "(objectClass=*)", sync))
         durable = instance.knobs.get("durable") is not False
         read.append(Readback(knob="durable", wanted=str(durable), found=str(first(bdb, sync) == "on")))
-    if instance.uses_tls:
-        read.append(Readback(knob="transport", wanted="on", found=first(config, "nsslapd-security")))
-    return tuple(read)
+    security = first(config, "nsslapd-security")
+    transport = instance.transport if (security == "on") == instance.uses_tls else f"security {security}"
+    return (*read, Readback(knob="transport", wanted=instance.transport, found=transport))  # and a client of it was answered
 
 
 def _one(host: Host, words: tuple[str, ...]) -> Entry:

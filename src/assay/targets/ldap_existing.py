@@ -22,8 +22,6 @@ from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Val
 URL = re.compile(r"(ldaps?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?|ldapi://[^\s/]+)/?")
 OPENLDAP, DS389 = "slapd", "389-ds"
 FILES, ANY_CERTIFICATE = ("password_file", "ca_file"), "any_certificate"
-NO_SUCH_OBJECT = 32
-"""LDAP result code noSuchObject, and the exit status of ldapdelete."""
 
 
 def absolute(host: Host, knobs: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -136,7 +134,7 @@ def _own_entry(host: Host, setting: Setting, door: LdapAccess, base: str) -> tup
     dn = f"ou=assay-{marker[:12]},{base}"
     look = shlex.join(door.search(dn, "base", f"(description=assay {marker})", "1.1"))
     delete = shlex.join(door.command("ldapdelete", "-r", dn))
-    script = f"{look} 2>/dev/null | grep -q '^dn:' || exit 0; {delete} || [ $? -eq {NO_SUCH_OBJECT} ]"
+    script = f"{look} 2>/dev/null | grep -q '^dn:' || exit 0; {delete} || [ $? -eq {ldap.NO_SUCH_OBJECT} ]"
     back = json.dumps(["/bin/sh", "-c", script])
     setting.undo.add("command", argv=back)
     text = f"dn: {dn}\nobjectClass: organizationalUnit\ndescription: assay {marker}\n"

@@ -62,12 +62,13 @@ class TrialRunner:
 
     def obstacles(self) -> tuple[str, ...]:
         """What of the hosts that are here stands against the targets and limits of the experiment; changes nothing."""
-        found = [
+        found = dict.fromkeys(
             f"target {spec.name}: {mistake}"
             for spec in self.experiment.used_targets()
             if spec.host == self.host.name or spec.host in self.far
-            for mistake in catalogue.find("targets", spec.kind).check(self._station(spec.host).host, self._setting(spec))
-        ]
+            for setting in self._settings(spec)
+            for mistake in catalogue.find("targets", spec.kind).check(self._station(spec.host).host, setting)
+        )
         hosts = {name: self._station(name).host for name in (self.host.name, *self.far)}
         limits = [mistake for host in hosts.values() for mistake in unknown_limits(host, self.experiment)]
         servers = [hosts[spec.host] for spec in self.experiment.used_targets() if spec.host in hosts]
@@ -149,6 +150,15 @@ class TrialRunner:
                     left.append(f"target {spec.name} could not be removed: {error}")
         if left:
             raise TrialError("\n".join(left))
+
+    def _settings(self, spec: TargetSpec) -> Iterator[Setting]:
+        """The setting as the file has it, and with each level of each factor of the target: no trial may be the first to ask."""
+        first = self._setting(spec)
+        yield first
+        for factor in self.experiment.factors:
+            name = factor.path.removeprefix(f"{spec.name}.")
+            if name in first.knobs and name != factor.path:
+                yield from (replace(first, knobs={**first.knobs, name: level}) for level in factor.levels)
 
     def _setting(self, spec: TargetSpec) -> Setting:
         target = catalogue.find("targets", spec.kind)
