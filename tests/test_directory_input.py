@@ -117,7 +117,7 @@ def test_no_level_of_a_factor_is_left_for_its_trial(bench):
 def test_a_filter_that_is_none_has_the_place_of_its_mistake(bench):
     refused_run(
         bench,
-        "e.toml:12",
+        "e.toml:9:12: ",
         "found the end at place 15 of the filter '(uid=u{key:08d}'; expected ')'",
         knobs='filter = "(uid=u{key:08d}"',
     )

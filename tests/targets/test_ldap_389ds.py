@@ -87,12 +87,27 @@ def test_every_transport_is_answered(make, transport):
     TARGET.teardown(HOST, setting, place)
 
 
+def test_no_index_is_there_that_was_not_asked_for(make):
+    setting = make(indexes=("uid:eq",))
+    place = TARGET.prepare(HOST, setting)
+    indexes = dict(TARGET.facts(HOST, place))["setting.indexes"].split("; ")
+    assert "uid eq" in indexes
+    assert {one.split()[0] for one in indexes} - set(ldap_389ds.SYSTEM_INDEXES) == {"uid"}
+    TARGET.teardown(HOST, setting, place)
+
+
+def test_an_index_that_the_server_makes_by_itself_fails_the_trial(make, monkeypatch):
+    monkeypatch.setattr(ldap_389ds, "USUAL_INDEX", re.compile("never"))
+    with pytest.raises(TrialError, match=r"indexes: set to .*, and the running server has .*telephonenumber"):
+        TARGET.prepare(HOST, make())
+
+
 @pytest.mark.parametrize(
     ("line", "knobs", "words"),
     [
         ("nsslapd-threadnumber", {"server__threads": 8}, r"server\.threads: set to 8, and the running server has "),
         ("nsslapd-cachememsize", {"server__cache": 9 * MIB}, r"server\.cache: set to 9437184, and the running server has "),
-        ("dn: cn=mail,cn=index", {}, "indexes: set to .*mail eq.*, and the running server has .*mail none"),
+        ("dn: cn=mail,cn=index", {}, r"indexes: set to .*mail eq; .*, and the running server has (?!.*mail)"),
         ("nsslapd-db-durable-transaction", {"durable": False}, "durable: set to False, and the running server has True"),
     ],
 )

@@ -38,7 +38,7 @@ def test_a_place_that_clients_reach_by_a_url_has_the_directory_of_its_data(tmp_p
     served = Place(target="t", host="local", kind=EndpointKind.URL, address="ldap://127.0.0.1:1", storage=str(tmp_path))
     assert 0 <= float(facts(Local(), "ldap_openldap", served)["filesystem.free_share"].value) <= 1
     device = Place(**{**vars(served), "devices": ("loop0",), "filesystem": "ext4"})
-    assert "filesystem.features" in facts(Answering(), "ldap_openldap", device)
+    assert "mkfs.features" in facts(Answering(), "ldap_openldap", device)
     elsewhere = Place(**{**vars(served), "storage": None})
     assert facts(Local(), "ldap_existing", elsewhere) == {}, "a server of somebody else has no directory that is known"
 

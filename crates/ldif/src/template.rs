@@ -92,10 +92,8 @@ fn common_name(out: &mut Vec<u8>, value: &mut Vec<u8>, given: &Name, surname: &N
 fn work((out, value): (&mut Vec<u8>, &mut Vec<u8>), words: &Words, draw: &mut Draw) {
     let department = draw.from(&words.departments);
     let city = draw.from(&words.cities);
-    all(
-        out,
-        [draw.from(&words.titles), &department.line, &city.line],
-    );
+    let title: &Vec<u8> = draw.from(&words.titles);
+    all(out, [title, &department.line, &city.line]);
     let street = draw.from(&words.streets);
     street.end((out, value), 1 + draw.below(240));
     numbered(out, b"postalCode: ", 10_000 + draw.below(90_000));
@@ -123,7 +121,8 @@ fn account(out: &mut Vec<u8>, words: &Words, own: u64, draw: &mut Draw) {
     numbered(out, b"uidNumber: ", FIRST_NUMBER + own);
     numbered(out, b"gidNumber: ", FIRST_NUMBER + draw.below(GROUPS));
     all(out, [b"homeDirectory: /home/u", digits.key(), b"\n"]);
-    out.extend_from_slice(draw.from(&words.shells));
+    let shell: &Vec<u8> = draw.from(&words.shells);
+    out.extend_from_slice(shell);
     all(out, [b"userPassword: secret", digits.key(), b"\n"]);
 }
 

@@ -138,6 +138,8 @@ class Software:
     """As records name it: `slapd`, `389-ds`."""
     packages: Mapping[str, str]
     """Each program that it needs -> its Debian package."""
+    tls_packages: Mapping[str, str]
+    """The same of what it needs for a certificate besides openssl."""
     bind_dn: Callable[[str], str]
     """The administrator's DN, from the base."""
     check: Callable[[Host, Setting], tuple[str, ...]]

@@ -34,21 +34,21 @@ ALIKE = ("mount.point", "filesystem", "below", "mount.options")
 
 def check(software: Software, host: Host, setting: Setting) -> tuple[str, ...]:
     """Return everything that is wrong, before anything is made."""
-    missing = [
-        f"{tool}: not found. Install {package}."
-        for tool, package in {**software.packages, "ldapsearch": "ldap-utils"}.items()
-        if host.run(["/bin/sh", "-c", f"PATH=$PATH:/usr/sbin:/sbin command -v {tool}"], check=False).status != 0
-    ]
     knobs = setting.knobs
-    if knobs.get("transport") in (TLS, STARTTLS) and not host.exists("/usr/bin/openssl"):
-        missing.append("openssl: not found. Install openssl, which makes the certificate, or use another transport.")
+    needed = {**software.packages, "ldapsearch": "ldap-utils"}
+    if knobs.get("transport") in (TLS, STARTTLS):
+        needed |= {"openssl": "openssl, which makes the certificate", **software.tls_packages}
     return (
-        *missing,
+        *(f"{tool}: not found. Install {package}." for tool, package in needed.items() if not _is_there(host, tool)),
         *population.mistakes(host, setting),
         *population.index_mistakes(knobs),
         *service.port_mistakes(host, knobs.get("server.port")),
         *software.check(host, setting),
     )
+
+
+def _is_there(host: Host, tool: str) -> bool:
+    return host.run(["/bin/sh", "-c", f"PATH=$PATH:/usr/sbin:/sbin command -v {tool}"], check=False).status == 0
 
 
 def prepare(software: Software, host: Host, setting: Setting) -> Place:

@@ -196,6 +196,7 @@ def version(host: Host) -> str:
 SOFTWARE = Software(
     name="slapd",
     packages={"slapd": "slapd", "slapadd": "slapd"},
+    tls_packages={},
     bind_dn=lambda base: f"cn=admin,{base}",
     check=check,
     configure=configure,
