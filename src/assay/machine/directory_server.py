@@ -270,6 +270,7 @@ def drop_caches(software: Software, host: Host, place: Place) -> None:
         door = LdapAccess(url=f"ldapi://{str(place.private['socket']).replace('/', '%2F')}")
         ask = door.search("", "base", "(objectClass=*)", "1.1")
         service.start(host, directory, software.name, lambda: bool(ldap.entries(host, ask, timeout_s=10.0)))
+        files.drop_files(host, str(place.storage), place.filesystem)  # what the kernel read ahead and nobody used
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
