@@ -39,16 +39,12 @@ def check(software: Software, host: Host, setting: Setting) -> tuple[str, ...]:
     if knobs.get("transport") in (TLS, STARTTLS):
         needed |= {"openssl": "openssl, which makes the certificate", **software.tls_packages}
     return (
-        *(f"{tool}: not found. Install {package}." for tool, package in needed.items() if not _is_there(host, tool)),
+        *(f"{tool}: not found. Install {package}." for tool, package in needed.items() if not service.is_installed(host, tool)),
         *population.mistakes(host, setting),
         *population.index_mistakes(knobs),
         *service.port_mistakes(host, knobs.get("server.port")),
         *software.check(host, setting),
     )
-
-
-def _is_there(host: Host, tool: str) -> bool:
-    return host.run(["/bin/sh", "-c", f"PATH=$PATH:/usr/sbin:/sbin command -v {tool}"], check=False).status == 0
 
 
 def prepare(software: Software, host: Host, setting: Setting) -> Place:

@@ -75,6 +75,11 @@ class Service:
         return posixpath.join(self.directory, PID)
 
 
+def is_installed(host: Host, tool: str) -> bool:
+    """Return True if a program may be run, also one for administrators."""
+    return host.run(["/bin/sh", "-c", f"PATH=$PATH:/usr/sbin:/sbin command -v {tool}"], check=False).status == 0
+
+
 def install(host: Host, undo: Undo, program: Program, label: str) -> Service:
     """Make the group of a server and the script that starts it, after its ledger entry; nothing runs yet.
 
