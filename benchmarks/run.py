@@ -27,6 +27,7 @@ BENCHMARKS = (
     "net_cost",
     "line",
     "ldap_load",
+    "directories",
     "dissect",
     "engine_size",
     "large_notebook",

@@ -45,6 +45,23 @@ def test_missing_evidence_is_named_with_the_rules_that_want_it(tmp_path: Path) -
     assert "unverified  for lack of that evidence" in verb.text(read.read(FOLDER / "filesystems.toml"), preview)
 
 
+def test_settings_of_cpus_that_no_factor_varies_are_named_with_the_reason(tmp_path: Path) -> None:
+    experiment = read.read(FOLDER / "ldap_import.toml")
+    assert any(factor.path == "load.cpus" for factor in experiment.factors)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/status").write_text("Cpus_allowed_list:\t0-3\n")
+    shown = verb.text(experiment, verb.preview_of(experiment, Local("recorded", root=tmp_path)))
+    assert "  not varied  clock rate: this machine does not let it be set (no cpufreq)" in shown
+    assert "  not varied  hyper-threads: this machine does not let them be set" in shown
+    for path, text in (("cpu0/cpufreq/scaling_max_freq", "3000000\n"), ("smt/control", "on\n")):
+        (tmp_path / "sys/devices/system/cpu" / path).parent.mkdir(parents=True)
+        (tmp_path / "sys/devices/system/cpu" / path).write_text(text)
+    shown = verb.text(experiment, verb.preview_of(experiment, Local("recorded", root=tmp_path)))
+    assert shown.count('can be set by hand here; a factor with change = "manual" waits for that') == 2
+    other = read.read(FOLDER / "filesystems.toml")
+    assert "not varied" not in verb.text(other, verb.preview_of(other, Local("recorded", root=tmp_path)))
+
+
 def test_mistakes_pass_through(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_text("title = 1\n")

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from assay import catalogue
-from assay.errors import UsageError
+from assay.errors import TrialError, UsageError
 from assay.machine import ldap, service
 from assay.machine.ldap import LdapAccess
+from assay.targets import ldap_389ds
 from assay.undo.ledger import Ledger
 from directory_stage import given, needs, people
 from targets_host import HOST, leftovers
@@ -84,6 +85,44 @@ def test_every_transport_is_answered(make, transport):
     )
     assert ldap.count(HOST, door, "dc=example,dc=com") == 3
     TARGET.teardown(HOST, setting, place)
+
+
+def test_no_index_is_there_that_was_not_asked_for(make):
+    setting = make(indexes=("uid:eq",))
+    place = TARGET.prepare(HOST, setting)
+    indexes = dict(TARGET.facts(HOST, place))["setting.indexes"].split("; ")
+    assert "uid eq" in indexes
+    assert {one.split()[0] for one in indexes} - set(ldap_389ds.SYSTEM_INDEXES) == {"uid"}
+    TARGET.teardown(HOST, setting, place)
+
+
+def test_an_index_that_the_server_makes_by_itself_fails_the_trial(make, monkeypatch):
+    monkeypatch.setattr(ldap_389ds, "USUAL_INDEX", re.compile("never"))
+    with pytest.raises(TrialError, match=r"indexes: set to .*, and the running server has .*telephonenumber"):
+        TARGET.prepare(HOST, make())
+
+
+@pytest.mark.parametrize(
+    ("line", "knobs", "words"),
+    [
+        ("nsslapd-threadnumber", {"server__threads": 8}, r"server\.threads: set to 8, and the running server has "),
+        ("nsslapd-cachememsize", {"server__cache": 9 * MIB}, r"server\.cache: set to 9437184, and the running server has "),
+        ("dn: cn=mail,cn=index", {}, r"indexes: set to .*mail eq; .*, and the running server has (?!.*mail)"),
+        ("nsslapd-db-durable-transaction", {"durable": False}, "durable: set to False, and the running server has True"),
+    ],
+)
+def test_a_setting_that_the_running_server_lacks_fails_the_trial(make, monkeypatch, line, knobs, words):
+    filled, own = ldap_389ds._filled, ldap_389ds._own_entries
+    monkeypatch.setattr(ldap_389ds, "_filled", lambda *given: without(filled(*given), line))
+    monkeypatch.setattr(ldap_389ds, "_own_entries", lambda *given: [text for one in own(*given) if (text := without(one, line))])
+    with pytest.raises(TrialError, match=words):
+        TARGET.prepare(HOST, make(**knobs))
+
+
+def without(text, line):
+    """The text without the lines that begin so; nothing of an entry without its name."""
+    kept = [one for one in text.splitlines() if not one.startswith(line)]
+    return "" if line.startswith("dn:") and len(kept) < len(text.splitlines()) else "\n".join(kept)
 
 
 def test_mistakes_are_seen_before_anything_is_made(make):

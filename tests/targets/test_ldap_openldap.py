@@ -122,6 +122,49 @@ def test_a_setting_that_is_not_in_force_fails_the_trial(make, monkeypatch):
         ldap_openldap.directory_server.prepare(lying, HOST, make())
 
 
+SHOES = "attributetype ( 1.3.6.1.4.1.99999.1 NAME 'shoeSize' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "knobs", "words"),
+    [
+        ("threads ", {"server__threads": 4}, r"server\.threads: set to 4, and the running server has 16"),
+        ("tool-threads ", {"server__tool_threads": 2}, r"server\.tool_threads: set to 2, and the running server has 1"),
+        ("index mail", {}, r"indexes: set to eq mail; eq objectclass; eq uid, and the running server has eq objectclass; eq uid"),
+        ("envflags ", {"durable": False}, "environment flags: set to nosync, and the running server has "),
+        ("envflags ", {"read_ahead": False}, "environment flags: set to nordahead, and the running server has "),
+        (
+            "include {scratch}",
+            {"schema": ("shoes.schema",)},
+            "schema: set to 1 definitions, and the running server has .*shoesize",
+        ),
+        ("index ", {"state": "empty"}, "indexes: set to eq mail"),
+        ("index ", {"state": "stopped"}, "indexes: set to eq mail"),
+    ],
+)
+def test_a_setting_that_the_running_server_lacks_fails_the_trial(make, tmp_path, monkeypatch, line, knobs, words):
+    written = ldap_openldap._server_lines
+    begins = line.format(scratch=tmp_path)
+
+    def lines(*given):
+        return [one for one in written(*given) if not one.startswith(begins)]
+
+    monkeypatch.setattr(ldap_openldap, "_server_lines", lines)
+    if "schema" in knobs:
+        knobs = {"schema": (people(tmp_path, SHOES, "shoes.schema"),)}
+    with pytest.raises(TrialError, match=words):
+        TARGET.prepare(HOST, make(**knobs))
+
+
+def test_entries_where_none_should_be_fail_the_trial(make, monkeypatch):
+    real = ldap.count
+    monkeypatch.setattr(ldap, "count", lambda *given: real(*given) + 1)
+    with pytest.raises(TrialError, match="entries: set to 0, and the running server has 1"):
+        TARGET.prepare(HOST, make(state="stopped"))
+    with pytest.raises(TrialError, match="entries: set to 3, and the running server has 4"):
+        TARGET.prepare(HOST, make())
+
+
 def test_entries_that_the_server_refuses_fail_with_its_words(make, tmp_path):
     with pytest.raises(TrialError, match=r"str2ad\(msisdn\): attribute type undefined"):
         TARGET.prepare(HOST, make(ldif=people(tmp_path, f"{PEOPLE}msisdn: 1\n", "wrong.ldif")))

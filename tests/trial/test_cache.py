@@ -11,7 +11,7 @@ from assay import catalogue
 from assay.catalogue import CacheStat
 from assay.errors import RefusedError
 from assay.hosts.local import Local
-from assay.records import CacheState, EndpointKind, PhasePlan, Place
+from assay.records import CacheState, EndpointKind, PhasePlan, Place, Server, ServerNode
 from assay.trial import initial_state
 from trial_stage import HOST, MIB
 
@@ -192,3 +192,48 @@ def test_a_host_without_system_calls_proves_nothing(stage):
     proof = initial_state.establish(host, DIRECTORY, place, plan(CacheState.COLD, path))
     assert (proof.proved, proof.share) == (None, None)
     assert proof.refusal
+
+
+def test_the_share_of_a_sparse_file_counts_what_it_has_of_the_device(stage, tmp_path):
+    """data.mdb of slapd is a file of 1 GiB of which some MiB are written."""
+    sparse = tmp_path / "data.mdb"
+    with sparse.open("wb") as file:
+        file.write(os.urandom(2 * MIB))
+        file.truncate(512 * MIB)
+        os.fsync(file.fileno())
+    (found,) = HOST.syscalls.cachestats([str(sparse)])
+    if found.allocated_bytes is None or found.allocated_bytes > 16 * MIB:
+        pytest.skip("no holes here")
+    assert (found.file_bytes, found.content_bytes) == (512 * MIB, found.allocated_bytes)
+    assert initial_state.resident_share(HOST, [str(sparse)]) > 0.9
+
+
+def of_server(tmp_path, name="store"):
+    """A place that clients reach by a URL, and a file of its server."""
+    data = tmp_path / name
+    data.mkdir()
+    (data / "data.mdb").write_bytes(os.urandom(2 * MIB))
+    with (data / "data.mdb").open("rb") as file:
+        os.fsync(file.fileno())
+    node = ServerNode(host="local", pid_file="/x", data=(str(data),))
+    place = Place(
+        target="t",
+        host="local",
+        kind=EndpointKind.URL,
+        address="ldap://127.0.0.1:1",
+        server=Server(nodes=(node,)),
+        storage=str(data),
+    )
+    return place, data
+
+
+def test_cold_is_proved_on_the_files_of_the_server(stage, tmp_path):
+    """A client of a server has no data files of its own."""
+    place, data = of_server(tmp_path)
+    before = initial_state.proof(HOST, place, plan(CacheState.COLD))
+    assert (before.proved, before.server_share) == (CacheState.WARM, 1.0)
+    stubborn = type(DIRECTORY)(**{**vars(DIRECTORY), "drop_caches": lambda host, place: None})
+    assert initial_state.establish(HOST, stubborn, place, plan(CacheState.COLD)).proved is CacheState.WARM
+    willing = replace(stubborn, drop_caches=lambda host, place: HOST.syscalls.drop_file(str(data / "data.mdb")))
+    proof = initial_state.establish(HOST, willing, place, plan(CacheState.COLD))
+    assert (proof.proved, proof.share, proof.server_share) == (CacheState.COLD, None, 0.0)

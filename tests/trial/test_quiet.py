@@ -54,6 +54,13 @@ def wait(machine, plan=PLAN, **patience):
     return quiet.wait_for_quiet(machine, PLACE, plan, QuietWait(least_dirty_bytes=4 * MIB, device_bytes_per_s=MIB, **patience))
 
 
+def test_the_directory_of_a_server_is_flushed_before_the_clock():
+    machine = Machine([0])
+    served = Place(**{**vars(PLACE), "kind": EndpointKind.URL, "address": "ldap://127.0.0.1:1", "storage": "/srv/data"})
+    quiet.wait_for_quiet(machine, served, PLAN, QuietWait(least_dirty_bytes=4 * MIB, device_bytes_per_s=MIB))
+    assert machine.syncs == ["/srv/data"]
+
+
 def test_a_quiet_machine_is_quiet_after_one_step():
     machine = Machine([0])
     ended = wait(machine)

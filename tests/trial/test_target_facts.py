@@ -34,6 +34,15 @@ def test_free_space_is_noise(tmp_path):
     assert 0 <= float(found["filesystem.free_share"].value) <= 1
 
 
+def test_a_place_that_clients_reach_by_a_url_has_the_directory_of_its_data(tmp_path):
+    served = Place(target="t", host="local", kind=EndpointKind.URL, address="ldap://127.0.0.1:1", storage=str(tmp_path))
+    assert 0 <= float(facts(Local(), "ldap_openldap", served)["filesystem.free_share"].value) <= 1
+    device = Place(**{**vars(served), "devices": ("loop0",), "filesystem": "ext4"})
+    assert "mkfs.features" in facts(Answering(), "ldap_openldap", device)
+    elsewhere = Place(**{**vars(served), "storage": None})
+    assert facts(Local(), "ldap_existing", elsewhere) == {}, "a server of somebody else has no directory that is known"
+
+
 def test_a_recorded_host_is_asked_nothing():
     assert facts(Local(root=HOSTS / "cgroup_v1"), "directory", place("/srv/data", filesystem="ext4", devices=("vda",))) == {}
 

@@ -169,3 +169,29 @@ def test_a_filter_without_a_key_needs_no_population():
 def test_figures_of_a_plan():
     assert WORKLOAD.operations({}) == {"search": "ops_per_s", "first_entry": "latency_p99_ns"}
     assert WORKLOAD.seconds({"duration": 5 * 10**9}, None) == 5.0
+
+
+SPARES = [
+    ({"mix": ("delete 1",)}, 10_000),
+    ({"mix": ("search 98", "delete 1", "rename 1")}, 2_000),
+    ({"mix": ("search 999", "delete 1"), "duration": 10**9}, 100),
+    ({"mix": ("search 9", "delete 1"), "rate": 1000, "duration": 60 * 10**9}, 6410),
+    ({"mix": ("search 1", "delete 1"), "schedule": ("10 s at 100 /s", "5 s pause", "10 s from 100 /s to 300 /s")}, 1755),
+    ({"mix": ("search 1", "delete 1"), "spare": 7}, 7),
+]
+
+
+@pytest.mark.parametrize(("knobs", "count"), SPARES)
+def test_own_entries_suffice_for_a_rate_and_are_few_where_nobody_says_how_many(knobs, count):
+    assert mixed(**knobs)["delete"]["keys"]["count"] == count
+    assert WORKLOAD.own_entries(knobs)["d"] == count
+
+
+def test_a_directory_that_was_filled_with_own_entries_needs_no_layout():
+    knobs = {"mix": ("search 8", "delete 1", "rename 1"), "ops": 1000, "clients": 1}
+    assert WORKLOAD.own_entries(knobs) == {"d": 101, "r": 101}
+    assert WORKLOAD.own_entries({"mix": ("search 1", "add 1", "modify 1")}) == {}
+    filled = {**OURS, "own_entries": ("d 101", "r 101")}
+    assert [plan.name for plan in phases(filled, **knobs)] == ["load"]
+    layout, _ = phases({**OURS, "own_entries": ("d 101", "r 99")}, **knobs)
+    assert layout.operations == ("rename",)

@@ -1,9 +1,11 @@
 //! `assay-engine ldif`: a population as LDIF on standard output, and what it was on standard error.
 
-use assay_ldif::{Population, Suffix, Template};
+use assay_ldif::{Own, Population, Suffix, Template};
 use std::io::Write;
 
-const USAGE: &str = "found {}; expected ldif --template NAME --entries N --seed N --base DN";
+const USAGE: &str =
+    "found {}; expected ldif --template NAME --entries N --seed N --base DN --own d:N,r:N";
+const OPTIONS: [&str; 5] = ["--template", "--base", "--entries", "--seed", "--own"];
 const FAILED: i32 = 1;
 const MISUSED: i32 = 2;
 
@@ -55,10 +57,10 @@ fn population(words: &[String]) -> Result<Population, Vec<String>> {
     let suffix = Suffix::parse(&known("--base", "dc=example,dc=com"));
     let entries = number("--entries", &known("--entries", ""));
     let seed = number("--seed", &known("--seed", "0"));
-    let strange = words.chunks(2).find(|pair| {
-        pair.len() < 2
-            || !["--template", "--base", "--entries", "--seed"].contains(&pair[0].as_str())
-    });
+    let own = own_entries(&known("--own", ""));
+    let strange = words
+        .chunks(2)
+        .find(|pair| pair.len() < 2 || !OPTIONS.contains(&pair[0].as_str()));
     if let Some(pair) = strange {
         mistakes.push(USAGE.replace("{}", &pair.join(" ")));
     }
@@ -67,17 +69,32 @@ fn population(words: &[String]) -> Result<Population, Vec<String>> {
     found(suffix.as_ref().err());
     found(entries.as_ref().err());
     found(seed.as_ref().err());
-    match (template, suffix, entries, seed) {
-        (Ok(template), Ok(suffix), Ok(entries), Ok(seed)) if mistakes.is_empty() => {
+    found(own.as_ref().err());
+    match (template, suffix, entries, seed, own) {
+        (Ok(template), Ok(suffix), Ok(entries), Ok(seed), Ok(own)) if mistakes.is_empty() => {
             Ok(Population {
                 template,
                 entries,
                 seed,
                 suffix,
+                own,
             })
         }
         _ => Err(mistakes),
     }
+}
+
+/// Entries of a load: `d:1000,r:1000`.
+fn own_entries(text: &str) -> Result<Vec<Own>, String> {
+    let one = |part: &str| {
+        let (letter, count) = part.split_once(':')?;
+        let letter = letter.parse().ok().filter(char::is_ascii_lowercase)?;
+        let entries = count.parse().ok()?;
+        Some(Own { letter, entries })
+    };
+    let parts = text.split(',').filter(|part| !part.is_empty());
+    let read: Option<Vec<Own>> = parts.map(one).collect();
+    read.ok_or_else(|| format!("found --own {text:?}; expected LETTER:N,LETTER:N"))
 }
 
 fn number(name: &str, text: &str) -> Result<u64, String> {
@@ -95,8 +112,8 @@ mod tests {
 
     #[test]
     fn every_mistake_at_once() {
-        let mistakes = of("--template x --base y --entries many --what 1").unwrap_err();
-        assert_eq!(mistakes.len(), 4, "{mistakes:?}");
+        let mistakes = of("--template x --base y --entries many --own d --what 1").unwrap_err();
+        assert_eq!(mistakes.len(), 5, "{mistakes:?}");
         assert!(mistakes.iter().all(|one| one.contains("expected")));
     }
 
@@ -105,5 +122,13 @@ mod tests {
         let found = of("--entries 5").unwrap();
         assert_eq!((found.entries, found.seed), (5, 0));
         assert_eq!(found.template, Template::Person);
+        assert_eq!(found.own, []);
+    }
+
+    #[test]
+    fn entries_of_a_load_are_asked_for_by_letter() {
+        let own = |letter, entries| Own { letter, entries };
+        let found = of("--entries 5 --own d:7,r:8").unwrap();
+        assert_eq!(found.own, [own('d', 7), own('r', 8)]);
     }
 }

@@ -8,12 +8,14 @@ mod records;
 mod suffix;
 mod template;
 mod text;
+mod words;
 
 pub use records::{Attribute, Flaw, Record, Records};
 pub use suffix::Suffix;
 pub use template::Template;
 
 use std::io::{self, Write};
+use words::Words;
 
 /// Bytes that are gathered before they are written.
 const CHUNK: usize = 1 << 18;
@@ -31,6 +33,17 @@ pub struct Population {
     pub seed: u64,
     /// Where they lie.
     pub suffix: Suffix,
+    /// Entries that a load renames or deletes, right below the suffix.
+    pub own: Vec<Own>,
+}
+
+/// Entries whose names are a letter and a key from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Own {
+    /// How their names begin.
+    pub letter: char,
+    /// How many there are.
+    pub entries: u64,
 }
 
 /// What was written.
@@ -51,22 +64,34 @@ impl Population {
         let mut chunk = Vec::with_capacity(CHUNK + (CHUNK >> 3));
         let mut value = Vec::with_capacity(LONGEST);
         let mut bytes = 0;
-        let above = self.suffix.tree(&mut chunk);
+        let mut entries = self.suffix.tree(&mut chunk);
+        let words = Words::of(&self.suffix);
         for key in 0..self.entries {
             self.template
-                .entry((&mut chunk, &mut value), self.seed, key, &self.suffix);
-            if chunk.len() >= CHUNK {
-                bytes += chunk.len() as u64;
-                out.write_all(&chunk)?;
-                chunk.clear();
-            }
+                .entry((&mut chunk, &mut value), self.seed, key, &words);
+            bytes += written(out, &mut chunk, CHUNK)?;
         }
-        bytes += chunk.len() as u64;
-        out.write_all(&chunk)?;
+        entries += self.entries;
+        for own in &self.own {
+            for key in 0..own.entries {
+                words.own_entry(&mut chunk, own.letter, key);
+                bytes += written(out, &mut chunk, CHUNK)?;
+            }
+            entries += own.entries;
+        }
+        bytes += written(out, &mut chunk, 0)?;
         out.flush()?;
-        Ok(Written {
-            entries: above + self.entries,
-            bytes,
-        })
+        Ok(Written { entries, bytes })
     }
+}
+
+/// Writes what is gathered, if that is enough; how many bytes it wrote.
+fn written(out: &mut impl Write, chunk: &mut Vec<u8>, enough: usize) -> io::Result<u64> {
+    if chunk.len() < enough {
+        return Ok(0);
+    }
+    out.write_all(chunk)?;
+    let bytes = chunk.len() as u64;
+    chunk.clear();
+    Ok(bytes)
 }

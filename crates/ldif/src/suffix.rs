@@ -90,6 +90,11 @@ impl Suffix {
         })
     }
 
+    /// The whole DN.
+    pub(crate) fn dn(&self) -> &str {
+        &self.dn
+    }
+
     /// What the DN of a person has after its own name.
     pub(crate) fn below(&self) -> &str {
         &self.below

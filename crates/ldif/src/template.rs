@@ -1,8 +1,7 @@
 //! What the entries of a population look like.
 
-use crate::names::{CITIES, DEPARTMENTS, GIVEN, SHELLS, STREETS, SURNAMES, TITLES};
-use crate::suffix::Suffix;
-use crate::text::{address, attribute, key, number};
+use crate::text::{Digits, attribute};
+use crate::words::{Name, Words};
 
 /// What the entries of a population look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +16,7 @@ pub enum Template {
 const TEAM: u64 = 12;
 const FIRST_NUMBER: u64 = 100_000;
 const GROUPS: u64 = 50;
+const CLASSES: &[u8] = b"objectClass: top\nobjectClass: person\nobjectClass: organizationalPerson\nobjectClass: inetOrgPerson\n";
 
 impl Template {
     /// Every template by name.
@@ -38,140 +38,92 @@ impl Template {
         })
     }
 
-    /// Appends one entry; its values are put together in a buffer that is used again.
+    /// Appends one entry; a value that is put together stands in a buffer that is used again.
     pub(crate) fn entry(
         self,
         (out, value): (&mut Vec<u8>, &mut Vec<u8>),
         seed: u64,
         own: u64,
-        suffix: &Suffix,
+        words: &Words,
     ) {
         let mut draw = Draw::of(seed, own);
-        let given = draw.from(GIVEN);
-        let surname = draw.from(SURNAMES);
-        dn(out, own, suffix);
-        classes(out, self);
-        with(out, value, "uid", |text| {
-            text.push(b'u');
-            key(text, own);
-        });
-        with(out, value, "cn", |text| {
-            text.extend_from_slice(given.as_bytes());
-            text.push(b' ');
-            text.extend_from_slice(surname.as_bytes());
-        });
-        attribute(out, "sn", surname.as_bytes());
-        attribute(out, "givenName", given.as_bytes());
-        with(out, value, "mail", |text| {
-            address(text, given);
-            text.push(b'.');
-            address(text, surname);
-            text.push(b'.');
-            number(text, own);
-            text.push(b'@');
-            text.extend_from_slice(suffix.domain().as_bytes());
-        });
-        with(out, value, "employeeNumber", |text| {
-            number(text, own);
-        });
-        work(out, value, &mut draw);
+        let given = draw.from(&words.given);
+        let surname = draw.from(&words.surnames);
+        let digits = Digits::of(own);
+        all(out, [b"dn: uid=u", digits.key(), &words.below, CLASSES]);
+        if self == Template::Account {
+            out.extend_from_slice(b"objectClass: posixAccount\n");
+        }
+        all(out, [b"uid: u", digits.key(), b"\n"]);
+        common_name(out, value, given, surname);
+        all(out, [&surname.line, &given.line]);
+        all(out, [b"mail: ", &given.address, &surname.address]);
+        all(out, [digits.number(), &words.domain]);
+        all(out, [b"employeeNumber: ", digits.number(), b"\n"]);
+        work((out, value), words, &mut draw);
         if own >= TEAM {
-            manager(out, own / TEAM, suffix);
+            let manager = Digits::of(own / TEAM);
+            all(out, [b"manager: uid=u", manager.key(), &words.below]);
         }
         if self == Template::Account {
-            account(out, value, own, &mut draw);
+            account(out, words, own, &mut draw);
         }
         out.push(b'\n');
     }
 }
 
-fn dn(out: &mut Vec<u8>, own: u64, suffix: &Suffix) {
-    out.extend_from_slice(b"dn: ");
-    name(out, own, suffix);
-}
-
-fn manager(out: &mut Vec<u8>, own: u64, suffix: &Suffix) {
-    out.extend_from_slice(b"manager: ");
-    name(out, own, suffix);
-}
-
-fn name(out: &mut Vec<u8>, own: u64, suffix: &Suffix) {
-    out.extend_from_slice(b"uid=u");
-    key(out, own);
-    out.extend_from_slice(suffix.below().as_bytes());
-    out.push(b'\n');
-}
-
-fn classes(out: &mut Vec<u8>, template: Template) {
-    out.extend_from_slice(
-        b"objectClass: top\nobjectClass: person\nobjectClass: organizationalPerson\nobjectClass: inetOrgPerson\n",
-    );
-    if template == Template::Account {
-        out.extend_from_slice(b"objectClass: posixAccount\n");
+fn all<const N: usize>(out: &mut Vec<u8>, parts: [&[u8]; N]) {
+    for part in parts {
+        out.extend_from_slice(part);
     }
 }
 
-/// Appends an attribute whose value is put together.
-fn with(out: &mut Vec<u8>, value: &mut Vec<u8>, name: &str, make: impl FnOnce(&mut Vec<u8>)) {
+fn common_name(out: &mut Vec<u8>, value: &mut Vec<u8>, given: &Name, surname: &Name) {
+    if given.is_plain && surname.is_plain {
+        all(out, [b"cn: ", given.text, b" ", surname.text, b"\n"]);
+        return;
+    }
     value.clear();
-    make(value);
-    attribute(out, name, value);
+    all(value, [given.text, b" ", surname.text]);
+    attribute(out, "cn", value);
 }
 
 /// Where a person works, and how to reach it there.
-fn work(out: &mut Vec<u8>, value: &mut Vec<u8>, draw: &mut Draw) {
-    let (department, words) = draw.pick(DEPARTMENTS);
-    let (city, code) = draw.pick(CITIES);
-    attribute(out, "title", draw.from(TITLES).as_bytes());
-    attribute(out, "departmentNumber", department.as_bytes());
-    attribute(out, "l", city.as_bytes());
-    with(out, value, "street", |text| {
-        text.extend_from_slice(draw.from(STREETS).as_bytes());
-        text.push(b' ');
-        number(text, 1 + draw.below(240));
-    });
-    with(out, value, "postalCode", |text| {
-        number(text, 10_000 + draw.below(90_000));
-    });
-    with(out, value, "roomNumber", |text| {
-        number(text, 100 + draw.below(900));
-    });
-    telephone(out, value, draw, "telephoneNumber", code);
-    telephone(out, value, draw, "mobile", code);
-    with(out, value, "description", |text| {
-        text.extend_from_slice(words.as_bytes());
-        text.extend_from_slice(b", since ");
-        number(text, 1990 + draw.below(36));
-    });
+fn work((out, value): (&mut Vec<u8>, &mut Vec<u8>), words: &Words, draw: &mut Draw) {
+    let department = draw.from(&words.departments);
+    let city = draw.from(&words.cities);
+    let title: &Vec<u8> = draw.from(&words.titles);
+    all(out, [title, &department.line, &city.line]);
+    let street = draw.from(&words.streets);
+    street.end((out, value), 1 + draw.below(240));
+    numbered(out, b"postalCode: ", 10_000 + draw.below(90_000));
+    numbered(out, b"roomNumber: ", 100 + draw.below(900));
+    telephone(out, &city.telephone, draw);
+    telephone(out, &city.mobile, draw);
+    department.since.end((out, value), 1990 + draw.below(36));
 }
 
-fn telephone(out: &mut Vec<u8>, value: &mut Vec<u8>, draw: &mut Draw, name: &str, code: &str) {
-    with(out, value, name, |text| {
-        text.push(b'+');
-        text.extend_from_slice(code.as_bytes());
-        text.push(b' ');
-        number(text, 100 + draw.below(900));
-        text.push(b' ');
-        number(text, 1_000_000 + draw.below(9_000_000));
-    });
+fn numbered(out: &mut Vec<u8>, name: &[u8], number: u64) {
+    all(out, [name, Digits::of(number).number(), b"\n"]);
 }
 
-fn account(out: &mut Vec<u8>, value: &mut Vec<u8>, own: u64, draw: &mut Draw) {
-    with(out, value, "uidNumber", |text| {
-        number(text, FIRST_NUMBER + own);
-    });
-    with(out, value, "gidNumber", |text| {
-        number(text, FIRST_NUMBER + draw.below(GROUPS));
-    });
-    with(out, value, "homeDirectory", |text| {
-        text.extend_from_slice(b"/home/u");
-        key(text, own);
-    });
-    attribute(out, "loginShell", draw.from(SHELLS).as_bytes());
-    with(out, value, "userPassword", |text| {
-        text.extend_from_slice(b"secret");
-        key(text, own);
-    });
+fn telephone(out: &mut Vec<u8>, beginning: &[u8], draw: &mut Draw) {
+    let area = Digits::of(100 + draw.below(900));
+    let number = Digits::of(1_000_000 + draw.below(9_000_000));
+    all(
+        out,
+        [beginning, area.number(), b" ", number.number(), b"\n"],
+    );
+}
+
+fn account(out: &mut Vec<u8>, words: &Words, own: u64, draw: &mut Draw) {
+    let digits = Digits::of(own);
+    numbered(out, b"uidNumber: ", FIRST_NUMBER + own);
+    numbered(out, b"gidNumber: ", FIRST_NUMBER + draw.below(GROUPS));
+    all(out, [b"homeDirectory: /home/u", digits.key(), b"\n"]);
+    let shell: &Vec<u8> = draw.from(&words.shells);
+    out.extend_from_slice(shell);
+    all(out, [b"userPassword: secret", digits.key(), b"\n"]);
 }
 
 /// Draws by `SplitMix64` (Steele, Lea, Flood 2014), which begins anew for each entry.
@@ -197,11 +149,7 @@ impl Draw {
         ((u128::from(self.next()) * u128::from(count)) >> 64) as u64
     }
 
-    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-
-    fn from(&mut self, list: &[&'static str]) -> &'static str {
-        self.pick(list)
+    fn from<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len() as u64) as usize]
     }
 }

@@ -2,7 +2,9 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 /// Digits of a key in a name: `u00000042`.
-const DIGITS: usize = 8;
+const KEY_DIGITS: usize = 8;
+/// Digits of the largest number.
+const MOST_DIGITS: usize = 20;
 
 /// Appends one attribute; a value that is no plain text goes as base64.
 pub fn attribute(out: &mut Vec<u8>, name: &str, value: &[u8]) {
@@ -18,7 +20,7 @@ pub fn attribute(out: &mut Vec<u8>, name: &str, value: &[u8]) {
 }
 
 /// SAFE-STRING of RFC 2849, and no blank at the end.
-fn is_plain(value: &[u8]) -> bool {
+pub fn is_plain(value: &[u8]) -> bool {
     let first = value.first().copied().unwrap_or(b'a');
     !matches!(first, b' ' | b':' | b'<')
         && value.last() != Some(&b' ')
@@ -36,25 +38,34 @@ fn base64(out: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Appends a key with at least eight digits.
-pub fn key(out: &mut Vec<u8>, key: u64) {
-    let mut digits = [b'0'; 20];
-    let mut rest = key;
-    let mut at = digits.len();
-    while rest > 0 {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    out.extend_from_slice(&digits[at.min(digits.len() - DIGITS)..]);
+/// A whole number in digits.
+pub struct Digits {
+    digits: [u8; MOST_DIGITS],
+    first: usize,
 }
 
-/// Appends a number as it is written.
-pub fn number(out: &mut Vec<u8>, number: u64) {
-    let mut digits = Vec::with_capacity(20);
-    key(&mut digits, number);
-    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
-    out.extend_from_slice(&digits[zeros.min(digits.len() - 1)..]);
+impl Digits {
+    /// The digits of this number.
+    pub fn of(number: u64) -> Digits {
+        let mut digits = [b'0'; MOST_DIGITS];
+        let (mut first, mut rest) = (MOST_DIGITS, number);
+        while rest > 0 {
+            first -= 1;
+            digits[first] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        Digits { digits, first }
+    }
+
+    /// As a number is written.
+    pub fn number(&self) -> &[u8] {
+        &self.digits[self.first.min(MOST_DIGITS - 1)..]
+    }
+
+    /// As a key: at least eight digits.
+    pub fn key(&self) -> &[u8] {
+        &self.digits[self.first.min(MOST_DIGITS - KEY_DIGITS)..]
+    }
 }
 
 /// Appends a name as the part of a mail address: small letters without accents.
@@ -100,11 +111,12 @@ mod tests {
 
     #[test]
     fn keys_and_numbers() {
-        assert_eq!(written(|out| key(out, 0)), "00000000");
-        assert_eq!(written(|out| key(out, 42)), "00000042");
-        assert_eq!(written(|out| key(out, 1_234_567_890)), "1234567890");
-        assert_eq!(written(|out| number(out, 0)), "0");
-        assert_eq!(written(|out| number(out, 70)), "70");
+        assert_eq!(Digits::of(0).key(), b"00000000");
+        assert_eq!(Digits::of(42).key(), b"00000042");
+        assert_eq!(Digits::of(1_234_567_890).key(), b"1234567890");
+        assert_eq!(Digits::of(0).number(), b"0");
+        assert_eq!(Digits::of(70).number(), b"70");
+        assert_eq!(Digits::of(u64::MAX).key(), b"18446744073709551615");
     }
 
     #[test]

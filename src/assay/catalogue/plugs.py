@@ -62,6 +62,8 @@ class Setting:
     """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
     beneath: Place | None = None
     """The prepared target that it stands on (knob `on`); None where it stands on none, and in `check` before a trial."""
+    own_entries: Mapping[str, int] = field(default_factory=dict)
+    """Entries with which a directory of ours is filled besides its population (Workload.own_entries)."""
 
 
 class Mounts(StrEnum):
@@ -154,6 +156,8 @@ class Workload:
     """Knob -> the content of the file that it names and that decides what is done, recorded as a fact with each trial."""
     space: Callable[[Mapping[str, Value]], int] = lambda knobs: 0
     """Bytes of space that it needs on the target."""
+    own_entries: Callable[[Mapping[str, Value]], Mapping[str, int]] = lambda knobs: {}
+    """First letter of a name -> how many such entries it renames or deletes: a directory of ours is filled with them."""
     seconds: Callable[[Mapping[str, Value], Pace], float] = lambda knobs, pace: 10.0
     """A guess of how long its engines work, layout included, and how long it takes to remove what they made."""
     nouns: Mapping[str, str] = field(default_factory=dict)

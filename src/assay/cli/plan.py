@@ -23,10 +23,11 @@ from assay.experiment.outlook import Outlook, PlannedEffect
 from assay.hosts.local import Local
 from assay.laboratory.history import history
 from assay.laboratory.session import experiment_of, here
+from assay.machine import cpus
 from assay.measures import difference, percent
 from assay.measures.text import level as level_text
 from assay.plain import to_plain
-from assay.records import Change, DesignKind, Experiment, Plan, Precision
+from assay.records import Change, DesignKind, Experiment, Factor, Plan, Precision
 from assay.terminal.output import deliver
 from assay.trial import placement
 from assay.units import Unit, human
@@ -59,6 +60,8 @@ class Preview:
     """Rules whose evidence nobody can give here."""
     obstacles: tuple[str, ...] = ()
     """Why `assay run` would refuse it on this host."""
+    not_varied: tuple[str, ...] = ()
+    """Why other settings of the CPUs do not vary, where the file varies their number."""
 
 
 def plan(file: Path, lab: Path, json_to: str | None, hosts: Sequence[str] = ()) -> int:
@@ -93,7 +96,12 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
         design=structure(experiment),
         missing=missing,
         unverified=blind_rules(names, missing),
+        not_varied=cpus.not_varied(host) if LOCAL in here and any(_of_cpus(one) for one in experiment.factors) else (),
     )
+
+
+def _of_cpus(factor: Factor) -> bool:
+    return factor.path.endswith((".cpus", ".server_cpus")) and len(factor.levels) > 1
 
 
 def schedule_digest(schedule: Plan) -> str:
@@ -133,6 +141,7 @@ def text(experiment: Experiment, preview: Preview) -> str:
         *_comparison(experiment, outlook),
         *(f"  missing     {one.observer}: {one.reason}" for one in preview.missing),
         *_blind(preview.unverified),
+        *(f"  not varied  {reason}" for reason in preview.not_varied),
         *(f"  note        {note.subject}: {note.text}" for note in preview.plan.notes),
     ]
     return "\n".join(lines)

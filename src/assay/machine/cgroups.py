@@ -150,6 +150,11 @@ def memory_limit(host: Host, path: str) -> int | None:
     return next((int(word) for word in words if word.isdigit()), None)
 
 
+def holds(host: Host, path: str, pid: str) -> bool:
+    """Return True if a process is in a group."""
+    return pid in _words(host, f"{path}/cgroup.procs")
+
+
 def remove_group(host: Host, path: str) -> bool:
     """Remove our group and move its processes out; return False if it is gone or contains another group in use.
 

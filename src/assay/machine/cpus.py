@@ -33,6 +33,27 @@ def siblings(host: Host, numbers: Sequence[int]) -> tuple[tuple[str, str], ...]:
     return tuple((f"cpu.{number}.siblings", ",".join(map(str, _threads(host, number)))) for number in numbers)
 
 
+CLOCK_RATE = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq"
+THREADS_OF_CORES = "/sys/devices/system/cpu/smt/control"
+BY_HAND = 'can be set by hand here; a factor with change = "manual" waits for that'
+THREADS_FIXED = {
+    "notsupported": "each core of this machine has one thread",
+    "notimplemented": "this machine does not let them be set",
+    "forceoff": "they are off since the machine was started",
+}
+"""What /sys/devices/system/cpu/smt/control says (Documentation/ABI/testing/sysfs-devices-system-cpu), in words."""
+
+
+def not_varied(host: Host) -> tuple[str, ...]:
+    """Why the clock rate and the hyper-threads of this host vary with no factor of Assay."""
+    rate = BY_HAND if host.exists(CLOCK_RATE) else "this machine does not let it be set (no cpufreq)"
+    try:
+        control = host.read(THREADS_OF_CORES).strip()
+    except OSError:
+        control = "notimplemented"
+    return (f"clock rate: {rate}", f"hyper-threads: {THREADS_FIXED.get(control, BY_HAND)}")
+
+
 def spread(host: Host, allowed: Sequence[int], count: int) -> tuple[int, ...]:
     """So many of the allowed CPUs, a thread of each core first. Raises UsageError for more than there are."""
     if not 1 <= count <= len(allowed):

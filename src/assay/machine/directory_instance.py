@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Unit
 from assay.frozen import dataclass
-from assay.machine import population, service
+from assay.machine import ldap, population, service
 from assay.machine.ldap import LdapAccess
 from assay.records import Value
 
@@ -113,6 +113,23 @@ class Readback:
     found: str
 
 
+def served(host: Host, instance: Instance) -> Iterator[Readback]:
+    """Yield what the root entry of every server says: its suffix, and the definitions of the user's schema."""
+    door = instance.admin()
+    root = next(iter(ldap.entries(host, door.search("", "base", "(objectClass=*)", "namingContexts", "subschemaSubentry"))), {})
+    suffixes = {population.plain_dn(dn): dn for dn in root.get("namingcontexts", ())}
+    found = instance.base if population.plain_dn(instance.base) in suffixes else "; ".join(suffixes.values())
+    yield Readback(knob="base", wanted=instance.base, found=found)
+    schema = population.defined(host, instance.knobs)
+    if schema:
+        where = next(iter(root.get("subschemasubentry", ())), "")
+        shown = ldap.entries(host, door.search(where, "base", "(objectClass=*)", "attributeTypes", "objectClasses"))
+        known = population.names_of(text for entry in shown for name, values in entry.items() if name != "dn" for text in values)
+        lacking = ", ".join(sorted(schema - known))
+        every = f"{len(schema)} definitions"
+        yield Readback(knob="schema", wanted=every, found=f"{every} but for {lacking}" if lacking else every)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Software:
     """What differs between directory servers."""
@@ -121,6 +138,8 @@ class Software:
     """As records name it: `slapd`, `389-ds`."""
     packages: Mapping[str, str]
     """Each program that it needs -> its Debian package."""
+    tls_packages: Mapping[str, str]
+    """The same of what it needs for a certificate besides openssl."""
     bind_dn: Callable[[str], str]
     """The administrator's DN, from the base."""
     check: Callable[[Host, Setting], tuple[str, ...]]

@@ -10,11 +10,12 @@ import contextlib
 import posixpath
 import secrets
 import shlex
+from dataclasses import replace
 
 from assay.catalogue import Host, Setting
 from assay.errors import TrialError, refuse
 from assay.machine import files, ldap, ownership, population, server, service
-from assay.machine.directory_instance import LDAPI, RUNNING, STARTTLS, STOPPED, TLS, Instance, Software
+from assay.machine.directory_instance import LDAPI, RUNNING, STARTTLS, STOPPED, TLS, Instance, Software, served
 from assay.machine.ldap import LdapAccess
 from assay.machine.population import Population
 from assay.machine.service import Program, Service
@@ -33,16 +34,12 @@ ALIKE = ("mount.point", "filesystem", "below", "mount.options")
 
 def check(software: Software, host: Host, setting: Setting) -> tuple[str, ...]:
     """Return everything that is wrong, before anything is made."""
-    missing = [
-        f"{tool}: not found. Install {package}."
-        for tool, package in {**software.packages, "ldapsearch": "ldap-utils"}.items()
-        if host.run(["/bin/sh", "-c", f"PATH=$PATH:/usr/sbin:/sbin command -v {tool}"], check=False).status != 0
-    ]
     knobs = setting.knobs
-    if knobs.get("transport") in (TLS, STARTTLS) and not host.exists("/usr/bin/openssl"):
-        missing.append("openssl: not found. Install openssl, which makes the certificate, or use another transport.")
+    needed = {**software.packages, "ldapsearch": "ldap-utils"}
+    if knobs.get("transport") in (TLS, STARTTLS):
+        needed |= {"openssl": "openssl, which makes the certificate", **software.tls_packages}
     return (
-        *missing,
+        *(f"{tool}: not found. Install {package}." for tool, package in needed.items() if not service.is_installed(host, tool)),
         *population.mistakes(host, setting),
         *population.index_mistakes(knobs),
         *service.port_mistakes(host, knobs.get("server.port")),
@@ -73,7 +70,8 @@ def _prepared(software: Software, host: Host, setting: Setting, instance: Instan
     if instance.uses_tls:
         _certificate(host, instance)
     software.configure(host, instance, ldap.make_password(host, instance.password_file))
-    people = population.provide(host, setting)
+    own = setting.own_entries if setting.knobs["state"] == RUNNING else {}
+    people = population.provide(host, replace(setting, own_entries=own))
     _scripts(software, host, instance, people)
     cpus, memory = service.limits_of(host, setting.knobs)
     argv = software.argv(instance)
@@ -193,13 +191,12 @@ def _bring_up(
             files.drop_files(host, instance.data, mount_of(host, instance.data).filesystem)
     start(software, host, instance)
     settings = [*service.in_force(host, *made)]
-    for one in software.read_back(host, instance):
+    for one in (*software.read_back(host, instance), *served(host, instance)):
         service.require(one.knob, one.wanted, one.found)
         settings.append((one.knob, one.found))
-    if state == RUNNING:
-        found = ldap.count(host, instance.admin(), instance.base)
-        service.require("entries", str(people.entries), str(found))
-        settings.append(("entries", str(found)))
+    found = ldap.count(host, instance.admin(), instance.base)
+    service.require("entries", str(people.entries if state == RUNNING else 0), str(found))
+    settings += [("entries", str(found)), ("state", str(state))]
     if state == STOPPED:
         service.stop(host, instance.directory, software.name)
     return (*settings, ("software", software.version(host)))
@@ -240,6 +237,7 @@ def details(software: Software, instance: Instance, people: Population) -> dict[
         "ldif_entries": people.entries,
         "ldif_bytes": people.bytes,
         "data_files": software.data_files(instance),
+        "own_entries": tuple(f"{letter} {count}" for letter, count in people.own.items()),
     }
     if instance.uses_tls:
         found |= {"ca_file": instance.authority, "starttls": "on" if instance.transport == STARTTLS else "off"}
@@ -268,6 +266,7 @@ def drop_caches(software: Software, host: Host, place: Place) -> None:
         door = LdapAccess(url=f"ldapi://{str(place.private['socket']).replace('/', '%2F')}")
         ask = door.search("", "base", "(objectClass=*)", "1.1")
         service.start(host, directory, software.name, lambda: bool(ldap.entries(host, ask, timeout_s=10.0)))
+        files.drop_files(host, str(place.storage), place.filesystem)  # what the kernel read ahead and nobody used
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:

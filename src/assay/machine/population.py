@@ -6,13 +6,14 @@ import hashlib
 import json
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from assay import units
 from assay.catalogue import Host, Knob, KnobKind, Setting, Unit
 from assay.errors import TrialError
-from assay.frozen import dataclass
+from assay.frozen import dataclass, field
 from assay.machine import files
+from assay.machine.ldap import parse_ldif
 from assay.records import Value
 
 TEMPLATES: Mapping[str, int] = {"person": 527, "account": 672}
@@ -20,8 +21,6 @@ TEMPLATES: Mapping[str, int] = {"person": 527, "account": 672}
 MOST_ENTRIES = 100_000_000
 DATABASE_TIMES = 4
 """How much larger a database with indexes is than its LDIF (measured: 3.3 for LMDB, 2.6 for Berkeley DB)."""
-ABOVE = 4
-"""Entries above those of a template: the suffix and its three units."""
 BASE = "dc=example,dc=com"
 SUFFIX = re.compile(r"(dc|o|ou)=[A-Za-z0-9 _.-]+(,[A-Za-z]+=[A-Za-z0-9 _.-]+)*", re.IGNORECASE)
 EXPECTED_SUFFIX = f"expected a DN that begins with dc=, o= or ou=, such as {BASE}"
@@ -53,6 +52,8 @@ class Population:
     bytes: int
     name: str
     """Template, entries and seed, or the user's file."""
+    own: Mapping[str, int] = field(default_factory=dict)
+    """First letter of a name -> how many entries there are besides for a load that renames or deletes them."""
 
 
 def mistakes(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -68,7 +69,43 @@ def mistakes(host: Host, setting: Setting) -> tuple[str, ...]:
         for path in (*texts(knobs, "schema"), *([str(knobs["ldif"])] if knobs.get("ldif") else ()))
         if host.run(["test", "-f", path, "-a", "-r", path], check=False).status != 0
     ]
-    return (*found, *_no_room(host, setting))
+    return (*found, *_another_base(host, knobs), *_no_room(host, setting))
+
+
+def _another_base(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return that the user's file begins with another entry than the suffix, if it does."""
+    path, base = str(knobs.get("ldif") or ""), str(knobs.get("base"))
+    if not path:
+        return ()
+    line = host.run(["grep", "-m1", "-i", "^dn:", "--", path], check=False).stdout.strip()
+    first = next(iter(next(parse_ldif(f"{line}\n"), {}).get("dn", ())), "") if line else ""
+    if not first or plain_dn(first) == plain_dn(base):
+        return ()
+    return (f"found base = {base!r}, and {path} begins with the entry {first}; expected base = {first!r}",)
+
+
+def plain_dn(dn: str) -> str:
+    """Return a DN as it can be compared: small letters, no blanks around its parts."""
+    return re.sub(r"\s*([,=])\s*", r"\1", dn.strip().lower())
+
+
+DEFINED = re.compile(r"\bNAME\s+\(?\s*'([^']+)'")
+"""The first name of an attribute or class (RFC 4512, section 4.1)."""
+
+
+def names_of(texts_of_schema: Iterable[str]) -> set[str]:
+    """Return the names of the attributes and classes that are defined in these texts, in small letters."""
+    return {name.lower() for text in texts_of_schema for name in DEFINED.findall(text)}
+
+
+def defined(host: Host, knobs: Mapping[str, Value]) -> set[str]:
+    """Return the names that the user's schema files define; LDIF is folded, and a fold may be within a word."""
+    found: set[str] = set()
+    for path in texts(knobs, "schema"):
+        lines = [line for line in host.read(path).splitlines() if not line.startswith("#")]
+        text = "\n".join(lines)
+        found |= names_of([text.replace("\n ", "") if path.endswith(".ldif") else text])
+    return found
 
 
 def _no_room(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -124,16 +161,17 @@ def provide(host: Host, setting: Setting) -> Population:
         return Population(path=path, entries=_count(host, path), bytes=_size(host, path), name=path)
     template, entries, seed, base = str(knobs["template"]), whole(knobs, "entries"), whole(knobs, "seed"), str(knobs["base"])
     name = f"{template}, {entries} entries, seed {seed}"
-    digest = hashlib.blake2b(f"{name}, {base}".encode(), digest_size=6).hexdigest()
+    own = ",".join(f"{letter}:{count}" for letter, count in sorted(setting.own_entries.items()))
+    digest = hashlib.blake2b(f"{name}, {base}, {own}".encode(), digest_size=6).hexdigest()
     path = posixpath.join(setting.scratch, f"population-{digest}.ldif")
     if not host.exists(f"{path}.json"):
-        argv = [setting.engine, "ldif", "--template", template, "--entries", str(entries)]
+        argv = [setting.engine, "ldif", "--template", template, "--entries", str(entries), "--own", own]
         script = 'out=$1; shift; "$@" > "$out.new" && mv -f -- "$out.new" "$out"'
         done = host.run(["/bin/sh", "-c", script, "sh", path, *argv, "--seed", str(seed), "--base", base])
         written = json.loads(done.stderr.strip().splitlines()[-1])
         host.write(f"{path}.json", json.dumps(written))
     written = json.loads(host.read(f"{path}.json"))
-    return Population(path=path, entries=written["entries"], bytes=written["bytes"], name=name)
+    return Population(path=path, entries=written["entries"], bytes=written["bytes"], name=name, own=setting.own_entries)
 
 
 def _count(host: Host, path: str) -> int:

@@ -92,6 +92,11 @@ class Service:
         return posixpath.join(self.directory, PID)
 
 
+def is_installed(host: Host, tool: str) -> bool:
+    """Return True if a program may be run, also one for administrators."""
+    return host.run(["/bin/sh", "-c", f"PATH=$PATH:/usr/sbin:/sbin command -v {tool}"], check=False).status == 0
+
+
 def install(host: Host, undo: Undo, program: Program, label: str) -> Service:
     """Make the group of a server and the script that starts it, after its ledger entry; nothing runs yet.
 
@@ -232,6 +237,8 @@ def in_force(host: Host, service: Service, program: Program) -> tuple[tuple[str,
         limit = next((cgroups.memory_limit(host, group) for group in service.groups), None)
         page = 4096  # the kernel keeps whole pages
         require("server.memory", str(program.memory_bytes // page), str((limit or 0) // page))
+        within = all(cgroups.holds(host, group, _pid(host, service.directory) or "") for group in service.groups)
+        require("server.memory", "its group", "its group" if within else "a server outside its group")
         found.append(("server.memory", str(limit)))
     return tuple(found)
 

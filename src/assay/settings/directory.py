@@ -43,7 +43,7 @@ KNOBS = (
     number("population", "entries with keys from 0; default: those of the target", None, (1, MOST_KEYS)),
     number("found", "entries that each search must find; default: 1 of a population of Assay", None, (0, 1_000_000)),
     texts("verify", "attributes that each entry must have, such as uid=u{key:08d}; they must be among `attributes`"),
-    number("spare", "own entries for each of delete and rename, created first; default: as many as ops need, or 10,000"),
+    number("spare", "own entries for each of delete and rename, made first; default: as ops or the rate need, at most 10,000"),
     number("connections", "connections of each worker", 1, (1, MOST_CONNECTIONS)),
     number("workers", "threads of each client", 1, (1, 256)),
     number("depth", "requests in flight on each connection", 1, (1, MOST_DEPTH)),

@@ -13,17 +13,37 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.records import Endpoint
+from assay.settings import load
 from assay.settings.directory import MOST_KEYS, WRITES, is_wanted, shares
 from assay.settings.knobs import Values, fraction, integer, names, text
 
 USED_UP = ("delete", "rename")
 """Kinds that use up entries of their own, which are laid out first."""
 SPARE, CHANGED = 10_000, 1_000
-"""Own entries that are used up, and own entries that are changed again and again."""
+"""The most own entries that are used up where nothing says how many, and own entries that are changed again and again."""
+FASTEST_PER_S, USUAL_NS, LEAST = 20_000, 10_000_000_000, 100
+"""The operations of a closed loop, its length, and the fewest own entries, where nothing says more."""
 PEOPLE = re.compile(r"\w+, (\d+) entries, seed \d+")
 """How a target names a population of Assay."""
 LETTERS = {"add": "a", "delete": "d", "rename": "r", "modify": "m"}
 """How the names of own entries begin; renamed ones begin with `s`."""
+
+
+def spares(values: Values, kind: str, clients: int) -> int:
+    """Return how many own entries a load renames or deletes: those of its operations, or of its rate over its time."""
+    given, ops, mix = integer(values, "spare"), integer(values, "ops"), shares(values)
+    if given:
+        return given
+    total = sum(mix.values())
+    if ops:
+        each = math.ceil(ops / total + 1) * mix[kind]
+        return min(MOST_KEYS, each * integer(values, "workers", 1) * clients)
+    share, seconds = mix[kind] / total, (integer(values, "duration") or USUAL_NS) / 1e9
+    if not load.is_open(values):
+        return max(LEAST, min(SPARE, math.ceil(FASTEST_PER_S * seconds * share)))
+    due = sum(one.operations for one in load.stages(values)) or integer(values, "rate") * seconds
+    wanted = due * share
+    return min(MOST_KEYS, math.ceil(wanted + 4 * math.sqrt(wanted)) + LEAST)  # Poisson arrivals scatter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,10 +136,16 @@ class Directory:
     def spare(self) -> list[dict[str, object]]:
         """Return the adds that create the own entries of the mix; none where it needs none."""
         mix = shares(self.values)
-        kinds = [kind for kind in USED_UP if kind in mix]
+        kinds = [kind for kind in USED_UP if kind in mix and not self._is_filled(kind)]
         kinds += ["modify"] if "modify" in mix and not self._changes_people else []
         keys = {"order": "forward", "count": max(map(self._spares, kinds), default=0)}
         return [{"name": kind, "kind": "add", **self._entry(kind), "keys": keys} for kind in kinds]
+
+    def _is_filled(self, kind: str) -> bool:
+        """Whether the directory was filled with enough own entries of this kind."""
+        pairs = self.known.get("own_entries")
+        found = dict(str(one).split() for one in pairs) if isinstance(pairs, tuple) else {}
+        return int(found.get(LETTERS[kind], 0)) >= self._spares(kind)
 
     @property
     def _changes_people(self) -> bool:
@@ -131,14 +157,9 @@ class Directory:
 
     def _spares(self, kind: str) -> int:
         """How many own entries a kind gets."""
-        given, ops, mix = integer(self.values, "spare"), integer(self.values, "ops"), shares(self.values)
-        if given or kind not in USED_UP:
-            return given or CHANGED
-        if not ops:
-            return SPARE
-        total = sum(mix.values())
-        each = math.ceil(ops / total + 1) * mix[kind]
-        return min(MOST_KEYS, each * integer(self.values, "workers", 1) * len(self.endpoints))
+        if kind in USED_UP:
+            return spares(self.values, kind, len(self.endpoints))
+        return integer(self.values, "spare") or CHANGED
 
     def _keys(self, *, misses: bool = True) -> dict[str, object]:
         """The keys of an operation on the population."""

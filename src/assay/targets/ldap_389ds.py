@@ -15,7 +15,7 @@ import shlex
 from assay.catalogue import Host, Setting, Target
 from assay.errors import TrialError
 from assay.machine import directory_server, population
-from assay.machine.directory_instance import KNOBS, LDAPI, STARTTLS, TLS, Instance, Readback, Software
+from assay.machine.directory_instance import KNOBS, LDAPI, TLS, Instance, Readback, Software
 from assay.machine.ldap import Entry, entries
 from assay.records import EndpointKind
 
@@ -40,6 +40,10 @@ SYSTEM_INDEXES = {
     "numsubordinates": ("pres",),
 }
 """Indexes without which the server refuses to start or to delete."""
+USUAL_INDEX = re.compile(r"(?ims)^dn:\s*cn=[^,]+,\s*cn=default indexes,.*^nssystemindex:\s*false")
+"""An index of the template that every new backend gets, whether it was asked for or not."""
+INNER = frozenset(("nscertsubjectdn", "nstombstonecsn", "targetuniqueid"))
+"""System indexes of the template that a backend lists as ordinary ones; no person has such an attribute."""
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -82,7 +86,7 @@ def configure(host: Host, instance: Instance, password_hash: str) -> None:
     for path in (SCHEMA_FILE, *population.texts(instance.knobs, "schema")):
         host.write(_config(instance, "schema", posixpath.basename(path)), host.read(path))
     text = _filled(host, instance, password_hash)
-    parts = [part.strip("\n") for part in re.split(r"\n\s*\n", text) if part.strip()]
+    parts = [part.strip("\n") for part in re.split(r"\n\s*\n", text) if part.strip() and USUAL_INDEX.search(part) is None]
     every = "\n\n".join((*parts, *_own_entries(instance))) + "\n\n"  # exactly one empty line between entries, never two
     host.write(_config(instance, "dse.ldif"), every)
     if instance.uses_tls:
@@ -224,23 +228,27 @@ def read_back(host: Host, instance: Instance) -> tuple[Readback, ...]:
     config = _one(host, door.search("cn=config", "base", "(objectClass=*)", "nsslapd-threadnumber", "nsslapd-security"))
     cache = _one(host, door.search(f"cn=monitor,{root}", "base", "(objectClass=*)", "maxentrycachesize"))
     store = _one(host, door.search(f"cn=config,{BELOW_PLUGINS}", "base", "(objectClass=*)", "nsslapd-backend-implement"))
-    found = entries(host, door.search(f"cn=index,{root}", "one", "(objectClass=nsIndex)", "cn", "nsIndexType"))
-    indexes = {first(entry, "cn").lower(): " ".join(sorted(entry.get("nsindextype", ()))) for entry in found}
+    every = door.search(f"cn=index,{root}", "one", "(objectClass=nsIndex)", "cn", "nsIndexType", "nsSystemIndex")
     wanted = {name: " ".join(sorted(kinds)) for name, kinds in _indexes(instance).items()}
+    indexes = {
+        name: " ".join(sorted(entry.get("nsindextype", ())))
+        for entry in entries(host, every)
+        if (name := first(entry, "cn").lower()) in wanted or not (first(entry, "nssystemindex") == "true" or name in INNER)
+    }
     read = [
         Readback(knob="server.threads", wanted=str(_threads(instance)), found=first(config, "nsslapd-threadnumber")),
         Readback(knob="server.cache", wanted=str(_cache(instance)), found=first(cache, "maxentrycachesize")),
         Readback(knob="backend", wanted=_backend(instance), found=first(store, "nsslapd-backend-implement")),
-        Readback(knob="indexes", wanted=_listed(wanted), found=_listed({name: indexes.get(name, "none") for name in wanted})),
+        Readback(knob="indexes", wanted=_listed(wanted), found=_listed(indexes)),
     ]
     if _backend(instance) == "bdb":
         sync = "nsslapd-db-durable-transaction"
         bdb = _one(host, door.search(f"cn=bdb,cn=config,{BELOW_PLUGINS}", "base", "(objectClass=*)", sync))
         durable = instance.knobs.get("durable") is not False
         read.append(Readback(knob="durable", wanted=str(durable), found=str(first(bdb, sync) == "on")))
-    if instance.uses_tls:
-        read.append(Readback(knob="transport", wanted="on", found=first(config, "nsslapd-security")))
-    return tuple(read)
+    security = first(config, "nsslapd-security")
+    transport = instance.transport if (security == "on") == instance.uses_tls else f"security {security}"
+    return (*read, Readback(knob="transport", wanted=instance.transport, found=transport))  # and a client of it was answered
 
 
 def _one(host: Host, words: tuple[str, ...]) -> Entry:
@@ -272,18 +280,12 @@ def version(host: Host) -> str:
     return f"389-ds {match[1]}" if match else "389-ds"
 
 
-def _store_tools(host: Host, setting: Setting) -> tuple[str, ...]:
-    if setting.knobs.get("transport") not in (TLS, STARTTLS):
-        return ()
-    missing = [tool for tool in ("certutil", "pk12util") if not host.exists(f"/usr/bin/{tool}")]
-    return tuple(f"{tool}: not found. Install libnss3-tools." for tool in missing)
-
-
 SOFTWARE = Software(
     name="389-ds",
     packages={"ns-slapd": "389-ds-base"},
+    tls_packages={"certutil": "libnss3-tools", "pk12util": "libnss3-tools"},
     bind_dn=lambda base: BIND_DN,
-    check=lambda host, setting: (*check(host, setting), *_store_tools(host, setting)),
+    check=check,
     configure=configure,
     argv=argv,
     importer=importer,

@@ -21,9 +21,9 @@ from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Val
 
 URL = re.compile(r"(ldaps?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?|ldapi://[^\s/]+)/?")
 OPENLDAP, DS389 = "slapd", "389-ds"
+REMOVAL_S = 3600.0
+"""How long the removal of a trial's entries may take; the ledger's own way back has less, and goes on where it was."""
 FILES, ANY_CERTIFICATE = ("password_file", "ca_file"), "any_certificate"
-NO_SUCH_OBJECT = 32
-"""LDAP result code noSuchObject, and the exit status of ldapdelete."""
 
 
 def absolute(host: Host, knobs: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -136,7 +136,7 @@ def _own_entry(host: Host, setting: Setting, door: LdapAccess, base: str) -> tup
     dn = f"ou=assay-{marker[:12]},{base}"
     look = shlex.join(door.search(dn, "base", f"(description=assay {marker})", "1.1"))
     delete = shlex.join(door.command("ldapdelete", "-r", dn))
-    script = f"{look} 2>/dev/null | grep -q '^dn:' || exit 0; {delete} || [ $? -eq {NO_SUCH_OBJECT} ]"
+    script = f"{look} 2>/dev/null | grep -q '^dn:' || exit 0; {delete} || [ $? -eq {ldap.NO_SUCH_OBJECT} ]"
     back = json.dumps(["/bin/sh", "-c", script])
     setting.undo.add("command", argv=back)
     text = f"dn: {dn}\nobjectClass: organizationalUnit\ndescription: assay {marker}\n"
@@ -176,10 +176,12 @@ def drop_caches(_host: Host, place: Place) -> None:
     )
 
 
-def teardown(_host: Host, setting: Setting, place: Place) -> None:
-    """Remove the entry of this trial with everything below it."""
+def teardown(host: Host, setting: Setting, place: Place) -> None:
+    """Remove the entry of this trial with everything below it; a server that flushes each change needs long for many entries."""
     if "undo" in place.private:
-        setting.undo.undo("command", argv=str(place.private["undo"]))
+        back = str(place.private["undo"])
+        host.run([str(word) for word in json.loads(back)], timeout_s=REMOVAL_S, check=False)
+        setting.undo.undo("command", argv=back)
 
 
 TARGET = Target(

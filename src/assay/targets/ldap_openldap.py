@@ -23,6 +23,7 @@ MODULES = ("back_mdb", "back_monitor")
 APPARMOR = "/sys/kernel/security/apparmor/profiles"
 THREADS = 16
 """slapd's own default (slapd.conf(5), threads)."""
+LEAST_THREADS = 2
 LEAST_MAP_BYTES, MAP_TIMES = 1 << 30, 8
 """The largest size of the database, which is only address space until it is filled."""
 CONFIG_DN = "cn=config"
@@ -36,6 +37,8 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
             "found server.cache; slapd with mdb has no cache of its own, the page cache serves it. "
             "Use server.memory, or leave it out."
         )
+    if knobs.get("server.threads") == 1:
+        found.append(f"found server.threads = 1; expected at least {LEAST_THREADS}, the fewest that slapd runs with")
     if knobs.get("backend") == "bdb":
         found.append("found backend = bdb; slapd 2.5 and later have no such backend. Use mdb.")
     found += [
@@ -142,15 +145,17 @@ def refused(_instance: Instance) -> str:
 
 
 def read_back(host: Host, instance: Instance) -> tuple[Readback, ...]:
-    """Return every setting as cn=config of the running server has it."""
+    """Return every setting as the running server has it in cn=config, and its threads as cn=Monitor counts them."""
     door = instance.admin(CONFIG_DN)
     found = entries(host, door.search(CONFIG_DN, "sub", "(|(objectClass=olcGlobal)(objectClass=olcMdbConfig))"))
+    ask = instance.admin().search("cn=Max,cn=Threads,cn=Monitor", "base", "(objectClass=*)", "monitoredInfo")
+    pool: Entry = next(iter(entries(host, ask)), {})
     whole: Entry = {name: values for entry in found for name, values in entry.items()}
     indexes = {" ".join(sorted(text.lower().replace(",", " ").split())) for text in whole.get("olcdbindex", ())}
     wanted = {" ".join(sorted((name.lower(), *kinds))) for name, kinds in population.indexes_of(instance.knobs)}
     flags = " ".join(sorted(whole.get("olcdbenvflags", ())))
     read = [
-        Readback(knob="server.threads", wanted=str(_threads(instance)), found=first(whole, "olcthreads") or str(THREADS)),
+        Readback(knob="server.threads", wanted=str(_threads(instance)), found=first(pool, "monitoredinfo")),
         Readback(knob="server.tool_threads", wanted=str(_tool_threads(instance)), found=first(whole, "olctoolthreads") or "1"),
         Readback(knob="indexes", wanted="; ".join(sorted(wanted)), found="; ".join(sorted(indexes))),
         Readback(knob="backend", wanted="olcMdbConfig", found=_backend(whole)),
@@ -160,9 +165,9 @@ def read_back(host: Host, instance: Instance) -> tuple[Readback, ...]:
             knob="read_ahead", wanted=str(instance.knobs.get("read_ahead") is not False), found=str("nordahead" not in flags)
         ),
     ]
-    if instance.uses_tls:
-        read.append(Readback(knob="transport", wanted=instance.certificate, found=first(whole, "olctlscertificatefile")))
-    return tuple(read)
+    certified = not instance.uses_tls or first(whole, "olctlscertificatefile") == instance.certificate
+    transport = instance.transport if certified else "no certificate of ours"  # and a client of it was answered
+    return (*read, Readback(knob="transport", wanted=instance.transport, found=transport))
 
 
 def _backend(entry: Entry) -> str:
@@ -191,6 +196,7 @@ def version(host: Host) -> str:
 SOFTWARE = Software(
     name="slapd",
     packages={"slapd": "slapd", "slapadd": "slapd"},
+    tls_packages={},
     bind_dn=lambda base: f"cn=admin,{base}",
     check=check,
     configure=configure,

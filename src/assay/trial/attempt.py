@@ -88,7 +88,14 @@ def _setting(
         paths=paths_of(attempt.experiment, attempt.trial.levels),
         needs_bytes=sum(load.workload.space(load.spec.knobs) for load in loads),
         beneath=below.place if below else None,
+        own_entries=_own_entries(loads),
     )
+
+
+def _own_entries(loads: Iterable[PlacedWorkload]) -> Mapping[str, int]:
+    """The entries that a workload uses up; none where several do, since the second would miss them."""
+    found = [own for load in loads if (own := load.workload.own_entries(load.spec.knobs))]
+    return found[0] if len(found) == 1 else {}
 
 
 def loads_of(attempt: Attempt) -> tuple[PlacedWorkload, ...]:

@@ -18,9 +18,15 @@ from assay.trial.knob_levels import levels, table_of
 
 
 def obstacles(
-    experiment: Experiment, hosts: Mapping[str, Host], load: Mapping[str, Sequence[Host]], settings: Mapping[str, Setting]
+    experiment: Experiment,
+    hosts: Mapping[str, Host],
+    load: Mapping[str, Sequence[Host]],
+    settings: Mapping[str, Sequence[Setting]],
 ) -> tuple[Obstacle, ...]:
-    """All of them: `hosts` are those that are here, `load` has the hosts of each workload's load."""
+    """All of them: `hosts` are those that are here, `load` has the hosts of each workload's load.
+
+    `settings` has each target as the file has it, and with each level of its factors.
+    """
     used = [spec for spec in experiment.used_targets() if spec.host in hosts]
     return tuple(
         dict.fromkeys(
@@ -29,16 +35,16 @@ def obstacles(
                 *ends.obstacles(load, experiment, hosts),
                 *(one for host in hosts.values() for one in unknown_limits(host, experiment)),
                 *cold_in_memory(hosts, experiment),
-                *(one for spec in used for one in of_target(spec, hosts[spec.host], settings.get(spec.name))),
+                *(one for spec in used for one in of_target(spec, hosts[spec.host], settings.get(spec.name, ()))),
             )
         )
     )
 
 
-def of_target(spec: TargetSpec, host: Host, setting: Setting | None) -> Iterator[Obstacle]:
+def of_target(spec: TargetSpec, host: Host, settings: Sequence[Setting]) -> Iterator[Obstacle]:
     """What a host has against a target; without a setting what its kind lacks there."""
     plug = catalogue.find("targets", spec.kind)
-    found = plug.lacks(host) if setting is None else plug.check(host, setting)
+    found = dict.fromkeys(text for setting in settings for text in plug.check(host, setting)) if settings else plug.lacks(host)
     yield from (Obstacle(at=table_of(spec), text=f"target {spec.name}: {text}") for text in found)
 
 

@@ -67,7 +67,7 @@ class TrialRunner:
         """
         every = {name: self._station(name).host for name in (self.host.name, *self.far)}
         settings = {
-            spec.name: self._setting(spec, doubtful)
+            spec.name: tuple(self._settings(spec, doubtful))
             for spec in self.experiment.used_targets()
             if spec.host in every and spec.name not in doubtful
         }
@@ -147,6 +147,15 @@ class TrialRunner:
                     left.append(f"target {spec.name} could not be removed: {error}")
         if left:
             raise TrialError("\n".join(left))
+
+    def _settings(self, spec: TargetSpec, doubtful: frozenset[str]) -> Iterator[Setting]:
+        """The setting as the file has it, and with each level of each factor of the target: no trial may be the first to ask."""
+        first = self._setting(spec, doubtful)
+        yield first
+        for factor in self.experiment.factors:
+            name = factor.path.removeprefix(f"{spec.name}.")
+            if name in first.knobs and name != factor.path:
+                yield from (replace(first, knobs={**first.knobs, name: level}) for level in factor.levels)
 
     def _setting(self, spec: TargetSpec, doubtful: frozenset[str] = frozenset()) -> Setting:
         target = catalogue.find("targets", spec.kind)

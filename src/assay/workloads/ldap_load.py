@@ -12,12 +12,11 @@ from assay.catalogue import PLACEMENT, Order, Pace, Unit, Workload, resolved
 from assay.errors import refuse
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
 from assay.settings import directory, load
-from assay.settings.directory_requests import Directory
+from assay.settings.directory_requests import LETTERS, USED_UP, USUAL_NS, Directory, spares
 from assay.settings.knobs import Values, choice, integer, number, quantity, text
 
 LAYOUT, LOAD = "layout", "load"
 FIRST_ENTRY, BIND, SEARCH = "first_entry", "bind", "search"
-USUAL_NS = 10_000_000_000
 GUESS_OPERATION_S = 2e-4
 KNOBS = (
     *directory.KNOBS,
@@ -86,7 +85,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
 
 
 def layout(server: Directory) -> tuple[PhasePlan, ...]:
-    """Plan the creation of own entries; nothing where the mix needs none."""
+    """Plan the creation of own entries; nothing where the mix needs none, or where the directory was filled with them."""
     adds = server.spare()
     if not adds:
         return ()
@@ -117,6 +116,13 @@ def only_reads(knobs: Mapping[str, Value]) -> bool:
     return not set(directory.WRITES) & set(directory.shares(resolved(KNOBS, knobs)))
 
 
+def own_entries(knobs: Mapping[str, Value]) -> Mapping[str, int]:
+    """Return the entries that are renamed and deleted: with them a directory of Assay's is filled before it starts."""
+    values = resolved(KNOBS, knobs)
+    clients = integer(values, "clients", 1)
+    return {LETTERS[kind]: spares(values, kind, clients) for kind in USED_UP if kind in directory.shares(values)}
+
+
 WORKLOAD = Workload(
     name="ldap_load",
     knobs=KNOBS,
@@ -126,6 +132,7 @@ WORKLOAD = Workload(
     check=check,
     engine="ldap",
     only_reads=only_reads,
+    own_entries=own_entries,
     seconds=seconds,
     nouns={
         "search": "searches",
