@@ -193,4 +193,8 @@ impl Receiver for Dissector {
     fn undescribed(&mut self) {
         self.tallies.undescribed_frames += 1;
     }
+
+    fn asked(&mut self) {
+        println!("{}", report::counts(&self.tallies));
+    }
 }
