@@ -92,12 +92,12 @@ def test_client_wire_and_server_are_equal_but_for_three_searches_of_somebody_els
     assert rows["search"]["client"] > 1_000
     assert json.loads(rows["search"]["others"]) == {"127.0.0.1": 3}
     assert (finding["state"], finding["severity"]) == ("fail", "notes")
-    assert "3 searches on the wire came from others: 127.0.0.1 (3)." in finding["statement"]
+    assert "3 searches on the wire came from other clients: 127.0.0.1 (3)." in finding["statement"]
     shown = bench.run("show", "0001/1").stdout
-    assert "3 of others on the wire (3 from 127.0.0.1)" in shown
+    assert "3 of other clients on the wire (3 from 127.0.0.1)" in shown
     page = bench.run("report", "--out", "-").stdout
     assert "Ladder of operations" in page
-    assert "3 of others on the wire" in page
+    assert "3 of other clients on the wire" in page
     assert bench.traces() == []
 
 
@@ -108,7 +108,9 @@ def test_searches_through_a_local_socket_are_named_and_own_looks_taken_off(bench
     assert search["client"] == search["wire"] == search["server"] - 3, search
     assert search["own"] == bind["own"] == 1  # the look at the monitor goes over the wire, too
     assert json.loads(search["differences"]) == {"another way": 3}
-    assert finding["statement"].startswith("The server counts 3 searches more than passed the wire: others came another way (ldapi).")
+    assert finding["statement"].startswith(
+        "The server counts 3 searches more than passed the wire: other clients came another way (ldapi)."
+    )
     assert "own looks over the wire are taken off" in bench.run("show", "0001/1").stdout
 
 

@@ -38,8 +38,13 @@ def test_how_three_counts_differ(counts, lacking, expected):
 
 
 def test_each_kind_by_each_of_the_three():
-    found = ladder(asked({"search": 5, "rename": 2}, {"search": 5, "rename": 2, "bind": 0}, {"search": 5, "rename": 2, "bind": 0}))
-    assert [(one.operation, one.client, one.wire, one.server) for one in found.steps] == [("search", 5, 5, 5), ("rename", 2, 2, 2)]
+    found = ladder(
+        asked({"search": 5, "rename": 2}, {"search": 5, "rename": 2, "bind": 0}, {"search": 5, "rename": 2, "bind": 0})
+    )
+    assert [(one.operation, one.client, one.wire, one.server) for one in found.steps] == [
+        ("search", 5, 5, 5),
+        ("rename", 2, 2, 2),
+    ]
     assert (found.captured, found.monitored, found.lacking) == (True, True, 0)
 
 

@@ -137,7 +137,7 @@ def test_beside_a_phase_it_counts_what_has_passed_at_each_look(tmp_path):
     assert [(one["requests"], one["answered"]) for one in requests] == [(0, 0), (30, 30), (42, 42)]
     assert [one["connections"] for one in counts] == [0, 1, 2]
     assert counts[-1]["clients"][0]["requests"] == {"search": 42}
-    assert not os.path.exists(f"/proc/{running.process.pid}")
+    assert not HOST.exists(f"/proc/{running.process.pid}")
 
 
 @pytest.mark.root

@@ -38,8 +38,8 @@ def test_others_are_named_and_noted():
     clients = [series("wire", "search", 40, "client:10.0.0.1"), series("wire", "search", 3, "client:10.0.0.2")]
     found = RULE.check(asked({"search": 40}, {"search": 43}, {"search": 45}, more=clients))
     assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
-    assert "The server counts 2 searches more than passed the wire: others came another way (ldapi)." in found.statement
-    assert "3 searches on the wire came from others: 10.0.0.2 (3)." in found.statement
+    assert "The server counts 2 searches more than passed the wire: other clients came another way (ldapi)." in found.statement
+    assert "3 searches on the wire came from other clients: 10.0.0.2 (3)." in found.statement
 
 
 def test_encrypted_traffic_is_unverified():

@@ -26,6 +26,7 @@ use packet::{Content, Frame, Link};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::time::Duration;
 use tallies::{Limit, Tallies};
 
@@ -195,6 +196,7 @@ impl Receiver for Dissector {
     }
 
     fn asked(&mut self) {
-        println!("{}", report::counts(&self.tallies));
+        let mut output = std::io::stdout().lock();
+        let _ = writeln!(output, "{}", report::counts(&self.tallies)); // who asked may be gone
     }
 }

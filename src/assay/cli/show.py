@@ -9,7 +9,8 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import steady_state
 from assay.answer import doubts
-from assay.answer.wording import hosts, labels, network, operations as ladders, steady
+from assay.answer.wording import hosts, labels, network, steady
+from assay.answer.wording import operations as ladders
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
 from assay.cli import tables

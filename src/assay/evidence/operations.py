@@ -42,7 +42,7 @@ class OperationGap(StrEnum):
     """The clients count more than passed the wire."""
     LOST = "lost by the capture"
     """Both ends count more than passed the wire, or the capture says itself that it lacks something."""
-    OTHERS = "of others"
+    OTHERS = "other clients"
     """More passed the wire than the clients of the load asked for."""
     ELSEWHERE = "another way"
     """The server counts more than passed the wire."""
@@ -119,9 +119,7 @@ def operations(run: Run, phase: Phase, observations: Observations) -> OperationL
                     others=others,
                 )
             )
-    return OperationLadder(
-        steps=tuple(steps), captured=captured, lacking=lacking, encrypted_bytes=encrypted, monitored=monitored
-    )
+    return OperationLadder(steps=tuple(steps), captured=captured, lacking=lacking, encrypted_bytes=encrypted, monitored=monitored)
 
 
 def gaps(client: int | None, wire: int | None, server: int | None, *, lacking: int) -> dict[OperationGap, int]:

@@ -6,13 +6,14 @@ that leads to the server, and gives its counts at the edges of each phase. It st
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source
-from assay.errors import EvidenceError
+from assay.errors import EvidenceError, TrialError
 from assay.evidence.operations import KINDS, WIRE
 from assay.evidence.snapshots import Origin, Points, counter
 from assay.machine.server import way
@@ -67,13 +68,12 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:  # noqa: ARG001 
 
 def counted(_host: Host, process: Process) -> Mapping[str, object]:
     """Return the counts of all frames that have passed until now. Raises EvidenceError without an answer."""
-    try:
+    with contextlib.suppress(TrialError):  # one that has ended may have said why
         process.send(ASK)
+    try:
         line = process.receive(ANSWER_S)
     except TimeoutError:
         raise EvidenceError(f"no counts within {ANSWER_S:.0f} s") from None
-    except OSError:
-        line = None
     if line is None:
         raise EvidenceError("the capture ended early")
     found = json.loads(line)

@@ -130,7 +130,9 @@ def operations(experiment: Experiment, observed: Sequence[tuple[Judged, Observat
     """Give the heads, the rows (run, levels, the kind's counts) and notes of the ladder of operations; None without one."""
     found = [(judged, ladders.ladders(judged.run, seen)) for judged, seen in observed]
     rows = tuple(
-        (judged.id, marks.levels(experiment, judged.run.trial.levels), *cells) for judged, one in found for cells in ladders.rows(one)
+        (judged.id, marks.levels(experiment, judged.run.trial.levels), *cells)
+        for judged, one in found
+        for cells in ladders.rows(one)
     )
     notes = tuple(dict.fromkeys(f"Run {judged.id}, {text}" for judged, one in found for text in ladders.notes(one)))
     return {"head": ("run", "levels", *ladders.HEAD), "rows": rows, "notes": notes} if rows else None

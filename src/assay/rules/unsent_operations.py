@@ -59,7 +59,7 @@ def check(case: TrialCase) -> Finding:
         " ".join(strange),
         severity=Severity.NOTES,
         observed=observed,
-        relabel="the server worked for others, too",
+        relabel="the server worked for other clients, too",
         advice="Find out who else uses the server, or measure when nobody does.",
     )
 
@@ -79,11 +79,11 @@ def counts(step: OperationStep) -> str:
 def others(ladder: OperationLadder) -> Iterator[str]:
     """Who else asked the server, by kind."""
     for step, count in ladder.gap(OperationGap.ELSEWHERE):
-        yield f"The server counts {amount(step.operation, count)} more than passed the wire: others came another way (ldapi)."
+        yield f"The server counts {amount(step.operation, count)} more than passed the wire: other clients came another way (ldapi)."
     for step, count in ladder.gap(OperationGap.OTHERS):
         if step.client is not None:
             origin = ", ".join(f"{address} ({number:,})" for address, number in step.others.items())
-            yield f"{amount(step.operation, count)} on the wire came from others{f': {origin}' if origin else ''}."
+            yield f"{amount(step.operation, count)} on the wire came from other clients{f': {origin}' if origin else ''}."
 
 
 def agreed(mine: list[OperationStep], ladder: OperationLadder) -> str:

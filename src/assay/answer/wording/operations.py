@@ -46,11 +46,11 @@ def difference(step: OperationStep) -> str:
 def _gap(step: OperationStep, which: OperationGap, count: int) -> str:
     if which is OperationGap.OTHERS:
         origin = ", ".join(f"{number:,} from {address}" for address, number in step.others.items())
-        return f"{count:,} of others on the wire{f' ({origin})' if origin else ''}"
+        return f"{count:,} of other clients on the wire{f' ({origin})' if origin else ''}"
     words = {
         OperationGap.UNSENT: "counted by the client, never on the wire",
         OperationGap.LOST: "lost by the capture, at least",
-        OperationGap.ELSEWHERE: "of others by another way (ldapi)",
+        OperationGap.ELSEWHERE: "of other clients by another way (ldapi)",
         OperationGap.UNCOUNTED: "on the wire, not counted by the server",
     }
     return f"{count:,} {words[which]}"
