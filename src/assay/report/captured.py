@@ -59,9 +59,14 @@ def pictures(page: CapturePage) -> Iterator[Drawn]:
     kinds = {name: widened(values, timeline["interval_ns"], least_ns)[0] for name, values in timeline["requests"].items()}
     if kinds:
         lines = tuple(TimeLine(name=name, values=tuple(one / interval_s for one in values)) for name, values in kinds.items())
-        yield _drawn(
-            "Operations by kind", "Requests a second of each kind over time.", interval_s, lines, lambda one: f"{digits(one)}/s"
+        chart = OverTime(
+            title="Operations by kind",
+            sentence="Requests a second of each kind over time.",
+            interval_s=interval_s,
+            lines=lines,
+            shown=lambda one: f"{digits(one)}/s",
         )
+        yield drawn(chart)
         yield _responses(wide["response_sum_ns"], wide["answered"], _highest(timeline, least_ns), interval_s)
     rates = TimeLine(name="all frames", values=tuple(one / interval_s for one in wide["bytes"]))
     chart = OverTime(
@@ -86,11 +91,11 @@ def _responses(sums: list[int], answered: list[int], highest: list[int], interva
     mean = tuple(total / count if count else None for total, count in zip(sums, answered, strict=True))
     longest = tuple(float(one) if count else None for one, count in zip(highest, answered, strict=True))
     lines = (TimeLine(name="mean", values=mean), TimeLine(name="longest", values=longest))
-    return _drawn("Response times", "Mean and longest response of each interval.", interval_s, lines, wording.time)
-
-
-def _drawn(title: str, sentence: str, interval_s: float, lines: tuple[TimeLine, ...], shown: wording.Shown) -> Drawn:
-    return drawn(OverTime(title=title, sentence=sentence, interval_s=interval_s, lines=lines, shown=shown))
+    sentence = "Mean and longest response of each interval."
+    chart = OverTime(
+        title="Response times", sentence=sentence, interval_s=interval_s, lines=lines, shown=wording.time, by_tens=True
+    )
+    return drawn(chart)
 
 
 def tables(found: Dissection) -> Iterator[tuple[str, Table]]:

@@ -79,7 +79,8 @@ def counts(step: OperationStep) -> str:
 def others(ladder: OperationLadder) -> Iterator[str]:
     """Who else asked the server, by kind."""
     for step, count in ladder.gap(OperationGap.ELSEWHERE):
-        yield f"The server counts {amount(step.operation, count)} more than passed the wire: other clients came another way (ldapi)."
+        more = amount(step.operation, count)
+        yield f"The server counts {more} more than passed the wire: other clients came another way (ldapi)."
     for step, count in ladder.gap(OperationGap.OTHERS):
         if step.client is not None:
             origin = ", ".join(f"{address} ({number:,})" for address, number in step.others.items())
