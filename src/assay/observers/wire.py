@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from assay.catalogue import Beside, Evidence, Host, Observer, Process, Source
 from assay.errors import EvidenceError, TrialError
@@ -85,11 +86,15 @@ def counted(_host: Host, process: Process) -> Mapping[str, object]:
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:  # noqa: ARG001
     """Return counters from 0 at the first look: operations by kind, of all and of each client, and what the capture lacks."""
     origin = Origin(host=host_name, phase=phase, source="wire:dissect", layer=WIRE)
-    looks = [(one.at_ns, found) for one in snapshots if isinstance(found := one.raw.get(COUNTS), Mapping)]
+    looks: list[tuple[int, Mapping[str, Any]]] = [
+        (one.at_ns, found) for one in snapshots if isinstance(found := one.raw.get(COUNTS), Mapping)
+    ]
     if not looks:
         return Evidence()
     try:
-        rows = [(ABSOLUTE, name, [(at, int(found[name])) for at, found in looks]) for name in (*WHOLE, *LOSSES)]
+        rows: list[tuple[str, str, Points]] = [
+            (ABSOLUTE, name, [(at, int(found[name])) for at, found in looks]) for name in (*WHOLE, *LOSSES)
+        ]
         rows += [(ABSOLUTE, kind, [(at, _of(found["operations"], kind)) for at, found in looks]) for kind in KINDS_SEEN]
         rows += _clients(looks)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -101,21 +106,17 @@ def _of(operations: Mapping[str, Mapping[str, int]], kind: str) -> int:
     return int(operations.get(kind, {}).get("requests", 0))
 
 
-def _clients(looks: Sequence[tuple[int, Mapping[str, object]]]) -> Iterator[tuple[str, str, Points]]:
+def _clients(looks: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[str, str, Points]]:
     """Yield the operations of each address, by kind: those of the busiest ones."""
-    by_look = [(at, {one["client"]: one["requests"] for one in _listed(found)}) for at, found in looks]
+    by_look: list[tuple[int, dict[str, dict[str, int]]]] = [
+        (at, {str(one["client"]): one["requests"] for one in found["clients"]}) for at, found in looks
+    ]
     last = by_look[-1][1]
     busiest = sorted(last, key=lambda address: -sum(last[address].values()))[:MOST_CLIENTS]
     for address in busiest:
         for kind in last[address]:
-            points = [(at, int(found.get(address, {}).get(kind, 0))) for at, found in by_look]
+            points = [(at, float(found.get(address, {}).get(kind, 0))) for at, found in by_look]
             yield f"client:{address}", kind, points
-
-
-def _listed(found: Mapping[str, object]) -> list[dict[str, dict[str, int]]]:
-    clients = found["clients"]
-    assert isinstance(clients, list | tuple)
-    return [dict(one) for one in clients]
 
 
 def unit_of(name: str) -> str:
