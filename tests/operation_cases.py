@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import replace
 
-from assay.records import DirectoryAnswers, DirectoryEnd, Missing, Series, Server, ServerNode
+from assay.records import Direction, DirectoryAnswers, DirectoryEnd, Missing, Series, Server, ServerNode
 from audit.case_builder import SECOND, Made, case_of
 
 TCP = ("ldapsearch", "-x", "-H", "ldap://127.0.0.1:3890", "-b", "cn=Monitor")
@@ -47,11 +47,13 @@ def end(requests):
 
 def asked(client=None, wire=None, server=None, *, more=(), monitor=LOCAL, missing=None, printed=None, operation="search"):
     """A case in which client, wire and server counted these operations by kind; `printed` are the figures of a command."""
-    case = case_of(Made(operation=operation, figure="ops_per_s", values=printed or {}), "E12")
+    case = case_of(Made(operation="list", figure="ops_per_s", values=printed or {}), "E12")
+    case = replace(case, measure=replace(case.measure, operation=operation))
     counted = [series("wire", kind, count) for kind, count in (wire or {}).items()]
     counted += [series("directory", {"rename": "modrdn"}.get(kind, kind), count) for kind, count in (server or {}).items()]
     clients = tuple(replace(one, directory=end(client) if client else None) for one in case.phase.clients)
-    phase = replace(case.phase, clients=clients)
+    directions = {operation: Direction.REQUEST}
+    phase = replace(case.phase, clients=clients, operations=(operation,), directions=directions)
     node = Server(nodes=(ServerNode(software="slapd", monitor=(monitor,)),))
     run = replace(case.run, phases=(phase,), places=tuple(replace(place, server=node) for place in case.run.places))
     lacking = tuple(Missing(host="local", phase="p", key=key, reason=reason) for key, reason in (missing or {}).items())
