@@ -1,15 +1,15 @@
 """Finds directory operations that a load counts and that never passed the wire.
 
-The rule holds three counts against each other, each between arming and the last operation: those of the clients, of the wire
-(observer wire) and of the server (observer directory_monitor). The searches and binds of Assay's own looks are taken off.
+The rule compares three counts, each from arming to the last operation: clients, wire (observer wire) and server (observer
+directory_monitor). The searches and binds of Assay's own looks are taken off.
 - More at the clients than on the wire: a contradiction, unless the server confirms them.
 - More at both ends than on the wire: the capture lost frames, and the rule is unverified. So it is where the capture tells of
   drops or holes, and no server tells more.
-- More at the server than on the wire: others came another way, such as a local socket (ldapi).
-- More on the wire than from the clients: others, named by their addresses.
+- More at the server than on the wire: other clients came another way, such as a local socket (ldapi).
+- More on the wire than from the clients: other clients, named by their addresses.
 
-The last two are notes. Encrypted connections (TLS, StartTLS, SASL) leave the rule unverified. Where nobody asked for the observer
-wire it says nothing.
+The last two are notes. Encrypted connections (TLS, StartTLS, SASL) leave the rule unverified. Without the observer wire it does
+not apply.
 """
 
 from __future__ import annotations
