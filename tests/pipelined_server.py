@@ -1,4 +1,4 @@
-"""A directory server that answers every search with an empty success, at the least cost: for loads that a real one cannot carry.
+"""A directory server that finds nothing but the base of a search, at the least cost: for loads that a real one cannot carry.
 
 `python pipelined_server.py` prints its port and serves until its standard input ends.
 """
@@ -9,7 +9,18 @@ import socket
 import sys
 
 DONE = b"\x0a\x01\x00\x04\x00\x04\x00"
-ANSWER_TO = {0x60: 0x61, 0x63: 0x65}
+SEARCH = 0x63
+ANSWER_TO = {0x60: 0x61, SEARCH: 0x65}
+
+
+def base_of(search, ident):
+    """The entry of a search of the base alone, without attributes; nothing of another scope."""
+    dn = 2 if search[1] < 0x80 else 2 + (search[1] & 0x7F)
+    end = dn + 2 + search[dn + 1]
+    if search[end + 2]:
+        return b""
+    entry = search[dn:end] + b"\x30\x00"
+    return bytes((0x30, len(ident) + len(entry) + 2)) + ident + bytes((0x64, len(entry))) + entry
 
 
 def answers(held):
@@ -23,6 +34,8 @@ def answers(held):
             break
         ident = held[at + head : at + head + 2 + held[at + head + 1]]
         tag = ANSWER_TO.get(held[at + head + len(ident)])
+        if tag == ANSWER_TO[SEARCH]:
+            made.append(base_of(held[at + head + len(ident) : at + head + size], ident))
         if tag is not None:
             made.append(bytes((0x30, len(ident) + 9)) + ident + bytes((tag, 7)) + DONE)
         at += head + size
@@ -57,4 +70,6 @@ def serve(listener):
 
 if __name__ == "__main__":
     with socket.create_server(("127.0.0.1", 0)) as server:
+        sys.stdout.write(f"{server.getsockname()[1]}\n")
+        sys.stdout.flush()
         serve(server)

@@ -19,13 +19,13 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="capturing needs root"),
     needs("slapd", "ldapsearch", "openssl"),
 ]
-OWN = """
+OWN = """\
 [targets.directory]
 kind = "ldap_openldap"
 entries = 10000
 server = {{ port = {port} }}
 """
-EXISTING = """
+EXISTING = """\
 [targets.directory]
 kind = "ldap_existing"
 url = "{url}"
@@ -37,11 +37,12 @@ question = "Do client, wire and server count the same?"
 repeats = 1
 seed = 1
 observers = ["*", "wire"]
+{target}
 [workloads.people]
 kind = "ldap_load"
 quiesce = "0 s"
 mix = [{mix}]
-population = {population}
+{more}
 connections = 2
 depth = 4
 rate = "1000 /s"
@@ -81,8 +82,9 @@ def ran(bench, text):
 
 def test_client_wire_and_server_are_equal_but_for_three_searches_of_somebody_else(bench):
     port = free_port()
-    load = LOAD.format(mix='"search 6", "compare 2", "modify 2"', population=10_000, others=f"ldap://127.0.0.1:{port}")
-    rows, finding = ran(bench, OWN.format(port=port) + load.replace("population = 10000\n", ""))
+    others = f"ldap://127.0.0.1:{port}"
+    mix = '"search 6", "compare 2", "modify 2"'
+    rows, finding = ran(bench, LOAD.format(target=OWN.format(port=port), mix=mix, more="", others=others))
     assert set(rows) == {"search", "compare", "modify", "bind"}
     for kind, row in rows.items():
         others = 3 if kind in ("search", "bind") else 0
@@ -102,8 +104,9 @@ def test_client_wire_and_server_are_equal_but_for_three_searches_of_somebody_els
 
 
 def test_searches_through_a_local_socket_are_named_and_own_looks_taken_off(bench, slapd):
-    load = LOAD.format(mix='"search 1"', population=1_000, others=slapd.ldapi)
-    rows, finding = ran(bench, EXISTING.format(url=slapd.address) + load)
+    target = EXISTING.format(url=slapd.address)
+    load = LOAD.format(target=target, mix='"search 1"', more="population = 1000", others=slapd.ldapi)
+    rows, finding = ran(bench, load)
     search, bind = rows["search"], rows["bind"]
     assert search["client"] == search["wire"] == search["server"] - 3, search
     assert search["own"] == bind["own"] == 1  # the look at the monitor goes over the wire, too
@@ -115,9 +118,9 @@ def test_searches_through_a_local_socket_are_named_and_own_looks_taken_off(bench
 
 
 def test_a_captured_experiment_leaves_nothing_when_it_is_killed(bench):
-    load = LOAD.format(mix='"search 1"', population=10_000, others="ldapi://%2Fnowhere").partition("[[workloads")[0]
-    measures = '\n[measures]\n"people.search.ops_per_s" = {}\n'
-    (bench.home / "e.toml").write_text(OWN.format(port=free_port()) + load.replace("population = 10000\n", "") + measures)
+    target = OWN.format(port=free_port())
+    load = LOAD.format(target=target, mix='"search 1"', more="", others="ldapi://%2Fnowhere").partition("[[workloads")[0]
+    (bench.home / "e.toml").write_text(f'{load}\n[measures]\n"people.search.ops_per_s" = {{}}\n')
     process = bench.start("run", "e.toml")
     try:
         for _ in range(400):
