@@ -147,8 +147,11 @@ def amount(kind: str, count: int) -> str:
 
 
 def client_counts(phase: Phase) -> dict[str, int]:
-    """What the clients say they asked for, by kind; of a command the counts that it prints."""
-    found: dict[str, int] = {}
+    """What the clients say they asked for, by kind; of a command the counts that it prints.
+
+    Clients of ours count all kinds, also those that they did not ask for.
+    """
+    found = dict.fromkeys(KINDS, 0) if any(client.directory for client in phase.clients) else {}
     for client in phase.clients:
         for kind, count in _of_client(client):
             found[kind] = found.get(kind, 0) + count
