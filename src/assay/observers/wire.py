@@ -139,7 +139,7 @@ OBSERVER = Observer(
             way='root, observers = ["*", "wire"], and a target whose clients use ldap:// without TLS',
         ),
     ),
-    cost="0.2 ms CPU per look, and under the clock what docs/observers/wire.md gives for each operation",
+    cost="0.4 ms CPU per look, and 2.4 µs of CPU time for each operation under the clock",
     available=obstacle,
     read=read,
     parse=parse,

@@ -13,7 +13,9 @@ from assay.report.charts.figure import Drawn, Table
 from assay.report.charts.over_time import OverTime, TimeLine, drawn
 from assay.units import Unit, digits, human
 
-MOST_POINTS = 240
+FEWEST_POINTS, MOST_POINTS = 24, 240
+A_POINT = 10
+"""Operations of an interval, about: of fewer a line over time shows chance."""
 MOST_ROWS = 50
 """Rows of a table of filters or clients."""
 
@@ -50,7 +52,8 @@ def pictures(page: CapturePage) -> Iterator[Drawn]:
     timeline = found.values["timeline"]
     if not timeline["bytes"]:
         return
-    least_ns = -(-len(timeline["bytes"]) * timeline["interval_ns"] // MOST_POINTS)
+    points = max(FEWEST_POINTS, min(MOST_POINTS, found.requests // A_POINT))
+    least_ns = -(-len(timeline["bytes"]) * timeline["interval_ns"] // points)
     wide = {
         name: widened(timeline[name], timeline["interval_ns"], least_ns)[0] for name in ("bytes", "answered", "response_sum_ns")
     }

@@ -78,7 +78,11 @@ pub fn read(
         if !took {
             ring.answer(now_ns().saturating_sub(LAST.as_nanos() as u64), receiver);
         }
-        if ring.has_no_more_input(if took { Duration::ZERO } else { ring.rest(ends) }) {
+        if ring.has_no_more_input(if took {
+            Duration::ZERO
+        } else {
+            ring.rest(ends)
+        }) {
             break;
         }
     }
@@ -264,7 +268,11 @@ impl Ring {
 
     /// Gives the counts that were asked for before a time: all that had passed by then is counted.
     fn answer(&mut self, before_ns: u64, receiver: &mut dyn Receiver) {
-        while self.asked_ns.front().is_some_and(|asked| *asked < before_ns) {
+        while self
+            .asked_ns
+            .front()
+            .is_some_and(|asked| *asked < before_ns)
+        {
             self.asked_ns.pop_front();
             receiver.dropped(self.drops());
             receiver.asked();
@@ -273,7 +281,11 @@ impl Ring {
 
     /// How long to wait for frames.
     fn rest(&self, ends: Option<Instant>) -> Duration {
-        let most = if self.asked_ns.is_empty() { MOST_REST } else { LAST / 10 };
+        let most = if self.asked_ns.is_empty() {
+            MOST_REST
+        } else {
+            LAST / 10
+        };
         ends.map_or(most, |end| {
             end.saturating_duration_since(Instant::now()).min(most) + Duration::from_millis(1)
         })
