@@ -78,11 +78,12 @@ pub fn read(
         if !took {
             ring.answer(now_ns().saturating_sub(LAST.as_nanos() as u64), receiver);
         }
-        if ring.has_no_more_input(if took {
+        let wait = if took {
             Duration::ZERO
         } else {
             ring.rest(ends)
-        }) {
+        };
+        if ring.has_no_more_input(wait) {
             break;
         }
     }
