@@ -271,7 +271,7 @@ def effect_rows(results: Results) -> Iterator[Row]:
 def operation_rows(folder: Path, results: Results) -> Iterator[Row]:
     """Yield one row a kind of operation of a directory load: what clients, wire and server counted."""
     for judged in results.runs:
-        if not any(client.directory or phase.values for phase in judged.run.phases for client in phase.clients):
+        if not any(place.server for place in judged.run.places):
             continue
         seen = sides.whole(judged.run, read.observations(folder, judged.id))
         for phase in judged.run.phases:
