@@ -73,27 +73,8 @@ pub fn read(
     let mut ring = Ring::open(interface, index, ports).map_err(|error| failed(&error))?;
     unsafe { libc::signal(libc::SIGINT, interrupted as *const () as usize) };
     let ends = duration.map(|duration| Instant::now() + duration);
-    while !INTERRUPTED.load(Ordering::Relaxed) && ends.is_none_or(|end| Instant::now() < end) {
-        let took = ring.take(receiver, u64::MAX);
-        if !took {
-            ring.answer(now_ns().saturating_sub(LAST.as_nanos() as u64), receiver);
-        }
-        let wait = if took {
-            Duration::ZERO
-        } else {
-            ring.rest(ends)
-        };
-        if ring.has_no_more_input(wait) {
-            break;
-        }
-    }
-    let last_ns = now_ns();
-    let until = Instant::now() + LAST;
-    while Instant::now() < until {
-        if !ring.take(receiver, last_ns) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
+    ring.follow(ends, receiver);
+    ring.take_last(receiver);
     receiver.dropped(ring.drops());
     Ok(ring.frames)
 }
@@ -211,6 +192,31 @@ impl Ring {
         }
     }
 
+    /// Hands on frames until the end, an interrupt, or the end of standard input.
+    fn follow(&mut self, ends: Option<Instant>, receiver: &mut dyn Receiver) {
+        while !INTERRUPTED.load(Ordering::Relaxed) && ends.is_none_or(|end| Instant::now() < end) {
+            let mut wait = Duration::ZERO;
+            if !self.take(receiver, u64::MAX) {
+                self.answer(now_ns().saturating_sub(LAST.as_nanos() as u64), receiver);
+                wait = self.rest(ends);
+            }
+            if self.has_no_more_input(wait) {
+                return;
+            }
+        }
+    }
+
+    /// Hands on the frames from before the end that still lie in the kernel.
+    fn take_last(&mut self, receiver: &mut dyn Receiver) {
+        let last_ns = now_ns();
+        let until = Instant::now() + LAST;
+        while Instant::now() < until {
+            if !self.take(receiver, last_ns) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+
     /// Hands on the frames of a block that is ready; whether there was one.
     fn take(&mut self, receiver: &mut dyn Receiver, last_ns: u64) -> bool {
         let block = unsafe { self.memory.add(self.at * BLOCK_BYTES) };
@@ -309,7 +315,7 @@ impl Ring {
         let Some(taken) = usize::try_from(size).ok().filter(|size| *size > 0) else {
             return true;
         };
-        let lines = bytes[..taken].iter().filter(|byte| **byte == b'\n').count();
+        let lines = bytes[..taken].split(|byte| *byte == b'\n').count() - 1;
         self.asked_ns.extend(std::iter::repeat_n(now_ns(), lines));
         false
     }
