@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from assay.dissect import levels
 from assay.report import captured
 from assay.report.charts import over_time
@@ -43,6 +45,23 @@ def test_a_line_has_a_step_an_interval_and_stops_where_there_is_nothing():
     assert path.count("M") == 2
     assert path.count("H") == 2
     assert [over_time.nice(value) for value in (0.3, 1, 1.1, 4, 70)] == [0.5, 1, 2, 5, 100]
+
+
+def test_times_that_are_far_apart_are_drawn_by_powers_of_ten():
+    lines = (TimeLine(name="mean", values=(2e5, 3e5)), TimeLine(name="longest", values=(4e6, 2e9)))
+    near = OverTime(title="t", sentence="s", interval_s=1.0, lines=lines[:1], shown=str, by_tens=True)
+    far = OverTime(title="t", sentence="s", interval_s=1.0, lines=lines, shown=str, by_tens=True)
+    assert over_time.scale_of(near).marks[0] == 0
+    scale = over_time.scale_of(far)
+    assert scale.marks == (1e5, 1e6, 1e7, 1e8, 1e9, 1e10)
+    heights = [scale.height(mark) for mark in scale.marks]
+    assert heights == sorted(heights, reverse=True)
+    assert heights[0] - heights[1] == pytest.approx(heights[-2] - heights[-1])
+    assert "NaN" not in over_time.drawn(far).inside
+
+
+def test_a_page_without_remarks_says_so():
+    assert "No sign of lost frames" in page(found())
 
 
 def test_the_names_of_many_lines_are_below_the_title_and_their_colours_tell_them_apart():

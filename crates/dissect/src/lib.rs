@@ -26,6 +26,7 @@ use packet::{Content, Frame, Link};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::time::Duration;
 use tallies::{Limit, Tallies};
 
@@ -192,5 +193,10 @@ impl Receiver for Dissector {
 
     fn undescribed(&mut self) {
         self.tallies.undescribed_frames += 1;
+    }
+
+    fn asked(&mut self) {
+        let mut output = std::io::stdout().lock();
+        let _ = writeln!(output, "{}", report::counts(&self.tallies)); // who asked may be gone
     }
 }

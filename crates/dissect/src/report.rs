@@ -34,6 +34,37 @@ pub fn report(tallies: &Tallies, files: &[FileRead], fragmented: (u64, u64)) -> 
     Value::Object(made)
 }
 
+/// What only rises while an interface is read: operations by kind and by client, and what the capture lacks.
+pub fn counts(tallies: &Tallies) -> Value {
+    let kinds: Map<String, Value> = Kind::ALL
+        .iter()
+        .filter(|kind| seen(tallies, **kind))
+        .map(|kind| {
+            let tally = &tallies.kinds[*kind as usize];
+            let counted = json!({"requests": tally.requests, "answered": tally.answered});
+            (kind.name().into(), counted)
+        })
+        .collect();
+    json!({
+        "operations": kinds,
+        "clients": tallies.clients.iter().map(client).collect::<Vec<_>>(),
+        "clients_together": tallies.clients_together,
+        "frames": tallies.frames,
+        "ldap_frames": tallies.ldap_frames,
+        "entries": tallies.entries,
+        "connections": tallies.connections,
+        "opaque_connections": tallies.opaque.iter().sum::<u64>(),
+        "opaque_bytes": tallies.opaque_bytes,
+        "gaps": tallies.gaps,
+        "gap_bytes": tallies.gap_bytes,
+        "cut_bytes": tallies.cut_bytes,
+        "capture_drops": tallies.capture_drops,
+        "unreadable_frames": tallies.unreadable_frames,
+        "malformed": tallies.malformed,
+        "evicted_connections": tallies.evicted_connections,
+    })
+}
+
 fn capture(tallies: &Tallies, files: &[FileRead], fragmented: (u64, u64)) -> Value {
     json!({
         "files": files,

@@ -10,6 +10,7 @@ from assay import measures
 from assay.analysis import steady_state
 from assay.answer import doubts
 from assay.answer.wording import hosts, labels, network, steady
+from assay.answer.wording import operations as ladders
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
 from assay.cli import tables
@@ -20,7 +21,7 @@ from assay.measures.outages import Outage, outages
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, State, Verdict, sides
+from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, Run, State, Verdict, sides
 from assay.terminal.output import Row, deliver, table
 from assay.units import Unit
 
@@ -55,7 +56,10 @@ def as_plain(experiment: Experiment, judged: Judged, treated: Mapping[str, str],
     answers = {} if answered is None else {"directory": to_plain(answered)}
     cuts = outages_of(experiment, judged, seen)
     away = {"outages": to_plain(cuts)} if cuts else {}
-    return {**to_plain(judged), "courses": courses, "treatments": dict(treated), "costs": costs, **lacking, **answers, **away}
+    counted = ladders.ladders(judged.run, seen)
+    steps = {"operation_ladder": to_plain(counted)} if counted else {}
+    named = {"courses": courses, "treatments": dict(treated), "costs": costs}
+    return {**to_plain(judged), **named, **lacking, **answers, **away, **steps}
 
 
 def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> dict[str, str]:
@@ -112,6 +116,7 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
         tables.reasons(judged.verdicts.values()),
         unverified(findings),
         phase_table(run.phases),
+        ladder_of_operations(run, seen),
         table(hosts.HEAD, [Row(cells=cells) for cells in found], hosts.NUMBERS) if (found := hosts.rows(run, seen)) else "",
         "\n".join(("missing evidence:", *lacking)) if lacking else "",
         "\n".join(("outages:", *cuts)) if (cuts := lines_of_cuts(outages_of(experiment, judged, seen))) else "",
@@ -186,6 +191,13 @@ def phase_table(phases: tuple[Phase, ...]) -> str:
         for phase in phases
     ]
     return table(("phase", "start", "length", "drain", "cache", "clients", "operations"), rows, (1, 2, 3, 5)) if rows else ""
+
+
+def ladder_of_operations(run: Run, seen: Observations) -> str:
+    """What client, wire and server counted of a directory load; empty without one."""
+    found = ladders.ladders(run, seen)
+    rows = [Row(cells=cells) for cells in ladders.rows(found)]
+    return "\n".join((table(ladders.HEAD, rows, ladders.NUMBERS), *ladders.notes(found))) if rows else ""
 
 
 def cached(phase: Phase) -> str:

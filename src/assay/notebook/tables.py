@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from assay import measures
+from assay.evidence.operations import operations
 from assay.measures import latency
 from assay.notebook import ends, files, layout, read
 from assay.notebook.layout import to_text
-from assay.records import Estimate, HostRole, Observations, Results, Run
+from assay.records import Estimate, HostRole, Observations, Results, Run, sides
 
 Row = tuple[object, ...]
 
@@ -61,6 +62,8 @@ COLUMNS: Mapping[str, str] = {
     "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, shape VARCHAR, resource VARCHAR, device VARCHAR, capacity DOUBLE",
     "effects": "experiment VARCHAR, measure VARCHAR, design VARCHAR, factors JSON, baselines JSON, levels JSON, mixed_with JSON, "
     "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE",
+    "operation_ladder": f"{OF_RUN}, phase VARCHAR, operation VARCHAR, client BIGINT, wire BIGINT, server BIGINT, "
+    "own BIGINT, differences JSON, others JSON",
     "percentiles": f"{OF_RUN}, phase VARCHAR, operation VARCHAR, share DOUBLE, latency_ns DOUBLE, slower BIGINT, count BIGINT",
 }
 
@@ -265,6 +268,19 @@ def effect_rows(results: Results) -> Iterator[Row]:
             )
 
 
+def operation_rows(folder: Path, results: Results) -> Iterator[Row]:
+    """Yield one row a kind of operation of a directory load: what clients, wire and server counted."""
+    for judged in results.runs:
+        if not any(place.server for place in judged.run.places):
+            continue
+        seen = sides.whole(judged.run, read.observations(folder, judged.id))
+        for phase in judged.run.phases:
+            ladder = operations(judged.run, phase, seen)
+            for one in ladder.steps if ladder else ():
+                counts = (one.client, one.wire, one.server, one.own)
+                yield (judged.id, phase.name, one.operation, *counts, to_text(one.gaps), to_text(one.others))
+
+
 def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
     """Yield one row a share of an operation's latencies, all clients merged, with how many operations were slower."""
     connection = files.connect()
@@ -290,7 +306,7 @@ RUN_ROWS = {
     "clients": client_rows,
     **ends.ROWS,
 }
-FOLDER_ROWS = {"missing": missing_rows, "facts": fact_rows, "percentiles": percentile_rows}
+FOLDER_ROWS = {"missing": missing_rows, "facts": fact_rows, "percentiles": percentile_rows, "operation_ladder": operation_rows}
 RESULT_ROWS = {
     "verdicts": verdict_rows,
     "findings": finding_rows,

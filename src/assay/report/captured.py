@@ -13,7 +13,9 @@ from assay.report.charts.figure import Drawn, Table
 from assay.report.charts.over_time import OverTime, TimeLine, drawn
 from assay.units import Unit, digits, human
 
-MOST_POINTS = 240
+FEWEST_POINTS, MOST_POINTS = 24, 240
+A_POINT = 10
+"""Operations of an interval, about: of fewer a line over time shows chance."""
 MOST_ROWS = 50
 """Rows of a table of filters or clients."""
 
@@ -50,7 +52,8 @@ def pictures(page: CapturePage) -> Iterator[Drawn]:
     timeline = found.values["timeline"]
     if not timeline["bytes"]:
         return
-    least_ns = -(-len(timeline["bytes"]) * timeline["interval_ns"] // MOST_POINTS)
+    points = max(FEWEST_POINTS, min(MOST_POINTS, found.requests // A_POINT))
+    least_ns = -(-len(timeline["bytes"]) * timeline["interval_ns"] // points)
     wide = {
         name: widened(timeline[name], timeline["interval_ns"], least_ns)[0] for name in ("bytes", "answered", "response_sum_ns")
     }
@@ -59,9 +62,14 @@ def pictures(page: CapturePage) -> Iterator[Drawn]:
     kinds = {name: widened(values, timeline["interval_ns"], least_ns)[0] for name, values in timeline["requests"].items()}
     if kinds:
         lines = tuple(TimeLine(name=name, values=tuple(one / interval_s for one in values)) for name, values in kinds.items())
-        yield _drawn(
-            "Operations by kind", "Requests a second of each kind over time.", interval_s, lines, lambda one: f"{digits(one)}/s"
+        chart = OverTime(
+            title="Operations by kind",
+            sentence="Requests a second of each kind over time.",
+            interval_s=interval_s,
+            lines=lines,
+            shown=lambda one: f"{digits(one)}/s",
         )
+        yield drawn(chart)
         yield _responses(wide["response_sum_ns"], wide["answered"], _highest(timeline, least_ns), interval_s)
     rates = TimeLine(name="all frames", values=tuple(one / interval_s for one in wide["bytes"]))
     chart = OverTime(
@@ -86,11 +94,11 @@ def _responses(sums: list[int], answered: list[int], highest: list[int], interva
     mean = tuple(total / count if count else None for total, count in zip(sums, answered, strict=True))
     longest = tuple(float(one) if count else None for one, count in zip(highest, answered, strict=True))
     lines = (TimeLine(name="mean", values=mean), TimeLine(name="longest", values=longest))
-    return _drawn("Response times", "Mean and longest response of each interval.", interval_s, lines, wording.time)
-
-
-def _drawn(title: str, sentence: str, interval_s: float, lines: tuple[TimeLine, ...], shown: wording.Shown) -> Drawn:
-    return drawn(OverTime(title=title, sentence=sentence, interval_s=interval_s, lines=lines, shown=shown))
+    sentence = "Mean and longest response of each interval."
+    chart = OverTime(
+        title="Response times", sentence=sentence, interval_s=interval_s, lines=lines, shown=wording.time, by_tens=True
+    )
+    return drawn(chart)
 
 
 def tables(found: Dissection) -> Iterator[tuple[str, Table]]:

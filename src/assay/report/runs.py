@@ -10,6 +10,7 @@ from assay import measures
 from assay.answer import marks
 from assay.answer.scales import show
 from assay.answer.wording import hosts
+from assay.answer.wording import operations as ladders
 from assay.answer.wording.steady import detail
 from assay.frozen import dataclass
 from assay.measures.cost import UNITS
@@ -123,6 +124,18 @@ def _rows(
         found = measures.costs(phase)
         figures = tuple(UNKNOWN if (value := found[name]) is None else show(value, UNITS[name]) for name in known)
         yield judged.id, marks.levels(experiment, judged.run.trial.levels), phase.name, figures
+
+
+def operations(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object] | None:
+    """Give the heads, the rows (run, levels, the kind's counts) and notes of the ladder of operations; None without one."""
+    found = [(judged, ladders.ladders(judged.run, seen)) for judged, seen in observed]
+    rows = tuple(
+        (judged.id, marks.levels(experiment, judged.run.trial.levels), *cells)
+        for judged, one in found
+        for cells in ladders.rows(one)
+    )
+    notes = tuple(dict.fromkeys(f"Run {judged.id}, {text}" for judged, one in found for text in ladders.notes(one)))
+    return {"head": ("run", "levels", *ladders.HEAD), "rows": rows, "notes": notes} if rows else None
 
 
 FIRST = (

@@ -1,11 +1,12 @@
 //! Frames of an interface as they pass: a ring that the kernel fills, whose drops it counts.
 //!
-//! The capture ends after its time, when standard input ends, and at an interrupt.
+//! The capture ends after its time, when standard input ends, and at an interrupt. A line on standard input asks for the counts
+//! of what had passed when it came.
 
 use super::{Receiver, reason, snap};
 use crate::packet::{Frame, Link};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{CStr, CString};
 use std::io::Error;
 use std::mem::size_of;
@@ -21,6 +22,8 @@ const FRAME_BYTES: usize = 2048;
 const RETIRE_MS: u32 = 50;
 /// How long frames from before the end may still lie in the kernel.
 const LAST: Duration = Duration::from_millis(150);
+/// The longest wait for frames.
+const MOST_REST: Duration = Duration::from_millis(200);
 const LOOPBACK: u16 = 772;
 const ETHERNET: u16 = 1;
 
@@ -70,26 +73,21 @@ pub fn read(
     let mut ring = Ring::open(interface, index, ports).map_err(|error| failed(&error))?;
     unsafe { libc::signal(libc::SIGINT, interrupted as *const () as usize) };
     let ends = duration.map(|duration| Instant::now() + duration);
-    while !INTERRUPTED.load(Ordering::Relaxed) && ends.is_none_or(|end| Instant::now() < end) {
-        if !ring.take(receiver, u64::MAX) && ring.wait(ends) {
-            break;
-        }
-    }
-    let last_ns = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(u64::MAX, |now| now.as_nanos() as u64);
-    let until = Instant::now() + LAST;
-    while Instant::now() < until {
-        if !ring.take(receiver, last_ns) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
+    ring.follow(ends, receiver);
+    ring.take_last(receiver);
     receiver.dropped(ring.drops());
     Ok(ring.frames)
 }
 
 extern "C" fn interrupted(_: i32) {
     INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+/// The time by the clock that stamps frames.
+fn now_ns() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(u64::MAX, |now| now.as_nanos() as u64)
 }
 
 /// The names of the interfaces that there are.
@@ -121,6 +119,8 @@ struct Ring {
     link: Link,
     loopback: bool,
     frames: u64,
+    /// When counts were asked for that are not given yet.
+    asked_ns: VecDeque<u64>,
 }
 
 impl Drop for Ring {
@@ -151,6 +151,7 @@ impl Ring {
             link,
             loopback: hardware == LOOPBACK,
             frames: 0,
+            asked_ns: VecDeque::new(),
         };
         if link == Link::Ethernet {
             ring.copy_less(ports)?;
@@ -188,6 +189,31 @@ impl Ring {
             Err(Error::last_os_error())
         } else {
             Ok(())
+        }
+    }
+
+    /// Hands on frames until the end, an interrupt, or the end of standard input.
+    fn follow(&mut self, ends: Option<Instant>, receiver: &mut dyn Receiver) {
+        while !INTERRUPTED.load(Ordering::Relaxed) && ends.is_none_or(|end| Instant::now() < end) {
+            let mut wait = Duration::ZERO;
+            if !self.take(receiver, u64::MAX) {
+                self.answer(now_ns().saturating_sub(LAST.as_nanos() as u64), receiver);
+                wait = self.rest(ends);
+            }
+            if self.has_no_more_input(wait) {
+                return;
+            }
+        }
+    }
+
+    /// Hands on the frames from before the end that still lie in the kernel.
+    fn take_last(&mut self, receiver: &mut dyn Receiver) {
+        let last_ns = now_ns();
+        let until = Instant::now() + LAST;
+        while Instant::now() < until {
+            if !self.take(receiver, last_ns) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
         }
     }
 
@@ -234,6 +260,7 @@ impl Ring {
         if (self.loopback && outgoing) || t_ns > last_ns {
             return; // on the loopback each frame passes twice
         }
+        self.answer(t_ns, receiver);
         self.frames += 1;
         let data = unsafe { std::slice::from_raw_parts(block.add(from), size) };
         let unsummed = packet.tp_status & libc::TP_STATUS_CSUMNOTREADY != 0;
@@ -246,30 +273,51 @@ impl Ring {
         });
     }
 
-    /// Waits for frames; true where standard input has ended.
-    fn wait(&self, ends: Option<Instant>) -> bool {
-        let left = ends.map_or(Duration::from_millis(200), |end| {
-            end.saturating_duration_since(Instant::now())
+    /// Gives the counts that were asked for before a time: all that had passed by then is counted.
+    fn answer(&mut self, before_ns: u64, receiver: &mut dyn Receiver) {
+        while self
+            .asked_ns
+            .front()
+            .is_some_and(|asked| *asked < before_ns)
+        {
+            self.asked_ns.pop_front();
+            receiver.dropped(self.drops());
+            receiver.asked();
+        }
+    }
+
+    /// How long to wait for frames.
+    fn rest(&self, ends: Option<Instant>) -> Duration {
+        let most = if self.asked_ns.is_empty() {
+            MOST_REST
+        } else {
+            LAST / 10
+        };
+        ends.map_or(most, |end| {
+            end.saturating_duration_since(Instant::now()).min(most) + Duration::from_millis(1)
+        })
+    }
+
+    /// Waits for frames or input, and takes the input; true where it has ended.
+    fn has_no_more_input(&mut self, wait: Duration) -> bool {
+        let input = libc::STDIN_FILENO;
+        let mut waited = [self.socket.as_raw_fd(), input].map(|fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
         });
-        let mut waited = [
-            libc::pollfd {
-                fd: self.socket.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            },
-            libc::pollfd {
-                fd: 0,
-                events: libc::POLLIN,
-                revents: 0,
-            },
-        ];
-        let wait_ms = left.as_millis().min(200) as i32 + 1;
-        let found = unsafe { libc::poll(waited.as_mut_ptr(), 2, wait_ms) };
+        let found = unsafe { libc::poll(waited.as_mut_ptr(), 2, wait.as_millis() as i32) };
         if found <= 0 || waited[1].revents == 0 {
             return false;
         }
         let mut bytes = [0_u8; 256];
-        unsafe { libc::read(0, bytes.as_mut_ptr().cast(), bytes.len()) <= 0 }
+        let size = unsafe { libc::read(input, bytes.as_mut_ptr().cast(), bytes.len()) };
+        let Some(taken) = usize::try_from(size).ok().filter(|size| *size > 0) else {
+            return true;
+        };
+        let lines = bytes[..taken].split(|byte| *byte == b'\n').count() - 1;
+        self.asked_ns.extend(std::iter::repeat_n(now_ns(), lines));
+        false
     }
 
     /// Frames that found no room in the ring.

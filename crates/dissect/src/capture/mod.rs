@@ -49,6 +49,8 @@ pub trait Receiver {
     fn dropped(&mut self, frames: u64);
     /// Frames of an interface that has no description.
     fn undescribed(&mut self);
+    /// Somebody wants to know the counts now.
+    fn asked(&mut self) {}
 }
 
 /// Why a file is no capture.

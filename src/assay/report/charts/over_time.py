@@ -41,6 +41,8 @@ class OverTime:
     """A value with its unit."""
     limit: tuple[str, float] | None = None
     """Name and height of a line that the others are to be held against."""
+    by_tens: bool = False
+    """Whether values that are far apart are drawn by powers of ten."""
 
 
 def drawn(chart: OverTime) -> Drawn:
@@ -54,22 +56,49 @@ def drawn(chart: OverTime) -> Drawn:
     )
 
 
-def _parts(chart: OverTime) -> Iterator[str]:
+@dataclass(frozen=True, kw_only=True)
+class ValueScale:
+    """Where values are drawn: from the lowest to the highest mark, or by the powers of ten between them."""
+
+    marks: tuple[float, ...]
+    by_tens: bool
+
+    def height(self, value: float) -> float:
+        """Return the place of a value, from above."""
+        low, high = self.marks[0], self.marks[-1]
+        share = math.log(max(value, low) / low) / math.log(high / low) if self.by_tens else value / high
+        return ABOVE + HEIGHT * (1 - share)
+
+
+FAR_APART = 30
+"""Values that differ by more are drawn by powers of ten, where the chart allows it."""
+
+
+def scale_of(chart: OverTime) -> ValueScale:
+    """Return the scale for all values of a chart."""
     found = [value for line in chart.lines for value in line.values if value is not None]
     top = max([*found, chart.limit[1] if chart.limit else 0.0]) or 1.0
+    least = min((value for value in found if value > 0), default=top)
+    if chart.by_tens and top > FAR_APART * least:
+        powers = range(math.floor(math.log10(least)), math.ceil(math.log10(top) - 1e-9) + 1)
+        return ValueScale(marks=tuple(10.0**power for power in powers), by_tens=True)
     step = nice(top / TICKS)
-    top = math.ceil(top / step) * step
+    return ValueScale(marks=tuple(at * step for at in range(math.ceil(top / step - 1e-9) + 1)), by_tens=False)
+
+
+def _parts(chart: OverTime) -> Iterator[str]:
+    scale = scale_of(chart)
     yield text(LEFT, 18, chart.title, Style(fill="--ink", weight=600, size=13))
     yield from _key(chart)
-    for at in range(round(top / step) + 1):
-        y = _height(at * step, top)
+    for mark in scale.marks:
+        y = scale.height(mark)
         yield f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="var(--grid)"/>'
-        yield text(LEFT - 8, y + 4, chart.shown(at * step), PLAIN)
+        yield text(LEFT - 8, y + 4, chart.shown(mark), PLAIN)
     yield from _times(chart)
     for place, line in enumerate(chart.lines):
-        yield f"<g><title>{escape(line.name)}</title>{_path(line, top, place)}</g>"
+        yield f"<g><title>{escape(line.name)}</title>{_path(line, scale, place)}</g>"
     if chart.limit:
-        y = _height(chart.limit[1], top)
+        y = scale.height(chart.limit[1])
         yield f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="var(--alarm)" stroke-dasharray="6 4"/>'
         yield text(WIDTH - RIGHT, y - 5, chart.limit[0], Style(anchor="end", fill="--alarm"))
 
@@ -107,7 +136,7 @@ def _count(chart: OverTime) -> int:
     return max((len(line.values) for line in chart.lines), default=0) or 1
 
 
-def _path(line: TimeLine, top: float, place: int) -> str:
+def _path(line: TimeLine, scale: ValueScale, place: int) -> str:
     wide = (WIDTH - LEFT - RIGHT) / (len(line.values) or 1)
     steps: list[str] = []
     pen = False
@@ -115,14 +144,10 @@ def _path(line: TimeLine, top: float, place: int) -> str:
         if value is None:
             pen = False
             continue
-        x, y = LEFT + wide * at, _height(value, top)
+        x, y = LEFT + wide * at, scale.height(value)
         steps.append(f"{'L' if pen else 'M'}{x:.1f} {y:.1f}H{x + wide:.1f}")
         pen = True
     return f'<path d="{"".join(steps)}" fill="none" stroke-width="1.6" {_stroke(place)}/>'
-
-
-def _height(value: float, top: float) -> float:
-    return ABOVE + HEIGHT * (1 - value / top)
 
 
 def nice(value: float) -> float:

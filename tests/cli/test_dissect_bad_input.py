@@ -1,0 +1,132 @@
+"""Bad input of `assay dissect`, as a user calls it: each message has what was found, what was expected and the way on."""
+
+import os
+
+import pytest
+
+import ldap_captures as made
+from assay_process import Bench, as_nobody
+from ldap_traffic import everything
+
+ROOT = os.geteuid() == 0
+INSTEAD = {
+    "a.txt": (b"Dear reader,\nthis is a letter.\n", "a text file"),
+    "a.json": (b'{"frames": 3}\n', "JSON text"),
+    "a.ldif": (b"dn: dc=example\nobjectClass: top\n", "LDIF text"),
+    "program": (b"\x7fELF\x02\x01\x01" + bytes(60), "a program"),
+    "a.gz": (b"\x1f\x8b\x08\0" + bytes(30), "data packed by gzip: unpack it first"),
+    "a.zst": (b"\x28\xb5\x2f\xfd" + bytes(30), "data packed by zstd: unpack it first"),
+    "a.xz": (b"\xfd7zXZ\0" + bytes(30), "data packed by xz: unpack it first"),
+    "a.bz2": (b"BZh91AY&SY" + bytes(30), "data packed by bzip2: unpack it first"),
+    "a.zip": (b"PK\x03\x04" + bytes(30), "data packed by zip: unpack it first"),
+    "random": (bytes(range(1, 200, 3)), "a file of unknown format"),
+    "empty": (b"", "an empty file"),
+}
+FORMATS = {"pcap": made.pcap, "pcapng": made.pcapng, "snoop": made.snoop}
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+def the_frames(connection=None):
+    return made.frames(everything(*([connection] if connection else [])).connection.packets)
+
+
+def test_what_is_no_capture_is_named_all_at_once(bench, tmp_path):
+    for name, (content, _) in INSTEAD.items():
+        (tmp_path / name).write_bytes(content)
+    done = bench.run("dissect", *INSTEAD, "missing", ".")
+    assert (done.returncode, done.stdout) == (1, "")
+    for name, (_, found) in INSTEAD.items():
+        assert f"{name}: found {found}; expected a capture (pcap, pcapng or snoop)" in done.stderr
+    assert "missing: not read (No such file or directory). Check the name and the permissions." in done.stderr
+    assert ".: found a directory" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_cut_file_is_read_to_its_end(bench, tmp_path, name):
+    whole = FORMATS[name](the_frames())
+    (tmp_path / "cut").write_bytes(whole[:-20])
+    done = bench.run("dissect", "cut")
+    assert done.returncode == 1
+    assert done.stdout.startswith("At least ")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("cut: ")]
+    assert f"{len(the_frames()) - 1} frames read, up to byte " in line
+    assert "the file ends inside a frame" in line
+    at_byte = int(line.partition("up to byte ")[2].split(":")[0].replace(",", ""))
+    assert 0 < at_byte < len(whole) - 20
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_damaged_file_is_read_to_the_damage(bench, tmp_path, name):
+    few, whole = (len(FORMATS[name](part)) for part in (the_frames()[:10], the_frames()))
+    content = bytearray(FORMATS[name](the_frames()))
+    content[few : few + 40] = b"\xff" * 40
+    (tmp_path / "damaged").write_bytes(content)
+    done = bench.run("dissect", "damaged", "--json=all.json")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout.startswith("At least ")
+    assert f"10 frames read, up to byte {few:,}: " in done.stdout
+    assert whole > few
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_capture_without_frames_says_so(bench, tmp_path, name):
+    (tmp_path / "none").write_bytes(FORMATS[name]([]))
+    done = bench.run("dissect", "none")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "No frames.")
+
+
+def test_without_ldap_the_ports_are_named_with_the_option(bench, tmp_path):
+    frames = the_frames(made.Connection(server_port=1389))
+    (tmp_path / "other.pcap").write_bytes(made.pcap(frames))
+    done = bench.run("dissect", "other.pcap")
+    expected = f"TCP ports seen: 1389 ({len(frames)} frames). Name the port of the server with --port."
+    assert done.stdout.splitlines()[0] == f"No LDAP in {len(frames)} frames. {expected}"
+
+
+@pytest.mark.parametrize(
+    "level", ["fast", "search p99", "search p98 <= 5 ms", "frob p99 <= 5 ms", "search p99 > 5 ms", "search p99 <= 5 MB", ""]
+)
+def test_a_service_level_that_is_none(bench, tmp_path, level):
+    (tmp_path / "a.pcap").write_bytes(made.pcap(the_frames()))
+    done = bench.run("dissect", "a.pcap", "--sla", level)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--sla: found " in done.stderr
+    assert "; expected " in done.stderr
+
+
+def test_every_mistake_of_a_call_at_once(bench):
+    done = bench.run("dissect", "-", "-", "-i", "lo", "--duration", "5 MB", "--port", "0", "--sla", "slow", "--link", "9XX")
+    assert done.returncode == 2
+    for part in (
+        "found - and -i lo; expected files or an interface",
+        "found - more than once; expected standard input once",
+        "--duration: found ",
+        "--port: found 0; expected a number from 1 to 65535",
+        "--sla: found ",
+        "--link: found ",
+    ):
+        assert part in done.stderr, done.stderr
+
+
+def test_an_interface_that_is_not_there_is_named_beside_those_that_are(bench):
+    done = bench.run("dissect", "-i", "nowhere9", "--duration", "1 s")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "-i: found no interface 'nowhere9'; expected one of: " in done.stderr
+    assert "lo" in done.stderr.partition("expected one of: ")[2]
+
+
+@pytest.mark.skipif(not ROOT, reason="other users need root")
+def test_missing_rights_are_named(tmp_path):
+    with as_nobody() as bench:
+        (bench.home / "secret.pcap").write_bytes(made.pcap(the_frames()))
+        (bench.home / "secret.pcap").chmod(0o600)
+        live = bench.run("dissect", "-i", "lo", "--duration", "1 s")
+        file = bench.run("dissect", "secret.pcap")
+    assert (live.returncode, file.returncode) == (1, 1)
+    assert "-i lo: capturing needs the capability CAP_NET_RAW. Run as root." in live.stderr
+    assert "secret.pcap: not read (Permission denied). Check the name and the permissions." in file.stderr

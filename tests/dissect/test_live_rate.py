@@ -1,0 +1,54 @@
+"""A load of 15,000 searches a second on the loopback, read live: every one is counted, or the result says that it lacks some."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import pipelined_server
+from assay_process import Bench
+
+SERVER = Path(pipelined_server.__file__)
+RATE, SECONDS = 15_000, 4
+
+
+@contextlib.contextmanager
+def serving():
+    """The port of a cheap server."""
+    process = subprocess.Popen([sys.executable, SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield int(process.stdout.readline())
+    finally:
+        process.communicate(timeout=30)
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="capturing needs root")
+def test_no_frame_is_lost_in_silence(tmp_path):
+    bench = Bench(tmp_path)
+    with serving() as port:
+        reader = bench.start("dissect", "-i", "lo", "--port", str(port), "--json")
+        time.sleep(3)
+        knobs = (f"url=ldap://127.0.0.1:{port}", "base=dc=example,dc=com", "population=1000", "found=0", f"rate={RATE} /s")
+        shape = ("connections=4", "depth=16", f"duration={SECONDS} s")
+        done = bench.run("load", "ldap_load", *knobs, *shape, "--json")
+        time.sleep(0.5)
+        os.killpg(reader.pid, signal.SIGINT)
+        output, error = reader.communicate(timeout=60)
+    assert done.returncode == 0, done.stderr
+    load, found = json.loads(done.stdout), json.loads(output)
+    asked = load["directory"]["ops"]
+    (search,) = [one for one in found["filters"] if one["filter"] == "(uid=?)"]  # the looks at the server have another one
+    if found["complete"]:
+        assert (search["count"], search["answered"], found["gaps"]) == (asked, asked, 0), error
+    else:
+        assert found["capture_drops"] + found["gaps"] > 0
+        assert found["answer"].startswith("At least ")
+        assert search["count"] <= asked

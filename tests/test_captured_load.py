@@ -1,0 +1,174 @@
+"""A capture becomes a load: its profile, run by ldap_load on a fresh server, gives a capture with the same mix."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+import ldap_captures as made
+from assay_process import Bench, kill
+from directory_servers import BASE, PASSWORD, slapd
+from directory_stage import needs
+
+__all__ = ["slapd"]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="capturing needs root"),
+    needs("slapd", "ldapsearch", "openssl", "tcpdump"),
+]
+MIXED = ("search", "compare", "modify", "add", "delete", "rename")
+CONNECTIONS, OPERATIONS = 4, 600
+AGAIN = """
+title = "Again"
+question = "Is the load of the capture the same on a fresh server?"
+repeats = 1
+[targets.directory]
+kind = "ldap_openldap"
+entries = 1000
+server = {{ port = {port} }}
+[measures]
+"captured.search.ops_per_s" = {{}}
+{load}
+"""
+
+
+@pytest.fixture
+def bench(tmp_path):
+    found = Bench(tmp_path)
+    yield found
+    for pid in found.processes():
+        kill(pid)
+    found.run("doctor")
+
+
+@contextlib.contextmanager
+def captured(path, port):
+    """Capture the loopback into a file."""
+    argv = ["tcpdump", "-i", "lo", "-s", "0", "-B", "65536", "-U", "-w", path, f"tcp port {port}"]
+    process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 20
+    while not path.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    try:
+        yield
+        time.sleep(0.5)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, words = process.communicate(timeout=60)
+    assert "0 packets dropped by kernel" in words or "packets dropped" not in words, words
+
+
+class Production:
+    """The load of a company: searches of two shapes, compares and changes over some connections, with pauses."""
+
+    def __init__(self, port):
+        self.port = port
+        self.strings = set()
+        """Every text of the requests."""
+        threads = [threading.Thread(target=self.work, args=(seed,)) for seed in range(CONNECTIONS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def text(self, value, tag=4):
+        self.strings.add(value)
+        return made.text(value, tag)
+
+    def equal(self, name, value):
+        return made.tlv(0xA3, self.text(name), self.text(value))
+
+    def request(self, chance, number):
+        uid = f"u{chance.randrange(1000):08d}"
+        dn, draw = f"uid={uid},ou=people,{BASE}", chance.random()
+        self.strings.add(BASE)
+        if draw < 0.7:
+            return made.search(self.equal("uid", uid), base=BASE, attributes=())
+        if draw < 0.8:
+            both = made.tlv(0xA0, self.equal("objectClass", "inetOrgPerson"), self.equal("uid", uid))
+            return made.search(both, base=BASE, attributes=("mail",))
+        if draw < 0.92:
+            return made.tlv(0x6E, self.text(dn), made.tlv(0x30, self.text("uid"), self.text(uid)))
+        values = made.tlv(0x31, self.text(f"secret-value-{number}"))
+        change = made.tlv(0x30, made.integer(2, 10), made.tlv(0x30, self.text("description"), values))
+        return made.tlv(0x66, self.text(dn), made.tlv(0x30, change))
+
+    def work(self, seed):
+        chance = random.Random(seed)
+        bind = made.tlv(0x60, made.integer(3), self.text(f"cn=admin,{BASE}"), self.text(PASSWORD, 0x80))
+        with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for number, request in enumerate([bind, *(self.request(chance, number) for number in range(OPERATIONS))], 1):
+                connection.sendall(made.message(number, request))
+                answered(connection)
+                if chance.random() < 0.1:
+                    time.sleep(0.003)
+            connection.sendall(made.message(OPERATIONS + 2, made.UNBIND))
+
+
+def answered(connection):
+    """Read to the end of one answer."""
+    held = b""
+    while True:
+        held += connection.recv(65536)
+        while (size := whole(held)) and len(held) >= size:
+            part, held = held[:size], held[size:]
+            body = part[2 if part[1] < 0x80 else 2 + (part[1] & 0x7F) :]
+            if body[2 + body[1]] not in (0x64, 0x73):
+                return
+
+
+def whole(held):
+    """The length of the first message; 0 where its head is not whole."""
+    if len(held) < 2:
+        return 0
+    if held[1] < 0x80:
+        return 2 + held[1]
+    digits = held[1] & 0x7F
+    return 2 + digits + int.from_bytes(held[2 : 2 + digits], "big") if len(held) >= 2 + digits else 0
+
+
+def mix(path):
+    """Kind -> its share in percent."""
+    found = {one["operation"]: one["requests"] for one in json.loads(path.read_text())["operations"]}
+    total = sum(found.get(kind, 0) for kind in MIXED)
+    return {kind: 100 * found.get(kind, 0) / total for kind in MIXED}
+
+
+def test_the_profile_of_a_capture_gives_a_capture_of_the_same_mix(bench, slapd):
+    first, second = bench.home / "first.pcap", bench.home / "second.pcap"
+    with captured(first, slapd.port):
+        load = Production(slapd.port)
+    done = bench.run("dissect", first, "--port", slapd.port, "--json=first.json", "--profile", "load.toml")
+    assert done.returncode == 0, done.stderr
+    before = json.loads((bench.home / "first.json").read_text())
+    assert sum(one["requests"] for one in before["operations"] if one["operation"] in MIXED) == CONNECTIONS * OPERATIONS
+
+    profile = (bench.home / "load.toml").read_text()
+    assert not [text for text in load.strings if text.lower() in profile.lower()]
+    assert "127.0.0" not in profile
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (bench.home / "again.toml").write_text(AGAIN.format(port=port, load=profile.partition("\n[profile]")[0]))
+    with captured(second, port):
+        done = bench.run("run", "again.toml", "--progress", "none")
+    assert done.returncode == 0, done.stderr + done.stdout
+    done = bench.run("dissect", second, "--port", port, "--json=second.json")
+    assert done.returncode == 0, done.stderr
+    one, other = mix(bench.home / "first.json"), mix(bench.home / "second.json")
+    assert all(abs(one[kind] - other[kind]) <= 1 for kind in MIXED), (one, other)
+    after = json.loads((bench.home / "second.json").read_text())
+    assert after["filters"][0]["filter"] == before["filters"][0]["filter"] == "(uid=?)"
+    assert after["habits"]["open_at_once"] >= CONNECTIONS
+    assert bench.traces() == []
