@@ -23,7 +23,7 @@ from assay.experiment.hosts import hosts as machines
 from assay.experiment.hosts import with_ports
 from assay.experiment.plan import DEFAULT_REPEATS, LEAST_BLOCKS, MOST_TRIALS
 from assay.experiment.shape import FileShape, check
-from assay.records import Experiment, Factor, HostSpec, PathSpec, Precision, TargetSpec, Value, WorkloadSpec
+from assay.records import Experiment, Factor, HostSpec, Pairs, PathSpec, Precision, TargetSpec, Value, WorkloadSpec
 from assay.toml_document import Document, Point, load, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
@@ -148,6 +148,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     designed = consistency.fits(document, shape, factors)
     _count_trials(document, factors, designed, repeats)
     limits = _limits(document, shape.limits, scene.hosts)
+    compare = varying.compared(document, shape.compare, shape.factors, factors)
     return Experiment(
         title=shape.title,
         question=shape.question,
@@ -156,7 +157,8 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         factors=factors,
         measures=measures,
         requirements=figures.requirements(document, shape, measures),
-        compare=varying.compared(document, shape.compare, shape.factors, factors),
+        compare=compare,
+        pairs=_pairs(document, shape, compare),
         design=designed.kind,
         resolution=shape.resolution,
         matters_share=_matters(document, shape.matters),
@@ -170,6 +172,14 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         observe=observe,
         paths=tuple(part.spec for part in scene.paths.values() if isinstance(part.spec, PathSpec)),
     )
+
+
+def _pairs(document: Document, shape: FileShape, compare: str | None) -> Pairs:
+    """Return which levels are held against each other; every pair needs a factor that is compared."""
+    if shape.pairs is Pairs.ALL and compare is None:
+        wanted = 'compare = "FACTOR", a factor with at least two levels, with it'
+        document.wrong(("pairs",), 'pairs = "all" without a compared factor', wanted)
+    return shape.pairs
 
 
 def _repeats(document: Document, shape: FileShape) -> int | Precision | None:

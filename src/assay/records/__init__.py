@@ -50,6 +50,7 @@ from assay.records.experiment import (
     HostSpec,
     Load,
     Measure,
+    Pairs,
     Path,
     PathSpec,
     Precision,
