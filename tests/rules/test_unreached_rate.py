@@ -110,9 +110,10 @@ def test_what_explains_a_rate_below_the_paths(more, named, words):
     assert words in found.statement
 
 
-def test_losses_that_leave_more_on_the_way_explain_nothing():
-    few = RULE.check(case(lost=1e-6, more=account(rate=30e6, window=4 << 20)))
-    assert few.state is State.FAIL
+@pytest.mark.parametrize("lost", [1e-6, 0.02])
+def test_losses_that_leave_more_or_less_on_the_way_explain_nothing(lost):
+    found = RULE.check(case(lost=lost, more=account(rate=30e6, window=4 << 20)))
+    assert found.state is State.FAIL
 
 
 def test_without_a_round_trip_many_losses_explain_it_and_few_do_not():

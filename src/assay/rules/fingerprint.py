@@ -227,11 +227,12 @@ def is_bundle(case: ComparisonCase) -> bool:
 
 
 def is_implied(case: ComparisonCase, key: str) -> bool:
-    """Whether a fact follows from the factor: the target's own from the target, the stack's from another stack, or declared."""
+    """Whether a fact follows from the factor: the target's own, a path's own, the stack's from another stack, or declared."""
     first = case.comparison.factor.partition(".")[0]
     of_target = first == "target" or first in {target.name for target in case.experiment.targets}
     stack = bare(key).startswith(OF_THE_STACK) and stacks(case.baseline) != stacks(case.candidate)
-    return (of_target and (stack or bare(key).startswith(OF_THE_TARGET))) or case.experiment.implies(bare(key))
+    of_path = first in {path.name for path in case.experiment.paths} and bare(key).startswith(f"target.path.{first}.")
+    return of_path or (of_target and (stack or bare(key).startswith(OF_THE_TARGET))) or case.experiment.implies(bare(key))
 
 
 def hosts_of_one_arm(case: ComparisonCase) -> frozenset[str]:

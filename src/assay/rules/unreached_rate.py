@@ -82,7 +82,11 @@ def unexplained(case: TrialCase, reached: str, observed: dict[str, float]) -> Fi
     }
     beside = "; ".join(f"{words} {measures.percent(observed[name])}" for name, words in names.items() if name in observed)
     crowded = observed.get("busy_share", 0.0) >= case.thresholds["busy_share"]
-    cause = "its CPUs were full with the ends and the line" if crowded else "no limit of the ends or of the path was found"
+    cause = (
+        "the CPUs of this machine were full with the ends and the line"
+        if crowded
+        else "no limit of the ends or of the path was found"
+    )
     return found(
         RULE,
         case,
@@ -134,12 +138,13 @@ def explained(case: TrialCase, use: WayUse) -> Iterator[str]:
 
 
 def is_of_losses(case: TrialCase, use: WayUse, rtt_ns: float | None) -> bool:
-    """Whether losses as stated keep so few segments on the way; without a round trip, whether there are many."""
+    """Whether as many segments are on the way as losses as stated leave there; without a round trip, whether many are lost."""
     if rtt_ns is None:
         return use.lost_share >= case.thresholds["lost_share"]
     count = max(1, sum(len(one.net.connections) for one in case.phase.clients if one.net is not None))
-    most = max(RENO / math.sqrt(use.lost_share), CUBIC * (rtt_ns / 1e9 / use.lost_share) ** 0.75)
-    return use.segments_per_s * rtt_ns / 1e9 <= case.thresholds["loss_factor"] * count * most
+    model = count * max(RENO / math.sqrt(use.lost_share), CUBIC * (rtt_ns / 1e9 / use.lost_share) ** 0.75)
+    factor, on_the_way = case.thresholds["loss_factor"], use.segments_per_s * rtt_ns / 1e9
+    return model / factor <= on_the_way <= factor * model
 
 
 def of_ends(case: TrialCase) -> Iterator[str]:
