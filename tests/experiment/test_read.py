@@ -90,11 +90,11 @@ def test_what_is_not_said_has_defaults() -> None:
 
 
 def test_every_pair_of_levels_needs_a_compared_factor_and_keeps_older_digests() -> None:
-    head, compared = HEAD + ONE + SPOOL, '[factors]\n"spool.count" = [10, 20, 30]\n'
+    head, compared = HEAD + ONE + SPOOL, '[factors]\n"spool.count" = [100, 200, 300]\n'
     plain, every = (read.parse(text + head + compared, "x") for text in ("", 'pairs = "all"\n'))
     (factor,) = every.factors
-    assert [every.baselines(factor, level) for level in factor.levels] == [(), (10,), (10, 20)]
-    assert [plain.baselines(factor, level) for level in factor.levels] == [(), (10,), (10,)]
+    assert [every.baselines(factor, level) for level in factor.levels] == [(), (100,), (100, 200)]
+    assert [plain.baselines(factor, level) for level in factor.levels] == [(), (100,), (100,)]
     assert plain.digest == read.parse('pairs = "baseline"\n' + head + compared, "x").digest != every.digest
     mistake = the_mistake('pairs = "all"\n' + head)
     assert (mistake.found, "compare =" in mistake.expected) == ('pairs = "all" without a compared factor', True)
