@@ -1,6 +1,6 @@
 """What of a TCP stream's buffers decides its rate: the window, the sender's buffer, or a reader that is slow.
 
-The case's thresholds are `window_share`, `limited_share` and `restless_share`.
+The case's thresholds are `window_share`, `limited_share`, `little_share` and `restless_share`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ def limiter(case: TrialCase, use: StreamUse, restless: float | None) -> tuple[st
         words = f"{granted}; the window was full {measures.percent(full)} of the time"
         if restless is not None and restless >= limits["restless_share"]:
             return None, f"{words}, because the receiver lacked CPU time (L12)"
+        if share is not None and share >= limits["little_share"]:
+            return "limited by the receive window", words
         return "limited by a slow reader (the receiver's TCP queue was full)", words
     known = f"; window full {measures.percent(full)} of the time" if full is not None else ""
     return None, f"{granted}{known}"

@@ -3,7 +3,8 @@
 The rule reads the kernel's account of both ends' connections (TCP_INFO) during the phase.
 - Rate times measured round trip is at least `window_share` of the granted window: the window decides the rate.
 - The sender waited for buffer space of its own for `limited_share` of the time: the sender's buffer decides.
-- The window was full for `limited_share` of the time, and little was on the way: the data wait in the receiver's queue, unread.
+- The window was full for `limited_share` of the time: with `little_share` of it on the way the window decides too.
+  With less on the way, the data wait in the receiver's queue, unread.
 
 A receiver that ran or waited for a CPU for `restless_share` of its time is no slow reader: its CPU is the limit (L12).
 The first test holds under every congestion control; the kernel's share alone does not (0.2 to 0.3 with bbr).
