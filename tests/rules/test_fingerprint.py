@@ -64,6 +64,15 @@ def test_what_a_path_is_stated_as_follows_from_its_own_knobs():
     assert RULE.check(dataclasses.replace(case, experiment=other)).state is State.FAIL
 
 
+def test_an_interface_that_a_further_path_brings_follows_from_the_target():
+    brought = [arm(fact("end.0.interface.0.mtu", "1500"), fact("end.0.interface.1.mtu", "1500"))]
+    factor = Factor(path="disk.paths", levels=("a", "b"))
+    alone = [arm(fact("end.0.interface.0.mtu", "1500"))]
+    assert judged(alone, brought, factor).state is State.PASS
+    assert judged(alone, brought, CLIENTS).state is State.FAIL
+    assert judged(alone, [arm(fact("end.0.interface.0.mtu", "9000"))], factor).state is State.FAIL, "another setting is none"
+
+
 def test_options_that_one_file_system_alone_shows_follow_from_the_target():
     left, right = [arm(fact("device.0.ext4_options", "rw nodelalloc"))], [arm()]
     assert judged(left, right).state is State.PASS
