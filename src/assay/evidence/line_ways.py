@@ -78,7 +78,7 @@ def _uses(phase: Phase, observations: Observations, host: str | None) -> Iterato
             continue
         rate = sum(one for one in stated if one is not None)
         steps = [*_steps(phase, counted[0]["segments"])]
-        moved = [
+        carried = [
             sum(
                 _between(one["delivered_bytes"], step) + frame * _between(one["delivered_segments"], step)
                 for one, frame in zip(counted, frames, strict=True)
@@ -92,7 +92,7 @@ def _uses(phase: Phase, observations: Observations, host: str | None) -> Iterato
             yield WayUse(
                 way=way,
                 stated_bytes_per_s=rate,
-                shares=[amount * 1e9 / (to - at) / rate for amount, (at, to) in zip(moved, steps, strict=True)],
+                shares=[amount * 1e9 / (to - at) / rate for amount, (at, to) in zip(carried, steps, strict=True)],
                 dropping=[any(_between(one["dropped_segments"], step) > 0 for one in counted) for step in steps],
                 segments_per_s=segments * 1e9 / max(1, phase.end_ns - phase.start_ns),
                 lost_share=lost / segments if segments else 0.0,
