@@ -142,7 +142,7 @@ def is_of_losses(case: TrialCase, use: WayUse, rtt_ns: float | None) -> bool:
     if rtt_ns is None:
         return use.lost_share >= case.thresholds["lost_share"]
     count = max(1, sum(len(one.net.connections) for one in case.phase.clients if one.net is not None))
-    model = count * max(RENO / math.sqrt(use.lost_share), CUBIC * (rtt_ns / 1e9 / use.lost_share) ** 0.75)
+    model = count * max(RENO / math.sqrt(use.lost_share), CUBIC * math.pow(rtt_ns / 1e9 / use.lost_share, 0.75))
     factor, on_the_way = case.thresholds["loss_factor"], use.segments_per_s * rtt_ns / 1e9
     return model / factor <= on_the_way <= factor * model
 
