@@ -1,6 +1,7 @@
 """Comparisons over records: pairs by block, sittings apart, four answers, Holm; A/A says no difference at its level."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,22 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
+from assay.analysis.require import requirements
 from assay.answer.marks import exclusion
 from assay.answer.wording.comparison import statement
-from assay.records import Change, Conclusion, Exclusion, Method, Observations, Outcome, VerdictState
+from assay.records import (
+    Adjustment,
+    Change,
+    Conclusion,
+    Exclusion,
+    Method,
+    Observations,
+    Outcome,
+    Pairs,
+    Requirement,
+    RequirementKind,
+    VerdictState,
+)
 from assay.records import ExclusionReason as Reason
 
 
@@ -41,6 +55,21 @@ def test_a_difference_that_matters():
     assert statement(made.experiment(), found) == (
         "spool create: operations per second: xfs is faster: 1.200 times the rate of ext4 (95 % interval 1.200 to 1.200)"
     )
+
+
+def test_every_two_levels_are_held_against_each_other_where_the_file_asks_for_it():
+    factor = {"ext4": 1.0, "xfs": 1.2, "btrfs": 1.8}
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 * factor[t.levels["target"]] * (1 + t.block / 100), levels=tuple(factor))
+    assert len(answer(asked, plan, runs)) == 2
+    every = answer(replace(asked, pairs=Pairs.ALL), plan, runs)
+    assert [(one.baseline, one.candidate) for one in every] == [("ext4", "xfs"), ("ext4", "btrfs"), ("xfs", "btrfs")]
+    assert [round(one.ratio.value, 6) for one in every if one.ratio] == [1.2, 1.8, 1.5]
+    assert {(one.adjusted_by, one.tested, one.conclusion) for one in every} == {(Adjustment.HOLM, 3, Conclusion.MATTERS)}
+    assert len({one.id for one in every}) == 3
+    limits = (Requirement(measure=made.RATE, kind=RequirementKind.NOT_WORSE_THAN, bound=0.05, text="not worse than 5 %"),)
+    against = replace(asked, pairs=Pairs.ALL, requirements=limits)
+    found = requirements(against, cells(against, plan, runs, no_evidence), every, runs)
+    assert [one.levels for one in found] == [{"target": "xfs"}, {"target": "btrfs"}]
 
 
 def test_lower_is_better_for_latencies():

@@ -49,3 +49,12 @@ def test_what_one_run_adds_does_not_begin_with_but():
     label = Label(nature=Nature.AS_SEEN, operation="create")
     told = labels.of_several([verdict(replace(label, disturbed_by="N03"), (noise,)), verdict(label)])
     assert told == "creates as the client saw them; in one run: foreign activity (N03)"
+
+
+def test_what_all_runs_have_in_common_comes_before_the_figures_of_one():
+    label = Label(nature=Nature.AS_SEEN, operation="send", noted="L14", disturbed_by="N02")
+    noise = replace(made.finding("run:0001/1", State.FAIL), rule="N02", short="CPU contention")
+    limited = replace(noise, rule="L14", relabel="limited by the receive window")
+    both = [verdict(label, (replace(limited, detail=f"{size} kB on the way"), noise)) for size in (82, 83)]
+    told = "sends as the client saw them; limited by the receive window; in one run: 82 kB on the way; but CPU contention (N02)"
+    assert labels.of_several(both) == told

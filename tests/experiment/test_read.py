@@ -90,6 +90,18 @@ def test_what_is_not_said_has_defaults() -> None:
     assert experiment.observers is None
 
 
+def test_every_pair_of_levels_needs_a_compared_factor_and_keeps_older_digests() -> None:
+    head, compared = HEAD + ONE + SPOOL, '[factors]\n"spool.count" = [100, 200, 300]\n'
+    plain, every = (read.parse(text + head + compared, "x") for text in ("", 'pairs = "all"\n'))
+    (factor,) = every.factors
+    assert [every.baselines(factor, level) for level in factor.levels] == [(), (100,), (100, 200)]
+    assert [plain.baselines(factor, level) for level in factor.levels] == [(), (100,), (100,)]
+    assert plain.digest == read.parse('pairs = "baseline"\n' + head + compared, "x").digest != every.digest
+    mistake = the_mistake('pairs = "all"\n' + head)
+    assert (mistake.found, "compare =" in mistake.expected) == ('pairs = "all" without a compared factor', True)
+    assert "baseline" in the_mistake('pairs = "some"\n' + head + compared).expected
+
+
 def test_a_constant_is_no_factor_to_compare() -> None:
     experiment = read.parse(HEAD + ONE + SPOOL + "[factors]\nclients = [4]\n", "x.toml")
     assert (experiment.compare, experiment.factors[0].levels) == (None, (4,))
@@ -365,7 +377,8 @@ JUNK = st.recursive(
     max_leaves=3,
 )
 KEYS = st.sampled_from([
-    "title", "question", "compare", "repeats", "budget", "matters", "seed", "observers", "targets", "workloads", "factors",
+    "title", "question", "compare", "pairs", "repeats", "budget", "matters", "seed", "observers", "targets", "workloads",
+    "factors",
     "measures", "require", "hosts", "limits", "control", "targets.a", "targets.a.kind", "workloads.w", "workloads.w.hosts",
     "workloads.w.events", "factors.clients", "factors.target", "factors.x.levels", "measures.m", "require.m", "hosts.h",
     "hosts.h.addresses", "hosts.h.count", "hosts.h.control", "hosts.h.via", "factors.hosts", "observe", "observe.o",

@@ -74,3 +74,27 @@ def test_a_process_without_sockets_and_one_that_has_ended():
         assert look(OBSERVER, Local(), Subject(pids=(sleeper.pid,)), Edge.POLL, 0).raw == {}
         sleeper.kill()
     assert look(OBSERVER, Local(), Subject(pids=(sleeper.pid,)), Edge.POLL, 0).raw == {}
+
+
+def test_the_tables_are_read_again_when_a_process_has_other_sockets(monkeypatch):
+    read = []
+    host = Local()
+    text = host.read
+    monkeypatch.setattr(host, "read", lambda path: read.append(path) or text(path))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        twice = CLIENT.replace(
+            "s.recv(1)", "sys.stdin.readline(); t = socket.create_connection(s.getpeername()); print(flush=True); s.recv(1)"
+        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen([sys.executable, "-c", twice, str(port)], **pipes) as client:
+            client.stdout.readline()
+            looks = [look(OBSERVER, host, Subject(pids=(client.pid,)), Edge.POLL, 0).raw for _ in range(3)]
+            once = sum(path.endswith("/net/tcp") for path in read)
+            client.stdin.write(b"\n")
+            client.stdin.flush()
+            client.stdout.readline()
+            looks.append(look(OBSERVER, host, Subject(pids=(client.pid,)), Edge.POLL, 0).raw)
+            client.kill()
+    assert looks == [{"ways": {"127.0.0.1": ["lo", "loopback"]}}] * 4
+    assert (once, sum(path.endswith("/net/tcp") for path in read)) == (1, 2)

@@ -5,7 +5,7 @@ import pytest
 
 from assay.hosts.local import Local
 from assay.observers.environment import OBSERVER
-from assay.records import Change, Edge, Fact, FactClass, Factor, Observations, Severity, State, Subject, When
+from assay.records import Change, Edge, Fact, FactClass, Factor, Observations, PathSpec, Severity, State, Subject, When
 from assay.rules.fingerprint import RULE
 from noise_cases import comparison_case, run
 from observer_looks import HOSTS, look
@@ -51,6 +51,26 @@ def test_the_targets_own_mount_follows_from_the_target_but_not_from_the_clients(
     assert "Facts that follow from the factor target: 1." in judged(left, right).statement
     assert judged(left, right, Factor(path="disk.filesystem", levels=("a", "b"))).state is State.PASS
     assert judged(left, right, CLIENTS).state is State.FAIL
+
+
+def test_what_a_path_is_stated_as_follows_from_its_own_knobs():
+    left, right = ([arm(fact("target.path.wan.up.bytes_per_s", rate))] for rate in ("1250000", "12500000"))
+    factor = Factor(path="wan.rate", levels=(1_250_000, 12_500_000))
+    assert judged(left, right, factor).state is State.FAIL
+    case = comparison_case("C01", factor, left, right)
+    known = dataclasses.replace(case.experiment, paths=(PathSpec(name="wan"),))
+    assert RULE.check(dataclasses.replace(case, experiment=known)).state is State.PASS
+    other = dataclasses.replace(case.experiment, paths=(PathSpec(name="lan"), PathSpec(name="wa")))
+    assert RULE.check(dataclasses.replace(case, experiment=other)).state is State.FAIL
+
+
+def test_an_interface_that_a_further_path_brings_follows_from_the_target():
+    brought = [arm(fact("end.0.interface.0.mtu", "1500"), fact("end.0.interface.1.mtu", "1500"))]
+    factor = Factor(path="disk.paths", levels=("a", "b"))
+    alone = [arm(fact("end.0.interface.0.mtu", "1500"))]
+    assert judged(alone, brought, factor).state is State.PASS
+    assert judged(alone, brought, CLIENTS).state is State.FAIL
+    assert judged(alone, [arm(fact("end.0.interface.0.mtu", "9000"))], factor).state is State.FAIL, "another setting is none"
 
 
 def test_options_that_one_file_system_alone_shows_follow_from_the_target():

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from assay.evidence.line_ways import METRICS
 from assay.records import Claim, Fact, FactClass, Path, Series, State, When
 from assay.rules import no_wire
-from assay.rules.late_line import METRICS, RULE
+from assay.rules.late_line import RULE
 from audit.case_builder import MIB, SECOND
 from server_cases import served
 

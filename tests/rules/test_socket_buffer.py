@@ -52,6 +52,12 @@ def test_a_slow_reader_has_a_full_queue_and_little_on_the_way():
     assert found.relabel == "limited by a slow reader (the receiver's TCP queue was full)"
 
 
+def test_a_full_window_of_which_most_is_on_the_way_is_no_slow_reader():
+    found = judged(0.8 * 256 * KIB / 0.004, full=0.99)
+    assert found.relabel == "limited by the receive window"
+    assert "full 99 % of the time" in found.statement
+
+
 def test_a_receiver_without_cpu_time_is_no_slow_reader():
     waits = ("process", f"pid:{SERVER_PID}", "run_delay_ns", (0, 0.5 * TIME))
     found = judged(10e6, rtt_ms=0.1, full=0.97, busy=(0.4, 0.45), more=[waits])

@@ -108,6 +108,15 @@ def test_what_the_sockets_of_the_arms_had(candidate, words):
     assert words.split(" against ")[1] in finding.statement
 
 
+def test_a_setting_that_the_file_declares_follows_from_the_factor():
+    case = network(connection(), connection(congestion="bbr"))
+    declared = dataclasses.replace(case, experiment=dataclasses.replace(case.experiment, implied=("target.ends.*",)))
+    assert RULE.check(declared).state is State.PASS
+    other = network(connection(), connection(path_mtu=9000))
+    elsewhere = dataclasses.replace(other.experiment, implied=("target.ends.tcp_congestion_control",))
+    assert RULE.check(dataclasses.replace(other, experiment=elsewhere)).state is State.FAIL
+
+
 def test_arms_that_are_alike_pass():
     assert RULE.check(network(connection(), connection())).state is State.PASS
     placed = Factor(path="w.placement", levels=("same", "different"))

@@ -78,6 +78,7 @@ def test_both_ends_reach_each_other_and_nothing_is_left(tmp_path):
         facts = dict(TARGET.facts(HOST, place))
         assert facts["line"] == "wan"
         assert facts["path.wan.up"] == way(WAN, "up").words()
+        assert (facts["path.wan.up.bytes_per_s"], facts["path.wan.down.frame_bytes"]) == ("12500000", "38")
         assert facts["line.tcp_congestion_control"]
         assert '"links"' in HOST.run(line.asking(int(place.private["line"]), line.COUNT)).stdout
     finally:

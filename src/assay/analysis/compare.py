@@ -32,6 +32,7 @@ from assay.records import (
     Factor,
     Judged,
     Method,
+    Pairs,
     Summary,
 )
 from assay.rulekit.chronology import in_order
@@ -80,6 +81,7 @@ class ArmPair:
     candidate: Cell
     runs: Mapping[str, Judged]
     summary: Summary
+    pairs: Pairs = Pairs.BASELINE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,18 +116,20 @@ def comparisons(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Ju
 
 
 def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[ArmPair]:
-    """Each cell at a later level of the compared factor with the cell at its first level, other levels being equal."""
+    """Each cell at a later level of the compared factor with the cells at its baselines, other levels being equal."""
     factor = next((factor for factor in experiment.factors if factor.path == experiment.compare), None)
     summaries_of = {measure.name: summary_of(measure) for measure in experiment.measures}
     for cell in cells if factor else ():
         assert factor is not None
-        if cell.levels.get(factor.path) == factor.levels[0]:
+        if cell.levels.get(factor.path) not in factor.levels:
             continue
-        levels = {**cell.levels, factor.path: factor.levels[0]}
-        base = next((one for one in cells if one.measure == cell.measure and dict(one.levels) == levels), None)
-        if base is not None:
-            arms = ArmPair(factor=factor, baseline=base, candidate=cell, runs=runs, summary=summaries_of[cell.measure])
-            yield arms if factor.change is Change.MANUAL else on_clean_pairs(arms)
+        for level in experiment.baselines(factor, cell.levels[factor.path]):
+            levels = {**cell.levels, factor.path: level}
+            base = next((one for one in cells if one.measure == cell.measure and dict(one.levels) == levels), None)
+            if base is not None:
+                summary = summaries_of[cell.measure]
+                arms = ArmPair(factor=factor, baseline=base, candidate=cell, runs=runs, summary=summary, pairs=experiment.pairs)
+                yield arms if factor.change is Change.MANUAL else on_clean_pairs(arms)
 
 
 def on_clean_pairs(arms: ArmPair) -> ArmPair:
@@ -209,6 +213,7 @@ def compare(arms: ArmPair, matters_share: float) -> Comparison:
         matters_share=matters_share,
         detectable_share=None,
         provable_share=None,
+        of_every_pair=arms.pairs is Pairs.ALL,
         baseline_sittings=max(1, len(positive)),
         interleaved=arms.factor.change is Change.AUTOMATIC and is_interleaved(*counted_runs(arms)),
         excluded={**arms.baseline.excluded, **cell.excluded, **outcome.excluded},

@@ -60,10 +60,13 @@ def candidates(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str,
 
 
 def around(level: Value, factor: Factor) -> tuple[Value, Value] | None:
-    """The next smaller and the next larger level; None where one is missing or a level is no number."""
+    """The next smaller and the next larger level; None where one is missing or a level is no number.
+
+    0 is no neighbour: of many knobs it leaves the choice to the kernel, or switches something off.
+    """
     if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in factor.levels):
         return None
-    ordered = sorted(factor.levels, key=number)
+    ordered = sorted((each for each in factor.levels if each != 0), key=number)
     if level not in ordered[1:-1]:
         return None
     place = ordered.index(level)

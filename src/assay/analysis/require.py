@@ -80,7 +80,7 @@ def relative(
     runs: Mapping[str, Judged],
 ) -> Iterator[RequirementResult]:
     """A bound on the ratio to the baseline, comparison by comparison; undecided where nothing is compared."""
-    cells, comparisons, trusted = answers
+    cells, comparisons, trusted = answers[0], [one for one in answers[1] if is_to_baseline(experiment, one)], answers[2]
     kind = measures.figure_kind(measure_of(experiment, requirement.measure).figure)
     lower_better = kind is not None and kind.better is measures.Better.LOWER
     bound = 1 + requirement.bound if lower_better else 1 - requirement.bound
@@ -99,6 +99,12 @@ def relative(
                 state=decide(comparison.ratio, bound, at_most=lower_better),
                 verdict=verdict if comparison.interleaved else worst((verdict, VerdictState.BOUNDED)),
             )
+
+
+def is_to_baseline(experiment: Experiment, comparison: Comparison) -> bool:
+    """Whether a comparison is with the factor's own baseline: every two levels may be held against each other."""
+    factor = next((one for one in experiment.factors if one.path == comparison.factor), None)
+    return factor is None or comparison.baseline == factor.levels[0]
 
 
 def alone(requirement: Requirement) -> RequirementResult:

@@ -2,8 +2,9 @@
 
 Dunnett where several candidates stand against one baseline in the same complete blocks and spread alike, under each
 condition and for each measure: one variance for all arms gives more degrees of freedom than each pair has. The families
-of different conditions and measures are then held together by Bonferroni. Holm everywhere else: it asks nothing of blocks or
-spreads. Which of the two does not depend on who is ahead. No adjusted p-value is below that of the pairs themselves.
+of different conditions and measures are then held together by Bonferroni. Holm everywhere else, so where every two levels
+are held against each other: it asks nothing of blocks, spreads or baselines. Which of the two does not depend on who is ahead.
+No adjusted p-value is below that of the pairs themselves.
 """
 
 from __future__ import annotations
@@ -64,13 +65,14 @@ def families_of(tested: Sequence[Tested]) -> Mapping[tuple[object, ...], list[Te
 def fits(family: Sequence[Tested]) -> bool:
     """Whether Dunnett's procedure fits: several candidates, mixed in time, every block whole, spreads alike."""
     first = family[0]
+    against_one = len({one.comparison.baseline for one in family}) == 1
     whole = all(one.candidate.keys() == one.baseline.keys() == first.baseline.keys() for one in family)
     mixed = (
         first.summary is Summary.GEOMETRIC
         and first.factor.change is Change.AUTOMATIC
         and all(one.comparison.interleaved for one in family)
     )
-    return len(family) >= LEAST_CANDIDATES and whole and mixed and alike(*values(family))
+    return len(family) >= LEAST_CANDIDATES and against_one and whole and mixed and alike(*values(family))
 
 
 def values(family: Sequence[Tested]) -> tuple[list[float], list[list[float]]]:

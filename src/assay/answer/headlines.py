@@ -60,10 +60,11 @@ def headlines(results: Results) -> tuple[Headline, ...]:
 
 def lines(results: Results, measure: Measure) -> Iterator[Line]:
     """What the comparisons of one measure say, those that agree in one line."""
-    grouped: dict[tuple[Value, Conclusion, bool | None, bool | None], list[Comparison]] = {}
+    grouped: dict[tuple[Value, Value, Conclusion, bool | None, bool | None], list[Comparison]] = {}
     for one in results.comparisons:
         if one.measure == measure.name:
-            grouped.setdefault((one.candidate, one.conclusion, *direction(one, measure.figure)), []).append(one)
+            key = (one.baseline, one.candidate, one.conclusion, *direction(one, measure.figure))
+            grouped.setdefault(key, []).append(one)
     for same in grouped.values():
         few = same[0].conclusion is Conclusion.UNDECIDED and len(same) <= APART
         for together in ([one] for one in same) if few else (same,):

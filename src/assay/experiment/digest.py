@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 from assay import plain
-from assay.records import Experiment, HostSpec, Precision
+from assay.records import Experiment, HostSpec, Pairs, Precision
 
 
 def digest(experiment: Experiment) -> str:
@@ -21,6 +21,8 @@ def digest(experiment: Experiment) -> str:
     for added in ("implied", "design", "resolution", "observe", "paths"):
         if not values[added]:
             del values[added]
+    if experiment.pairs is Pairs.BASELINE:
+        del values["pairs"]
     if isinstance(experiment.repeats, Precision) and experiment.repeats.most is None:
         del values["repeats"]["most"]
     for measure in values["measures"]:

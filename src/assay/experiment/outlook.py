@@ -175,12 +175,13 @@ def _throttled(knobs: Mapping[str, Value]) -> Pace:
 
 
 def _contrasts(experiment: Experiment) -> int:
-    """Candidates of the compared factor times the combinations of the other levels; effects where a design has none."""
+    """Pairs of the compared factor times the combinations of the other levels; effects where a design has none."""
     if experiment.compare is None and experiment.design is not None:
         return len(estimated(experiment))
     number = 0 if experiment.compare is None else 1
     for factor in experiment.factors:
-        number *= len(factor.levels) - 1 if factor.path == experiment.compare else len(factor.levels)
+        held = (len(experiment.baselines(factor, level)) for level in factor.levels)
+        number *= sum(held) if factor.path == experiment.compare else len(factor.levels)
     return number
 
 

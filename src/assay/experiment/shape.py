@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from assay.experiment.other_tools import counterpart
-from assay.records import Action, Change, DesignKind, Durability, Load, ObserveKind, Regime, Summary, Tier
+from assay.records import Action, Change, DesignKind, Durability, Load, ObserveKind, Pairs, Regime, Summary, Tier
 from assay.records import Path as Way
 from assay.toml_document import Document, Path, Point, one_of, shown
 
@@ -105,6 +105,7 @@ class FileShape(_Shape):
     title: StrictStr = Field(min_length=1)
     question: StrictStr = ""
     compare: StrictStr | None = None
+    pairs: Pairs = Pairs.BASELINE
     design: DesignKind | None = None
     resolution: StrictInt | None = Field(default=None, ge=3, le=5)
     repeats: Any = None

@@ -147,8 +147,18 @@ def through(host: Host, setting: Setting, wanted: Sequence[str], *, offload: boo
         "paths": tuple(wanted),
         **{f"{NETWORK}{name}": namespace for name, namespace in ends.namespaces.items()},
         **{f"path.{name}.{one}": found.words() for name, both in ways.items() for one, found in both.items()},
-        **{f"path.{name}.{one}.loss": found.loss_share for name, both in ways.items() for one, found in both.items()},
+        **{f"path.{name}.{one}.{key}": value for name, one, key, value in _numbers(ways)},
     }
+
+
+def _numbers(ways: Mapping[str, Mapping[str, paths.PathWay]]) -> Iterator[tuple[str, str, str, float]]:
+    """Yield the numbers of each direction that rules hold the line's counts against: path, direction, name, number."""
+    for name, both in ways.items():
+        for one, found in both.items():
+            yield name, one, "loss", found.loss_share
+            yield name, one, "frame_bytes", found.frame_bytes
+            if found.rate_bytes_per_s is not None:
+                yield name, one, "bytes_per_s", found.rate_bytes_per_s
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:

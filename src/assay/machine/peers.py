@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from assay.catalogue import Host
 from assay.frozen import dataclass
@@ -45,9 +45,9 @@ def spaces(host: Host, processes: Iterable[int]) -> tuple[NetworkSpace, ...]:
     return tuple(NetworkSpace(name=name, pids=tuple(each)) for name, each in found.items())
 
 
-def peers(host: Host, space: NetworkSpace) -> tuple[str, ...]:
-    """Return the addresses that the sockets of the processes in a namespace are connected to."""
-    inodes = {inode for pid in space.pids for inode in sockets_of(host, pid)}
+def peers(host: Host, space: NetworkSpace, sockets: Collection[str] | None = None) -> tuple[str, ...]:
+    """Return the addresses that the sockets of the processes in a namespace are connected to; `sockets`: as already read."""
+    inodes = {inode for pid in space.pids for inode in sockets_of(host, pid)} if sockets is None else set(sockets)
     if not inodes:
         return ()
     tables = [text for name in TABLES if (text := _text(host, f"/proc/{space.pids[0]}/net/{name}"))]

@@ -51,6 +51,7 @@ from assay.records.experiment import (
     HostSpec,
     Load,
     Measure,
+    Pairs,
     Path,
     PathSpec,
     Precision,

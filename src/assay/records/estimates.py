@@ -171,6 +171,8 @@ class Comparison:
     """Smallest difference that this many pairs with this spread could have seen (80 % power)."""
     provable_share: float | None
     """Smallest true difference that could be proved to matter."""
+    of_every_pair: bool = False
+    """Whether every two levels are held against each other, so that the baseline may be any earlier level."""
     interleaved: bool = True
     baseline_sittings: int = 1
     """Of arms that were measured apart: so many sittings of the baseline, each of whose intervals the ratio's one holds."""
@@ -189,9 +191,10 @@ class Comparison:
 
     @property
     def id(self) -> str:
-        """`comparison:MEASURE:CANDIDATE[:FACTOR=LEVEL,...]`: the subject of its verdict and findings."""
+        """`comparison:MEASURE:CANDIDATE[/BASELINE][:FACTOR=LEVEL,...]`: the subject of its verdict and findings."""
         within = ",".join(f"{path}={level}" for path, level in self.within.items())
-        return f"comparison:{self.measure}:{self.candidate}" + (f":{within}" if within else "")
+        arms = f"{self.candidate}/{self.baseline}" if self.of_every_pair else str(self.candidate)
+        return f"comparison:{self.measure}:{arms}" + (f":{within}" if within else "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -211,6 +211,15 @@ class DesignKind(StrEnum):
     """A design of Plackett and Burman."""
 
 
+class Pairs(StrEnum):
+    """Which levels of the compared factor are held against each other."""
+
+    BASELINE = "baseline"
+    """Each later level against the first one."""
+    ALL = "all"
+    """Each level against each earlier one."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Precision:
     """Repeat until the half width of the 95 % interval of every contrast is at most this share."""
@@ -232,6 +241,7 @@ class Experiment:
     measures: tuple[Measure, ...]
     requirements: tuple[Requirement, ...] = ()
     compare: str | None = None
+    pairs: Pairs = Pairs.BASELINE
     design: DesignKind | None = None
     """None: every combination, and no effects are estimated."""
     resolution: int | None = None
@@ -289,6 +299,11 @@ class Experiment:
         """How many clients a workload has at these levels, over all its hosts: one on each where the file gives no number."""
         count = levels.get("clients", workload.knobs.get("clients"))
         return count if isinstance(count, int) else len(self.load_hosts(workload, levels))
+
+    def baselines(self, factor: Factor, level: Value) -> tuple[Value, ...]:
+        """The levels that a level of the compared factor is held against."""
+        earlier = factor.levels[: factor.levels.index(level)]
+        return earlier if self.pairs is Pairs.ALL else earlier[:1]
 
     def implies(self, key: str) -> bool:
         """Whether the file says that this fact follows from the compared factor."""

@@ -14,7 +14,7 @@ Performance facts are read again after the last phase, and changes during a run 
 - A run has no facts: unverified.
 
 `target.*`, `mount.*`, `filesystem.*`, `mkfs.*`, `semantics.*` and ext4's facts of the first device follow from a target or its
-knobs.
+knobs. So do an end's interfaces that one arm alone has, and `target.path.NAME.*` from a knob of the path.
 `device.*` and `limit.*` follow only if the arms use different device stacks. Declare other consequences of the factor by key:
 
 ```toml
@@ -41,6 +41,8 @@ OF_THE_TARGET = ("target.", "mount.", "filesystem.", "mkfs.", "semantics.", "dev
 """Facts that follow from another target, or from one of its knobs; its file system is on the first device."""
 OF_THE_STACK = ("device.", "limit.")
 """Facts that follow from it only where it stands on other devices."""
+OF_AN_INTERFACE = re.compile(r"end\.\d+\.interface\.\d+\.")
+"""Facts of an end's interface: a target with a further path gives both ends one more."""
 MOUNT_SOURCE, MOUNT_POINT = "mount.target.source", "mount.target.point"
 MOST_SHOWN = 12
 COUNTED = ("differing", "implied", "drifted", "compared")
@@ -83,7 +85,7 @@ def check(case: ComparisonCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "Environment of the arms unknown: not every run has facts.")
     added = hosts_of_one_arm(case)
     of_all = [one for one in differences(*case.arms) if one.key.partition(": ")[0] not in added]
-    implied, alien = ([one for one in of_all if is_implied(case, one.key) is wanted] for wanted in (True, False))
+    implied, alien = ([one for one in of_all if is_implied(case, one) is wanted] for wanted in (True, False))
     drifted = sorted({one for _, observations in every for one in drift(observations)})
     bundle = is_bundle(case)
     if not (drifted or (alien and not bundle)) and (unseen := without_trace(case, of_all) or within_one(case)):
@@ -226,12 +228,14 @@ def is_bundle(case: ComparisonCase) -> bool:
     )
 
 
-def is_implied(case: ComparisonCase, key: str) -> bool:
-    """Whether a fact follows from the factor: the target's own from the target, the stack's from another stack, or declared."""
-    first = case.comparison.factor.partition(".")[0]
+def is_implied(case: ComparisonCase, one: Difference) -> bool:
+    """Whether a fact follows from the factor: the target's own, a path's own, the stack's from another stack, or declared."""
+    first, key = case.comparison.factor.partition(".")[0], bare(one.key)
     of_target = first == "target" or first in {target.name for target in case.experiment.targets}
-    stack = bare(key).startswith(OF_THE_STACK) and stacks(case.baseline) != stacks(case.candidate)
-    return (of_target and (stack or bare(key).startswith(OF_THE_TARGET))) or case.experiment.implies(bare(key))
+    stack = key.startswith(OF_THE_STACK) and stacks(case.baseline) != stacks(case.candidate)
+    further = OF_AN_INTERFACE.match(key) is not None and (NOT_THERE,) in (one.baseline, one.candidate)
+    of_path = first in {path.name for path in case.experiment.paths} and key.startswith(f"target.path.{first}.")
+    return of_path or (of_target and (stack or further or key.startswith(OF_THE_TARGET))) or case.experiment.implies(key)
 
 
 def hosts_of_one_arm(case: ComparisonCase) -> frozenset[str]:

@@ -17,17 +17,13 @@ from collections.abc import Iterator, Mapping
 
 from assay import measures
 from assay.catalogue import Rule, TrialCase
-from assay.evidence import ladder, served
+from assay.evidence import line_ways, served
+from assay.evidence.line_ways import Numbers
 from assay.measures import with_unit
 from assay.records import Finding, Path, Scope, Severity, State
 from assay.rulekit.findings import found, held_back
 from assay.units import Unit
 
-Numbers = Mapping[str, float]
-METRICS = (
-    *("delivered_packets", "delivered_segments", "late_packets", "late_ns", "lost_segments", "segments"),
-    *("overrun_segments", "unread_packets", "packets", "cpu_ns"),
-)
 WORDS: Mapping[str, str] = {
     "late_share": "late packets",
     "busy_share": "CPU time of the line's busiest direction",
@@ -44,7 +40,7 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """What the line did in each direction against what its path says."""
-    ways = directions(case)
+    ways = line_ways.rises(case.phase, case.observations)
     if not ways:
         return found(RULE, case, State.UNVERIFIED, "No counts of a line: whether an emulated path kept its word is unknown.")
     took_ns = max(1, case.phase.end_ns - case.phase.start_ns)
@@ -64,16 +60,6 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.FAIL, text, observed=observed, bound=held_back(case), relabel="late line")
     said = "; ".join(f"{WORDS[key]} {measures.percent(value)}" for key, value in observed.items())
     return found(RULE, case, State.PASS, f"The emulated path kept its word: {said}; mean lateness {mean}.", observed=observed)
-
-
-def directions(case: TrialCase) -> dict[str, Numbers]:
-    """`wan.up` -> by how much each number rose during the phase."""
-    ways: dict[str, dict[str, float]] = {}
-    for metric in METRICS:
-        for series in case.observations.over_time(case.phase.name, "line", metric):
-            name = series.subject.removeprefix("line:")
-            ways.setdefault(name, {})[metric] = ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
-    return {name: numbers for name, numbers in ways.items() if len(numbers) == len(METRICS)}
 
 
 def shares(case: TrialCase, ways: Mapping[str, Numbers], took_ns: int) -> dict[str, list[float]]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from assay.catalogue import ComparisonCase, Rule
-from assay.records import Bound, Finding, Scope, Severity, State
+from assay.records import Bound, Finding, Pairs, Scope, Severity, State
 from assay.rulekit import contrasts as answers
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
@@ -81,13 +81,15 @@ def blocks_begun(case: ComparisonCase) -> int:
 
 
 def contrasts(case: ComparisonCase) -> int:
-    """Number of contrasts: per measure, each later level under each combination of the remaining factors."""
-    factor = case.comparison.factor
+    """Number of contrasts: per measure, each level with its baselines under each combination of the remaining factors."""
+    factor, experiment = case.comparison.factor, case.experiment
     combinations = {
         tuple(sorted((path, str(level)) for path, level in trial.levels.items())) for trial in case.plan.trials if not trial.block
     }
     later = sum((factor, str(case.comparison.baseline)) not in levels for levels in combinations)
-    return max(1, later * len(case.experiment.measures))
+    if experiment.pairs is Pairs.ALL:
+        later = later * next((len(one.levels) for one in experiment.factors if one.path == factor), 2) // 2
+    return max(1, later * len(experiment.measures))
 
 
 def simultaneous(case: ComparisonCase, count: int) -> Bound:

@@ -3,7 +3,8 @@
 The rule reads the kernel's account of both ends' connections (TCP_INFO) during the phase.
 - Rate times measured round trip is at least `window_share` of the granted window: the window decides the rate.
 - The sender waited for buffer space of its own for `limited_share` of the time: the sender's buffer decides.
-- The window was full for `limited_share` of the time, and little was on the way: the data wait in the receiver's queue, unread.
+- The window was full for `limited_share` of the time: with `little_share` of it on the way the window decides too.
+  With less on the way, the data wait in the receiver's queue, unread.
 
 A receiver that ran or waited for a CPU for `restless_share` of its time is no slow reader: its CPU is the limit (L12).
 The first test holds under every congestion control; the kernel's share alone does not (0.2 to 0.3 with bbr).
@@ -12,13 +13,11 @@ Transactions, datagrams and foreign ends are n/a. It is a note: the figure is ri
 
 from __future__ import annotations
 
-from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures import connections
-from assay.measures.connections import StreamUse
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
-from assay.units import Unit
+from assay.rulekit.stream_limits import limiter
 
 
 def applies(case: TrialCase) -> str | None:
@@ -48,34 +47,6 @@ def check(case: TrialCase) -> Finding:
     if relabel is None:
         return found(RULE, case, State.PASS, f"{words}: no socket buffer was the limit.", observed=observed)
     return found(RULE, case, State.FAIL, f"{words}.", observed=observed, relabel=relabel, detail=words)
-
-
-def limiter(case: TrialCase, use: StreamUse, restless: float | None) -> tuple[str | None, str]:
-    """What the number is limited by, None where no buffer limits it, and the figures."""
-    limits, window, share = case.thresholds, use.window_bytes, use.window_share
-    way = f"{bytes_of(use.on_the_way_bytes)} on the way ({measures.with_unit(use.rtt_ns, Unit.NANOSECONDS)} round trip)"
-    granted = f"{way} of a window of {bytes_of(window)}" if window else way
-    if share is not None and share >= limits["window_share"]:
-        return "limited by the receive window", granted
-    short = use.buffer_limited_share
-    if short is not None and short >= limits["limited_share"]:
-        return (
-            "limited by the sender's buffer",
-            f"{granted}; the sender waited for its buffer {measures.percent(short)} of the time",
-        )
-    full = use.receiver_limited_share
-    if full is not None and full >= limits["limited_share"]:
-        words = f"{granted}; the window was full {measures.percent(full)} of the time"
-        if restless is not None and restless >= limits["restless_share"]:
-            return None, f"{words}, because the receiver lacked CPU time (L12)"
-        return "limited by a slow reader (the receiver's TCP queue was full)", words
-    known = f"; window full {measures.percent(full)} of the time" if full is not None else ""
-    return None, f"{granted}{known}"
-
-
-def bytes_of(amount: float) -> str:
-    """An amount with its unit."""
-    return measures.with_unit(amount, Unit.BYTES)
 
 
 RULE = Rule(

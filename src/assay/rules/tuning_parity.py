@@ -8,7 +8,8 @@ level of a factor but the first.
 - More changed settings only: a note.
 
 Between network arms it compares what both ends had: congestion control, MTU, message and window. By the sockets of the engine
-`net`; with foreign ends by their network namespaces (observer end_settings). A difference besides the factor qualifies.
+`net`; with foreign ends by their network namespaces (observer end_settings). A difference besides the factor qualifies, unless
+the file declares that it follows from the factor (`implied = ["target.ends.*"]`).
 Other comparisons with a factor that is not `target` are n/a.
 
 Tuning in other experiments, by hand or inside a system's own configuration is not visible. Report it beside the answer.
@@ -82,8 +83,14 @@ def network_differences(case: ComparisonCase) -> Iterator[tuple[str, str, str]]:
     factor = case.comparison.factor.rpartition(".")[2]
     for name in (*OF_SOCKETS, *OF_WORKLOAD):
         first, second = (arm.get(name, set()) for arm in arms)
-        if first and second and first != second and factor not in (name, name.lower()):
+        if first and second and first != second and factor not in (name, name.lower()) and not is_declared(case, name):
             yield WORDS.get(name, name), ", ".join(sorted(first)), ", ".join(sorted(second))
+
+
+def is_declared(case: ComparisonCase, name: str) -> bool:
+    """Whether the file says that a setting of both ends follows from the factor (`implied = ["target.ends.*"]`)."""
+    keys = (f"target.{ends}{key}" for key, of in OF_SPACES.items() if of == name for ends in ("ends", "line"))
+    return any(map(case.experiment.implies, keys))
 
 
 def network_settings(case: ComparisonCase, arm: Runs) -> Mapping[str, set[str]]:

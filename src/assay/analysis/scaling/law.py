@@ -189,13 +189,13 @@ def highest(points: Sequence[Point]) -> float:
 
 def evened(experiment: Experiment, factor: Factor, comparisons: Sequence[Comparison]) -> Iterator[Scaling]:
     """Where the ratio of candidate to baseline passes 1, for each measure and candidate that was compared at several numbers."""
-    found: dict[tuple[str, Value, tuple[tuple[str, Value], ...]], list[tuple[int, Comparison]]] = {}
+    found: dict[tuple[str, Value, Value, tuple[tuple[str, Value], ...]], list[tuple[int, Comparison]]] = {}
     for one in comparisons:
         number = one.within.get(factor.path)
         if isinstance(number, int) and one.ratio is not None and one.ratio.low is not None:
             rest = tuple((path, level) for path, level in one.within.items() if path != factor.path)
-            found.setdefault((one.measure, one.candidate, rest), []).append((number, one))
-    for (measure, candidate, rest), along in found.items():
+            found.setdefault((one.measure, one.baseline, one.candidate, rest), []).append((number, one))
+    for (measure, _, candidate, rest), along in found.items():
         if len(along) >= LEAST_PLACES and experiment.compare != factor.path:
             yield break_even(
                 measure_of(experiment, measure).name, factor, (candidate, dict(rest)), sorted(along, key=lambda pair: pair[0])

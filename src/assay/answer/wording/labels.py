@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from assay import catalogue, measures
 from assay.answer.doubts import Cause, cause
@@ -149,8 +150,7 @@ def of_several(verdicts: Sequence[Verdict]) -> str:
     whole = [parts(one) for one in verdicts]
     if len(set(whole)) == 1:
         return PART.join(whole[0])
-    shared = [first for first, *rest in zip(*whole, strict=False) if all(one == first for one in rest)]
-    common = whole[0][: len(shared)] if list(whole[0][: len(shared)]) == shared else ()
+    common = [first for first, *_ in takewhile(lambda same: len(set(same)) == 1, zip(*whole, strict=False))]
     rest = PART.join(whole[0][len(common) :])
     return PART.join([*common, f"in one run: {rest.removeprefix('but ')}"] if rest else common)
 
