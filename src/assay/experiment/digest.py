@@ -30,8 +30,7 @@ def digest(experiment: Experiment) -> str:
             if measure[added] is None:
                 del measure[added]
     _without_rates(values["workloads"])
-    for target in values["targets"]:
-        del target["price"]
+    _without_prices(values["targets"])
     values["hosts"] = [_host(spec) for spec in experiment.hosts]
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
@@ -42,6 +41,12 @@ def _without_rates(workloads: list[dict[str, list[dict[str, object]]]]) -> None:
     for event in (one for workload in workloads for one in workload["events"]):
         if event["rate_bytes_per_s"] is None:
             del event["rate_bytes_per_s"]
+
+
+def _without_prices(targets: list[dict[str, object]]) -> None:
+    """Leave out what the targets cost."""
+    for target in targets:
+        del target["price"]
 
 
 def _host(spec: HostSpec) -> dict[str, object]:

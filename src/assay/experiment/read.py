@@ -20,14 +20,8 @@ from assay.experiment.factors import Scene
 from assay.experiment.hosts import hosts as machines
 from assay.experiment.hosts import with_ports
 from assay.experiment.shape import FileShape, check
-<<<<<<< HEAD
-from assay.records import Experiment, Factor, PathSpec, TargetSpec, Value, WorkloadSpec
+from assay.records import Experiment, Factor, Pairs, PathSpec, TargetSpec, Value, WorkloadSpec
 from assay.toml_document import Document, load
-=======
-from assay.records import Experiment, Factor, HostSpec, Pairs, PathSpec, Precision, TargetSpec, Value, WorkloadSpec
-from assay.toml_document import Document, Point, load, one_of, shown
-from assay.units import Refusal, Unit, attempt
->>>>>>> w-neta
 
 _TABLES = ("targets", "workloads", "paths", "factors")
 
@@ -188,14 +182,9 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     measures = figures.measures(document, shape, figures.known(scene, factors, observe))
     repeats = top_level.repeats(document, shape)
     designed = consistency.fits(document, shape, factors)
-<<<<<<< HEAD
     top_level.count_trials(document, factors, designed, repeats)
     limits = top_level.limits(document, shape.limits, scene.hosts)
-=======
-    _count_trials(document, factors, designed, repeats)
-    limits = _limits(document, shape.limits, scene.hosts)
     compare = varying.compared(document, shape.compare, shape.factors, factors)
->>>>>>> w-neta
     return Experiment(
         title=shape.title,
         question=shape.question,
@@ -219,8 +208,6 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         observe=observe,
         paths=tuple(part.spec for part in scene.paths.values() if isinstance(part.spec, PathSpec)),
     )
-<<<<<<< HEAD
-=======
 
 
 def _pairs(document: Document, shape: FileShape, compare: str | None) -> Pairs:
@@ -229,107 +216,3 @@ def _pairs(document: Document, shape: FileShape, compare: str | None) -> Pairs:
         wanted = 'compare = "FACTOR", a factor with at least two levels, with it'
         document.wrong(("pairs",), 'pairs = "all" without a compared factor', wanted)
     return shape.pairs
-
-
-def _repeats(document: Document, shape: FileShape) -> int | Precision | None:
-    """Return a number of blocks, a precision, or None where the budget alone decides."""
-    raw = shape.repeats
-    if raw is None:
-        return None if shape.budget else DEFAULT_REPEATS
-    if isinstance(raw, int) and not isinstance(raw, bool) and raw >= 1:
-        return raw
-    match = _PRECISION.fullmatch(raw) if isinstance(raw, str) else None
-    share = attempt(match[1], Unit.SHARE) if match else None
-    most = int(match[2]) if match and match[2] else None
-    if isinstance(share, float) and 0 < share < 1 and (most is None or most >= LEAST_BLOCKS):
-        return Precision(half_width_share=share, most=most)
-    wanted = f'a number of blocks from 1, or a precision such as "until 3 %" or "until 3 %, at most 30" (at least {LEAST_BLOCKS})'
-    document.wrong(("repeats",), f"repeats = {shown(raw)}", wanted)
-    return None
-
-
-def _count_trials(
-    document: Document, factors: tuple[Factor, ...], designed: consistency.Designed, repeats: int | Precision | None
-) -> None:
-    """Refuse a schedule nobody will ever run, with the arithmetic."""
-    numbers = [
-        (f"{len(factor.levels) + factor.returns} {factor.path}", len(factor.levels) + factor.returns) for factor in factors
-    ]
-    if designed.combinations is not None:
-        numbers = [(f"{designed.combinations:,} combinations", designed.combinations)]
-    blocks = repeats.most if isinstance(repeats, Precision) else repeats
-    if blocks is not None:
-        numbers.append((f"{blocks:,} repeats", blocks))
-    total = math.prod(number for _, number in numbers)
-    if total > MOST_TRIALS:
-        sums = " x ".join(text for text, _ in numbers)
-        at = ("repeats",) if blocks is not None and blocks > DEFAULT_REPEATS else ("factors",)
-        document.wrong(at, f"{total:,} trials ({sums})", f"at most {MOST_TRIALS:,}: fewer levels or repeats")
-
-
-def _matters(document: Document, text: str) -> float:
-    share = attempt(text, Unit.SHARE)
-    if isinstance(share, Refusal):
-        document.wrong(("matters",), share.found, share.expected)
-    elif 0 < share < 1:
-        return float(share)
-    else:
-        document.wrong(("matters",), f"matters = {text!r}", "a share above 0 % and below 100 %")
-    return 0.05
-
-
-def _budget(document: Document, text: str | None) -> int | None:
-    if text is None:
-        return None
-    time = attempt(text, Unit.NANOSECONDS)
-    if isinstance(time, Refusal):
-        document.wrong(("budget",), time.found, time.expected)
-        return None
-    if time == 0:
-        document.wrong(("budget",), f"budget = {text!r}", "a time above 0")
-    return int(time)
-
-
-def _limits(document: Document, limits: Mapping[str, str], hosts: tuple[HostSpec, ...]) -> Mapping[str, str]:
-    """Return what is known of links and devices: HOST.NAME is a link or a rate that can be held against a figure.
-
-    Of a group it is so on each of its hosts, unless one of them has a line of its own.
-    """
-    found: dict[str, str] = {}
-    own: dict[str, str] = {}
-    known = {*named_hosts.names(hosts), *(spec.name for spec in hosts)}
-    for name, text in limits.items():
-        host = max((one for one in known if name.startswith(f"{one}.")), key=len, default=None)
-        device = name.removeprefix(f"{host}.")
-        if host is None or not device.strip():
-            wanted = f'HOST.NAME in quotes, such as "local.sda" or "local.eth0"; HOST is {one_of(named_hosts.names(hosts))}'
-            document.wrong(("limits", name), f"limit {name!r}", wanted, Point.KEY)
-            continue
-        capacity = links.capacity(text)
-        if isinstance(capacity, Refusal):
-            document.wrong(("limits", name), f"{capacity.found} for {name!r}", capacity.expected)
-        members = named_hosts.members(hosts, host)
-        (own if members == (host,) else found).update({f"{one}.{device}": text for one in members})
-    return {**found, **own}
-
-
-def _implied(document: Document, keys: list[str]) -> tuple[str, ...]:
-    """Return the facts that are said to follow from the factor: what would stand for every fact declares nothing."""
-    for index, key in enumerate(keys):
-        if not _FACT.fullmatch(key):
-            wanted = 'the key of a fact, or how keys begin and a `*`: "sysctl.vm.dirty_ratio", "network.*"'
-            document.wrong(("implied", index), f"implied fact {key!r}", wanted)
-        elif key in keys[:index]:
-            document.wrong(("implied", index), f"implied fact {key!r} twice", "each fact once")
-    return tuple(keys)
-
-
-def _observers(document: Document, named: list[str] | None) -> tuple[str, ...] | None:
-    known = (*catalogue.names("observers"), catalogue.USUAL)
-    for index, name in enumerate(named or ()):
-        if name not in known:
-            document.wrong(("observers", index), f"observer {name!r}", one_of(known, name), Point.VALUE)
-        elif name in (named or ())[:index]:
-            document.wrong(("observers", index), f"observer {name!r} twice", "each observer once", Point.VALUE)
-    return None if named is None else tuple(named)
->>>>>>> w-neta
