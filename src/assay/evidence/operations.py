@@ -163,7 +163,7 @@ def _of_client(client: Client) -> Iterator[tuple[str, int]]:
     if client.directory is None:
         return
     mixed = client.directory.operations
-    yield from ((kind, answers.requests) for kind, answers in mixed.items())
+    yield from ((answers.kind or name, answers.requests) for name, answers in mixed.items())
     apart = (one for one in client.operations if one.operation in KINDS and one.operation not in mixed)
     yield from ((one.operation, one.count + one.errors) for one in apart)
 

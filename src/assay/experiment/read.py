@@ -184,7 +184,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     designed = consistency.fits(document, shape, factors)
     top_level.count_trials(document, factors, designed, repeats)
     limits = top_level.limits(document, shape.limits, scene.hosts)
-    compare = varying.compared(document, shape.compare, shape.factors, factors)
+    compare, pairs = _compared(document, shape, factors)
     return Experiment(
         title=shape.title,
         question=shape.question,
@@ -194,7 +194,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         measures=measures,
         requirements=figures.requirements(document, shape, measures),
         compare=compare,
-        pairs=_pairs(document, shape, compare),
+        pairs=pairs,
         design=designed.kind,
         resolution=shape.resolution,
         matters_share=top_level.matters(document, shape.matters),
@@ -210,9 +210,10 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     )
 
 
-def _pairs(document: Document, shape: FileShape, compare: str | None) -> Pairs:
-    """Return which levels are held against each other; every pair needs a factor that is compared."""
+def _compared(document: Document, shape: FileShape, factors: tuple[Factor, ...]) -> tuple[str | None, Pairs]:
+    """Return the compared factor, and which of its levels are held against each other; every pair needs such a factor."""
+    compare = varying.compared(document, shape.compare, shape.factors, factors)
     if shape.pairs is Pairs.ALL and compare is None:
         wanted = 'compare = "FACTOR", a factor with at least two levels, with it'
         document.wrong(("pairs",), 'pairs = "all" without a compared factor', wanted)
-    return shape.pairs
+    return compare, shape.pairs
