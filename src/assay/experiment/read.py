@@ -166,8 +166,8 @@ def _scene(document: Document, shape: FileShape) -> tuple[Scene, tuple[Factor, .
     return scene, varying.factors(document, shape.factors, scene)
 
 
-def _assemble(document: Document, shape: FileShape) -> Experiment:
-    scene, factors = _scene(document, shape)
+def _fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> None:
+    """Note what does not go together."""
     consistency.beneath_fits(document, scene.targets, factors)
     upper = varying.measured(scene.targets, factors)
     parts.endpoints_fit(document, upper, scene.workloads)
@@ -178,6 +178,11 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     consistency.keys_fit(document, scene.targets, scene.workloads, factors)
     servers.servers_fit(document, scene.targets, scene.workloads, factors)
     consistency.memory_fits(document, scene.workloads, factors)
+
+
+def _assemble(document: Document, shape: FileShape) -> Experiment:
+    scene, factors = _scene(document, shape)
+    _fit(document, scene, factors)
     observe = watched.specs(document, shape.observe, scene.hosts)
     measures = figures.measures(document, shape, figures.known(scene, factors, observe))
     repeats = top_level.repeats(document, shape)
