@@ -265,6 +265,7 @@ mod tests {
             entries: 50,
             seed: 1,
             suffix: crate::Suffix::parse("dc=example,dc=com").unwrap(),
+            own: Vec::new(),
         };
         let mut text = Vec::new();
         let written = population.write(&mut text).unwrap();
