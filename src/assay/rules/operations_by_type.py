@@ -1,7 +1,7 @@
 """Compares operations of the clients with those that a directory server counted, type by type.
 
-The server's own counters (cn=Monitor of slapd, cn=snmp,cn=monitor of 389-ds) are read at both edges of the clock. Assay's own
-looks are taken off.
+The server's own counters (cn=Monitor of slapd, cn=snmp,cn=monitor of 389-ds) are read at both edges of the clock. Assay's
+own requests are taken off.
 - The clients report more than the server counted, beyond `disagreement_share`: invalid. Something else answered, or nothing did.
 - The server counted more: other clients used it too. They are named by type. Their share of all operations, or of all entries,
   is time that the load did not have. Above `noted_share` it is a failure: a note, or beyond the experiment's `matters` a bound.

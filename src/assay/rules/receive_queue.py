@@ -171,7 +171,7 @@ RULE = Rule(
     "receiver's socket buffer full. The network is repaired for weeks.",
     alternatives=(
         "The receiver's program was stopped or starved of CPU time (N02, N03). Then the buffer fills at any size.",
-        "The way lost datagrams as well. Lost minus dropped is the way's part.",
+        "The path lost datagrams as well. Lost minus dropped is the path's part.",
     ),
     advice="Give the receiver a larger buffer (window, net.core.rmem_max), more CPU, or UDP segmentation (segment = true). "
     "Or offer a lower rate. Print sent and received, with RcvbufErrors of the receiver's own network namespace.",

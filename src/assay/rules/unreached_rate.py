@@ -1,6 +1,6 @@
-"""Finds a rate that stayed below that of an emulated path, although nothing that was seen of the load held it back.
+"""Finds a rate that stayed below that of an emulated path, without a limit that Assay can name.
 
-How it is seen: the line counts what it delivers in each direction, with the framing of the path (observer `line`). Between two
+The line counts what it delivers in each direction, with the framing of the path (observer `line`). Between two
 samples, about a second apart, the fuller direction delivered less than `reached_share` of the stated rate each time. Paths that
 are used together count as one. None of these explains it:
 - the path's own queue, which was full in `queue_share` of that time or more, or its stated losses (Mathis, RFC 9438),

@@ -1,10 +1,10 @@
 """Finds directory operations that a load counts and that never passed the wire.
 
 The rule compares three counts, each from arming to the last operation: clients, wire (observer wire) and server (observer
-directory_monitor). The searches and binds of Assay's own looks are taken off.
+directory_monitor). Assay's own requests to the server's monitor are taken off.
 - More at the clients than on the wire: a contradiction, unless the server confirms them.
-- More at both ends than on the wire: the capture lost frames, and the rule is unverified. So it is where the capture tells of
-  drops or holes, and no server tells more.
+- More at both ends than on the wire: the capture lost frames, and the rule is unverified. It is unverified as well if the
+  capture itself reports drops or holes and no server has counted more.
 - More at the server than on the wire: other clients came another way, such as a local socket (ldapi).
 - More on the wire than from the clients: other clients, named by their addresses.
 
