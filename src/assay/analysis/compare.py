@@ -119,13 +119,14 @@ def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[
     """Each cell at a later level of the compared factor with the cells at its baselines, other levels being equal."""
     factor = next((factor for factor in experiment.factors if factor.path == experiment.compare), None)
     summaries_of = {measure.name: summary_of(measure) for measure in experiment.measures}
+    at = {(cell.measure, frozenset(cell.levels.items())): cell for cell in reversed(cells)}
     for cell in cells if factor else ():
         assert factor is not None
         if cell.levels.get(factor.path) not in factor.levels:
             continue
         for level in experiment.baselines(factor, cell.levels[factor.path]):
             levels = {**cell.levels, factor.path: level}
-            base = next((one for one in cells if one.measure == cell.measure and dict(one.levels) == levels), None)
+            base = at.get((cell.measure, frozenset(levels.items())))
             if base is not None:
                 summary = summaries_of[cell.measure]
                 arms = ArmPair(factor=factor, baseline=base, candidate=cell, runs=runs, summary=summary, pairs=experiment.pairs)

@@ -87,8 +87,12 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
 
 
 def opened(lab: Path, experiment: Experiment, schedule: Plan, text: str, *, fresh: bool) -> Store:
-    """Open the notebook's folder of the experiment for writing; hosts have the addresses of this call."""
+    """Open the notebook's folder of the experiment for writing; hosts have the addresses of this call, targets its prices."""
     store = Store.create(lab, experiment, schedule, text, fresh=fresh)
+    prices = {spec.name: spec.price for spec in experiment.targets}
+    priced = tuple(replace(spec, price=prices.get(spec.name, spec.price)) for spec in store.experiment.targets)
+    if any(new.price != old.price for new, old in zip(priced, store.experiment.targets, strict=True)):
+        store.extend(replace(store.experiment, targets=priced), store.plan)
     store.experiment = replace(store.experiment, hosts=experiment.hosts)
     return store
 

@@ -157,7 +157,8 @@ def guesses_s(experiment: Experiment, trials: Collection[Trial]) -> dict[object,
 
 def around_s(experiment: Experiment) -> float:
     """Guess how long it takes to connect and to install all targets before the trials, and to conclude and report after them."""
-    images = (catalogue.find("targets", one.kind).seconds(one.knobs)[0] for one in experiment.used_targets())
+    first = {factor.path: factor.levels[0] for factor in experiment.factors if factor.levels}
+    images = (catalogue.find("targets", one.kind).seconds(changed(one, first))[0] for one in experiment.used_targets())
     far = [name for name in spread.taking_part(experiment) if name != LOCAL_HOST]
     return AROUND_S + CONNECT_S * len(far) + sum(images)
 

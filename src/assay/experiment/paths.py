@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Target, path_knobs
-from assay.experiment.factors import Scene, variants
+from assay.experiment.factors import Scene, measured, variants
 from assay.experiment.knobs import declared, settings
 from assay.experiment.parts import PartSpec, Varied, check_name
 from assay.experiment.shape import FileShape
@@ -42,9 +42,16 @@ def paths_fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> 
         if isinstance(part.plug, Target):
             _known(document, part, part.plug, tuple(scene.paths), factors)
             used += [part.plug.paths(knobs) for knobs in variants(part, factors)]
-    _changed(document, scene.workloads, set(scene.paths).intersection(*used))
+    _changed(document, scene.workloads, set(scene.paths).intersection(*_of_measured(scene, factors)))
     if any(len(one) > 1 for one in used):
         _joined(document, scene.workloads, factors)
+
+
+def _of_measured(scene: Scene, factors: tuple[Factor, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of each target that trials are about, with each level: those that others only stand on have none."""
+    for part in measured(scene.targets, factors).values():
+        if isinstance(part.plug, Target):
+            yield from (part.plug.paths(knobs) for knobs in variants(part, factors))
 
 
 def _joined(document: Document, workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:

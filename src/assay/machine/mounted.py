@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from assay.catalogue import Host, Undo
 from assay.errors import AssayError, EvidenceError, TrialError
 from assay.frozen import dataclass, field
-from assay.machine import ownership, service
+from assay.machine import files, ownership, service
 from assay.machine.service import Program, Service
 from assay.machine.stack import Mount, mounts
 from assay.records import Value
@@ -139,9 +139,14 @@ def check(host: Host, filesystem: str, point: str) -> None:
 
 
 def reached(host: Host, path: str) -> str:
-    """How far the data of a server's file are, just after a client flushed them."""
+    """How far the data of a server's file are, just after a client flushed them.
+
+    A file system in memory marks no page as dirty, so nothing is seen there.
+    """
     if host.syscalls is not None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, EvidenceError):
+            if files.in_memory(host, posixpath.dirname(path)) is not None:
+                return f"at least {IN_MEMORY}"
             found = host.syscalls.cachestat(path)
             if found.dirty is not None and found.writeback is not None:
                 return IN_MEMORY if found.dirty + found.writeback else REACHED

@@ -7,13 +7,14 @@ The image is written in full for each trial, in the experiment's scratch directo
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from assay.catalogue import Host, Mounts, Setting, Target
 from assay.errors import TrialError
 from assay.machine import disk_client, file_server, network_pair, server, service
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import IN_MEMORY, REACHED, MountPlan
-from assay.records import Endpoint, EndpointKind, Place, ServerNode
+from assay.records import Endpoint, EndpointKind, Place, ServerNode, Value
 from assay.settings.knobs import choice
 
 DAEMON, CLIENT = "qemu-storage-daemon", "nbdfuse"
@@ -105,6 +106,12 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     return disk_client.check(host, setting)
 
 
+def seconds(knobs: Mapping[str, Value]) -> tuple[float, float]:
+    """Guess how long a trial takes for it: its image is written in full. A size that a factor sets may not be known yet."""
+    size = knobs.get("size")
+    return 0.0, file_server.GUESS_S + (size if isinstance(size, int) else 0) / 200e6
+
+
 SOFTWARE = FileSoftware(
     name=DAEMON,
     tools=lambda knobs: (DAEMON, CLIENT),
@@ -132,7 +139,7 @@ TARGET = Target(
     drop_caches=file_server.drop_caches,
     facts=disk_client.facts,
     teardown=lambda host, setting, place: file_server.teardown(SOFTWARE, host, setting, place),
-    seconds=lambda knobs: (0.0, file_server.GUESS_S + int(str(knobs["size"])) / 200e6),
+    seconds=seconds,
     paths=network_pair.used,
     mounts=Mounts.LAB,
 )

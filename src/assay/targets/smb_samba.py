@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.catalogue import Host, Mounts, Setting, Target
-from assay.machine import file_server, network_pair, rclone_client
+from assay.machine import external_commands, file_server, network_pair, rclone_client
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
 from assay.records import Endpoint, EndpointKind, Place, Value
@@ -71,7 +71,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         return (f"{FILESYSTEMS} has no cifs (modprobe cifs). Load it, or use client = rclone.",)
     if client_of(host, setting.knobs) == KERNEL and not host.exists("/sbin/mount.cifs"):
         return ("mount.cifs: not found. Install cifs-utils.",)
-    return ()
+    return external_commands.missing(host, rclone_client.TOOLS) if client_of(host, setting.knobs) == RCLONE else ()
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -137,7 +137,7 @@ def flush(host: Host, endpoint: Endpoint) -> None:
 
 SOFTWARE = FileSoftware(
     name=DAEMON,
-    tools=lambda knobs: (DAEMON, "testparm", *(rclone_client.TOOLS if knobs["client"] == RCLONE else ())),
+    tools=lambda knobs: (DAEMON, "testparm"),
     ports=(PORT,),
     configure=configure,
     program=program,

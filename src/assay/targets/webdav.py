@@ -19,11 +19,11 @@ DAEMON = "apache2"
 PORT = 80
 MODULES = "/usr/lib/apache2/modules"
 LOADED = ("mpm_event", "authz_core", "dav", "dav_fs", "dav_lock")
-CONFIG = """ServerRoot {directory}
+CONFIG = """ServerRoot "{directory}"
 ServerName {address}
 Listen {address}:{port}
-PidFile {directory}/apache.pid
-ErrorLog {directory}/errors
+PidFile "{directory}/apache.pid"
+ErrorLog "{directory}/errors"
 {modules}
 User www-data
 Group www-data

@@ -149,13 +149,17 @@ class TrialRunner:
             raise TrialError("\n".join(left))
 
     def _settings(self, spec: TargetSpec, doubtful: frozenset[str]) -> Iterator[Setting]:
-        """The setting as the file has it, and with each level of each factor of the target: no trial may be the first to ask."""
-        first = self._setting(spec, doubtful)
-        yield first
-        for factor in self.experiment.factors:
-            name = factor.path.removeprefix(f"{spec.name}.")
-            if name in first.knobs and name != factor.path:
-                yield from (replace(first, knobs={**first.knobs, name: level}) for level in factor.levels)
+        """The setting with the first levels of the target's factors, and with each other level: no trial may be the first to ask.
+
+        The default of a knob that a factor sets is in no trial, so it is not asked about.
+        """
+        plain = self._setting(spec, doubtful)
+        own = {factor.path.removeprefix(f"{spec.name}."): factor.levels for factor in self.experiment.factors if factor.levels}
+        varied = {name: own[name] for name in plain.knobs if name in own}
+        first = {**plain.knobs, **{name: levels[0] for name, levels in varied.items()}}
+        yield replace(plain, knobs=first)
+        for name, levels in varied.items():
+            yield from (replace(plain, knobs={**first, name: level}) for level in levels[1:])
 
     def _setting(self, spec: TargetSpec, doubtful: frozenset[str] = frozenset()) -> Setting:
         target = catalogue.find("targets", spec.kind)
