@@ -97,7 +97,7 @@ def operations(run: Run, phase: Phase, observations: Observations) -> OperationL
     if not phase.measured or (not wire and not (monitored and asked)):
         return None
     encrypted, lacking = wire.get("opaque_bytes", 0), sum(wire.get(name, 0) for name in LACKING)
-    captured = bool(wire) and not encrypted
+    captured = bool(wire) and not encrypted and not _is_broken(phase, observations)
     own = _own(run, phase, observations) if captured else {}
     unsure = _unsure(phase)
     steps = []
@@ -184,6 +184,13 @@ def _rises(phase: Phase, observations: Observations, layer: str, subject: str) -
         if (series.phase, series.layer, series.subject) == (phase.name, layer, subject) and series.value:
             found[series.metric] = found.get(series.metric, 0) + _rise(phase, series)
     return found
+
+
+def _is_broken(phase: Phase, observations: Observations) -> bool:
+    """Whether a capture gave counts at one look and none at another: what rose between them is not known then."""
+    hosts = {one.host for one in observations.over_time(phase.name, WIRE, "search", ABSOLUTE)}
+    lacking = (one for one in observations.missing if (one.phase, one.key) == (phase.name, f"{WIRE}.search"))
+    return any(one.host in hosts for one in lacking)
 
 
 def _rise(phase: Phase, series: Series) -> int:
