@@ -171,7 +171,10 @@ def _of_client(client: Client) -> Iterator[tuple[str, int]]:
 def _unsure(phase: Phase) -> dict[str, int]:
     """Kind -> requests without an answer of clients that lost connections: the last ones may lie unsent in a full socket."""
     found: dict[str, int] = {}
-    for end in (client.directory for client in phase.clients if client.directory and client.directory.lost):
+    for client in phase.clients:
+        end = client.directory
+        if end is None or not end.lost:
+            continue
         for name, answers in end.operations.items():
             kind = answers.kind or name
             found[kind] = found.get(kind, 0) + max(0, answers.requests - sum(answers.codes.values()))
