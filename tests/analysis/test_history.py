@@ -8,6 +8,7 @@ import pytest
 
 import notebook_records as made
 from assay.analysis.history import NEWEST_ERROR, PastExecution, history
+from assay.cli.history import judge
 from assay.records import Cell, Estimate, Method, Results
 from assay.units import Unit
 
@@ -69,6 +70,13 @@ def test_executions_without_a_value_keep_their_place():
     assert [one.value is None for one in found.points].count(True) == 2
     assert (found.stretches[0].end, found.stretches[1].first, found.stretches[1].end) == (20, 20, 40)
     assert series_of([None, None]).stretches == ()
+
+
+def test_a_newest_execution_without_a_value_is_not_as_before():
+    asked = made.experiment()
+    assert judge(asked, series_of([1000.0, 1010.0, 1005.0]), 0).word == "as before"
+    lost = judge(asked, series_of([1000.0, 1010.0, None]), 0)
+    assert (lost.word, lost.ratio, lost.is_worse) == ("unknown", None, False)
 
 
 def test_a_figure_that_only_some_executions_have_is_its_own_series():

@@ -37,6 +37,18 @@ def test_how_three_counts_differ(counts, lacking, expected):
     assert gaps(*counts, lacking=lacking) == expected
 
 
+def test_requests_on_lost_connections_may_not_have_been_sent():
+    assert gaps(20, 19, 19, lacking=0, unsure=1) == {}
+    assert gaps(20, 17, 17, lacking=0, unsure=1) == {UNSENT: 2}
+
+
+def test_a_capture_that_ended_between_two_looks_has_no_counts():
+    armed = series("wire", "search", 0, at_s=(-1,))
+    assert ladder(asked({"search": 40}, more=[armed])).captured
+    ended = asked({"search": 40}, more=[armed], missing={"wire.search": "observer wire failed: the capture ended early"})
+    assert not ladder(ended).captured
+
+
 def test_each_kind_by_each_of_the_three():
     found = ladder(
         asked({"search": 5, "rename": 2}, {"search": 5, "rename": 2, "bind": 0}, {"search": 5, "rename": 2, "bind": 0})

@@ -54,6 +54,12 @@ def test_another_index_is_a_note_for_searches_and_work_for_changes():
     assert RULE.check(case(BOTH, more, knobs={"filter": "(&(uid=u{key:08d})(mail=*@x))"})).severity is Severity.INVALIDATES
 
 
+def test_a_search_of_the_entry_itself_has_another_filter():
+    found = RULE.check(case(BOTH, ONE, knobs={"scope": "base"}))
+    assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
+    assert RULE.check(case(BOTH, "eq uid", knobs={"scope": "base"})).severity is Severity.INVALIDATES
+
+
 def test_without_a_known_filter_every_difference_invalidates():
     assert RULE.check(case(BOTH, f"{BOTH}; eq mail", kind="command")).severity is Severity.INVALIDATES
 

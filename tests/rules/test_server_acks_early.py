@@ -70,7 +70,7 @@ def test_it_needs_a_server_and_writes():
     assert RULE.applies(served("D04", operation="create")) is None
 
 
-def changed(dirty, flushes, *, count=300, places=1, cache="write back", claim=STABLE, given=4 * MIB):
+def changed(dirty, flushes, *, count=300, places=1, cache="write back", claim=STABLE, given=4 * MIB, flush_in_clock=False):
     rungs = [("L6", Direction.WRITE, given, 0)]
     rungs += [] if flushes is None else [("L9", Direction.FLUSH, 0, flushes)]
     gauges = {"dirty_bytes": (0, dirty), "writeback_bytes": (0, 0)}
@@ -86,7 +86,7 @@ def changed(dirty, flushes, *, count=300, places=1, cache="write back", claim=ST
         claim=claim,
         places=places,
     )
-    return RULE.check(made)
+    return RULE.check(replace(made, phase=replace(made.phase, flush_in_clock=flush_in_clock)))
 
 
 def test_changes_of_a_directory_that_are_all_dirty_were_acknowledged_early():
@@ -100,6 +100,7 @@ def test_changes_that_no_flush_can_have_made_stable_were_too():
     assert changed(0, 3, places=64).state is State.PASS, "64 changes may share a flush"
     assert changed(0, 3, cache="write through").state is State.PASS, "such a device gets no flushes"
     assert changed(0, None).state is State.PASS
+    assert changed(0, 3, flush_in_clock=True).state is State.PASS, "the clock of such an import ends with its own flush"
 
 
 def test_requests_that_change_nothing_are_not_judged():

@@ -48,7 +48,7 @@ class HistoryVerdict:
 
     series: FigureHistory
     ratio: float | None
-    """Present level over the good one; None where one of them is unknown."""
+    """Present level over the good one; None where one of them is unknown, or the newest execution has no value."""
     is_worse: bool
     """By more than the smallest relevant effect."""
 
@@ -99,7 +99,7 @@ def found(request: HistoryRequest) -> tuple[PastExecution, ...]:
 
 def name_of(folder: Path, labs: Sequence[Path]) -> str:
     """What an execution is called: its notebook, where there are several, else its folder."""
-    return folder.parent.name if len(labs) > 1 else folder.name
+    return folder.parent.resolve().name if len(labs) > 1 else folder.name
 
 
 def began(results: Results) -> str:
@@ -120,7 +120,7 @@ def good_place(executions: Sequence[PastExecution], name: str | None) -> int:
 def judge(experiment: Experiment, series: FigureHistory, place: int) -> HistoryVerdict:
     """Hold the present level against that of the good execution."""
     good, now = series.level_at(place), series.now
-    ratio = now / good if now is not None and good else None
+    ratio = now / good if series.newest is not None and now is not None and good else None
     bad = 0.0 if ratio is None else (ratio if lower_is_better(series.measure) else 1 / ratio) - 1
     return HistoryVerdict(series=series, ratio=ratio, is_worse=bad > experiment.matters_share)
 
@@ -150,7 +150,9 @@ def answer(executions: Sequence[PastExecution], judged: Sequence[HistoryVerdict]
     good, newest = executions[place].name, executions[-1].name
     whole = f"{len(executions)} executions from {executions[0].started_utc[:10]} to {executions[-1].started_utc[:10]}"
     if not worse:
-        return f"No figure is worse in {newest} than in {good}: {whole}."
+        lost = sum(one.series.newest is None for one in judged)
+        unknown = f"; {newest} has no value of {lost} of {len(judged)}" if lost else ""
+        return f"No figure is {'known to be ' if lost else ''}worse in {newest} than in {good}{unknown}: {whole}."
     named = "; ".join(f"{figure(executions[-1].results.experiment, one.series)} {change(one.ratio)}" for one in worse[:3])
     more = f"; and {len(worse) - 3} more" if len(worse) > 3 else ""
     are = "figure is" if len(judged) == 1 else "figures are" if len(worse) > 1 else "figures is"

@@ -62,7 +62,7 @@ def sent(phase: Phase) -> Counter[str]:
         if end is None:
             continue
         for name, one in end.operations.items():
-            found[type_of(name) or name] += one.requests
+            found[type_of(one.kind or name) or name] += one.requests
             found[ENTRIES] += one.entries
         if BIND not in end.operations:  # a bind before each operation is in the clock, and no operation of the mix
             found[BIND] += sum(total.count + total.errors for total in client.operations if total.operation == BIND)
@@ -74,7 +74,7 @@ def answered(phase: Phase) -> Counter[str]:
     found: Counter[str] = Counter()
     for client in phase.clients:
         for name, one in (client.directory.operations if client.directory else {}).items():
-            found[type_of(name) or name] += sum(one.codes.values())
+            found[type_of(one.kind or name) or name] += sum(one.codes.values())
             found[ENTRIES] += one.entries
     return found or _reported(phase)
 

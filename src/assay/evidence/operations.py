@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from assay.evidence import ladder, served
+from assay.evidence import directory, ladder, served
 from assay.frozen import dataclass
 from assay.records import ABSOLUTE, Client, Observations, Phase, Run, Series
 
@@ -25,8 +25,7 @@ KINDS: Mapping[str, str] = {
     "bind": "binds",
 }
 """What a server answers, as the load calls it -> its plural."""
-OF_SERVER: Mapping[str, str] = {"rename": "modrdn"}
-WIRE, SERVER = "wire", "directory"
+WIRE, SERVER = "wire", directory.LAYER
 """The layers of the observers wire and directory_monitor."""
 LOOK: Mapping[str, int] = {"bind": 1, "search": 1}
 """What one command of a look at the server's monitor asks for."""
@@ -98,14 +97,15 @@ def operations(run: Run, phase: Phase, observations: Observations) -> OperationL
     if not phase.measured or (not wire and not (monitored and asked)):
         return None
     encrypted, lacking = wire.get("opaque_bytes", 0), sum(wire.get(name, 0) for name in LACKING)
-    captured = bool(wire) and not encrypted
+    captured = bool(wire) and not encrypted and not _is_broken(phase, observations)
     own = _own(run, phase, observations) if captured else {}
+    unsure = _unsure(phase)
     steps = []
     for kind in KINDS:
         passed = max(0, wire.get(kind, 0) - own.get(kind, 0)) if captured else None
         counts = (asked.get(kind), passed, server[kind])
         if any(counts):
-            found = gaps(*counts, lacking=lacking)
+            found = gaps(*counts, lacking=lacking, unsure=unsure.get(kind, 0))
             taken_off = (counts[0] or 0) + own.get(kind, 0)
             others = _others(phase, observations, kind, taken_off) if OperationGap.OTHERS in found else {}
             steps.append(
@@ -122,11 +122,11 @@ def operations(run: Run, phase: Phase, observations: Observations) -> OperationL
     return OperationLadder(steps=tuple(steps), captured=captured, lacking=lacking, encrypted_bytes=encrypted, monitored=monitored)
 
 
-def gaps(client: int | None, wire: int | None, server: int | None, *, lacking: int) -> dict[OperationGap, int]:
-    """How the counts of one kind differ; nothing without the wire."""
+def gaps(client: int | None, wire: int | None, server: int | None, *, lacking: int, unsure: int = 0) -> dict[OperationGap, int]:
+    """How the counts of one kind differ; nothing without the wire. `unsure` of the client's may not have been sent."""
     if wire is None:
         return {}
-    below_client, below_server = (max(0, (count or 0) - wire) for count in (client, server))
+    below_client, below_server = max(0, (client or 0) - unsure - wire), max(0, (server or 0) - wire)
     found: dict[OperationGap, int] = {}
     if below_client and (below_server or (lacking and server is None)):
         found[OperationGap.LOST] = max(below_client, below_server)
@@ -168,6 +168,19 @@ def _of_client(client: Client) -> Iterator[tuple[str, int]]:
     yield from ((one.operation, one.count + one.errors) for one in apart)
 
 
+def _unsure(phase: Phase) -> dict[str, int]:
+    """Kind -> requests without an answer of clients that lost connections: the last ones may lie unsent in a full socket."""
+    found: dict[str, int] = {}
+    for client in phase.clients:
+        end = client.directory
+        if end is None or not end.lost:
+            continue
+        for name, answers in end.operations.items():
+            kind = answers.kind or name
+            found[kind] = found.get(kind, 0) + max(0, answers.requests - sum(answers.codes.values()))
+    return found
+
+
 def _rises(phase: Phase, observations: Observations, layer: str, subject: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for series in observations.series:
@@ -176,12 +189,19 @@ def _rises(phase: Phase, observations: Observations, layer: str, subject: str) -
     return found
 
 
+def _is_broken(phase: Phase, observations: Observations) -> bool:
+    """Whether a capture gave counts at one look and none at another: what rose between them is not known then."""
+    hosts = {one.host for one in observations.over_time(phase.name, WIRE, "search", ABSOLUTE)}
+    lacking = (one for one in observations.missing if (one.phase, one.key) == (phase.name, f"{WIRE}.search"))
+    return any(one.host in hosts for one in lacking)
+
+
 def _rise(phase: Phase, series: Series) -> int:
     return round(ladder.rise(series, phase.start_ns, phase.end_ns))
 
 
 def _server_rise(phase: Phase, observations: Observations, kind: str) -> int | None:
-    every = [*observations.over_time(phase.name, SERVER, OF_SERVER.get(kind, kind))]
+    every = [*observations.over_time(phase.name, SERVER, directory.type_of(kind) or kind)]
     return sum(_rise(phase, one) for one in every) if every else None
 
 

@@ -45,6 +45,8 @@ class Instance:
     transport: str
     socket: str
     knobs: Mapping[str, Value]
+    own_entries: int = 0
+    """Entries that a load renames or deletes, besides the population."""
 
     def path(self, *names: str) -> str:
         """A path in its directory."""

@@ -119,6 +119,7 @@ def _instance(software: Software, host: Host, setting: Setting) -> Instance:
         transport=str(knobs["transport"]),
         socket=socket,
         knobs=knobs,
+        own_entries=sum(setting.own_entries.values()),
     )
 
 

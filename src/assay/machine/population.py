@@ -19,6 +19,8 @@ from assay.records import Value
 TEMPLATES: Mapping[str, int] = {"person": 527, "account": 672}
 """Template -> mean bytes of LDIF of an entry (measured over the first million)."""
 MOST_ENTRIES = 100_000_000
+OWN_BYTES = 111
+"""Bytes of LDIF of an entry that a load renames or deletes, below the usual base."""
 DATABASE_TIMES = 4
 """How much larger a database with indexes is than its LDIF (measured: 3.3 for LMDB, 2.6 for Berkeley DB)."""
 BASE = "dc=example,dc=com"
@@ -111,7 +113,7 @@ def defined(host: Host, knobs: Mapping[str, Value]) -> set[str]:
 def _no_room(host: Host, setting: Setting) -> tuple[str, ...]:
     if not setting.scratch or not host.exists(setting.scratch):
         return ()
-    wanted = needed_bytes(host, setting.knobs)
+    wanted = needed_bytes(host, setting.knobs, sum(setting.own_entries.values()))
     amount = units.human(wanted, Unit.BYTES)
     return tuple(
         f"no room for the population and its database, about {amount}: {text}"
@@ -119,14 +121,14 @@ def _no_room(host: Host, setting: Setting) -> tuple[str, ...]:
     )
 
 
-def needed_bytes(host: Host, knobs: Mapping[str, Value]) -> int:
-    """Return about how many bytes LDIF and database take."""
+def needed_bytes(host: Host, knobs: Mapping[str, Value], own: int = 0) -> int:
+    """Return about how many bytes LDIF and database take, with so many entries of a load besides those of the template."""
     if knobs.get("ldif"):
         done = host.run(["stat", "-L", "-c", "%s", "--", str(knobs["ldif"])], check=False)
         size = int(done.stdout) if done.status == 0 else 0
         return size * DATABASE_TIMES
     mean = TEMPLATES.get(str(knobs.get("template")), 0)
-    return whole(knobs, "entries") * mean * (1 + DATABASE_TIMES)
+    return (whole(knobs, "entries") * mean + own * OWN_BYTES) * (1 + DATABASE_TIMES)
 
 
 def indexes_of(knobs: Mapping[str, Value]) -> tuple[tuple[str, tuple[str, ...]], ...]:

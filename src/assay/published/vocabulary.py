@@ -1,7 +1,7 @@
 """The vocabulary of published claims: numbers, units, and the effect of other words on the figures beside them. Closed lists.
 
 Experiments take `assay.units` only. Claims by others are written more freely, so what is clear there is taken here too: `Gb/s`,
-`MB/sec`, `TB a week`, `hours`. What has two meanings (`4k`, `KB`, `Mbps`) is refused here as there.
+`MB/sec`, `TB a week`, `hours`. What has two meanings (`KB`, `Mbps`) is refused here as there; of `4k` see `BLOCKS`.
 
 A printed number is known to half a unit of its last digit: `0.6` was printed for anything from 0.55 to 0.65. Figures are never
 negative, so the ends of a product are the products of the ends, and those of a ratio lie crosswise (interval arithmetic:
@@ -205,7 +205,9 @@ BLOCKS: Mapping[str, Fraction] = {"k": Fraction(2**10), "K": Fraction(2**10)}
 """`4k` as tools of storage write a block size (fio, dd): right behind a power of two, where no count of operations follows."""
 _POWER_OF_TWO = "|".join(rf"(?<=(?<![0-9.]){2**power})" for power in range(11))
 _BLOCK_FOLLOWS = r"(?=\s*(?:$|[,;:)0-9]|(?:rand|seq|block|record|request|read|write|bs\b)))"
-_BLOCK = rf"(?P<block>(?:{_POWER_OF_TWO}){pattern(BLOCKS).pattern}){_BLOCK_FOLLOWS}"
+_NO_RATE = rf"(?!\s+(?:[a-z]+\s+)?(?:{_any(NOUNS)}){_PER}(?:{pattern(SECONDS).pattern}))"
+"""`256k reads per second` is a count."""
+_BLOCK = rf"(?P<block>(?:{_POWER_OF_TWO}){pattern(BLOCKS).pattern}){_NO_RATE}{_BLOCK_FOLLOWS}"
 
 UNIT_PATTERNS: Mapping[QuantityKind, re.Pattern[str]] = {
     QuantityKind.RATE: re.compile(rf"(?P<unit>{_any(BYTES, BITS, RATE_BITS)}){_PER}{_PERIOD}"),

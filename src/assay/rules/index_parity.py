@@ -24,6 +24,8 @@ from assay.rulekit.findings import found
 FACT, SOFTWARE = "target.setting.indexes", "target.setting.software"
 KINDS = frozenset({"eq", "pres", "sub", "subinitial", "subany", "subfinal", "approx", "matchingrule", "none"})
 LOAD, FILTER, DEFAULT = "ldap_load", "filter", "(uid=u{key:08d})"
+SCOPE, BASE, OF_BASE = "scope", "base", "(objectClass=*)"
+"""A search of scope base is sent with this filter, whatever the knob says."""
 ATTRIBUTE = re.compile(r"\(\s*([A-Za-z][A-Za-z0-9;.-]*)\s*[~<>:]?=")
 NO_INDEX = "none"
 Indexes = Mapping[str, frozenset[str]]
@@ -88,10 +90,15 @@ def filtered(case: ComparisonCase) -> frozenset[str]:
     """Attributes in the filter of the load; empty where it is not known."""
     if workload_kind(case) != LOAD:
         return frozenset()
+    text = OF_BASE if knob(case, SCOPE) == BASE else str(knob(case, FILTER) or DEFAULT)
+    return frozenset(name.lower() for name in ATTRIBUTE.findall(text))
+
+
+def knob(case: ComparisonCase, name: str) -> Value:
+    """A knob of the load: the level at which the arms are compared, else that of the file; None where neither sets it."""
     spec = next((one for one in case.experiment.workloads if one.name == case.measure.workload), None)
-    own: Value = None if spec is None else spec.knobs.get(FILTER)
-    text = case.comparison.within.get(f"{case.measure.workload}.{FILTER}", own)
-    return frozenset(name.lower() for name in ATTRIBUTE.findall(str(text or DEFAULT)))
+    own: Value = None if spec is None else spec.knobs.get(name)
+    return case.comparison.within.get(f"{case.measure.workload}.{name}", own)
 
 
 def one_software(arms: tuple[Runs, Runs]) -> bool:

@@ -81,7 +81,7 @@ def _server_lines(host: Host, instance: Instance, password_hash: str) -> list[st
         f"TLSCertificateFile {instance.certificate}",
         f"TLSCertificateKeyFile {instance.path('key.pem')}",
     )
-    size = max(LEAST_MAP_BYTES, MAP_TIMES * population.needed_bytes(host, knobs))
+    size = max(LEAST_MAP_BYTES, MAP_TIMES * population.needed_bytes(host, knobs, instance.own_entries))
     flags = _flags(instance)
     return [
         *(f"include {posixpath.join(schemas, name)}.schema" for name in SCHEMAS),

@@ -77,7 +77,13 @@ def test_every_mistake_is_named_at_once():
 
 @pytest.mark.parametrize(
     ("scan", "wanted"),
-    [("n=1,1", "a value twice"), ("n=1,2", "no {n} in the command"), ("2=1,2", "expected NAME="), ("n=1..500", "at most 100")],
+    [
+        ("n=1,1", "a value twice"),
+        ("n=1,2", "no {n} in the command"),
+        ("2=1,2", "expected NAME="),
+        ("n=1..500", "at most 100"),
+        ("n=1..9999999999999999999", "expected NAME="),
+    ],
 )
 def test_a_scan_that_is_none_is_refused(scan, wanted):
     with pytest.raises(InputErrors, match=re.escape(wanted)):
@@ -105,6 +111,12 @@ def test_a_command_against_itself_is_compared_all_the_same(bench):
     told = json.loads((bench.home / "told.json").read_text())
     assert (told["repeats"]["n"], told["others"][0]["repeats"]["n"], told["comparison"][0]["pairs"]) == (2, 2, 2)
     assert re.findall(r"run (\d of \d):", done.stderr) == ["1 of 2", "1 of 2", "2 of 2", "2 of 2"]
+
+
+def test_runs_that_ended_badly_are_named(bench):
+    done = bench.run("stat", "--repeat=2", "--vs", "false", "--", "true")
+    assert done.stderr.count("; the command ended with status 1 (false)") == 2
+    assert "  failed     2 of 2 runs, the last: the command ended with status 1: false" in done.stderr
 
 
 def test_each_run_is_prepared_also_those_that_warm_up(bench):

@@ -18,6 +18,7 @@ COMPARED_TIMES = 5
 SPECIAL = frozenset("|&;<>()$`*?~\n")
 """Characters for which a command in one word is given to a shell."""
 RANGE = ".."
+MOST_DIGITS = 18
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +108,7 @@ def scanned(typed: StatWords) -> ParameterScan | None:
 def values_of(text: str) -> tuple[str, ...]:
     """The values of `a,b,c` or `1..8`."""
     low, dots, high = text.partition(RANGE)
-    if dots and low.isascii() and low.isdigit() and high.isascii() and high.isdigit():
+    if dots and is_number(low) and is_number(high):
         return tuple(map(str, range(int(low), min(int(high), int(low) + MOST_COMMANDS) + 1)))
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
@@ -127,10 +128,15 @@ def whole(typed: StatWords, name: str, default: int, *, least: int) -> int:
     text = typed.options.get(name)
     if text is None:
         return default
-    if not text.isascii() or not text.isdigit() or not least <= int(text) <= MOST_REPEATS:
+    if not is_number(text) or not least <= int(text) <= MOST_REPEATS:
         typed.wrong(f"--{name} {text}", f"a whole number from {least} to {MOST_REPEATS}")
         return default
     return int(text)
+
+
+def is_number(text: str) -> bool:
+    """Whether these are digits, and no more than anybody means: int() refuses thousands of them with an error of its own."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def export_file(typed: StatWords) -> Path | None:

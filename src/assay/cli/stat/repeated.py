@@ -16,6 +16,7 @@ from assay.records import VerdictState
 from assay.statistics.intervals import LEAST, Mean, geometric_mean
 from assay.terminal.output import say
 from assay.units import Unit
+from assay.watch.as_run import ended
 
 
 def repeated(request: Request) -> int:
@@ -62,6 +63,7 @@ def answer(arms: Sequence[Arm], found: Sequence[CommandRatio]) -> Iterator[str]:
     yield from shown.body(worst_of(first.runs))
     lines = [line for arm in arms for line in interval_lines(arm)]
     yield from lines[0 if others else in_headline(first.runs) :]
+    yield from (line for arm in arms for line in failed_lines(arm))
     yield from map(ratio_line, found)
 
 
@@ -104,7 +106,8 @@ def one_line(execution: JudgedExecution, number: int, whole: int) -> str:
     elapsed = f"elapsed {measures.with_unit(execution.watched.elapsed_ns, Unit.NANOSECONDS)}"
     figures = [described.figure(execution, verdict) for verdict in execution.verdicts] or [elapsed]
     state = "" if execution.state is None else f" {execution.state}"
-    return f"assay: run {number} of {whole}: {'; '.join(figures)}{state}"
+    end = ended(execution.watched)
+    return f"assay: run {number} of {whole}: {'; '.join(figures)}{state}{f'; {end}' if end else ''}"
 
 
 def interval_lines(arm: Arm) -> Iterator[str]:
@@ -112,6 +115,13 @@ def interval_lines(arm: Arm) -> Iterator[str]:
     for name, values in figures_of(arm.runs).items():
         figure = f"{name.removesuffix('_ns')} {mean_of(values, unit_of(arm.runs, name))}"
         yield shown.line("mean", f"{figure}: {arm.command.label[:40]}")
+
+
+def failed_lines(arm: Arm) -> Iterator[str]:
+    """How many runs of a command ended badly: the times of such runs are those of other work."""
+    ends = [end for one in arm.runs if (end := ended(one.watched))]
+    if ends:
+        yield shown.line("failed", f"{len(ends)} of {len(arm.runs)} runs, the last: {ends[-1]}: {arm.command.label[:40]}")
 
 
 def plain(first: Arm, others: Sequence[Arm], found: Sequence[CommandRatio]) -> dict[str, Any]:

@@ -59,7 +59,14 @@ impl Loader {
         for one in connection.pending.iter().filter(|one| one.id != 0) {
             let planned = &mut self.mix.planned[one.operation];
             planned.refuse(one, 0, why.unwrap_or(wrong::LOST), b"");
-            slots.push(planned.slot);
+            let binds = self.mix.bind.as_ref();
+            slots.push(match binds.filter(|_| one.binds_from.is_some()) {
+                None => planned.slot,
+                Some((_, slot)) => {
+                    planned.withdraw(one);
+                    *slot
+                }
+            });
         }
         let _ = epoll::delete(&self.epoll, &connection.wire);
         let _ = rustix::net::shutdown(&connection.wire, rustix::net::Shutdown::Both);

@@ -86,7 +86,8 @@ impl Mix {
         self.left -= 1;
         let id = connection.id(place);
         let planned = &mut self.planned[next.operation];
-        let turn = planned.draw.turn(planned.account.requests);
+        let begun = planned.account.requests + planned.withdrawn;
+        let turn = planned.draw.turn(begun);
         planned.account.requests += 1;
         planned.account.misses += u64::from(next.key.1);
         let pending = &mut connection.pending[usize::from(place)];
@@ -198,6 +199,7 @@ impl Mix {
             return;
         }
         let what = code.map_or(wrong::UNREADABLE, op::code_name);
+        self.planned[pending.operation].withdraw(pending);
         self.goes_on &= recorder.refuse_answer(slot, code.unwrap_or(0), what, now);
         free(connection, place);
     }

@@ -60,6 +60,8 @@ pub struct Planned {
     pub right: Right,
     pub draw: Draw,
     pub account: DirectoryOperation,
+    /// Requests that were begun and never sent: the bind before them was not answered with success.
+    pub withdrawn: u64,
     /// How often each result code came.
     pub codes: Vec<(u32, u64)>,
     /// The file whose entries it adds.
@@ -100,6 +102,7 @@ impl Planned {
                 kind: operation.kind.word(),
                 ..DirectoryOperation::default()
             },
+            withdrawn: 0,
             codes,
             feed: feed.transpose()?.map(Box::new),
             templates: lengths.map(|length| Template::new(&node, length)).collect(),
@@ -128,6 +131,14 @@ impl Planned {
             Some((_, count)) => *count += 1,
             None => self.codes.push((code, 1)),
         }
+    }
+
+    /// Takes a request back that was begun and never sent.
+    #[cold]
+    pub fn withdraw(&mut self, pending: &Pending) {
+        self.withdrawn += 1;
+        self.account.requests -= 1;
+        self.account.misses -= u64::from(pending.is_miss);
     }
 
     /// Names the entry of a file that this request was about: the server did not take it.
