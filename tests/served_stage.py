@@ -96,11 +96,13 @@ def trial_from_storage(bench, spec, clients=2, size=8 * MIB):
 
 
 def family():
-    """The processes that carry a token of a ledger, and those below the test's own scratch directories."""
-    found = []
+    """The processes that carry a token of a ledger and that this test process started; beside others it knows its own by a name."""
+    found, own = [], f"PYTEST_XDIST_WORKER={os.environ.get('PYTEST_XDIST_WORKER', '')}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
-            if f"{FAMILY}=".encode() in path.read_bytes() and "pytest" in (path.parent / "cwd").readlink().as_posix():
+            given = path.read_bytes()
+            strange = b"PYTEST_XDIST_WORKER=" in given and own not in given.split(b"\0")
+            if f"{FAMILY}=".encode() in given and not strange and "pytest" in (path.parent / "cwd").readlink().as_posix():
                 found.append((path.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue

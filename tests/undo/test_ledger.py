@@ -12,6 +12,7 @@ from assay.hosts.local import Local
 from assay.machine import ownership
 from assay.undo.kinds import process_state
 from assay.undo.ledger import Ledger, LedgerEntry, default_directory, in_order
+from assay.undo.owners import locked_orphans
 
 HOST = Local()
 
@@ -242,3 +243,12 @@ def test_default_directory_is_private_to_the_user(monkeypatch, tmp_path):
     assert default_directory() == tmp_path / "assay"
     monkeypatch.delenv("XDG_RUNTIME_DIR")
     assert default_directory().name == f"assay-{os.getuid()}"
+
+
+def test_a_file_whose_owner_ends_while_it_is_found_is_no_orphan(tmp_path):
+    """A link to nothing is what a file is that is gone between its listing and its opening."""
+    tmp_path.chmod(0o700)
+    (tmp_path / "1-gone.jsonl").symlink_to(tmp_path / "gone")
+    (tmp_path / "2-there.jsonl").write_text("")
+    with locked_orphans([tmp_path]) as found:
+        assert [path.name for path, _ in found] == ["2-there.jsonl"]

@@ -119,7 +119,8 @@ RULE = Rule(
         "The kernel reads ahead: the start of the server brings a small database into memory. Set `read_ahead = false`.",
         "The entry cache counts lookups of the base entry and of the server itself, which always hit.",
     ),
-    advice="Set `cache = cold`, which restarts the server and drops its files before the load. For a warm server search all "
+    at_shell="Restart the server and drop its files before the command. For a warm server search all entries once before it.",
+    advice='Set `cache = "cold"`, which restarts the server and drops its files before the load. For a warm server search all '
     "entries once in a workload of its own, before the measured one.",
     sources=(
         "slapd-mdb(5): no entry cache, the page cache serves the database",

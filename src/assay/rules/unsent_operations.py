@@ -120,6 +120,7 @@ RULE = Rule(
         "The clients use another interface or port than the one that was captured: a proxy, a second address.",
         "The capture dropped frames without telling it. Repeat the run: a loss differs from run to run.",
     ),
+    at_shell="Compare with a second tool: a command that counts what it never sent is not to be believed.",
     advice="Compare with a second tool, and find the first place at which operations vanish (`assay show RUN`).",
     sources=("RFC 4511: each request has a message of its own", "RFC 1761, pcapng: what a capture can tell of its own drops"),
 )

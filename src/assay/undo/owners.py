@@ -116,7 +116,10 @@ def locked_orphans(directories: Iterable[Path]) -> Iterator[list[tuple[Path, int
 def _orphans_in(directory: Path) -> Iterator[tuple[Path, int]]:
     with _locked(directory):
         for path in sorted(directory.glob("*.jsonl")):
-            descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+            try:
+                descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+            except FileNotFoundError:  # its owner has just ended with nothing left in it
+                continue
             if _free(path, descriptor):
                 yield path, descriptor
             else:
