@@ -96,7 +96,7 @@ def trial_from_storage(bench, spec, clients=2, size=8 * MIB):
 
 
 def family():
-    """The processes that carry a token of a ledger and that this test process started; beside others it knows its own by a name."""
+    """The processes that carry a token of a ledger and that this test process started: its name is in their environment."""
     found, own = [], f"PYTEST_XDIST_WORKER={os.environ.get('PYTEST_XDIST_WORKER', '')}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
