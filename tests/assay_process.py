@@ -75,6 +75,18 @@ class Bench:
         return time.monotonic() - since
 
 
+@contextlib.contextmanager
+def running(*argv, **more):
+    """A process whose output can be read, ended at the end."""
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, **more)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
 def announced(pid):
     """What the ledger of a lab says that must be undone, as (kind, details)."""
     found = {}

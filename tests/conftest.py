@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import sizes
+from assay_process import Bench, kill
 from far_machines import far  # noqa: F401 - a fixture of all tests
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -40,3 +41,13 @@ def room():
     """A directory on the disk that the machine's temporary files are on, for files that caches and devices know."""
     with tempfile.TemporaryDirectory(prefix="assay-watch-", dir="/var/tmp") as path:
         yield Path(path)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """A directory in which `assay` is called; whatever a test leaves there is ended and undone."""
+    made = Bench(tmp_path)
+    yield made
+    for pid in made.processes():
+        kill(pid)
+    made.run("doctor")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import Bench, announced, kill, wait_until
+from assay_process import announced, kill, wait_until
 from sizes import few_and_many
 
 INTERRUPTED = "assay: interrupted. All changes of the machine are undone. Finished runs are in the notebook."
@@ -94,15 +94,6 @@ quiesce = "0 s"
 RUN = ("run", "e.toml", "--resume", "--progress", "none")
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices, mounts and throttle rules need root")
-
-
-@pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path)
-    yield made
-    for pid in made.processes():
-        kill(pid)
-    made.run("doctor")
 
 
 def folder(bench):

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from assay_process import Bench, kill
 from directory_servers import BASE, slapd
 from directory_stage import needs
 
@@ -63,15 +62,6 @@ ops = {ops}
 [measures]
 "w.{operation}.ops_per_s" = {{ claim = {{ {claim} }} }}
 """
-
-
-@pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path)
-    yield made
-    for pid in made.processes():
-        kill(pid)
-    made.run("doctor")
 
 
 def server(kind):

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from assay_process import Bench, kill
 from directory_stage import needs
 
 SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
@@ -31,15 +30,6 @@ ops = {ops}
 """
 OF_MONITOR = {"rename": "modrdn"}
 """How the monitors call what we call otherwise."""
-
-
-@pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path)
-    yield made
-    for pid in made.processes():
-        kill(pid)
-    made.run("doctor")
 
 
 def ran(bench, kind, transport):

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import Bench, kill
 from directory_servers import BASE, slapd
 from directory_stage import PEOPLE, needs, people
 
@@ -50,15 +49,6 @@ objectClasses: ( 1.3.6.1.4.1.99999.2 NAME 'shod' SUP top AUXILIARY MAY shoeSize 
 """
 SCHEMA = {"ldap_openldap": ("shoes.schema", OF_SLAPD), "ldap_389ds": ("99shoes.ldif", OF_389DS)}
 SHOD = PEOPLE.replace("inetOrgPerson\n", "inetOrgPerson\nobjectClass: shod\n") + "shoeSize: 42\n"
-
-
-@pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path)
-    yield made
-    for pid in made.processes():
-        kill(pid)
-    made.run("doctor")
 
 
 def server(kind):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import LET_GO, Bench, kill
+from assay_process import LET_GO
 from directory_servers import BASE, PASSWORD, Slapd, small_server
 from directory_stage import PEOPLE, needs, people
 
@@ -33,15 +33,6 @@ NO_TOOL = 'mount --bind /dev/null "$1"; shift; exec "$@"'
 SLAPD, DS389 = "ldap_openldap", "ldap_389ds"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace needs root")
 pytestmark = needs("slapd", "ldapsearch", "openssl")
-
-
-@pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path)
-    yield made
-    for pid in made.processes():
-        kill(pid)
-    made.run("doctor")
 
 
 def written(bench, kind=SLAPD, target="", knobs="", load="ldap_load", factors=""):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import Bench, announced, kill, wait_until
+from assay_process import announced, kill, wait_until
 from directory_stage import needs
 from sizes import few_and_many
 
@@ -51,15 +51,6 @@ argv = ["sh", "-c", "{script}"]
 [measures]
 "peer.command.elapsed_ns" = {{}}
 """
-
-
-@pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path)
-    yield made
-    for pid in made.processes():
-        kill(pid)
-    made.run("doctor")
 
 
 def searches(kind, transport):

@@ -1,6 +1,5 @@
 """What the two ends of a workload over the network cannot do is said: at once, with the fix, and before anything is set up."""
 
-import contextlib
 import json
 import os
 import socket
@@ -10,7 +9,7 @@ import time
 
 import pytest
 
-from assay_process import Bench, kill, wait_until
+from assay_process import Bench, kill, running, wait_until
 
 TEXT = """
 title = "Ends"
@@ -30,15 +29,6 @@ LISTENER = "import socket, time; s = socket.create_server(('127.0.0.1', 5201)); 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
 
-@pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path)
-    yield made
-    for pid in made.processes():
-        kill(pid)
-    made.run("doctor")
-
-
 def written(bench, knobs, *, kind="net_stream", target="", hosts="", name="e.toml"):
     (bench.home / name).write_text(TEXT.format(hosts=hosts, kind=kind, knobs=knobs, target=target))
     return name
@@ -54,17 +44,6 @@ def refused(done, status, *words):
 def failed_run(bench):
     (path,) = bench.home.glob("lab/*/trials/*/attempt-*/run.json")
     return json.loads(path.read_text())
-
-
-@contextlib.contextmanager
-def running(*argv, **more):
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, **more)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 @pytest.fixture

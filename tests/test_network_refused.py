@@ -3,7 +3,6 @@
 Mistakes in the file do not hide what the machine refuses, and neither hides the other's lines; nothing is set up and kept.
 """
 
-import contextlib
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay_process import Bench, as_nobody, kill, wait_until
+from assay_process import Bench, as_nobody, kill, running, wait_until
 
 HEAD = """title = "Refused"
 question = "Is it refused in time, with the fix?"
@@ -73,27 +72,16 @@ OF_SOCKETS = {
 pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and other users need root")]
 
 
-@contextlib.contextmanager
-def process(*argv, **more):
-    started = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, **more)
-    try:
-        yield started
-    finally:
-        started.kill()
-        started.wait()
-        started.stdout.close()
-
-
 @pytest.fixture
 def poor():
     """A bench of an ordinary user without TUN devices and MPTCP, where port 5201 of the loopback is taken."""
-    with process("unshare", "--net", "sleep", "300") as keeper, as_nobody() as bench:
+    with running("unshare", "--net", "sleep", "300") as keeper, as_nobody() as bench:
         own = os.readlink("/proc/self/ns/net")  # noqa: PTH115 - a link of the kernel's
         wait_until(lambda: os.readlink(f"/proc/{keeper.pid}/ns/net") != own)  # noqa: PTH115
         into = ("nsenter", "-t", str(keeper.pid), "--net")
         for command in ("ip link set lo up", "sysctl -qw net.mptcp.enabled=0"):
             subprocess.run([*into, *command.split()], check=True)
-        with process(*into, sys.executable, "-c", LISTENER) as listener:
+        with running(*into, sys.executable, "-c", LISTENER) as listener:
             listener.stdout.readline()
             yield replace(bench, through=(*into, *NO_TUN, *bench.through))
         for pid in bench.processes():

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from assay_process import Bench, kill
 from directory_stage import PEOPLE, needs
 
 SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
@@ -25,15 +24,6 @@ connections = 8
 [measures]
 "load.import.ops_per_s" = {{ claim = {{ durability = "stable-media" }} }}
 """
-
-
-@pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path)
-    yield made
-    for pid in made.processes():
-        kill(pid)
-    made.run("doctor")
 
 
 def run(bench, kind, flush="none", population="entries = 3000", progress="none"):

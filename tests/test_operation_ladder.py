@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from assay_process import Bench, kill
 from directory_servers import slapd
 from directory_stage import needs
 
@@ -54,15 +53,6 @@ run = ["sh", "-c", "for n in 1 2 3; do ldapsearch -x -LLL -H {others} -b dc=exam
 [measures]
 "people.search.ops_per_s" = {{}}
 """
-
-
-@pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path)
-    yield made
-    for pid in made.processes():
-        kill(pid)
-    made.run("doctor")
 
 
 def free_port():

@@ -13,7 +13,7 @@ from targets_host import HOST, MIB, setting
 
 TARGET = catalogue.find("targets", "nfs_ganesha")
 needs_client = pytest.mark.skipif(
-    not Path(nfs_ganesha.CLIENT).exists() and not nfs_ganesha._in_kernel(HOST),
+    not Path(nfs_ganesha.CLIENT).exists() and not mounted.in_kernel(HOST, "nfs"),
     reason="no NFS client: make clients (libnfs-dev, libfuse3-dev)",
 )
 
@@ -39,7 +39,7 @@ def test_a_trial_reads_cold_and_an_fsync_reaches_the_storage(bench):
 
 
 def test_a_kernel_without_a_client_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(nfs_ganesha, "_in_kernel", lambda host: False)
+    monkeypatch.setattr(mounted, "in_kernel", lambda host, filesystem: False)
     found = TARGET.check(HOST, given(tmp_path, client="kernel"))
     assert any("has no nfs (modprobe nfs)" in one for one in found)
     monkeypatch.setattr(nfs_ganesha, "CLIENT", tmp_path / "no-such-program")

@@ -3,8 +3,8 @@
 import pytest
 
 from assay import catalogue
+from assay.machine import mounted
 from assay.records import TargetSpec
-from assay.targets import smb_samba
 from served_stage import ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
 from targets_host import HOST, setting
 
@@ -28,6 +28,6 @@ def test_a_trial_reads_cold_and_the_settings_are_those_of_the_share(bench, alway
 
 
 def test_a_kernel_without_a_client_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(smb_samba, "_in_kernel", lambda host: False)
+    monkeypatch.setattr(mounted, "in_kernel", lambda host, filesystem: False)
     found = TARGET.check(HOST, setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, {"client": "kernel"})))
     assert any("has no cifs (modprobe cifs)" in one for one in found)

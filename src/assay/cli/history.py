@@ -11,10 +11,10 @@ from pathlib import Path
 from assay import measures
 from assay.analysis.history import LEAST_BEFORE, FigureHistory, PastExecution, history
 from assay.answer.marks import lower_is_better
+from assay.cli.tables import levels_text
 from assay.errors import RefusedError, UsageError
 from assay.laboratory.gate import BAD_VERDICT, UNMET, Gate
 from assay.laboratory.results import current
-from assay.measures.text import word
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.records import Experiment, Outcome, Results
@@ -78,7 +78,7 @@ def run(request: HistoryRequest) -> int:
     if request.picture is not None:
         draw(executions, judged, place, request.picture)
     deliver(request.json_to, "history", lambda: plain(executions, judged, place), lambda: text(executions, judged, place))
-    return status(executions[-1].results, judged, request.gate)
+    return status(judged, request.gate)
 
 
 def found(request: HistoryRequest) -> tuple[PastExecution, ...]:
@@ -125,12 +125,12 @@ def judge(experiment: Experiment, series: FigureHistory, place: int) -> HistoryV
     return HistoryVerdict(series=series, ratio=ratio, is_worse=bad > experiment.matters_share)
 
 
-def status(newest: Results, judged: Sequence[HistoryVerdict], gate: Gate) -> int:
+def status(judged: Sequence[HistoryVerdict], gate: Gate) -> int:
     """The exit status."""
     if gate is Gate.OFF:
         return 0
     states = [one.series.points[-1].verdict for one in judged]
-    if any(state in gate.bad for state in states if state is not None) or not newest.runs:
+    if any(state in gate.bad for state in states):
         return BAD_VERDICT
     worse = any(one.is_worse for one in judged)
     return UNMET if worse or (gate is Gate.STRICT and any(one.ratio is None for one in judged)) else 0
@@ -161,7 +161,7 @@ def answer(executions: Sequence[PastExecution], judged: Sequence[HistoryVerdict]
 
 def figure(experiment: Experiment, series: FigureHistory) -> str:
     """`stream.write.bytes_per_s at target=a`."""
-    at = " ".join(f"{name}={word(experiment, name, level)}" for name, level in series.levels.items())
+    at = levels_text(experiment, series.levels)
     return f"{series.measure}{f' at {at}' if at else ''}"
 
 
@@ -181,7 +181,7 @@ def cells(executions: Sequence[PastExecution], one: HistoryVerdict) -> tuple[str
     return (
         f"{one.word} ({change(one.ratio)})" if one.ratio is not None else one.word,
         series.measure,
-        " ".join(f"{name}={word(experiment, name, level)}" for name, level in series.levels.items()) or "-",
+        levels_text(experiment, series.levels) or "-",
         str(sum(point.value is not None for point in series.points)),
         f"{shown(series.newest)} {series.points[-1].verdict or ''}".rstrip(),
         "-" if ends is None else f"{shown(ends[0])} to {shown(ends[1])}",

@@ -12,7 +12,7 @@ import posixpath
 import secrets
 from collections.abc import Callable, Mapping
 
-from assay.catalogue import Host, Knob, KnobKind, Setting
+from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target
 from assay.errors import AssayError, TrialError, UsageError, refuse
 from assay.frozen import dataclass
 from assay.machine import external_commands, files, mounted, network_pair, ownership, server, service
@@ -84,6 +84,25 @@ class BegunServer:
     service: Service
     folders: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
+
+
+def target(name: str, software: FileSoftware, *knobs: Knob) -> Target:
+    """Return the target of a file server with these knobs of its own; a client that needs more replaces what it does itself."""
+    return Target(
+        name=name,
+        knobs=(*KNOBS, *knobs),
+        endpoint=EndpointKind.DIRECTORY,
+        check=lambda host, setting: check(software, host, setting),
+        prepare=lambda host, setting: prepare(software, host, setting),
+        attach=lambda host, setting, place, client: attach(software, host, setting, place, client),
+        detach=detach,
+        drop_caches=drop_caches,
+        facts=facts,
+        teardown=lambda host, setting, place: teardown(software, host, setting, place),
+        seconds=lambda knobs: (0.0, GUESS_S),
+        paths=network_pair.used,
+        mounts=Mounts.LAB,
+    )
 
 
 def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ...]:

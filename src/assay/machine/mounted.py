@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import posixpath
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -21,12 +22,50 @@ from assay.machine.service import Program, Service
 from assay.machine.stack import Mount, mounts
 from assay.records import Value
 
+FILESYSTEMS = "/proc/filesystems"
+KERNEL, AUTO = "kernel", "auto"
 POINT = "mount"
 """The mount in a client's directory."""
 PATIENCE_S, STEP_S = 10.0, 0.02
 PROBE_BYTES = 1 << 16
 REACHED, IN_MEMORY, NOT_YET = "reaches the server's storage", "ends in the server's memory", "ends before the server"
 """What an fsync through a mount does, as its probe found it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelClient:
+    """A client that a kernel may have, and the program that does its work where it has none (knob `client`)."""
+
+    filesystem: str
+    helper: str
+    """mount(8) hands over to it."""
+    package: str
+    otherwise: str
+
+    def used(self, host: Host, knobs: Mapping[str, Value]) -> str:
+        """Return which client is used: the wanted one, else the kernel's where there is one."""
+        if knobs["client"] != AUTO:
+            return str(knobs["client"])
+        return KERNEL if in_kernel(host, self.filesystem) else self.otherwise
+
+    def mistakes(self, host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return what the kernel's client lacks, where it is used."""
+        if self.used(host, knobs) != KERNEL:
+            return ()
+        if not in_kernel(host, self.filesystem):
+            found = f"{FILESYSTEMS} has no {self.filesystem} (modprobe {self.filesystem})"
+            return (f"{found}. Load it, or use client = {self.otherwise}.",)
+        if not host.exists(self.helper):
+            return (f"{posixpath.basename(self.helper)}: not found. Install {self.package}.",)
+        return ()
+
+
+def in_kernel(host: Host, filesystem: str) -> bool:
+    """Return whether the kernel can mount it now."""
+    try:
+        return re.search(rf"\b{filesystem}$", host.read(FILESYSTEMS), re.MULTILINE) is not None
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, kw_only=True)

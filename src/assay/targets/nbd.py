@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
-from assay.catalogue import Host, Mounts, Setting, Target
+from assay.catalogue import Host, Setting
 from assay.errors import TrialError
-from assay.machine import disk_client, file_server, network_pair, server, service
+from assay.machine import disk_client, file_server, server, service
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import IN_MEMORY, REACHED, MountPlan
-from assay.records import Endpoint, EndpointKind, Place, ServerNode, Value
+from assay.records import Endpoint, Place, ServerNode, Value
 from assay.settings.knobs import choice
 
 DAEMON, CLIENT = "qemu-storage-daemon", "nbdfuse"
@@ -101,11 +102,6 @@ def version(host: Host, _instance: FileInstance) -> str:
     return f"QEMU {server_end}, {host.run([CLIENT, '--version'], check=False).stdout.strip()}"
 
 
-def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """Return what is wrong with the disk."""
-    return disk_client.check(host, setting)
-
-
 def seconds(knobs: Mapping[str, Value]) -> tuple[float, float]:
     """Guess how long a trial takes for it: its image is written in full. A size that a factor sets may not be known yet."""
     size = knobs.get("size")
@@ -121,25 +117,13 @@ SOFTWARE = FileSoftware(
     mount=mount,
     settings=settings,
     version=version,
-    check=check,
+    check=disk_client.check,
 )
-TARGET = Target(
-    name="nbd",
-    knobs=(
-        *file_server.KNOBS,
-        *disk_client.KNOBS,
-        choice("server_cache", "how the server writes its image: past the page cache, or into it", DIRECT, PAGE_CACHE),
-        choice("flush", "whether the server flushes its image when a client asks for it", HONOURED, IGNORED),
-    ),
-    endpoint=EndpointKind.DIRECTORY,
-    check=lambda host, setting: file_server.check(SOFTWARE, host, setting),
-    prepare=lambda host, setting: file_server.prepare(SOFTWARE, host, setting),
-    attach=attach,
-    detach=disk_client.detach,
-    drop_caches=file_server.drop_caches,
-    facts=disk_client.facts,
-    teardown=lambda host, setting, place: file_server.teardown(SOFTWARE, host, setting, place),
-    seconds=seconds,
-    paths=network_pair.used,
-    mounts=Mounts.LAB,
+SERVED = file_server.target(
+    "nbd",
+    SOFTWARE,
+    *disk_client.KNOBS,
+    choice("server_cache", "how the server writes its image: past the page cache, or into it", DIRECT, PAGE_CACHE),
+    choice("flush", "whether the server flushes its image when a client asks for it", HONOURED, IGNORED),
 )
+TARGET = replace(SERVED, attach=attach, detach=disk_client.detach, facts=disk_client.facts, seconds=seconds)

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 
-from assay.catalogue import Host, Mounts, Setting, Target, Unit
-from assay.machine import file_server, network_pair
+from assay.catalogue import Host, Setting, Unit
+from assay.machine import file_server
 from assay.machine.file_server import FileInstance, FileSoftware
-from assay.machine.mounted import MountPlan
-from assay.records import EndpointKind, Value
+from assay.machine.mounted import AUTO, KERNEL, KernelClient, MountPlan
 from assay.settings.knobs import choice, integer, quantity
 
 DAEMON, CLIENT = "ganesha.nfsd", Path(__file__).parent.parent / "bin" / "assay-nfs"
 PORT, MOUNT_PORT = 2049, 20048
-KERNEL, FUSE, AUTO = "kernel", "fuse", "auto"
-FILESYSTEMS = "/proc/filesystems"
+FUSE = "fuse"
+IN_KERNEL = KernelClient(filesystem="nfs", helper="/sbin/mount.nfs", package="nfs-common", otherwise=FUSE)
 CONFIG = """NFS_CORE_PARAM {{
   Protocols = 3; NFS_Port = {port}; MNT_Port = {mount_port}; Bind_addr = {address};
   Enable_NLM = false; Enable_RQUOTA = false;
@@ -40,30 +38,11 @@ until [ -S /run/rpcbind.sock ]; do kill -0 "$!" || exit 1; sleep 0.01; done"""
 """rpcbind has its socket below /run: this one is seen by this server alone."""
 
 
-def client_of(host: Host, knobs: Mapping[str, Value]) -> str:
-    """Return which client is used: the wanted one, else the kernel's where there is one."""
-    if knobs["client"] != AUTO:
-        return str(knobs["client"])
-    return KERNEL if _in_kernel(host) else FUSE
-
-
-def _in_kernel(host: Host) -> bool:
-    try:
-        return re.search(r"\bnfs$", host.read(FILESYSTEMS), re.MULTILINE) is not None
-    except OSError:
-        return False
-
-
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what keeps the clients from mounting."""
-    kind = client_of(host, setting.knobs)
-    if kind == KERNEL and not _in_kernel(host):
-        return (f"{FILESYSTEMS} has no nfs (modprobe nfs). Load it, or use client = fuse.",)
-    if kind == KERNEL and not host.exists("/sbin/mount.nfs"):
-        return ("mount.nfs: not found. Install nfs-common.",)
-    if kind == FUSE and not host.exists(str(CLIENT)):
+    if IN_KERNEL.used(host, setting.knobs) == FUSE and not host.exists(str(CLIENT)):
         return (f"assay-nfs: not found at {CLIENT}. Install libnfs-dev, libfuse3-dev and gcc, and run `make clients`.",)
-    return ()
+    return IN_KERNEL.mistakes(host, setting.knobs)
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -87,7 +66,7 @@ def setup(instance: FileInstance) -> str:
 def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPlan:
     """Return the kernel's client, or assay-nfs under a name of its own in the mount table."""
     seconds = integer(instance.knobs, "attribute_cache") / 1e9
-    if client_of(host, instance.knobs) == FUSE:
+    if IN_KERNEL.used(host, instance.knobs) == FUSE:
         argv = (
             str(CLIENT),
             f"nfs://{instance.address}{instance.data}",
@@ -105,7 +84,8 @@ def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPla
 
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:
     """Return which client is used."""
-    return (("client", client_of(host, instance.knobs), client_of(host, instance.knobs)),)
+    used = IN_KERNEL.used(host, instance.knobs)
+    return (("client", used, used),)
 
 
 def version(host: Host, _instance: FileInstance) -> str:
@@ -127,22 +107,9 @@ SOFTWARE = FileSoftware(
     setup=setup,
     check=check,
 )
-TARGET = Target(
-    name="nfs_ganesha",
-    knobs=(
-        *file_server.KNOBS,
-        choice("client", "what mounts it: the kernel, or assay-nfs (FUSE); auto: the kernel where it can", AUTO, KERNEL, FUSE),
-        quantity("attribute_cache", "how long a client may keep attributes and names", Unit.NANOSECONDS, 0, (0, None)),
-    ),
-    endpoint=EndpointKind.DIRECTORY,
-    check=lambda host, setting: file_server.check(SOFTWARE, host, setting),
-    prepare=lambda host, setting: file_server.prepare(SOFTWARE, host, setting),
-    attach=lambda host, setting, place, client: file_server.attach(SOFTWARE, host, setting, place, client),
-    detach=file_server.detach,
-    drop_caches=file_server.drop_caches,
-    facts=file_server.facts,
-    teardown=lambda host, setting, place: file_server.teardown(SOFTWARE, host, setting, place),
-    seconds=lambda knobs: (0.0, file_server.GUESS_S),
-    paths=network_pair.used,
-    mounts=Mounts.LAB,
+TARGET = file_server.target(
+    "nfs_ganesha",
+    SOFTWARE,
+    choice("client", "what mounts it: the kernel, or assay-nfs (FUSE); auto: the kernel where it can", AUTO, KERNEL, FUSE),
+    quantity("attribute_cache", "how long a client may keep attributes and names", Unit.NANOSECONDS, 0, (0, None)),
 )

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 import shlex
 
-from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target
-from assay.machine import external_commands, file_server, network_pair
+from assay.catalogue import Host, Knob, KnobKind, Setting
+from assay.machine import external_commands, file_server
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
-from assay.records import EndpointKind
 from assay.settings.knobs import choice, switch
 
 SSHD, PROGRAM = "sshd", "server.program"
@@ -93,11 +92,13 @@ def mount(_host: Host, instance: FileInstance, point: str, word: str) -> MountPl
 
 
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:
-    """Return the cipher that the server offers."""
-    told = host.run([_sshd(host, instance), "-T", "-f", instance.path("sshd_config")], check=False).stdout
+    """Return the one cipher that the clients accept, as ssh reads its configuration: a session has it, or there is none.
+
+    sshd does not tell its own where the machine has no user for it.
+    """
+    told = host.run(["ssh", "-F", instance.path("ssh_config"), "-G", instance.address], check=False).stdout
     match = re.search(r"^ciphers (.*)$", told, re.MULTILINE)
-    wanted = str(instance.knobs["cipher"])
-    return (("cipher", wanted, match[1] if match else wanted),)
+    return (("cipher", str(instance.knobs["cipher"]), match[1] if match else "not shown"),)
 
 
 def version(host: Host, instance: FileInstance) -> str:
@@ -126,24 +127,11 @@ SOFTWARE = FileSoftware(
     setup=setup,
     check=check,
 )
-TARGET = Target(
-    name="sftp_openssh",
-    knobs=(
-        *file_server.KNOBS,
-        choice("cipher", "cipher of both ends", *CIPHERS),
-        choice("client_cache", "what a client may keep: nothing, or as sshfs does it by default", "none", "default"),
-        switch("sync_writes", "each write waits for the server's answer; else sshfs answers at once"),
-        Knob(name=PROGRAM, kind=KnobKind.PATH, help="sshd to run; default: the installed one"),
-    ),
-    endpoint=EndpointKind.DIRECTORY,
-    check=lambda host, setting: file_server.check(SOFTWARE, host, setting),
-    prepare=lambda host, setting: file_server.prepare(SOFTWARE, host, setting),
-    attach=lambda host, setting, place, client: file_server.attach(SOFTWARE, host, setting, place, client),
-    detach=file_server.detach,
-    drop_caches=file_server.drop_caches,
-    facts=file_server.facts,
-    teardown=lambda host, setting, place: file_server.teardown(SOFTWARE, host, setting, place),
-    seconds=lambda knobs: (0.0, file_server.GUESS_S),
-    paths=network_pair.used,
-    mounts=Mounts.LAB,
+TARGET = file_server.target(
+    "sftp_openssh",
+    SOFTWARE,
+    choice("cipher", "cipher of both ends", *CIPHERS),
+    choice("client_cache", "what a client may keep: nothing, or as sshfs does it by default", "none", "default"),
+    switch("sync_writes", "each write waits for the server's answer; else sshfs answers at once"),
+    Knob(name=PROGRAM, kind=KnobKind.PATH, help="sshd to run; default: the installed one"),
 )

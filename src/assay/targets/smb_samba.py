@@ -6,20 +6,19 @@ Its data are in the experiment's scratch directory, or on the target that `on` n
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
-from assay.catalogue import Host, Mounts, Setting, Target
-from assay.machine import external_commands, file_server, network_pair, rclone_client
+from assay.catalogue import Host, Setting
+from assay.machine import external_commands, file_server, rclone_client
 from assay.machine.file_server import FileInstance, FileSoftware
-from assay.machine.mounted import MountPlan
-from assay.records import Endpoint, EndpointKind, Place, Value
+from assay.machine.mounted import AUTO, KERNEL, KernelClient, MountPlan
+from assay.records import Endpoint, Place, Value
 from assay.settings.knobs import choice, switch
 
 DAEMON, SHARE = "smbd", "data"
 PORT = 445
-KERNEL, RCLONE, AUTO = "kernel", "rclone", "auto"
-FILESYSTEMS = "/proc/filesystems"
+RCLONE = "rclone"
+IN_KERNEL = KernelClient(filesystem="cifs", helper="/sbin/mount.cifs", package="cifs-utils", otherwise=RCLONE)
 SWITCHES = ("strict_sync", "sync_always")
 FOLDERS = {
     "private dir": "private",
@@ -51,27 +50,11 @@ CONFIG = """[global]
 """
 
 
-def client_of(host: Host, knobs: Mapping[str, Value]) -> str:
-    """Return which client is used: the wanted one, else the kernel's where there is one."""
-    if knobs["client"] != AUTO:
-        return str(knobs["client"])
-    return KERNEL if _in_kernel(host) else RCLONE
-
-
-def _in_kernel(host: Host) -> bool:
-    try:
-        return re.search(r"\bcifs$", host.read(FILESYSTEMS), re.MULTILINE) is not None
-    except OSError:
-        return False
-
-
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what keeps the clients from mounting."""
-    if setting.knobs["client"] == KERNEL and not _in_kernel(host):
-        return (f"{FILESYSTEMS} has no cifs (modprobe cifs). Load it, or use client = rclone.",)
-    if client_of(host, setting.knobs) == KERNEL and not host.exists("/sbin/mount.cifs"):
-        return ("mount.cifs: not found. Install cifs-utils.",)
-    return external_commands.missing(host, rclone_client.TOOLS) if client_of(host, setting.knobs) == RCLONE else ()
+    if IN_KERNEL.used(host, setting.knobs) == RCLONE:
+        return external_commands.missing(host, rclone_client.TOOLS)
+    return IN_KERNEL.mistakes(host, setting.knobs)
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -95,7 +78,7 @@ def program(_host: Host, instance: FileInstance) -> tuple[str, ...]:
 
 def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPlan:
     """Return the kernel's client, or rclone."""
-    if client_of(host, instance.knobs) == RCLONE:
+    if IN_KERNEL.used(host, instance.knobs) == RCLONE:
         return rclone_client.mount(instance, point, word, SHARE)
     source = f"//{instance.address}/{SHARE}"
     argv = ("mount", "-t", "cifs", "-o", "guest,vers=3.1.1,cache=none", source, point)
@@ -104,7 +87,7 @@ def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPla
 
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:
     """Return the switches of the share as Samba reads them, and which client is used."""
-    used = client_of(host, instance.knobs)
+    used = IN_KERNEL.used(host, instance.knobs)
     read = ((name, _word(instance.knobs[name]), _parameter(host, instance, name.replace("_", " "))) for name in SWITCHES)
     return (*read, ("client", used, used))
 
@@ -146,24 +129,11 @@ SOFTWARE = FileSoftware(
     version=version,
     check=check,
 )
-TARGET = Target(
-    name="smb_samba",
-    knobs=(
-        *file_server.KNOBS,
-        choice("client", "what mounts it: the kernel, or rclone (FUSE); auto: the kernel where it can", AUTO, KERNEL, RCLONE),
-        replace(switch("strict_sync", "a client's flush reaches the server's storage (strict sync)"), default=True),
-        switch("sync_always", "each write is flushed before it is answered (sync always)"),
-    ),
-    endpoint=EndpointKind.DIRECTORY,
-    check=lambda host, setting: file_server.check(SOFTWARE, host, setting),
-    prepare=lambda host, setting: file_server.prepare(SOFTWARE, host, setting),
-    attach=attach,
-    detach=file_server.detach,
-    flush=flush,
-    drop_caches=file_server.drop_caches,
-    facts=file_server.facts,
-    teardown=lambda host, setting, place: file_server.teardown(SOFTWARE, host, setting, place),
-    seconds=lambda knobs: (0.0, file_server.GUESS_S),
-    paths=network_pair.used,
-    mounts=Mounts.LAB,
+SERVED = file_server.target(
+    "smb_samba",
+    SOFTWARE,
+    choice("client", "what mounts it: the kernel, or rclone (FUSE); auto: the kernel where it can", AUTO, KERNEL, RCLONE),
+    replace(switch("strict_sync", "a client's flush reaches the server's storage (strict sync)"), default=True),
+    switch("sync_always", "each write is flushed before it is answered (sync always)"),
 )
+TARGET = replace(SERVED, attach=attach, flush=flush)

@@ -9,11 +9,11 @@ import re
 import shlex
 from dataclasses import replace
 
-from assay.catalogue import Host, Mounts, Setting, Target
-from assay.machine import file_server, network_pair, rclone_client
+from assay.catalogue import Host, Setting
+from assay.machine import file_server, rclone_client
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
-from assay.records import Endpoint, EndpointKind, Place
+from assay.records import Endpoint, Place
 
 DAEMON = "apache2"
 PORT = 80
@@ -100,19 +100,4 @@ SOFTWARE = FileSoftware(
     setup=setup,
     check=check,
 )
-TARGET = Target(
-    name="webdav",
-    knobs=file_server.KNOBS,
-    endpoint=EndpointKind.DIRECTORY,
-    check=lambda host, setting: file_server.check(SOFTWARE, host, setting),
-    prepare=lambda host, setting: file_server.prepare(SOFTWARE, host, setting),
-    attach=attach,
-    detach=file_server.detach,
-    flush=rclone_client.flush,
-    drop_caches=file_server.drop_caches,
-    facts=file_server.facts,
-    teardown=lambda host, setting, place: file_server.teardown(SOFTWARE, host, setting, place),
-    seconds=lambda knobs: (0.0, file_server.GUESS_S),
-    paths=network_pair.used,
-    mounts=Mounts.LAB,
-)
+TARGET = replace(file_server.target("webdav", SOFTWARE), attach=attach, flush=rclone_client.flush)

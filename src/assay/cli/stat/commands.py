@@ -6,10 +6,10 @@ The first one is the baseline of all comparisons. What prepares each run, how of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from assay.cli.stat.words import StatWords
+from assay.frozen import dataclass
 
 MOST_REPEATS = 1000
 MOST_COMMANDS = 100
