@@ -16,6 +16,14 @@ def bench(tmp_path):
     return ServedBench(tmp_path)
 
 
+@pytest.fixture
+def deep(tmp_path):
+    """A scratch directory whose path is longer than that of a socket may be."""
+    place = tmp_path / ("deep" * 25)
+    place.mkdir()
+    return ServedBench(place)
+
+
 @pytest.mark.root
 @needs_root
 @needs_fuse
@@ -25,6 +33,14 @@ def test_a_trial_reads_cold_and_the_settings_are_those_of_the_share(bench, alway
     _, seen = trial_from_storage(bench, TargetSpec(name="files", kind="smb_samba", knobs={"sync_always": always}))
     assert fact(seen, "target.setting.sync_always") == ("yes" if always else "no")
     assert fact(seen, "target.setting.strict_sync") == "yes"
+
+
+@pytest.mark.root
+@needs_root
+@needs_fuse
+@needs("smbd", "testparm", "rclone", "fusermount", "ip", "nsenter")
+def test_a_scratch_directory_may_lie_deep(deep):
+    trial_from_storage(deep, TargetSpec(name="files", kind="smb_samba"))
 
 
 def test_a_kernel_without_a_client_is_named(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ Its data are in the experiment's scratch directory, or on the target that `on` n
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.catalogue import Host, Setting
@@ -20,14 +21,10 @@ PORT = 445
 RCLONE = "rclone"
 IN_KERNEL = KernelClient(filesystem="cifs", helper="/sbin/mount.cifs", package="cifs-utils", otherwise=RCLONE)
 SWITCHES = ("strict_sync", "sync_always")
-FOLDERS = {
-    "private dir": "private",
-    "lock directory": "lock",
-    "state directory": "state",
-    "cache directory": "cache",
-    "pid directory": "run",
-    "ncalrpc dir": "ncalrpc",
-}
+FOLDERS = {"private dir": "private", "state directory": "state", "cache directory": "cache", "pid directory": "run"}
+SOCKETS = {"lock directory": "/run/samba/lock", "ncalrpc dir": "/run/samba/ncalrpc"}
+"""Sockets lie below them, whose paths have at most 107 bytes (unix(7)), however long that of the scratch directory is."""
+SETUP = f"mount -t tmpfs -o mode=755 tmpfs /run && mkdir -p -m 755 {' '.join(SOCKETS.values())} || exit 1"
 CONFIG = """[global]
   server role = standalone server
   interfaces = {address}
@@ -60,11 +57,15 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
 def configure(host: Host, instance: FileInstance) -> None:
     """Write the configuration with one share, all folders of the server in its own directory."""
     host.run(["mkdir", "--", *(instance.path(name) for name in FOLDERS.values())])
-    folders = "\n".join(f"  {name} = {instance.path(folder)}" for name, folder in FOLDERS.items())
+    folders = {name: instance.path(folder) for name, folder in FOLDERS.items()} | SOCKETS
     values = {"address": instance.address, "port": PORT, "directory": instance.directory, "data": instance.data}
     switches = {name: _word(instance.knobs[name]) for name in SWITCHES}
-    host.write(instance.path("smb.conf"), CONFIG.format(folders=folders, share=SHARE, **values, **switches))
+    host.write(instance.path("smb.conf"), CONFIG.format(folders=_lines(folders), share=SHARE, **values, **switches))
     rclone_client.configure(host, instance, {"type": "smb", "host": instance.address, "user": "guest"})
+
+
+def _lines(folders: Mapping[str, str]) -> str:
+    return "\n".join(f"  {name} = {path}" for name, path in folders.items())
 
 
 def _word(value: Value) -> str:
@@ -127,6 +128,7 @@ SOFTWARE = FileSoftware(
     mount=mount,
     settings=settings,
     version=version,
+    setup=lambda instance: SETUP,
     check=check,
 )
 SERVED = file_server.target(
