@@ -124,7 +124,7 @@ ip link set v1 up
 ip link set bond0 up
 sleep 1
 """
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+needs_root = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="network namespaces need root and iproute2")
 
 
 def inside(lines):

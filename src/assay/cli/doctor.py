@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay import catalogue
 from assay.catalogue import Host
 from assay.hosts.local import Local
-from assay.machine import cgroups, external_commands
+from assay.machine import cgroups, external_commands, line
 from assay.machine.filesystems import FILESYSTEMS
 from assay.plain import to_plain
 from assay.terminal.output import deliver
@@ -31,6 +31,14 @@ SERVER_TOOLS = {
     "nbdfuse": "target nbd",
 }
 """Programs of servers and their clients -> the targets that start them."""
+NETWORK_TOOLS = {
+    "ip": "targets line and middlebox, targets with a server; routes of network evidence",
+    "tc": "rates of shapers (L03)",
+    "nsenter": "targets line and middlebox, targets with a server",
+    "unshare": "targets line and middlebox, targets with a server",
+    "ethtool": "offloads of interfaces (C03)",
+}
+"""Tools that make networks, or that evidence of them comes from -> what needs them."""
 FUSE = "/dev/fuse"
 
 CLEAN_FAR = "assay hosts FILE clean"
@@ -99,7 +107,7 @@ def abilities(host: Host) -> tuple[Ability, ...]:
 def _tools() -> tuple[tuple[str, str], ...]:
     made = tuple((tool, f"target loopfs with {kind.name}") for kind in FILESYSTEMS.values() for tool in kind.tools)
     free = ((tool, "workload command with fio" if tool == "fio" else "target loopfs") for tool in FREE_TOOLS)
-    return (*made, *free, *SERVER_TOOLS.items())
+    return (*made, *free, *NETWORK_TOOLS.items(), *SERVER_TOOLS.items())
 
 
 def _ability(name: str, serves: str, reason: str | None) -> Ability:
@@ -165,6 +173,12 @@ def _fuse(host: Host) -> str | None:
     return None if host.exists(FUSE) else f"{FUSE}: not found. Load the kernel module fuse."
 
 
+def _tun(host: Host) -> str | None:
+    if not host.exists(line.DEVICE):
+        return f"{line.DEVICE}: not found. Load the kernel module tun."
+    return None if host.is_root() else "not root. Use sudo for paths and network namespaces."
+
+
 def _memory(host: Host) -> str | None:
     if cgroups.hierarchy(host, "memory") is None:
         return "no memory cgroup for the knob `memory`. Boot with cgroup_enable=memory."
@@ -177,6 +191,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
     ("throttle", "knobs `limit.*` of loopfs", cgroups.throttle_obstacle),
     ("memory limit", "knob `memory`", _memory),
     ("fuse", "mounts of targets with a server", _fuse),
+    ("tun", "emulated paths, [paths.NAME]", _tun),
     ("pressure", "stall time of CPU, memory and disk", _pressure),
     ("perf counters", "CPU cost per operation of the engine", _counters),
 )

@@ -53,6 +53,7 @@ PACKAGES = {
     "cat": "coreutils",
     "ip": "iproute2",
     "tc": "iproute2",
+    "ethtool": "ethtool",
     "nft": "nftables",
     "iptables-restore": "iptables",
     "dd": "coreutils",

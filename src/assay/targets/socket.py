@@ -11,7 +11,7 @@ import ipaddress
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import refuse
-from assay.machine import server
+from assay.machine import external_commands, server
 from assay.records import EndpointKind, Place, Server, ServerNode
 from assay.settings.network import split
 
@@ -42,7 +42,9 @@ def parts(written: str) -> tuple[str | None, int | None]:
 
 
 def addresses(host: Host) -> tuple[str, ...]:
-    """Return the IP addresses of a host; none where `ip` does not tell."""
+    """Return the IP addresses of a host; none where `ip` does not tell or is missing."""
+    if external_commands.location(host, "ip") is None:
+        return ()
     done = host.run(["ip", "-brief", "address", "show"], check=False)
     words = (word.partition("/")[0] for line in done.stdout.splitlines() for word in line.split()[2:] if "/" in word)
     return tuple(dict.fromkeys(words)) if done.status == 0 else ()
