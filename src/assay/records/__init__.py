@@ -58,6 +58,7 @@ from assay.records.experiment import (
     Regime,
     Requirement,
     RequirementKind,
+    Side,
     Summary,
     TargetSpec,
     Tier,
