@@ -115,6 +115,8 @@ def test_it_is_made_and_leaves_nothing(tmp_path, ledger):
     assert b"via 198.18.1.2 dev load0" in done.stdout
     facts = dict(TARGET.facts(HOST, place))
     assert (facts["box.firewall"], facts["box.version"]) == ("none", "plain forwarding")
+    assert (facts["server.route"], facts["server.route_kind"]) == ("load0", "virtual")
+    assert place.server.addresses == (place.address,)
     TARGET.teardown(HOST, wanted, place)
     gone((load, server, box))
     assert ledger.unwind() == ()

@@ -1,4 +1,4 @@
-"""What each layer below a client leaves of its rate: the path from memory to memory, and the server's storage without a client."""
+"""What a client loses against each layer below it: the path from memory to memory, and the server's storage alone."""
 
 from __future__ import annotations
 

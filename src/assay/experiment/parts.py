@@ -101,7 +101,9 @@ def _side(document: Document, at: Path, table: Mapping[str, object]) -> Side:
         return Side.CLIENT
     side = Side(str(found))
     if side is not Side.CLIENT and table.get("hosts"):
-        document.wrong((*at, "hosts"), f"hosts with side = {side}", "no hosts: such a workload is on the target's host", Point.KEY)
+        document.wrong(
+            (*at, "hosts"), f"hosts with side = {side}", "no hosts: such a workload is on the target's host", Point.KEY
+        )
     return side
 
 

@@ -30,7 +30,6 @@ from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import Figures, found, knob
 from assay.units import Unit
 
-
 NAMED = {Side.PATH: "the path", Side.SERVER: "the server's storage"}
 
 
@@ -127,7 +126,13 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
     measured = Credit(share=case.thresholds["measured_share"])
     for name, per_s in measured_below(case) if bytes_per_s else ():
         yield LimitUse(
-            name=name, per_s=per_s, rate=bytes_per_s, seconds=window.seconds, unit=Unit.BYTES_PER_S, credit=measured, measured=True
+            name=name,
+            per_s=per_s,
+            rate=bytes_per_s,
+            seconds=window.seconds,
+            unit=Unit.BYTES_PER_S,
+            credit=measured,
+            measured=True,
         )
 
 

@@ -195,7 +195,7 @@ def attach(host: Host, _setting: Setting, place: Place, _client: int) -> Endpoin
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Return the firewall and its version, who does the work of the box, the way to the server, and TCP's settings at the load."""
+    """Return the firewall and its version, who does the work of the box, the way to the server, and TCP's settings."""
     kind = str(place.private["firewall"])
     tool = {NFTABLES: "nft", IPTABLES: "iptables"}.get(kind)
     version = host.run([tool, "--version"], check=False).stdout.strip() if tool else "plain forwarding"
