@@ -1,8 +1,8 @@
 """The window sweep: the rate of one connection over 4 ms with each socket buffer, against window / round trip.
 
 The shipped experiment `window_sweep.toml` is run once: six runs of 5 s at each level, cubic. Window and round trip are those that
-the kernel granted and measured in each run (L14); the share is rate x round trip / window, the median of the runs that count. From
-0.85 on a rate is within 15 % of window / round trip. "Labelled" are the runs whose answer names the window as the limit.
+the kernel granted and measured in each run (L14); the share is rate x round trip / window, the median of the runs that count.
+From 0.85 on a rate is within 15 % of window / round trip. "Labelled" are the runs whose answer names the window as the limit.
 """
 
 from __future__ import annotations
