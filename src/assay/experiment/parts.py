@@ -97,7 +97,7 @@ def _side(document: Document, at: Path, table: Mapping[str, object]) -> Side:
     """Where a workload works; beside the client's side both ends are on the target's host."""
     found = table.get("side", Side.CLIENT.value)
     if found not in tuple(Side):
-        document.wrong((*at, "side"), f"side {shown(found)}", one_of(tuple(Side), str(found)))
+        document.wrong((*at, "side"), f"side {shown(found)}", one_of(tuple(one.value for one in Side), str(found)))
         return Side.CLIENT
     side = Side(str(found))
     if side is not Side.CLIENT and table.get("hosts"):
@@ -116,6 +116,8 @@ def _node_hosts(document: Document, at: Path, table: Mapping[str, object], known
 def endpoints_fit(document: Document, systems: Mapping[str, PartSpec], loads: Mapping[str, PartSpec]) -> None:
     """Every workload must accept what every target offers on its side."""
     for load, system in itertools.product(loads.values(), systems.values()):
+        if (*load.at, "side") in document.wrong_at:
+            continue
         if isinstance(load.plug, Workload) and isinstance(system.plug, Target) and isinstance(load.spec, WorkloadSpec):
             _endpoint_fits(document, (load, load.plug, load.spec.side), (system, system.plug))
 
