@@ -22,9 +22,9 @@ def cards():
     return [known[address] for address in CARDS if address in known]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def namespaces():
-    """Each card in a network namespace of its own."""
+    """Each card in a network namespace of its own; the kernel gives them back some time after a namespace ended."""
     found = cards()
     if os.geteuid() or len(found) < len(CARDS):
         pytest.skip("needs root and the two cards of the emulated guest: make long")
