@@ -57,8 +57,9 @@ class NetworkUse:
 
     name: str
     rate: float
-    """Bytes/s that passed it, headers included."""
+    """Bytes/s that passed it, headers included, or of payload."""
     share: float
+    counted: str = "with headers"
 
 
 def fullest_link(phase: Phase, observations: Observations, beyond: Observations | None) -> NetworkUse | None:

@@ -119,6 +119,7 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
     links = ((load, "load0"), (server, "server0"), *((box, side) for side in sides))
     threads, reason = ((), JOINED) if setting.knobs["offload"] else _threads(host, links, sides)
     private: dict[str, Value] = {"firewall": kind, "threads": reason or "of its own", "kept": (str(load), str(box), str(server))}
+    private["rate"] = setting.knobs["rate"]
     private |= {f"{NETWORK}load": file_of(load), f"{NETWORK}server": file_of(server)}
     return Place(
         target=setting.name,
@@ -201,8 +202,16 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     version = host.run([tool, "--version"], check=False).stdout.strip() if tool else "plain forwarding"
     found = (("address", place.address), ("box.firewall", kind), ("box.version", version))
     load = str(place.private[f"{NETWORK}load"])
-    settings, way = tcp_settings(host, load), way_facts(host, place.server, load)
+    settings, way = tcp_settings(host, load), (*way_facts(host, place.server, load), *_shaper(place))
     return (*found, ("box.threads", str(place.private["threads"])), *way, *((f"ends.{name}", value) for name, value in settings))
+
+
+def _shaper(place: Place) -> tuple[tuple[str, str], ...]:
+    """Return the rate of the shapers, as the lowest on the way."""
+    rate = place.private["rate"]
+    if not isinstance(rate, int):
+        return ()
+    return (("server.limit_bytes_per_s", str(rate)), ("server.limit", f"tbf of the box, {rate * 8 / 1e6:g} Mbit/s"))
 
 
 def teardown(host: Host, setting: Setting, place: Place) -> None:
