@@ -12,6 +12,8 @@ from assay.records import Cell, Experiment, Measure, Results, Run, Side, Value
 from assay.statistics.contrast import interval, paired_ratio
 
 RATE = "bytes_per_s"
+LEAST_PAIRS = 3
+"""Two pairs have an interval that says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +72,7 @@ def _below(results: Results, cell: Cell, measure: Measure) -> Iterator[LayerBelo
         if other is None or other.estimate is None or not both:
             continue
         ratio = paired_ratio([other.values[run] for run in both], [cell.values[run] for run in both])
-        low, high = interval(ratio, 0.95) if ratio.degrees > 0 else (None, None)
+        low, high = interval(ratio, 0.95) if ratio.n >= LEAST_PAIRS else (None, None)
         yield LayerBelow(
             side=side,
             measure=other.measure,
