@@ -10,7 +10,7 @@ from assay.answer.wording import layers
 from assay.errors import InputErrors
 from assay.experiment import read
 from assay.experiment.digest import digest
-from assay.records import Direction, Experiment, Measure, Severity, Side, State
+from assay.records import Direction, Experiment, Measure, Severity, State, WorkSide
 from assay.rules.roofline import RULE
 from assay_process import Bench
 from audit.case_builder import Made, case_of
@@ -94,7 +94,7 @@ def test_such_a_workload_has_no_hosts():
 
 def test_a_client_is_what_it_was_before_there_were_sides():
     plain = read.parse(FILE.format(program=""), "x.toml")
-    clients = replace(plain, workloads=tuple(replace(one, side=Side.CLIENT) for one in plain.workloads))
+    clients = replace(plain, workloads=tuple(replace(one, side=WorkSide.CLIENT) for one in plain.workloads))
     assert digest(clients) != digest(plain)
     assert "side" not in json.dumps(digest_values(clients))
     assert isinstance(plain, Experiment)
@@ -130,7 +130,9 @@ def case_with(side, share, *, operation="read", way=Direction.READ):
     return replace(case, run=replace(case.run, phases=(*case.run.phases, below)))
 
 
-@pytest.mark.parametrize(("side", "below"), [(Side.SERVER, {}), (Side.PATH, {"operation": "receive", "way": Direction.RECEIVE})])
+@pytest.mark.parametrize(
+    ("side", "below"), [(WorkSide.SERVER, {}), (WorkSide.PATH, {"operation": "receive", "way": Direction.RECEIVE})]
+)
 def test_a_client_stands_on_what_was_measured_below_it(side, below):
     assert RULE.applies(case_with(side, 4.0, **below)) is None
     assert RULE.check(case_with(side, 4.0, **below)).state is State.PASS
@@ -142,16 +144,16 @@ def test_a_client_stands_on_what_was_measured_below_it(side, below):
     assert not near.limiter.declared
     wrong = RULE.check(case_with(side, 0.5, **below))
     assert (wrong.state, wrong.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "A client cannot be faster than what it stands on" in wrong.statement
+    assert "A client cannot be faster than a layer below it" in wrong.statement
 
 
 def test_bytes_that_went_the_other_way_are_no_limit():
-    sent = case_with(Side.PATH, 0.5, operation="send", way=Direction.SEND)
+    sent = case_with(WorkSide.PATH, 0.5, operation="send", way=Direction.SEND)
     assert RULE.applies(sent) == "no declared and no measured limit for this measure"
 
 
 def test_another_operation_of_the_server_is_no_limit():
-    assert RULE.applies(case_with(Side.SERVER, 0.5, operation="random_read")) is not None
+    assert RULE.applies(case_with(WorkSide.SERVER, 0.5, operation="random_read")) is not None
 
 
 # ---------------------------------------------------------------------------------------------------- in words
@@ -160,8 +162,8 @@ def test_another_operation_of_the_server_is_no_limit():
 def test_what_each_layer_loses_in_words():
     nobody = Experiment(title="t", question="q", targets=(), workloads=(), factors=(), measures=())
     measure = Measure(workload="files", operation="read", figure="bytes_per_s")
-    path = LayerBelow(side=Side.PATH, measure="down.receive.bytes_per_s", value=11.7e6, share=0.93, low=0.91, high=0.95)
-    disk = LayerBelow(side=Side.SERVER, measure="disk.read.bytes_per_s", value=8e6, share=1.36, low=1.2, high=1.5)
+    path = LayerBelow(side=WorkSide.PATH, measure="down.receive.bytes_per_s", value=11.7e6, share=0.93, low=0.91, high=0.95)
+    disk = LayerBelow(side=WorkSide.SERVER, measure="disk.read.bytes_per_s", value=8e6, share=1.36, low=1.2, high=1.5)
     one = LayeredRate(measure=measure, levels={}, value=10.9e6, below=(path,))
     assert layers.statement(nobody, one) == (
         "files read: 10.9 MB/s, 7 % less than the path alone (11.7 MB/s; 95 % interval 5 % to 9 %)"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from assay import measures
 from assay.frozen import dataclass
 from assay.measures import stood_on
-from assay.records import Cell, Experiment, Measure, Results, Run, Side, Value
+from assay.records import Cell, Experiment, Measure, Results, Run, Value, WorkSide
 from assay.statistics.contrast import interval, paired_ratio
 
 RATE = "bytes_per_s"
@@ -20,7 +20,7 @@ LEAST_PAIRS = 3
 class LayerBelow:
     """One layer below a client, and the client's rate as a share of it, run by run."""
 
-    side: Side
+    side: WorkSide
     measure: str
     value: float
     """Its own rate, bytes/s."""
@@ -48,19 +48,19 @@ class LayeredRate:
 def layered(results: Results) -> Iterator[LayeredRate]:
     """Yield each client's rate that has at least one measured layer below it."""
     known = {measure.name: measure for measure in results.experiment.measures}
-    if not any(spec.side is not Side.CLIENT for spec in results.experiment.workloads):
+    if not any(spec.side is not WorkSide.CLIENT for spec in results.experiment.workloads):
         return
     for cell in results.cells:
         measure = known[cell.measure]
-        if cell.estimate is None or measure.figure != RATE or _side(results.experiment, measure) is not Side.CLIENT:
+        if cell.estimate is None or measure.figure != RATE or _side(results.experiment, measure) is not WorkSide.CLIENT:
             continue
         below = sorted(_below(results, cell, measure), key=lambda one: -one.share)
         if below:
             yield LayeredRate(measure=measure, levels=cell.levels, value=cell.estimate.value, below=tuple(below))
 
 
-def _side(experiment: Experiment, measure: Measure) -> Side:
-    return next((spec.side for spec in experiment.workloads if spec.name == measure.workload), Side.CLIENT)
+def _side(experiment: Experiment, measure: Measure) -> WorkSide:
+    return next((spec.side for spec in experiment.workloads if spec.name == measure.workload), WorkSide.CLIENT)
 
 
 def _below(results: Results, cell: Cell, measure: Measure) -> Iterator[LayerBelow]:
@@ -83,7 +83,7 @@ def _below(results: Results, cell: Cell, measure: Measure) -> Iterator[LayerBelo
         )
 
 
-def _measures(runs: Mapping[str, Run], cell: Cell, measure: Measure) -> Mapping[Side, Measure]:
+def _measures(runs: Mapping[str, Run], cell: Cell, measure: Measure) -> Mapping[WorkSide, Measure]:
     """Return the measures below a client, by the first run of a cell that has it."""
     for run in (runs[name] for name in cell.values if name in runs):
         phase = measures.phase_of(run, measure)

@@ -23,12 +23,12 @@ from assay.records import (
     Scope,
     Series,
     Severity,
-    Side,
     Snapshot,
     Subject,
     Tier,
     Trial,
     Value,
+    WorkSide,
 )
 
 
@@ -117,7 +117,7 @@ class Target:
     mounts: Mounts = Mounts.NONE
     paths: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which paths of the experiment it uses with these knobs."""
-    sides: tuple[Side, ...] = (Side.CLIENT,)
+    sides: tuple[WorkSide, ...] = (WorkSide.CLIENT,)
     """Where workloads may work; the path needs both namespaces in the place, the server's side its data at the address."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.evidence import ladder
 from assay.frozen import dataclass
-from assay.records import Direction, Observations, Phase, Run, Rung, Server, Side, Span
+from assay.records import Direction, Observations, Phase, Run, Rung, Server, Span, WorkSide
 
 LAYER = "server"
 LINK_FACT = "target.server.limit_bytes_per_s"
@@ -27,7 +27,7 @@ def server(run: Run) -> Server | None:
 
 def line(phase: Phase, observations: Observations, host: str | None) -> str | None:
     """The lab's own line between the clients of a phase and their server; None without one, and on the server's side."""
-    return None if phase.side is Side.SERVER else observations.fact(LINE_FACT, host=host)
+    return None if phase.side is WorkSide.SERVER else observations.fact(LINE_FACT, host=host)
 
 
 def reported_operations(phase: Phase, operation: str) -> float | None:

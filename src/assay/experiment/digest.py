@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay import plain
-from assay.records import Experiment, HostSpec, Pairs, Precision, Side
+from assay.records import Experiment, HostSpec, Pairs, Precision, WorkSide
 
 ADDED_KNOBS: Mapping[str, Mapping[str, object]] = {
     "line": {"sysctls": []},
@@ -56,7 +56,7 @@ def _without_rates(workloads: list[dict[str, list[dict[str, object]]]]) -> None:
 def _without_sides(workloads: list[dict[str, object]]) -> None:
     """Leave out the side of workloads that are clients."""
     for workload in workloads:
-        if workload["side"] == Side.CLIENT:
+        if workload["side"] == WorkSide.CLIENT:
             del workload["side"]
 
 

@@ -14,7 +14,7 @@ from assay.experiment import named_hosts
 from assay.experiment.knobs import Settings, declared, flat, settings
 from assay.experiment.shape import FileShape
 from assay.machine import server_nodes
-from assay.records import HostSpec, PathSpec, Side, TargetSpec, WorkloadSpec
+from assay.records import HostSpec, PathSpec, TargetSpec, WorkloadSpec, WorkSide
 from assay.records.layers import offered
 from assay.records.price import EXAMPLE, Price, price_of
 from assay.toml_document import Document, Path, Point, one_of, shown
@@ -93,14 +93,14 @@ def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...],
     return parts
 
 
-def _side(document: Document, at: Path, table: Mapping[str, object]) -> Side:
+def _side(document: Document, at: Path, table: Mapping[str, object]) -> WorkSide:
     """Where a workload works; beside the client's side both ends are on the target's host."""
-    found = table.get("side", Side.CLIENT.value)
-    if found not in tuple(Side):
-        document.wrong((*at, "side"), f"side {shown(found)}", one_of(tuple(one.value for one in Side), str(found)))
-        return Side.CLIENT
-    side = Side(str(found))
-    if side is not Side.CLIENT and table.get("hosts"):
+    found = table.get("side", WorkSide.CLIENT.value)
+    if found not in tuple(WorkSide):
+        document.wrong((*at, "side"), f"side {shown(found)}", one_of(tuple(one.value for one in WorkSide), str(found)))
+        return WorkSide.CLIENT
+    side = WorkSide(str(found))
+    if side is not WorkSide.CLIENT and table.get("hosts"):
         document.wrong(
             (*at, "hosts"), f"hosts with side = {side}", "no hosts: such a workload is on the target's host", Point.KEY
         )
@@ -122,7 +122,7 @@ def endpoints_fit(document: Document, systems: Mapping[str, PartSpec], loads: Ma
             _endpoint_fits(document, (load, load.plug, load.spec.side), (system, system.plug))
 
 
-def _endpoint_fits(document: Document, load: tuple[PartSpec, Workload, Side], system: tuple[PartSpec, Target]) -> None:
+def _endpoint_fits(document: Document, load: tuple[PartSpec, Workload, WorkSide], system: tuple[PartSpec, Target]) -> None:
     part, workload, side = load
     what, target = f"workload {part.name!r} on target {system[0].name!r}", system[1]
     accepts = " or ".join(kind.value for kind in workload.accepts)
@@ -132,7 +132,7 @@ def _endpoint_fits(document: Document, load: tuple[PartSpec, Workload, Side], sy
     kind = offered(side, target.endpoint)
     if kind in workload.accepts:
         return
-    if side is Side.CLIENT:
+    if side is WorkSide.CLIENT:
         document.wrong((*part.at, "kind"), f"{what}, which offers a {kind.value}", f"a target that offers {accepts}")
     else:
         document.wrong((*part.at, "kind"), f"{what} with side = {side}, which is a {kind.value}", f"a side that is a {accepts}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from assay.records import Direction, Measure, Phase, Run, Side
+from assay.records import Direction, Measure, Phase, Run, WorkSide
 
 MOVED: Mapping[Direction, Direction] = {Direction.READ: Direction.RECEIVE, Direction.WRITE: Direction.SEND}
 """What a client does to data -> how their bytes pass the path, seen from the client."""
@@ -13,20 +13,20 @@ ARRIVED = "delivered_bytes_per_s"
 """What was sent counts where it arrived."""
 
 
-def below(run: Run, measure: Measure, direction: Direction) -> dict[Side, Measure]:
+def below(run: Run, measure: Measure, direction: Direction) -> dict[WorkSide, Measure]:
     """Return, for each side below a client that this run has, the measure in bytes a second that bounds the client's.
 
     Of the path that is the direction in which the client's bytes go, of the server's side the same operation with the same claim.
     """
-    found: dict[Side, Measure] = {}
+    found: dict[WorkSide, Measure] = {}
     for phase in run.phases:
         if not phase.measured or phase.side in found:
             continue
-        if phase.side is Side.PATH and (operation := _moving(phase, MOVED.get(direction))):
+        if phase.side is WorkSide.PATH and (operation := _moving(phase, MOVED.get(direction))):
             figure = ARRIVED if operation == "send" else "bytes_per_s"
-            found[Side.PATH] = Measure(workload=phase.workload, operation=operation, figure=figure)
-        elif phase.side is Side.SERVER and measure.operation in phase.operations:
-            found[Side.SERVER] = replace(measure, workload=phase.workload, figure="bytes_per_s")
+            found[WorkSide.PATH] = Measure(workload=phase.workload, operation=operation, figure=figure)
+        elif phase.side is WorkSide.SERVER and measure.operation in phase.operations:
+            found[WorkSide.SERVER] = replace(measure, workload=phase.workload, figure="bytes_per_s")
     return found
 
 

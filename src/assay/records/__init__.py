@@ -58,12 +58,12 @@ from assay.records.experiment import (
     Regime,
     Requirement,
     RequirementKind,
-    Side,
     Summary,
     TargetSpec,
     Tier,
     Value,
     WorkloadSpec,
+    WorkSide,
     load_hosts,
 )
 from assay.records.judgement import (

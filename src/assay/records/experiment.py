@@ -18,7 +18,7 @@ Value = Scalar | tuple["Value", ...]
 EMPTY: Mapping[str, Value] = MappingProxyType({})
 
 
-class Side(StrEnum):
+class WorkSide(StrEnum):
     """Where a workload works: through a target's server, or at one of the two things that the server stands on."""
 
     CLIENT = "client"
@@ -189,7 +189,7 @@ class WorkloadSpec:
     knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
-    side: Side = Side.CLIENT
+    side: WorkSide = WorkSide.CLIENT
 
 
 class RequirementKind(StrEnum):

@@ -2,8 +2,8 @@
 
 Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name).
 The file links.toml has line rates, coding and framing.
-A client's figure also stands on what the same trial measured with `side = "path"` and `side = "server"`: the path from memory
-to memory, and the same operation in the server's own data.
+The same trial may have measured the layers below a client, with `side = "path"` and `side = "server"`.
+These are limits too: the path from memory to memory, and the same operation in the server's own data.
 A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L plus `burst_s` x L / T. Links and declared
 rates are allowed `above_share`, measured ones `measured_share`.
 - Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
@@ -25,12 +25,12 @@ from assay import links, measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures import limits, stood_on
 from assay.measures.limits import Credit, LimitUse
-from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, Side, State, Tier
+from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier, WorkSide
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import Figures, found, knob
 from assay.units import Unit
 
-NAMED = {Side.PATH: "the path", Side.SERVER: "the server's storage"}
+NAMED = {WorkSide.PATH: "the path", WorkSide.SERVER: "the server's storage"}
 
 
 def in_words(line: LimitUse) -> str:
@@ -94,7 +94,7 @@ def contradicted(case: TrialCase, line: LimitUse, use: str, observed: Figures) -
         RULE,
         case,
         State.FAIL,
-        f"{use} A client cannot be faster than what it stands on: a cache answered, or the other figure is too low.",
+        f"{use} A client cannot be faster than a layer below it: a cache answered, or the other figure is too low.",
         severity=Severity.QUALIFIES,
         observed=observed,
         threshold={"allowed": line.allowed},
@@ -138,7 +138,7 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
 
 def measured_below(case: TrialCase) -> Iterator[tuple[str, float]]:
     """What the same trial measured below a client: the path from memory to memory, the same operation in the server's data."""
-    if case.phase.side is not Side.CLIENT or case.direction is None:
+    if case.phase.side is not WorkSide.CLIENT or case.direction is None:
         return
     for side, one in stood_on.below(case.run, case.measure, case.direction).items():
         figure = measures.value(case.run, case.observations, one)

@@ -6,10 +6,10 @@ from assay import measures
 from assay.answer import marks
 from assay.answer.layers import LayerBelow, LayeredRate
 from assay.measures.text import word
-from assay.records import Experiment, Side
+from assay.records import Experiment, WorkSide
 from assay.units import Unit
 
-NAMED = {Side.PATH: "the path alone", Side.SERVER: "the server's storage alone"}
+NAMED = {WorkSide.PATH: "the path alone", WorkSide.SERVER: "the server's storage alone"}
 
 
 def statement(experiment: Experiment, one: LayeredRate) -> str:
