@@ -2,7 +2,8 @@
 
 QEMU starts a kernel that is unpacked here and never installed. The guest's root is this machine's root directory, read-only, with
 an overlay in memory; its disk is a file with ext4, mounted at /mnt. The command runs in the root group of a v2 hierarchy that has
-every controller. Emulation is slow: verdicts count, timings do not.
+every controller. Two emulated network cards are joined by a cable of QEMU's; no network of this machine is reached. Emulation is
+slow: verdicts count, timings do not.
 
     python benchmarks/guest.py .venv/bin/assay selftest --audit --rules L06
 """
@@ -24,6 +25,8 @@ BUILD = ROOT / ".build" / "guest"
 QEMU, META = "qemu-system-x86_64", "linux-image-amd64"
 MODULES = ("virtio_pci", "virtio_blk", "9p", "9pnet_virtio", "overlay", "ext4", "loop")
 """Modules that the guest needs before it has its root; the kernel loads the others on demand."""
+CARDS = ("52:54:00:a5:5a:01", "52:54:00:a5:5a:02")
+"""The addresses of its network cards (e1000: what they send is read by the card, without a copy of the kernel's)."""
 DISK_BYTES = 16 << 30
 EARLY = """#!/busybox sh
 /busybox mkdir -p /proc /sys /dev /lower /upper /root
@@ -48,7 +51,7 @@ mount --bind {build}/kernel/lib/modules /lib/modules
 for tool in modprobe insmod; do [ -e /sbin/$tool ] || ln -s /run/busybox /sbin/$tool; done
 ln -sf /proc/self/fd /dev/fd; ip link set lo up 2>/dev/null
 mount -t 9p -o trans=virtio,version=9p2000.L out /run/out
-mount /dev/vda /mnt; mkdir -p /mnt/home /mnt/tmp; export HOME=/mnt/home TMPDIR=/mnt/tmp
+modprobe e1000; mount /dev/vda /mnt; mkdir -p /mnt/home /mnt/tmp; export HOME=/mnt/home TMPDIR=/mnt/tmp
 sh /run/out/command > /run/out/output 2>&1 < /dev/null
 echo $? > /run/out/status
 sync; /run/busybox poweroff -f
@@ -149,11 +152,20 @@ def machine(out: Path, disk: Path) -> list[str]:
     words = f"-nodefaults -no-user-config -display none -no-reboot -serial stdio -m 4096 -smp {min(4, os.cpu_count() or 1)}"
     kernel = next((BUILD / "kernel" / "boot").glob("vmlinuz-*"))
     parameters = "console=ttyS0 quiet panic=-1 cgroup_no_v1=all psi=1 mitigations=off"
+    cards = [
+        word
+        for number, address in enumerate(CARDS)
+        for word in (
+            *("-netdev", f"hubport,id=cable{number},hubid=0"),
+            *("-device", f"e1000,netdev=cable{number},mac={address}"),
+        )
+    ]
     share = "local,security_model=none,multidevs=remap"
     return [
         *[QEMU, *words.split(), "-accel", "kvm" if helped else "tcg,thread=multi", "-cpu", "host" if helped else "max"],
         *["-kernel", str(kernel), "-initrd", str(BUILD / "initramfs"), "-append", parameters],
         *["-virtfs", f"{share},path=/,mount_tag=host,readonly=on", "-virtfs", f"{share},path={out},mount_tag=out"],
+        *cards,
         *["-drive", f"file={disk},format=raw,if=virtio,cache=unsafe", "-device", "virtio-rng-pci"],
     ]
 

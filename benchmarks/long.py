@@ -46,6 +46,7 @@ GROUP_TESTS = (
 IN_GUEST = {
     "tests of the groups": (*PYTEST, *GROUP_TESTS),
     "bonds and routes over several ways": (*PYTEST, "tests/observers/test_link_groups.py"),
+    "zerocopy over a network card": (*PYTEST, "tests/engine/test_card.py"),
     "audit": (*ASSAY, "selftest", "--audit", "--gate", "--progress", "none"),
 }
 GUEST_S = 6 * 3600.0

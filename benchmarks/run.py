@@ -26,6 +26,7 @@ BENCHMARKS = (
     "open_loop",
     "net_cost",
     "line",
+    "window_sweep",
     "ldap_load",
     "directories",
     "dissect",

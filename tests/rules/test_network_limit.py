@@ -72,3 +72,16 @@ def test_own_ends_tell_what_they_lost():
     found = own_ends(segments_out=100_000, retransmits=1_000, dsacks=10)
     assert found.relabel == "limited by packet loss"
     assert own_ends(segments_out=100_000, retransmits=1_000, dsacks=990).state is State.PASS
+
+
+@pytest.mark.parametrize(("limit", "state"), [(1.05, State.FAIL), (1.5, State.PASS)])
+def test_two_ends_of_assay_fill_a_shaper_by_their_payload(limit, state):
+    case = between("L03", load=end(connection(segments_out=5000)))
+    rate = case.phase.clients[0].operations[0].bytes / ((case.phase.end_ns - case.phase.start_ns) / 1e9)
+    shaped = {**SHAPED, "limit_bytes_per_s": str(round(rate * limit)), "limit": "tbf of the box, 200 Mbit/s"}
+    facts = [(f"target.server.{name}", value) for name, value in shaped.items()]
+    found = RULE.check(between("L03", load=end(connection(segments_out=5000)), facts=facts))
+    assert found.state is state
+    if state is State.FAIL:
+        assert found.relabel == "limited by tbf of the box, 200 Mbit/s"
+        assert "of payload" in found.statement

@@ -74,7 +74,7 @@ def test_a_declared_rate_or_link_of_the_device_is_held_against_the_figure(text, 
 
 
 def test_no_limit_is_not_its_business():
-    assert "no declared limit" in RULE.applies(case_of(Made(), "L04"))
+    assert "no declared and no measured limit" in RULE.applies(case_of(Made(), "L04"))
 
 
 def beside_a_port(rate, refresh=1, *, seconds=20, metric="rx_bytes", own=0.95):
@@ -121,9 +121,9 @@ def test_a_port_that_counts_more_than_its_limit_accuses_no_load():
 
 @pytest.mark.parametrize("own", [0.3, 50])
 def test_a_port_that_the_load_does_not_pass_or_hardly_fills_says_nothing(own):
-    assert RULE.applies(beside_a_port(122e6, own=own)) == "no declared limit for this measure"
+    assert RULE.applies(beside_a_port(122e6, own=own)) == "no declared and no measured limit for this measure"
 
 
 @pytest.mark.parametrize("case", [{"refresh": 10}, {"seconds": 3}])
 def test_too_few_refreshes_say_nothing(case):
-    assert RULE.applies(beside_a_port(122e6, **case)) == "no declared limit for this measure"
+    assert RULE.applies(beside_a_port(122e6, **case)) == "no declared and no measured limit for this measure"

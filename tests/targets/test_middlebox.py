@@ -115,6 +115,8 @@ def test_it_is_made_and_leaves_nothing(tmp_path, ledger):
     assert b"via 198.18.1.2 dev load0" in done.stdout
     facts = dict(TARGET.facts(HOST, place))
     assert (facts["box.firewall"], facts["box.version"]) == ("none", "plain forwarding")
+    assert (facts["server.route"], facts["server.route_kind"]) == ("load0", "virtual")
+    assert place.server.addresses == (place.address,)
     TARGET.teardown(HOST, wanted, place)
     gone((load, server, box))
     assert ledger.unwind() == ()
@@ -125,9 +127,10 @@ def test_it_is_made_and_leaves_nothing(tmp_path, ledger):
 def test_settings_are_those_of_both_ends_alone(tmp_path, ledger):
     settings = ("net.ipv4.tcp_congestion_control=reno", "net.ipv4.tcp_rmem = 4096 65536 1048576")
     own = Path("/proc/sys/net/ipv4/tcp_rmem").read_text()
-    wanted = given(tmp_path, ledger, sysctls=settings)
+    wanted = given(tmp_path, ledger, sysctls=settings, rate=25_000_000)
     place = TARGET.prepare(HOST, wanted)
     facts = dict(TARGET.facts(HOST, place))
+    assert (facts["server.limit_bytes_per_s"], facts["server.limit"]) == ("25000000", "tbf of the box, 200 Mbit/s")
     assert (facts["ends.tcp_congestion_control"], facts["ends.tcp_rmem"]) == ("reno", "4096 65536 1048576")
     assert Path("/proc/sys/net/ipv4/tcp_rmem").read_text() == own
     TARGET.teardown(HOST, wanted, place)

@@ -21,6 +21,7 @@ from assay.answer.doubts import (
     requirements,
 )
 from assay.answer.headlines import Headline, Line, headlines, lines
+from assay.answer.layers import LayeredRate, layered
 from assay.audit import verdicts
 from assay.frozen import dataclass
 from assay.records import (
@@ -275,6 +276,8 @@ class Answer:
     """Those that are in memory or lie on another file system."""
     remarks: tuple[Finding, ...]
     """What the experiment and the comparisons are besides, each once."""
+    layers: tuple[LayeredRate, ...] = ()
+    """Rates of clients with what was measured below them."""
 
 
 def answer(results: Results) -> Answer:
@@ -294,4 +297,5 @@ def answer(results: Results) -> Answer:
         notes=tuple(one for one in results.plan.notes if not (results.runs and one.subject == UNREACHED)),
         storages=storages(results),
         remarks=remarks(results),
+        layers=tuple(layered(results)),
     )

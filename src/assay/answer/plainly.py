@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay.answer import layers
 from assay.answer.answer import answer
 from assay.answer.wording import comparison, effects, scaling, summary
+from assay.answer.wording import layers as wording
 from assay.measures import directory
 from assay.plain import to_plain
 from assay.records import Results
@@ -13,7 +15,7 @@ from assay.records import Results
 
 def plainly(results: Results) -> dict[str, Any]:
     """Give all results as plain values."""
-    return {**to_plain(results), **answers(results), **directories(results)}
+    return {**to_plain(results), **answers(results), **directories(results), **below_clients(results)}
 
 
 def directories(results: Results) -> dict[str, Any]:
@@ -21,6 +23,12 @@ def directories(results: Results) -> dict[str, Any]:
     found = {judged.id: directory.counted(judged.run) for judged in results.runs}
     known = {name: to_plain(one) for name, one in found.items() if one is not None}
     return {"directory": known} if known else {}
+
+
+def below_clients(results: Results) -> dict[str, Any]:
+    """Give the rates of clients with what was measured below them; nothing without such a workload."""
+    found = [{**to_plain(one), "statement": wording.statement(results.experiment, one)} for one in layers.layered(results)]
+    return {"layers": found} if found else {}
 
 
 def answers(results: Results) -> dict[str, Any]:

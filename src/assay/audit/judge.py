@@ -33,6 +33,7 @@ from assay.records import (
     VerdictState,
     worst,
 )
+from assay.records.layers import run_at
 from assay.rulekit.findings import found
 from assay.rulekit.soundness import COMPARED, required_rules
 from assay.units import Unit
@@ -158,7 +159,7 @@ def judge_measure(
     case = TrialCase(
         subject=subject,
         experiment=experiment,
-        run=run,
+        run=run_at(run, phase.side),
         phase=phase,
         measure=measure,
         claim=measure.claim,
@@ -248,8 +249,8 @@ def judge_comparison(experiment: Experiment, plan: Plan, comparison: Comparison,
         comparison=comparison,
         measure=measure,
         claim=measure.claim,
-        baseline=tuple((judged.run, load(judged.id).on_all()) for judged in baseline),
-        candidate=tuple((judged.run, load(judged.id).on_all()) for judged in candidate),
+        baseline=tuple((_as_measured(judged.run, measure), load(judged.id).on_all()) for judged in baseline),
+        candidate=tuple((_as_measured(judged.run, measure), load(judged.id).on_all()) for judged in candidate),
         verdicts=counted,
         thresholds={},
         left_out=tuple(one for one in runs if one.id in comparison.excluded),
@@ -269,6 +270,12 @@ def judge_comparison(experiment: Experiment, plan: Plan, comparison: Comparison,
         bound=common_bound(findings),
         findings=findings,
     )
+
+
+def _as_measured(run: Run, measure: Measure) -> Run:
+    """The run as the side of the measure's phase has it."""
+    phase = measures.phase_of(run, measure)
+    return run if phase is None else run_at(run, phase.side)
 
 
 def judge_experiment(experiment: Experiment, plan: Plan, runs: Sequence[Judged]) -> tuple[Finding, ...]:

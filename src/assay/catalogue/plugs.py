@@ -28,6 +28,7 @@ from assay.records import (
     Tier,
     Trial,
     Value,
+    WorkSide,
 )
 
 
@@ -116,6 +117,8 @@ class Target:
     mounts: Mounts = Mounts.NONE
     paths: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which paths of the experiment it uses with these knobs."""
+    sides: tuple[WorkSide, ...] = (WorkSide.CLIENT,)
+    """Where workloads may work; the path needs both namespaces in the place, the server's side its data at the address."""
 
 
 @dataclass(frozen=True, kw_only=True)

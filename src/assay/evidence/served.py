@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.evidence import ladder
 from assay.frozen import dataclass
-from assay.records import Direction, Observations, Phase, Run, Rung, Server, Span
+from assay.records import Direction, Observations, Phase, Run, Rung, Server, Span, WorkSide
 
 LAYER = "server"
 LINK_FACT = "target.server.limit_bytes_per_s"
@@ -23,6 +23,11 @@ INSIDE_FACT = "target.server.inside."
 def server(run: Run) -> Server | None:
     """The server that the target of a run names; None where it names none."""
     return next((place.server for place in run.places if place.server is not None), None)
+
+
+def line(phase: Phase, observations: Observations, host: str | None) -> str | None:
+    """The lab's own line between the clients of a phase and their server; None without one, and on the server's side."""
+    return None if phase.side is WorkSide.SERVER else observations.fact(LINE_FACT, host=host)
 
 
 def reported_operations(phase: Phase, operation: str) -> float | None:
@@ -52,8 +57,9 @@ class NetworkUse:
 
     name: str
     rate: float
-    """Bytes/s that passed it, headers included."""
+    """Bytes/s that passed it, headers included, or of payload."""
     share: float
+    counted: str = "with headers"
 
 
 def fullest_link(phase: Phase, observations: Observations, beyond: Observations | None) -> NetworkUse | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay import plain
-from assay.records import Experiment, HostSpec, Pairs, Precision
+from assay.records import Experiment, HostSpec, Pairs, Precision, WorkSide
 
 ADDED_KNOBS: Mapping[str, Mapping[str, object]] = {
     "line": {"sysctls": []},
@@ -38,6 +38,7 @@ def digest(experiment: Experiment) -> str:
             if measure[added] is None:
                 del measure[added]
     _without_rates(values["workloads"])
+    _without_sides(values["workloads"])
     _without_prices(values["targets"])
     _without_added([*values["targets"], *values["workloads"]])
     values["hosts"] = [_host(spec) for spec in experiment.hosts]
@@ -50,6 +51,13 @@ def _without_rates(workloads: list[dict[str, list[dict[str, object]]]]) -> None:
     for event in (one for workload in workloads for one in workload["events"]):
         if event["rate_bytes_per_s"] is None:
             del event["rate_bytes_per_s"]
+
+
+def _without_sides(workloads: list[dict[str, object]]) -> None:
+    """Leave out the side of workloads that are clients."""
+    for workload in workloads:
+        if workload["side"] == WorkSide.CLIENT:
+            del workload["side"]
 
 
 def _without_prices(targets: list[dict[str, object]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from assay.experiment import named_hosts
 from assay.experiment.knobs import Settings, declared, flat, settings
 from assay.experiment.shape import FileShape
 from assay.machine import server_nodes
-from assay.records import HostSpec, PathSpec, TargetSpec, WorkloadSpec
+from assay.records import HostSpec, PathSpec, TargetSpec, WorkloadSpec, WorkSide
+from assay.records.layers import offered
 from assay.records.price import EXAMPLE, Price, price_of
 from assay.toml_document import Document, Path, Point, one_of, shown
 
@@ -82,12 +84,27 @@ def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...],
         plug = _workload(document, at, table)
         roles = named_hosts.roles(document, (*at, "hosts"), table.get("hosts", {}), known)
         events = timed.events(document, (*at, "events"), table.get("events", []), known, tuple(shape.paths))
+        side = _side(document, at, table)
         if plug is not None:
             knobs = declared((*PLACEMENT, *plug.knobs, *TIMING))
-            chosen = settings(document, at, knobs, _without(table, "kind", "hosts", "events"), varied(name))
-            spec = WorkloadSpec(name=name, kind=plug.name, knobs=chosen.values, hosts=roles, events=events)
+            chosen = settings(document, at, knobs, _without(table, "kind", "hosts", "events", "side"), varied(name))
+            spec = WorkloadSpec(name=name, kind=plug.name, knobs=chosen.values, hosts=roles, events=events, side=side)
             parts[name] = PartSpec(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
     return parts
+
+
+def _side(document: Document, at: Path, table: Mapping[str, object]) -> WorkSide:
+    """Where a workload works; beside the client's side both ends are on the target's host."""
+    found = table.get("side", WorkSide.CLIENT.value)
+    if found not in tuple(WorkSide):
+        document.wrong((*at, "side"), f"side {shown(found)}", one_of(tuple(one.value for one in WorkSide), str(found)))
+        return WorkSide.CLIENT
+    side = WorkSide(str(found))
+    if side is not WorkSide.CLIENT and table.get("hosts"):
+        document.wrong(
+            (*at, "hosts"), f"hosts with side = {side}", "no hosts: such a workload is on the target's host", Point.KEY
+        )
+    return side
 
 
 def _node_hosts(document: Document, at: Path, table: Mapping[str, object], known: tuple[HostSpec, ...]) -> dict[str, str]:
@@ -97,19 +114,28 @@ def _node_hosts(document: Document, at: Path, table: Mapping[str, object], known
 
 
 def endpoints_fit(document: Document, systems: Mapping[str, PartSpec], loads: Mapping[str, PartSpec]) -> None:
-    """Every workload must accept what every target offers."""
-    for load in loads.values():
-        for system in systems.values():
-            if (
-                isinstance(load.plug, Workload)
-                and isinstance(system.plug, Target)
-                and system.plug.endpoint not in load.plug.accepts
-            ):
-                document.wrong(
-                    (*load.at, "kind"),
-                    f"workload {load.name!r} on target {system.name!r}, which offers a {system.plug.endpoint.value}",
-                    f"a target that offers {' or '.join(kind.value for kind in load.plug.accepts)}",
-                )
+    """Every workload must accept what every target offers on its side."""
+    for load, system in itertools.product(loads.values(), systems.values()):
+        if (*load.at, "side") in document.wrong_at:
+            continue
+        if isinstance(load.plug, Workload) and isinstance(system.plug, Target) and isinstance(load.spec, WorkloadSpec):
+            _endpoint_fits(document, (load, load.plug, load.spec.side), (system, system.plug))
+
+
+def _endpoint_fits(document: Document, load: tuple[PartSpec, Workload, WorkSide], system: tuple[PartSpec, Target]) -> None:
+    part, workload, side = load
+    what, target = f"workload {part.name!r} on target {system[0].name!r}", system[1]
+    accepts = " or ".join(kind.value for kind in workload.accepts)
+    if side not in target.sides:
+        document.wrong((*part.at, "side"), f"side = {side} of {what}", "a target that starts a file server, as nfs_ganesha does")
+        return
+    kind = offered(side, target.endpoint)
+    if kind in workload.accepts:
+        return
+    if side is WorkSide.CLIENT:
+        document.wrong((*part.at, "kind"), f"{what}, which offers a {kind.value}", f"a target that offers {accepts}")
+    else:
+        document.wrong((*part.at, "kind"), f"{what} with side = {side}, which is a {kind.value}", f"a side that is a {accepts}")
 
 
 def _without(table: Mapping[str, object], *keys: str) -> dict[str, object]:

@@ -21,7 +21,7 @@ from assay.machine.net_namespaces import NETWORK
 from assay.machine.network_pair import NetworkPair
 from assay.machine.service import Program, Service
 from assay.machine.stack import mount_of, stack
-from assay.records import ON, Endpoint, EndpointKind, Place, Server, ServerNode, Value
+from assay.records import ON, Endpoint, EndpointKind, Place, Server, ServerNode, Value, WorkSide
 
 KNOBS = (
     Knob(name=ON, kind=KnobKind.TEXT, help="target whose directory holds the server's data; default: the experiment's scratch"),
@@ -102,6 +102,7 @@ def target(name: str, software: FileSoftware, *knobs: Knob) -> Target:
         seconds=lambda knobs: (0.0, GUESS_S),
         paths=network_pair.used,
         mounts=Mounts.LAB,
+        sides=tuple(WorkSide),
     )
 
 

@@ -44,6 +44,8 @@ class LimitUse:
     credit: Credit = Credit()
     by_device: bool = False
     """Whether the device itself counted what passed it."""
+    measured: bool = False
+    """Whether the limit is no declaration, but what another workload of the trial reached."""
 
     @property
     def share(self) -> float:

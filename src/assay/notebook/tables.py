@@ -25,7 +25,7 @@ COLUMNS: Mapping[str, str] = {
     "block INTEGER, sitting INTEGER, position INTEGER, started_utc VARCHAR, ended_utc VARCHAR, error VARCHAR, versions JSON",
     "phases": f"{OF_RUN}, phase VARCHAR, workload VARCHAR, measured BOOLEAN, cache_asked VARCHAR, "
     "cache_proved VARCHAR, cached_share_before DOUBLE, start_ns BIGINT, end_ns BIGINT, drain_ns BIGINT, quiesce_ns BIGINT, "
-    "quiet BOOLEAN, figures JSON",
+    "quiet BOOLEAN, figures JSON, side VARCHAR",
     "phase_hosts": f"{OF_RUN}, phase VARCHAR, host VARCHAR, role VARCHAR, clients INTEGER, cache_proved VARCHAR, "
     "cached_share_before DOUBLE, not_cold VARCHAR, server_cached_before DOUBLE, "
     "quiesce_ns BIGINT, quiet BOOLEAN, drain_ns BIGINT, clock_offset_ns BIGINT, clock_error_ns BIGINT, "
@@ -95,6 +95,7 @@ def phase_rows(run: Run) -> Iterator[Row]:
             *(layout.run_id(run.trial.id, run.attempt), phase.name, phase.workload, phase.measured, phase.cache_asked.value),
             *(phase.cache_proved.value if phase.cache_proved else None, phase.cached_share_before),
             *(phase.start_ns, phase.end_ns, phase.drain_ns, phase.quiesce_ns, phase.quiet, to_text(phase.values)),
+            phase.side.value,
         )
 
 

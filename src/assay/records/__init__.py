@@ -63,6 +63,7 @@ from assay.records.experiment import (
     Tier,
     Value,
     WorkloadSpec,
+    WorkSide,
     load_hosts,
 )
 from assay.records.judgement import (

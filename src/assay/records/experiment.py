@@ -18,6 +18,17 @@ Value = Scalar | tuple["Value", ...]
 EMPTY: Mapping[str, Value] = MappingProxyType({})
 
 
+class WorkSide(StrEnum):
+    """Where a workload works: through a target's server, or at one of the two things that the server stands on."""
+
+    CLIENT = "client"
+    """As a client of the target."""
+    PATH = "path"
+    """Between the memory of both ends, over the path that the clients use."""
+    SERVER = "server"
+    """In the server's own data, without a client."""
+
+
 class Tier(StrEnum):
     """Which layer a figure is said to measure."""
 
@@ -178,6 +189,7 @@ class WorkloadSpec:
     knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
+    side: WorkSide = WorkSide.CLIENT
 
 
 class RequirementKind(StrEnum):

@@ -9,6 +9,7 @@ from enum import StrEnum
 from assay.frozen import dataclass, field
 from assay.records.directory import DirectoryEnd
 from assay.records.evidence import Direction
+from assay.records.experiment import WorkSide
 from assay.records.network import NetEnd
 from assay.records.place import Place
 from assay.records.plan import Trial
@@ -310,6 +311,8 @@ class Phase:
     """When the schedule of an open loop ended, which began at T; None for closed loops and where an amount ended it."""
     servers: tuple[Client, ...] = ()
     """The clients that answered the load: the other end of its connections, on the target's host."""
+    side: WorkSide = WorkSide.CLIENT
+    """Where its workload worked."""
 
     @property
     def drain_ns(self) -> int | None:

@@ -33,7 +33,7 @@ WORDS: Mapping[str, str] = {
 
 def applies(case: TrialCase) -> str | None:
     """Whatever passes the lab's own line, and claims of such a path."""
-    if case.claim.path is not Path.EMULATED and case.observations.fact(served.LINE_FACT, host=case.host) is None:
+    if case.claim.path is not Path.EMULATED and served.line(case.phase, case.observations, case.host) is None:
         return "no emulated path"
     return None
 

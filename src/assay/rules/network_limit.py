@@ -32,11 +32,11 @@ def check(case: TrialCase) -> Finding:
     if rate is None:
         return found(RULE, case, State.UNVERIFIED, "Traffic of the server's interfaces unknown.")
     again = sent_again(case)
-    link = served.fullest_link(case.phase, case.observations, case.beyond)
+    link = served.fullest_link(case.phase, case.observations, case.beyond) or of_payload(case)
     used, name = (link.share, link.name) if link else (None, None)
     observed = {"bytes_per_s": rate, "used_share": used, "sent_again_share": again, "limit": name}
     if link is not None and link.share >= case.thresholds["used_share"]:
-        full = f"{name} {measures.percent(link.share)} full ({measures.with_unit(link.rate, Unit.BYTES_PER_S)} with headers)"
+        full = f"{name} {measures.percent(link.share)} full ({measures.with_unit(link.rate, Unit.BYTES_PER_S)} {link.counted})"
         return limited(case, f"{full}: the network was the limit.", f"limited by {name}", observed)
     if again is not None and again > case.thresholds["sent_again_share"]:
         limit = measures.percent(case.thresholds["sent_again_share"])
@@ -54,6 +54,18 @@ def own_rate(case: TrialCase) -> float | None:
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     amount = sum(total.bytes for client in case.phase.clients for total in client.operations)
     return amount / seconds if case.phase.servers and amount and seconds > 0 else None
+
+
+def of_payload(case: TrialCase) -> served.NetworkUse | None:
+    """How full the slowest part was at least, where both ends are Assay's and nobody counted headers: by the fuller direction."""
+    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    limit, name = (case.observations.fact(key, host=case.host) for key in (served.LINK_FACT, served.LINK_NAME))
+    if own_rate(case) is None or limit is None or not limit.isdigit() or not int(limit):
+        return None
+    names = {total.operation for client in case.phase.clients for total in client.operations}
+    totals = [one for client in case.phase.clients for one in client.operations]
+    rate = max(sum(one.bytes for one in totals if one.operation == wanted) for wanted in names) / seconds
+    return served.NetworkUse(name=name or "the link", rate=rate, share=rate / int(limit), counted="of payload")
 
 
 def stays(case: TrialCase) -> bool:

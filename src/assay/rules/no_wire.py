@@ -48,7 +48,7 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """The interface that leads to the server, and the bytes on it, against the path that is claimed."""
-    line = case.observations.fact(served.LINE_FACT, host=case.host)
+    line = served.line(case.phase, case.observations, case.host)
     if line is not None or case.claim.path is Path.EMULATED:
         return not_made(case) if line is None else made(case, line)
     return by_interface(case)

@@ -2,10 +2,13 @@
 
 Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name).
 The file links.toml has line rates, coding and framing.
+The same trial may have measured the layers below a client, with `side = "path"` and `side = "server"`.
+These are limits too: the path from memory to memory, and the same operation in the server's own data.
 A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L plus `burst_s` x L / T. Links and declared
-rates are allowed `above_share`.
+rates are allowed `above_share`, measured ones `measured_share`.
 - Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
   names the mistaken unit.
+- Above a measured limit: the two figures contradict each other, and the client's is qualified.
 - From `at_limit_share` on: pass, and the label names the limiter.
 - The limit of a switch port (SNMP) is also held against what the port counted in its busier direction.
   The load must be at least `own_share` of that, and no more.
@@ -20,24 +23,26 @@ from collections.abc import Iterator
 
 from assay import links, measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.measures import limits
+from assay.measures import limits, stood_on
 from assay.measures.limits import Credit, LimitUse
-from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier
+from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier, WorkSide
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import Figures, found, knob
 from assay.units import Unit
 
+NAMED = {WorkSide.PATH: "the path", WorkSide.SERVER: "the server's storage"}
+
 
 def in_words(line: LimitUse) -> str:
     """`the declared 50 MB/s of loop0`."""
-    return f"the declared {measures.with_unit(line.per_s, line.unit)} of {line.name}"
+    return f"the {'measured' if line.measured else 'declared'} {measures.with_unit(line.per_s, line.unit)} of {line.name}"
 
 
 def applies(case: TrialCase) -> str | None:
     """Reads and writes of data over something whose limit is known."""
     if why := data_only(case):
         return why
-    return None if any(True for _ in lines(case)) else "no declared limit for this measure"
+    return None if any(True for _ in lines(case)) else "no declared and no measured limit for this measure"
 
 
 def check(case: TrialCase) -> Finding:
@@ -57,7 +62,7 @@ def check(case: TrialCase) -> Finding:
         return above(case, line, use, observed)
     if ratio < case.thresholds["at_limit_share"]:
         return found(RULE, case, State.PASS, f"{use}.", observed=observed)
-    limiter = Limiter(kind=LimiterKind.RATE, name=line.name, declared=True, amount=line.per_s, unit=line.unit)
+    limiter = Limiter(kind=LimiterKind.RATE, name=line.name, declared=not line.measured, amount=line.per_s, unit=line.unit)
     limited = f"limited by {in_words(line)}"
     return found(RULE, case, State.PASS, f"{use}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
 
@@ -66,6 +71,8 @@ def above(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Findi
     """The failure: more than the limit permits, with the unit mistake named where the ratio is one."""
     mistake = links.unit_mistake(line.share, case.thresholds["unit_share"])
     hint = f" The ratio {line.share:.3g} is that of {mistake}." if mistake else ""
+    if line.measured:
+        return contradicted(case, line, f"{use} (allowed {measures.with_unit(line.allowed, line.unit)}).{hint}", observed)
     wrong = not line.by_device and (case.claim.tier is Tier.DEVICE or case.claim.path is Path.WIRE)
     return found(
         RULE,
@@ -78,6 +85,21 @@ def above(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Findi
         bound=None if line.by_device else Bound(low=None, high=line.allowed, unit=line.unit),
         relabel=None if line.by_device else f"faster than {line.name} can be: memory, compression or wrong units",
         evidence=("counters of the port" if line.by_device else "L0 engine", "declared limit"),
+    )
+
+
+def contradicted(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Finding:
+    """A client that was faster than what it stands on: one of the two figures is not what it is called."""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{use} A client cannot be faster than a layer below it: a cache answered, or the other figure is too low.",
+        severity=Severity.QUALIFIES,
+        observed=observed,
+        threshold={"allowed": line.allowed},
+        relabel=f"faster than {line.name} was: a cache, or a limit that was measured too low",
+        evidence=("L0 engine", f"phase of {line.name}"),
     )
 
 
@@ -101,6 +123,27 @@ def lines(case: TrialCase) -> Iterator[LimitUse]:
     yield from ports(case, bytes_per_s)
     for name, per_s in declared(case) if bytes_per_s else ():
         yield LimitUse(name=name, per_s=per_s, rate=bytes_per_s, seconds=window.seconds, unit=Unit.BYTES_PER_S, credit=above)
+    measured = Credit(share=case.thresholds["measured_share"])
+    for name, per_s in measured_below(case) if bytes_per_s else ():
+        yield LimitUse(
+            name=name,
+            per_s=per_s,
+            rate=bytes_per_s,
+            seconds=window.seconds,
+            unit=Unit.BYTES_PER_S,
+            credit=measured,
+            measured=True,
+        )
+
+
+def measured_below(case: TrialCase) -> Iterator[tuple[str, float]]:
+    """What the same trial measured below a client: the path from memory to memory, the same operation in the server's data."""
+    if case.phase.side is not WorkSide.CLIENT or case.direction is None:
+        return
+    for side, one in stood_on.below(case.run, case.measure, case.direction).items():
+        figure = measures.value(case.run, case.observations, one)
+        if figure is not None and figure.value > 0:
+            yield f"{NAMED[side]} ({one.workload} {one.operation})", figure.value
 
 
 def declared(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -145,6 +188,7 @@ RULE = Rule(
     alternatives=(
         "Not all bytes passed the limited device: a part came from or remained in memory (T01, D01).",
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",
+        "A measured limit was itself held back: by other programs, a small message, or one connection where the client has more.",
     ),
     advice="Find the cache that answered. Check the units (MB is 10^6 bytes, Mbit/s is an eighth) and the negotiated speed.",
     ask="find the cache that answered, or the other path. Check the units (MB is 10^6 bytes, Mbit an eighth of it), and the "

@@ -36,7 +36,7 @@ RENO, CUBIC = 1.22, 1.054
 
 def applies(case: TrialCase) -> str | None:
     """Bytes that move as fast as they can over the lab's line, at a stated rate."""
-    if case.observations.fact(served.LINE_FACT, host=case.host) is None:
+    if served.line(case.phase, case.observations, case.host) is None:
         return "no emulated path"
     if case.direction not in MOVING or rate_of(case) is None:
         return "no rate of bytes"

@@ -45,7 +45,7 @@ def check(case: ComparisonCase) -> Finding:
 def without_interval(ratio: Estimate | None) -> str:
     """The finding on a ratio without an interval, in words."""
     if ratio is None:
-        return "No ratio: at least one arm has no valid runs."
+        return "No ratio: at least one arm has no valid runs, or a value is 0."
     runs = f"{ratio.n} {'runs per arm' if ratio.method.unpaired else 'pairs of runs'}"
     needed = contrasts.least(ratio.method)
     why = f"use at least {needed}" if ratio.n < needed else "the mean of an arm may be 0"

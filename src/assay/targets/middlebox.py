@@ -16,7 +16,8 @@ from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Unit
 from assay.errors import AssayError, UsageError, refuse
 from assay.machine import external_commands, sockets
 from assay.machine.net_namespaces import NETWORK, configure, file_of, inside, keep, release, set_files, tcp_settings
-from assay.records import Box, Endpoint, EndpointKind, Place, Value
+from assay.machine.server import facts as way_facts
+from assay.records import Box, Endpoint, EndpointKind, Place, Server, ServerNode, Value
 from assay.settings.knobs import choice, in_bytes, integer, names, number, quantity, switch, text, texts
 
 KINDS = AUTO, NFTABLES, IPTABLES, NONE = "auto", "nftables", "iptables", "none"
@@ -118,12 +119,14 @@ def _furnished(host: Host, setting: Setting, load: int, box: int, server: int) -
     links = ((load, "load0"), (server, "server0"), *((box, side) for side in sides))
     threads, reason = ((), JOINED) if setting.knobs["offload"] else _threads(host, links, sides)
     private: dict[str, Value] = {"firewall": kind, "threads": reason or "of its own", "kept": (str(load), str(box), str(server))}
+    private["rate"] = setting.knobs["rate"]
     private |= {f"{NETWORK}load": file_of(load), f"{NETWORK}server": file_of(server)}
     return Place(
         target=setting.name,
         host=host.name,
         kind=EndpointKind.SOCKET,
         address=SERVER,
+        server=Server(nodes=(ServerNode(host=host.name, address=SERVER),)),
         private=private,
         box=Box(pid=box, interfaces=sides, threads=threads, shaped=bool(setting.knobs["rate"])),
     )
@@ -193,13 +196,22 @@ def attach(host: Host, _setting: Setting, place: Place, _client: int) -> Endpoin
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Return the firewall and its version, who does the work of the box, and the settings of TCP at the load's end."""
+    """Return the firewall and its version, who does the work of the box, the way to the server, and TCP's settings."""
     kind = str(place.private["firewall"])
     tool = {NFTABLES: "nft", IPTABLES: "iptables"}.get(kind)
     version = host.run([tool, "--version"], check=False).stdout.strip() if tool else "plain forwarding"
     found = (("address", place.address), ("box.firewall", kind), ("box.version", version))
-    settings = tcp_settings(host, str(place.private[f"{NETWORK}load"]))
-    return (*found, ("box.threads", str(place.private["threads"])), *((f"ends.{name}", value) for name, value in settings))
+    load = str(place.private[f"{NETWORK}load"])
+    settings, way = tcp_settings(host, load), (*way_facts(host, place.server, load), *_shaper(place))
+    return (*found, ("box.threads", str(place.private["threads"])), *way, *((f"ends.{name}", value) for name, value in settings))
+
+
+def _shaper(place: Place) -> tuple[tuple[str, str], ...]:
+    """Return the rate of the shapers, as the lowest on the way."""
+    rate = place.private["rate"]
+    if not isinstance(rate, int):
+        return ()
+    return (("server.limit_bytes_per_s", str(rate)), ("server.limit", f"tbf of the box, {rate * 8 / 1e6:g} Mbit/s"))
 
 
 def teardown(host: Host, setting: Setting, place: Place) -> None:

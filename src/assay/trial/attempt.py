@@ -23,6 +23,7 @@ from assay.records import (
     Trial,
     When,
 )
+from assay.records.layers import offered, place_at
 from assay.trial import clocks, initial_state, placement, trial_facts
 from assay.trial.bench import Bench, Job, Tell, whole
 from assay.trial.clients import Crew
@@ -172,9 +173,9 @@ def _prepared(attempt: Attempt, spec: TargetSpec, loads: tuple[PlacedWorkload, .
     setting = _setting(attempt, station, spec, loads, below)
     mistakes = [f"target {setting.name}: {mistake}" for mistake in target.check(station.host, setting)]
     mistakes += [
-        f"workload {load.spec.name} works on {' or '.join(load.workload.accepts)}, target {setting.name} is a {target.endpoint}"
+        f"workload {load.spec.name} works on {' or '.join(load.workload.accepts)}, target {setting.name} is a {kind}"
         for load in loads
-        if target.endpoint not in load.workload.accepts
+        if (kind := offered(load.spec.side, target.endpoint)) not in load.workload.accepts
     ]
     mistakes += [
         f"workload {load.spec.name} writes, and target {setting.name} is read-only"
@@ -272,7 +273,7 @@ def _programs(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...]) -
     for load in loads:
         matters = trial_facts.fact_class(load.spec, attempt.trial.levels)
         for client, station in enumerate(load.stations[: load.clients]):
-            endpoint = site.attached[client, station.name]
+            endpoint = site.endpoints(load)[client]
             for key, value in trial_facts.programs(station.host, load.workload, load.spec, endpoint):
                 yield Fact(host=station.name, when=When.BEFORE, key=key, value=value, fact_class=matters)
         for key, value, matters in trial_facts.inputs(load.workload, load.spec, attempt.trial.levels):
@@ -298,7 +299,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
             fleet=fleet,
             everywhere={name: station.host for name, station in attempt.stations.items()},
             target=site.target,
-            place=site.place,
+            place=place_at(site.place, load.spec.side),
             dialogue=dialogue,
             tell=attempt.tell,
             paths=site.setting.paths,

@@ -284,6 +284,7 @@ def _phase(bench: Bench, job: Job, course: PhaseLife, gathered: list[Harvest], v
         within=job.plan.within,
         due_ns=_schedule_end_ns(job.plan, job.spec.knobs, start_ns),
         servers=tuple(one for one in everyone if one.role is Role.SERVER),
+        side=job.spec.side,
     )
 
 

@@ -9,7 +9,8 @@ from assay.catalogue import SNMP, Setting, Target, Workload, system_of
 from assay.errors import TrialError, UsageError
 from assay.machine import net_namespaces, ownership
 from assay.machine.net_namespaces import NETWORK
-from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec
+from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec, WorkSide
+from assay.records.layers import endpoint_at
 from assay.trial import placement
 from assay.trial.fleet import Fleet, Station, each, seen_from
 
@@ -71,10 +72,17 @@ class Site:
 
     def endpoints(self, load: PlacedWorkload) -> tuple[Endpoint, ...]:
         """What the clients of a workload are given."""
+        if load.spec.side is not WorkSide.CLIENT:
+            return (endpoint_at(self.place, load.spec.side),) * load.clients
         return tuple(self.attached[client, load.on(client).name] for client in range(load.clients))
 
     def inside(self, load: PlacedWorkload) -> Callable[[int], tuple[str, ...]]:
-        """The words before the engine of a client: those that lead into the namespace of its role, where the target has them."""
+        """The words before the engine of a client: those that lead into the namespace of its role, where the target has them.
+
+        On the server's side there are none: its data are in the lab's own tree of directories.
+        """
+        if load.spec.side is WorkSide.SERVER:
+            return lambda client: ()
 
         def before(client: int) -> tuple[str, ...]:
             namespace = self.place.private.get(f"{NETWORK}{'server' if client >= load.clients else 'load'}")
@@ -84,9 +92,9 @@ class Site:
 
 
 def attach(site: Site, loads: Iterable[PlacedWorkload]) -> None:
-    """Give every client of every workload what it uses, on its own host, once; some hosts at the same time."""
+    """Give every client of the target what it uses, on its own host, once; some hosts at the same time."""
     wanted: dict[str, dict[int, Station]] = {}
-    for load in loads:
+    for load in (one for one in loads if one.spec.side is WorkSide.CLIENT):
         for client in range(load.clients):
             station = load.on(client)
             wanted.setdefault(station.name, {})[client] = station

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from assay.errors import LostHostError
 from assay.records import Direction, Edge, Endpoint, EndpointKind, Place, Subject
+from assay.records.layers import LINE
 from assay.sampler import Sampler, Seen, looking
 from assay.trial.bench import Bench, Job, whole
 from assay.trial.fleet import Station, each
@@ -67,7 +68,7 @@ def _subject(bench: Bench, job: Job, station: Station) -> Subject:
 
 def _line(place: Place) -> int | None:
     """The process of the line that the target has between its ends."""
-    pid = place.private.get("line")
+    pid = place.private.get(LINE)
     return int(pid) if isinstance(pid, str) else None
 
 

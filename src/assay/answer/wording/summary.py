@@ -11,7 +11,7 @@ from assay.answer.answer import Answer, Decision, Lead, LeadKind
 from assay.answer.doubts import Losses, Reason, Required
 from assay.answer.headlines import Line
 from assay.answer.scales import show, show_range
-from assay.answer.wording import comparison, effects, labels, scaling
+from assay.answer.wording import comparison, effects, labels, layers, scaling
 from assay.records import Comparison, Estimate, Experiment, Measure, RequirementState, Scaling, ScalingKind, Tier, Value
 
 
@@ -34,6 +34,7 @@ def following(answer: Answer) -> tuple[str, ...]:
         *rest,
         *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
         *besides(answer),
+        *(layers.statement(experiment, one) for one in answer.layers),
         *(required(experiment, one) for one in answer.requirements),
         *(decision(experiment, one) for one in answer.decisions),
     )

@@ -1,0 +1,209 @@
+"""A workload's side: the path alone and the server's storage alone, in a file, in a trial, and in what is made of both."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from assay.answer.layers import LayerBelow, LayeredRate
+from assay.answer.wording import layers
+from assay.errors import InputErrors
+from assay.experiment import read
+from assay.experiment.digest import digest
+from assay.records import Direction, Experiment, Measure, Severity, State, WorkSide
+from assay.rules.roofline import RULE
+from assay_process import Bench
+from audit.case_builder import Made, case_of
+from served_stage import SBIN, needs, needs_fuse, needs_root, sshd
+
+FILE = """
+title = "Layers"
+question = "What does each layer lose?"
+repeats = 1
+[paths.wan]
+rate = "100 Mbit/s"
+delay = "500 us"
+queue = "100 kB"
+[targets.files]
+kind = "sftp_openssh"
+through = "wan"
+{program}
+[workloads.down]
+kind = "net_stream"
+side = "path"
+direction = "receive"
+duration = "2 s"
+quiesce = "0 s"
+[workloads.up]
+kind = "net_stream"
+side = "path"
+duration = "2 s"
+quiesce = "0 s"
+[workloads.disk]
+kind = "bulk_io"
+side = "server"
+size = "24 MiB"
+record_size = "1 MiB"
+flush = "end"
+quiesce = "0 s"
+[workloads.through]
+kind = "bulk_io"
+size = "24 MiB"
+record_size = "1 MiB"
+flush = "end"
+cache = "cold"
+quiesce = "0 s"
+[measures]
+"through.read.bytes_per_s" = {{ claim = {{ path = "emulated" }} }}
+"through.write.bytes_per_s" = {{ claim = {{ path = "emulated" }} }}
+"disk.read.bytes_per_s" = {{}}
+"disk.write.bytes_per_s" = {{}}
+"down.receive.bytes_per_s" = {{ claim = {{ path = "emulated" }} }}
+"up.send.delivered_bytes_per_s" = {{ claim = {{ path = "emulated" }} }}
+"""
+
+
+def mistakes(text):
+    with pytest.raises(InputErrors) as raised:
+        read.parse(text, "layers.toml")
+    return str(raised.value)
+
+
+def test_each_wrong_side_is_told_at_once():
+    text = (
+        FILE.format(program="")
+        .replace('side = "server"', 'side = "path"')
+        .replace('side = "path"\nduration', 'side = "pat"\nduration')
+    )
+    told = mistakes(text)
+    assert "found side 'pat'; expected one of client, path, server (did you mean 'path'?)" in told
+    assert "workload 'disk' on target 'files' with side = path, which is a socket; expected a side that is a directory" in told
+
+
+def test_only_a_target_with_a_file_server_has_sides():
+    text = FILE.format(program="").replace('kind = "sftp_openssh"\nthrough = "wan"', 'kind = "directory"\npath = "/tmp"')
+    told = mistakes(text)
+    assert "side = path of workload 'down' on target 'files'; expected a target that starts a file server" in told
+    assert "side = server of workload 'disk'" in told
+
+
+def test_such_a_workload_has_no_hosts():
+    text = FILE.format(program="").replace("[workloads.up]\n", '[workloads.up]\nhosts = { load = ["local"] }\n')
+    assert "hosts with side = path" in mistakes(text)
+
+
+def test_a_client_is_what_it_was_before_there_were_sides():
+    plain = read.parse(FILE.format(program=""), "x.toml")
+    clients = replace(plain, workloads=tuple(replace(one, side=WorkSide.CLIENT) for one in plain.workloads))
+    assert digest(clients) != digest(plain)
+    assert "side" not in json.dumps(digest_values(clients))
+    assert isinstance(plain, Experiment)
+
+
+def digest_values(experiment):
+    """What of the workloads counts in the digest."""
+    from assay import plain
+    from assay.experiment import digest as module
+
+    values = plain.to_plain(experiment)["workloads"]
+    module._without_sides(values)
+    return values
+
+
+# ---------------------------------------------------------------------------------------------------- what L04 makes of it
+
+
+def case_with(side, share, *, operation="read", way=Direction.READ):
+    """A client's read, and a phase below it that was so many times as fast."""
+    case = case_of(Made(count=2000, record_bytes=1 << 20, seconds=16.0), "L04")
+    client = case.phase.clients[0]
+    total = replace(client.operations[0], operation=operation, bytes=round(client.operations[0].bytes * share))
+    below = replace(
+        case.phase,
+        name="below",
+        workload="below",
+        side=side,
+        operations=(operation,),
+        directions={operation: way},
+        clients=(replace(client, operations=(total,)),),
+    )
+    return replace(case, run=replace(case.run, phases=(*case.run.phases, below)))
+
+
+@pytest.mark.parametrize(
+    ("side", "below"), [(WorkSide.SERVER, {}), (WorkSide.PATH, {"operation": "receive", "way": Direction.RECEIVE})]
+)
+def test_a_client_stands_on_what_was_measured_below_it(side, below):
+    assert RULE.applies(case_with(side, 4.0, **below)) is None
+    assert RULE.check(case_with(side, 4.0, **below)).state is State.PASS
+    near = RULE.check(case_with(side, 1.02, **below))
+    assert near.state is State.PASS
+    assert near.relabel is not None
+    assert near.relabel.startswith("limited by the measured")
+    assert near.limiter is not None
+    assert not near.limiter.declared
+    wrong = RULE.check(case_with(side, 0.5, **below))
+    assert (wrong.state, wrong.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert "A client cannot be faster than a layer below it" in wrong.statement
+
+
+def test_bytes_that_went_the_other_way_are_no_limit():
+    sent = case_with(WorkSide.PATH, 0.5, operation="send", way=Direction.SEND)
+    assert RULE.applies(sent) == "no declared and no measured limit for this measure"
+
+
+def test_another_operation_of_the_server_is_no_limit():
+    assert RULE.applies(case_with(WorkSide.SERVER, 0.5, operation="random_read")) is not None
+
+
+# ---------------------------------------------------------------------------------------------------- in words
+
+
+def test_what_each_layer_loses_in_words():
+    nobody = Experiment(title="t", question="q", targets=(), workloads=(), factors=(), measures=())
+    measure = Measure(workload="files", operation="read", figure="bytes_per_s")
+    path = LayerBelow(side=WorkSide.PATH, measure="down.receive.bytes_per_s", value=11.7e6, share=0.93, low=0.91, high=0.95)
+    disk = LayerBelow(side=WorkSide.SERVER, measure="disk.read.bytes_per_s", value=8e6, share=1.36, low=1.2, high=1.5)
+    one = LayeredRate(measure=measure, levels={}, value=10.9e6, below=(path,))
+    assert layers.statement(nobody, one) == (
+        "files read: 10.9 MB/s, 7 % less than the path alone (11.7 MB/s; 95 % interval 5 % to 9 %)"
+    )
+    said = layers.statement(nobody, replace(one, below=(disk, path)))
+    assert (
+        "36 % more than the server's storage alone (8 MB/s; 95 % interval 20 % to 50 %) and 7 % less than the path alone" in said
+    )
+    assert said.endswith("no client is faster than the server's storage alone: one of these figures is not what it is called")
+
+
+# ---------------------------------------------------------------------------------------------------- a real trial
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@needs_root
+@needs_fuse
+@needs("sshfs", "ssh", "ip")
+def test_three_rates_of_one_trial_each_lower_than_what_it_stands_on(tmp_path):
+    program = "".join(f'{name} = "{path}"' for name, path in sshd().items())
+    (tmp_path / "layers.toml").write_text(FILE.format(program=program))
+    bench = Bench(tmp_path)
+    done = bench.run("run", "layers.toml", "--json", "--progress", "none", env=bench.environment(PATH=SBIN))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {run["run"]["outcome"] for run in found["runs"]} == {"finished"}
+    (judged,) = found["runs"]
+    sides = {phase["workload"]: phase["side"] for phase in judged["run"]["phases"]}
+    assert sides == {"down": "path", "up": "path", "disk": "server", "through": "client"}
+    each = {one["measure"]["operation"]: one for one in found["layers"]}
+    assert set(each) == {"read", "write"}
+    for one in each.values():
+        assert {below["side"] for below in one["below"]} == {"path", "server"}
+        assert all(below["share"] < 1.1 for below in one["below"]), one["statement"]
+    nearest = each["read"]["below"][0]
+    assert nearest["side"] == "path"
+    assert 9e6 < nearest["value"] < 12e6, "94 % of 100 Mbit/s are payload"
+    own = {one["rule"]: one for one in judged["verdicts"]["through.read.bytes_per_s"]["findings"]}
+    assert "the path (down receive)" in own["L04"]["statement"]
+    below = {one["rule"]: one for one in judged["verdicts"]["disk.read.bytes_per_s"]["findings"]}
+    assert {below[rule]["state"] for rule in ("L05", "L13", "L17", "T02")} == {"n/a"}, "the server's side has no path before it"
+    assert bench.traces() == []
