@@ -1,5 +1,6 @@
 """`assay stat` on writes that are on no media, or on less of it than they say, and on their sound twins."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -159,3 +160,14 @@ def test_what_a_neighbour_writes_neither_hides_a_lie_nor_makes_one(disk):
         told = stat(disk, "sh", "-c", f"dd if=/dev/urandom of=out bs=1M count={HALF // MIB}; rm out")
         assert "D06" in failed(told)
         assert told["verdict"] == "INVALID"
+
+
+def test_dev_null_is_no_trap_and_a_file_beside_it_is_one(tmp_path):
+    """A mistyped device name makes a file in memory."""
+    mistyped = Path(f"/dev/assay-test-{os.getpid()}")
+    trap = "/dev is devtmpfs: its files are in memory only"
+    assert trap not in Bench(tmp_path).run("stat", "--", "dd", f"if={tmp_path}/none", "of=/dev/null").stderr
+    try:
+        assert trap in Bench(tmp_path).run("stat", "--", "dd", "if=/dev/zero", f"of={mistyped}", "bs=1M", "count=8").stderr
+    finally:
+        mistyped.unlink(missing_ok=True)

@@ -22,7 +22,7 @@ from assay.evidence import rungs
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
-from assay.watch.as_run import ended, used_places
+from assay.watch.as_run import ended, place_of, used_places
 from assay.watch.invocations import in_turn
 from assay.watch.reports import SIDES, tools
 
@@ -32,6 +32,8 @@ LEAST_NETWORK_BYTES = 1 << 20
 LADDERS = {Direction.READ: "from", Direction.WRITE: "to"}
 MENDS = {Meaning.PAGE_CACHE: "direct"} | dict.fromkeys((Meaning.DIRTY, Meaning.NOT_FLUSHED, Meaning.NEVER_WRITTEN), "flush")
 """What a finding is -> which argument of the tool mends it (`Parser`)."""
+DEVICES = "devtmpfs"
+"""The file system of /dev."""
 LATENCIES = {"latency_mean_ns": "mean", "latency_p99_ns": "p99"}
 """Latencies that a tool says beside the judged figure, with their words."""
 
@@ -56,8 +58,9 @@ def body(execution: JudgedExecution) -> Iterator[str]:
 def traps(execution: JudgedExecution) -> Iterator[str]:
     """What the tool's own words or the place of the files make of the figures."""
     yield from (text for parser, argv in tools(execution.watched.argv) if (text := parser.trap(argv)) is not None)
+    held = [place_of(execution.watched, one.path) for one in execution.watched.files]
     for place in used_places(execution.watched):
-        if place.is_in_memory:
+        if place.is_in_memory and (place in held or place.filesystem != DEVICES):  # /dev/null holds nothing; a file beside it does
             yield f"{place.address} is {place.filesystem}: its files are in memory only. Use a directory on a disk."
 
 
