@@ -85,7 +85,9 @@ def test_any_number_of_files(bench, tmp_path):
     agrees(found, talk.truth)
 
 
-NAMED = [
+NAMED = (
+
+)
     "frames",
     "messages",
     "connections",
