@@ -86,31 +86,11 @@ def test_any_number_of_files(bench, tmp_path):
 
 
 NAMED = (
-
+    *("frames", "messages", "connections", "opaque_connections", "operations", "result_codes"),
+    *("entries", "references", "unanswered", "abandoned", "notices", "unbinds"),
+    *("slower_1s", "filters", "gaps", "gap_bytes", "cut_bytes"),
+    *("retransmitted", "out_of_order", "capture_drops", "complete", "remarks"),
 )
-    "frames",
-    "messages",
-    "connections",
-    "opaque_connections",
-    "operations",
-    "result_codes",
-    "entries",
-    "references",
-    "unanswered",
-    "abandoned",
-    "notices",
-    "unbinds",
-    "slower_1s",
-    "filters",
-    "gaps",
-    "gap_bytes",
-    "cut_bytes",
-    "retransmitted",
-    "out_of_order",
-    "capture_drops",
-    "complete",
-    "remarks",
-]
 TIMES = ("n", "sum", "max", "p50", "p90", "p99", "p999")
 
 
