@@ -46,7 +46,7 @@ def test_a_recorded_output_is_of_its_own_tool(name):
 
 def test_most_recorded_outputs_are_understood():
     assert set(UNDERSTOOD.values()) >= set(catalogue.names("parsers")) - {"time_output"}
-    with pytest.raises(EvidenceError, match="may be of .* or .*; expected --format with one"):
+    with pytest.raises(EvidenceError, match=r"may be of .* or .*; expected --format with one"):
         imported.recognised(recorded("time-1.9-default.txt"))
 
 

@@ -126,7 +126,7 @@ def opened(request: ImportRequest, results: Sequence[ImportedResult], claim: Cla
     fixed = replace(wanted, digest=layout.digest(wanted))
     if (request.lab / layout.folder_name(fixed)).exists():
         raise UsageError(
-            f"found these results in {request.lab / layout.folder_name(fixed)}; expected others, "
+            f"found these results in {request.lab / layout.folder_name(fixed)}; expected new ones, "
             "NAME=FILE with another name, or --beside that experiment for repeats"
         )
     plan = Plan(experiment=fixed.digest, seed=1, trials=(), blocks=0, drawn_blocks=0, sittings=(None,))
