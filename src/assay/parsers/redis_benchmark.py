@@ -18,7 +18,7 @@ COMPLETED = re.compile(r"\s+(\d{1,18}) requests completed in ([\d.]{1,20}) secon
 SUMMARY = re.compile(r"\s+throughput summary: ([\d.]{1,20}) requests per second")
 LATENCIES = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max\s*")
 VALUES = re.compile(r"\s+([\d.]{1,20})" + r"\s+([\d.]{1,20})" * 5 + r"\s*")
-QUIET = re.compile(r"(.{1,80}?): ([\d.]{1,20}) requests per second(?:, p50=([\d.]{1,20}) msec)?\s*")
+QUIET = re.compile(r"\s{0,4}(\S.{0,80}?): ([\d.]{1,20}) requests per second(?:, p50=([\d.]{1,20}) msec)?\s*")
 COLUMNS = '"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"'
 NAMES = ("latency_mean_ns", "", "latency_p50_ns", "latency_p95_ns", "latency_p99_ns", "latency_max_ns")
 """The figures of avg, min, p50, p95, p99 and max."""
@@ -33,13 +33,13 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     for index, row in enumerate(rows):
         if head := HEAD.fullmatch(row):
             name = _name(head[1])
-        elif quiet := QUIET.fullmatch(row):
-            yield from _of(_name(quiet[1]), quiet[2], ("0", "0", quiet[3] or "0", "0", "0", "0"))
         elif name and (completed := COMPLETED.fullmatch(row)):
             yield f"{name}.count", exact(int(completed[1]))
             yield f"{name}.elapsed_ns", printed(completed[2], SECOND)
         elif name and (summary := SUMMARY.fullmatch(row)):
             yield from _of(name, summary[1], _latencies(rows[index:]))
+        elif quiet := QUIET.fullmatch(row):
+            yield from _of(_name(quiet[1]), quiet[2], ("0", "0", quiet[3] or "0", "0", "0", "0"))
 
 
 def _latencies(rows: Sequence[str]) -> Sequence[str]:
