@@ -57,6 +57,7 @@ def test_results_of_two_tools_are_two_arms_and_unverified(bench):
     assert done.stdout.startswith("2 results kept in lab/imported-")
     assert "fio_json" in done.stdout
     assert "elbencho" in done.stdout
+    assert "Not compared, since not every result tells it: write." in done.stdout
     found = rows(bench, "SELECT measure, state, value FROM verdicts ORDER BY ALL")
     assert {row["state"] for row in found if row["value"] is not None} == {"UNVERIFIED"}
     shown = bench.run("show", "0001/1").stdout

@@ -24,7 +24,7 @@ from assay.terminal.output import Row, deliver, table
 from assay.toml_document import Document
 from assay.units import counted
 from assay.watch import imported
-from assay.watch.claims import WORKLOAD
+from assay.watch.claims import WORKLOAD, operations
 from assay.watch.imported import ImportedResult
 
 MOST_BYTES = 64 << 20
@@ -190,8 +190,19 @@ def text(folder: Path, kept: Sequence[ImportedRun]) -> str:
     """For people: where the results are, and what each tells."""
     head = ("run", "arm", "file", "read as", "measure", "figure", "verdict")
     rows = [Row(cells=cells) for one in kept for cells in rows_of(one)]
-    after = "`assay compare` compares them, `assay report` draws them; `assay show RUN` has all figures of a run."
-    return f"{counted(len(kept), 'result')} kept in {folder}.\n\n{table(head, rows, (5,))}\n\n{after}"
+    after = [
+        *left_out(kept),
+        "`assay compare` compares them, `assay report` draws them; `assay show RUN` has all figures of a run.",
+    ]
+    return "\n\n".join((f"{counted(len(kept), 'result')} kept in {folder}.", table(head, rows, (5,)), "\n".join(after)))
+
+
+def left_out(kept: Sequence[ImportedRun]) -> Iterator[str]:
+    """Yield which operations have no measure, since not every result tells them."""
+    measured = {verdict.measure.split(".")[1] for one in kept for verdict in one.verdicts}
+    told = dict.fromkeys(name for one in kept for name in operations(one.result.reported.values))
+    if left := [name for name in told if name not in measured]:
+        yield f"Not compared, since not every result tells it: {', '.join(left)}."
 
 
 def rows_of(one: ImportedRun) -> Iterator[tuple[str, ...]]:

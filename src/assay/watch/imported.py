@@ -95,12 +95,15 @@ def kind_of(text: str) -> str:
 
 
 def measures_of(each: Sequence[Reported], claim: Claim | None) -> tuple[Measure, ...]:
-    """Return one measure for each operation: of the usual figures the first that all results with that operation tell.
+    """Return one measure for each operation that all results tell, of all operations where they tell none in common.
 
-    Where they tell none in common, each has its own. The claim is the caller's, or what such a number is taken for.
+    Of the usual figures it is the first that all results with that operation tell; where they tell none in common, each has its
+    own. The claim is the caller's, or what such a number is taken for.
     """
     found: dict[tuple[str, str], Measure] = {}
-    for operation in dict.fromkeys(name for one in each for name in operations(one.values)):
+    every = tuple(dict.fromkeys(name for one in each for name in operations(one.values)))
+    common = tuple(name for name in every if all(name in operations(one.values) for one in each))
+    for operation in common or every:
         tellers = [one for one in each if operation in operations(one.values)]
         direction = direction_of(operation)
         tier = next((one.tier for one in tellers if one.tier is not None), None)
