@@ -200,8 +200,8 @@ def text(folder: Path, kept: Sequence[ImportedRun]) -> str:
 def left_out(kept: Sequence[ImportedRun]) -> Iterator[str]:
     """Yield which operations have no measure, since not every result tells them."""
     measured = {verdict.measure.split(".")[1] for one in kept for verdict in one.verdicts}
-    told = dict.fromkeys(name for one in kept for name in operations(one.result.reported.values))
-    if left := [name for name in told if name not in measured]:
+    every = dict.fromkeys(name for one in kept for name in operations(one.result.reported.values))
+    if left := [name for name in every if name not in measured]:
         yield f"Not compared, since not every result tells it: {', '.join(left)}."
 
 

@@ -192,10 +192,10 @@ def observations(result: ImportedResult, of: Run) -> Observations:
 
 def elapsed(values: Mapping[str, float]) -> float:
     """Return how long the work took: the longest time that is told, or that follows from an amount and its rate."""
-    return max((*told(values), 1.0))
+    return max((*times_of(values), 1.0))
 
 
-def told(values: Mapping[str, float]) -> Iterator[float]:
+def times_of(values: Mapping[str, float]) -> Iterator[float]:
     """Yield the times of the operations."""
     for operation in operations(values):
         if f"{operation}.elapsed_ns" in values:
