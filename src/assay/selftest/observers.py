@@ -127,7 +127,7 @@ def chosen(which: str, pairs: int) -> tuple[str, ...]:
     usual = [name for name in catalogue.watchers(None) if catalogue.find("observers", name).available(host) is None]
     named = usual if which == ALL else [name.strip() for name in which.split(",")]
     wrong = [f"found observer {name!r}; expected one of: {', '.join(known)}, or {ALL}" for name in named if name not in known]
-    refused = ((name, unable(name, host)) for name in named if name in known)
+    refused = ((name, searches.unable(name, host)) for name in named if name in known)
     wrong += [f"found observer {name}, which does not work here: {why}" for name, why in refused if why]
     least = int(limits.thresholds(RULE)["least_pairs"])
     if pairs < least:
@@ -135,11 +135,6 @@ def chosen(which: str, pairs: int) -> tuple[str, ...]:
     if wrong:
         raise UsageError("\n".join(wrong))
     return tuple(named)
-
-
-def unable(name: str, host: Local) -> str | None:
-    """Why an observer, or the load that it needs, does not work here; None where both do."""
-    return catalogue.find("observers", name).available(host) or (searches.obstacle(host) if name in searches.OBSERVERS else None)
 
 
 def loads_of(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from assay import catalogue
 from assay.catalogue import Host
 from assay.errors import EvidenceError
 from assay.evidence import ladder
@@ -41,6 +42,11 @@ def obstacle(host: Host) -> str | None:
     """Return why the load cannot run; None if it can."""
     packages = dict.fromkeys(package for path, package in PROGRAMS if not host.exists(path))
     return f"install {' and '.join(packages)} for its load" if packages else None
+
+
+def unable(name: str, host: Host) -> str | None:
+    """Return why an observer, or the load that it needs, does not work here; None where both do."""
+    return catalogue.find("observers", name).available(host) or (obstacle(host) if name in OBSERVERS else None)
 
 
 def experiment(observers: tuple[str, ...]) -> Experiment:
