@@ -2,8 +2,9 @@
 
 Captures are made in memory: a search with two branches and its answer, a frame each, over eight connections whose message ids
 come round. They go through files below /dev/shm (one and two million messages) or through a pipe (ten million). CPU time is that
-of the command and of all it starts; memory is the largest resident size of the executable that reads. Mutated inputs are those of
-benchmarks/mutations.py: captures of all kinds whose file, conversation or segments were changed; the slowest is given.
+of the command and of all it starts; memory is the largest resident size of the executable that reads, up to the last byte of the
+capture. Mutated inputs are those of benchmarks/mutations.py: captures of all kinds whose file, conversation or segments were
+changed; the slowest is given.
 """
 
 from __future__ import annotations
@@ -108,11 +109,18 @@ def engine(pieces: Iterator[bytes]) -> tuple[dict, int, float]:
         assert process.stdin is not None
         for piece in pieces:
             process.stdin.write(piece)
+        peak_bytes = resident(process.pid)
         process.stdin.close()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = status
         out.seek(0)
-        return json.loads(out.read()), usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime
+        return json.loads(out.read()), peak_bytes, usage.ru_utime + usage.ru_stime
+
+
+def resident(pid: int) -> int:
+    """The largest resident size of a process so far; what wait4(2) gives begins with that of the program which started it."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
 
 
 def command(path: Path) -> float:

@@ -34,6 +34,8 @@ WHOLE = [Unit.COUNT, Unit.BYTES, Unit.BYTES_PER_S, Unit.PER_S, Unit.NANOSECONDS]
         ("1 Gbit/s", Unit.BYTES_PER_S, 125_000_000),
         ("5000 /s", Unit.PER_S, 5000),
         ("5 kIOPS", Unit.PER_S, 5000),
+        ("250 tps", Unit.PER_S, 250),
+        ("250 transactions/s", Unit.PER_S, 250),
         ("250 us", Unit.NANOSECONDS, 250_000),
         ("6 h", Unit.NANOSECONDS, 6 * 3600 * 10**9),
         ("5 %", Unit.SHARE, 0.05),

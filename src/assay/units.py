@@ -57,7 +57,13 @@ UNITS: Mapping[Unit, Mapping[str, Fraction]] = {
         **{f"{name}/s": Fraction(size) for name, size in _BYTES.items()},
         **{f"{name}/s": Fraction(size, 8) for name, size in _BITS.items()},
     },
-    Unit.PER_S: {"/s": Fraction(1), "IOPS": Fraction(1), "kIOPS": Fraction(1000)},
+    Unit.PER_S: {
+        "/s": Fraction(1),
+        "IOPS": Fraction(1),
+        "kIOPS": Fraction(1000),
+        "tps": Fraction(1),
+        "transactions/s": Fraction(1),
+    },
     Unit.NANOSECONDS: {name: Fraction(size) for name, size in _NS.items()},
     Unit.SHARE: {"%": Fraction(1, 100)},
 }
@@ -93,6 +99,7 @@ _AMBIGUOUS: Mapping[str, str] = {
     "hours": "h",
     "days": "d",
     "iops": "IOPS or /s",
+    "tps": "tps or transactions/s",
     "ops/s": "/s",
     "percent": "%",
 }

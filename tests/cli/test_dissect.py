@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ from assay.cli import dissect as verb
 from assay.errors import AssayError
 from assay.laboratory.gate import Gate
 from assay_process import Bench, as_nobody
-from ldap_traffic import everything
+from ldap_traffic import agrees, everything
 
 ROOT = os.geteuid() == 0
 
@@ -68,6 +69,41 @@ def test_standard_input_and_json_alone(bench, capture):
         done = bench.run("dissect", "-", "--json", stdin=file)
     values = json.loads(done.stdout)
     assert (values["messages"], values["files"][0]["path"]) == (29, "standard input")
+
+
+def test_any_number_of_files(bench, tmp_path):
+    talk = everything()
+    ordered = sorted(talk.connection.packets, key=lambda one: one.t_ns)
+    folder = tmp_path / ("pieces-" * 20)
+    folder.mkdir()
+    for number in range(1500):  # more than an argument of a program can name
+        (folder / f"{number:04}").write_bytes(made.pcap(made.frames(ordered[number : number + 1]), nanoseconds=True))
+    done = bench.run("dissect", "--json", *(str(one) for one in folder.iterdir()))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (len(found["files"]), found["frames"], found["complete"]) == (1500, len(ordered), True)
+    agrees(found, talk.truth)
+
+
+NAMED = (
+    *("frames", "messages", "connections", "opaque_connections", "operations", "result_codes"),
+    *("entries", "references", "unanswered", "abandoned", "notices", "unbinds"),
+    *("slower_1s", "filters", "gaps", "gap_bytes", "cut_bytes"),
+    *("retransmitted", "out_of_order", "capture_drops", "complete", "remarks"),
+)
+TIMES = ("n", "sum", "max", "p50", "p90", "p99", "p999")
+
+
+def test_the_promised_names_are_in_the_json_and_on_its_page(bench, capture):
+    found = json.loads(bench.run("dissect", capture, "--json").stdout)
+    assert (found["schema"], sorted(set(NAMED) - found.keys())) == ("assay.dissect/1", [])
+    for one in found["operations"]:
+        assert {"operation", "requests", "answered", "response_ns", "first_entry_ns"} <= one.keys()
+        assert set(TIMES) <= one["response_ns"].keys()
+        assert set(TIMES) <= one["first_entry_ns"].keys()
+    assert {"filter", "count"} <= found["filters"][0].keys()
+    page = (Path(__file__).parents[2] / "docs" / "dissect-json.md").read_text()
+    assert [name for name in found if name != "schema" and f"`{name}`" not in page and f"`{name}[]`" not in page] == []
 
 
 def test_attribute_names_only_on_request(bench, capture, tmp_path):

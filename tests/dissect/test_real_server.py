@@ -1,7 +1,10 @@
-"""A real directory server (slapd): what passes on the loopback, live, is what the client asked for and the server answered."""
+"""A real directory server (slapd): what passes on the loopback is what the client asked for and the server answered, live and
+from a file of tcpdump: 90,002 pipelined searches, whose message ids come round.
+"""
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -13,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import ldap_captures as made
-from ldap_traffic import ENGINE
+from ldap_traffic import ENGINE, dissected
 
 SLAPD = shutil.which("slapd", path="/usr/sbin:/usr/lib/openldap:/bin")
 SCHEMA = Path("/etc/ldap/schema/core.schema")
@@ -23,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="capturing needs root"),
     pytest.mark.skipif(not (SLAPD and SCHEMA.exists()), reason="needs slapd (Debian's paths)"),
 ]
-SEARCHES, DEPTH, CONNECTIONS = 9_000, 16, 2
+SEARCHES, DEPTH, CONNECTIONS = 45_001, 16, 2
 """Searches of each connection, and how many of them are open at a time."""
 ENTRIES = 50
 
@@ -65,8 +68,11 @@ def answers(connection, count):
     return found
 
 
-def load(port, told):
-    """Bind, change an entry, search with several requests open at a time and ids that come round, unbind."""
+def load(port, told, waited_ns):
+    """Bind, change an entry, search with several requests open at a time and ids that come round, unbind.
+
+    How long each search was open at the most goes to `waited_ns`: until the last answer of those that were sent with it.
+    """
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(
             made.message(1, made.tlv(0x60, made.integer(3), made.text("cn=admin,dc=x"), made.text("secret", 0x80)))
@@ -83,39 +89,39 @@ def load(port, told):
                 )
                 for place in range(count)
             ]
+            began_ns = time.monotonic_ns()
             connection.sendall(b"".join(asked))
             entries += answers(connection, count)[0x64]
+            waited_ns.append(count * (time.monotonic_ns() - began_ns))
         connection.sendall(made.message(99, made.UNBIND))
         told.append(entries)
 
 
-def test_live_counts_are_those_of_the_client(slapd):
-    options = json.dumps({"interface": "lo", "ports": [slapd]})
-    reader = subprocess.Popen([ENGINE, "dissect", options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    time.sleep(1)
-    told = []
-    threads = [threading.Thread(target=load, args=(slapd, told)) for _ in range(CONNECTIONS)]
+def loaded(port):
+    """Run the load over all connections: entries that came, and the sum of the times that searches were open."""
+    told, waited_ns = [], []
+    threads = [threading.Thread(target=load, args=(port, told, waited_ns)) for _ in range(CONNECTIONS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    time.sleep(0.3)
-    output, _ = reader.communicate(timeout=60)
-    found = json.loads(output)
+    return sum(told), sum(waited_ns)
+
+
+def is_the_load(found, entries, waited_ns):
     kinds = {one["operation"]: one for one in found["operations"]}
-    searches = SEARCHES * CONNECTIONS
-    if found["capture_drops"]:
-        assert kinds["search"]["requests"] <= searches
-        pytest.skip(f"the kernel dropped {found['capture_drops']} frames on this busy machine, and the result says so")
+    searches, times = SEARCHES * CONNECTIONS, kinds["search"]["response_ns"]
     assert (kinds["search"]["requests"], kinds["search"]["answered"], kinds["search"]["result_codes"]) == (
         searches,
         searches,
         {"0": searches},
     )
-    assert found["entries"] == sum(told) == searches
+    assert found["entries"] == entries == searches
     assert {name: kinds[name]["answered"] for name in ("bind", "modify")} == {"bind": CONNECTIONS, "modify": CONNECTIONS}
     assert (found["unbinds"], found["gaps"], found["unanswered"], found["malformed"]) == (CONNECTIONS, 0, 0, 0)
     assert found["profile"]["depth_max"] <= DEPTH
+    assert times["n"] == searches
+    assert 0 < times["sum"] <= waited_ns, "no answer is matched to another request with its id"
     assert found["filters"][0] | {"response_ns": None, "bytes": None} == {
         "filter": "(cn=?)",
         "count": searches,
@@ -125,3 +131,37 @@ def test_live_counts_are_those_of_the_client(slapd):
         "result_codes": {"0": searches},
         "response_ns": None,
     }
+
+
+def test_live_counts_are_those_of_the_client(slapd):
+    options = json.dumps({"interface": "lo", "ports": [slapd]})
+    reader = subprocess.Popen([ENGINE, "dissect", options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    time.sleep(1)
+    entries, waited_ns = loaded(slapd)
+    time.sleep(0.3)
+    output, _ = reader.communicate(timeout=60)
+    found = json.loads(output)
+    if found["capture_drops"]:
+        kinds = {one["operation"]: one for one in found["operations"]}
+        assert kinds["search"]["requests"] <= SEARCHES * CONNECTIONS
+        pytest.skip(f"the kernel dropped {found['capture_drops']} frames on this busy machine, and the result says so")
+    is_the_load(found, entries, waited_ns)
+
+
+@pytest.mark.skipif(shutil.which("tcpdump") is None, reason="needs tcpdump")
+def test_a_file_of_tcpdump_has_what_the_client_asked_for(slapd, tmp_path):
+    path = tmp_path / "real.pcap"
+    capture = subprocess.Popen(
+        ["tcpdump", "-i", "lo", "-s", "0", "-B", "65536", "-Z", "root", "-w", path, f"tcp port {slapd}"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(1)
+    entries, waited_ns = loaded(slapd)
+    time.sleep(0.5)
+    capture.send_signal(signal.SIGINT)
+    _, words = capture.communicate(timeout=60)
+    dropped = re.search(r"(\d+) packets dropped by kernel", words)
+    if dropped and int(dropped[1]):
+        pytest.skip(f"tcpdump lost {dropped[1]} frames on this busy machine")
+    is_the_load(dissected(path, ports=[slapd]), entries, waited_ns)

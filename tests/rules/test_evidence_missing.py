@@ -24,6 +24,15 @@ def test_device_claim_needs_two_rungs():
     assert "no block device was named" in finding.statement
 
 
+def test_what_nobody_watched_is_unverified_whatever_is_claimed():
+    why = {"watch": "the figures were imported from a.json"}
+    for claim in (Claim(), Claim(tier=Tier.DEVICE)):
+        finding = judged(claim=claim, seen=Seen(storage_bytes=1, lower_bytes=1), missing=why)
+        assert finding.state is State.UNVERIFIED
+        assert finding.statement == "Nobody watched the run: the figures were imported from a.json."
+        assert "a run of the tool under `assay stat`" in str(finding.advice)
+
+
 def test_unfinished_run_is_invalid():
     finding = judged(outcome=Outcome.PARTIAL, error="client 1 was lost")
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)

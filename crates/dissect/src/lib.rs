@@ -32,6 +32,8 @@ use tallies::{Limit, Tallies};
 
 /// The word that makes an executable a dissector; its one argument is a JSON object.
 const MODE: &str = "dissect";
+/// The object is the first line of standard input: an argument has a longest length, a list of files has none.
+const FROM_INPUT: &str = "-";
 
 /// What to read, and what to count in it.
 #[derive(Debug, Default, Deserialize)]
@@ -68,6 +70,13 @@ pub fn serve_if_asked() {
     if mode != MODE {
         return;
     }
+    let mut line = String::new();
+    let options = if options == FROM_INPUT {
+        let _ = std::io::stdin().read_line(&mut line); // without a line it is no object
+        line.as_str()
+    } else {
+        options
+    };
     let found = match serde_json::from_str(options) {
         Ok(options) => run(&options),
         Err(error) => json!({"refused": [{"kind": "options", "reason": error.to_string()}]}),

@@ -23,6 +23,8 @@ from assay.terminal.output import Row, deliver, table
 from assay.units import Refusal, Unit
 
 STANDARD_INPUT = "-"
+FROM_INPUT, MOST_ARGUMENT = "-", 100_000
+"""The reader takes longer options from its standard input: Linux takes no argument of 128 KiB."""
 DAMAGED, UNMET = 1, 4
 """Exit statuses."""
 MOST_LINES = 40
@@ -148,7 +150,7 @@ def values_of(words: CaptureWords, resolved: Resolved) -> Mapping[str, Any]:
             {"operation": None if one.operation == levels.ALL else one.operation, "ns": one.limit_ns} for one in resolved.levels
         ],
     }
-    line = _answer([str(engine_path()), "dissect", json.dumps(options)], live=words.interface is not None)
+    line = _answer(json.dumps(options), live=words.interface is not None)
     values: dict[str, Any] = json.loads(line)
     if "refused" in values:
         raise RefusedError("\n".join(_refused(one) for one in values["refused"]))
@@ -157,11 +159,14 @@ def values_of(words: CaptureWords, resolved: Resolved) -> Mapping[str, Any]:
     return values
 
 
-def _answer(argv: Sequence[str], *, live: bool) -> str:
+def _answer(options: str, *, live: bool) -> str:
     """Run the reader. An interrupt ends a live capture, which is then shown."""
     from assay.hosts.local import Local
 
-    process = Local().spawn(argv)
+    is_long = len(options.encode()) > MOST_ARGUMENT
+    process = Local().spawn([str(engine_path()), "dissect", FROM_INPUT if is_long else options])
+    if is_long:
+        process.send(options)
     line: str | None = ""
     waited_s = 3600.0
     while line == "":

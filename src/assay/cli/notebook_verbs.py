@@ -24,6 +24,34 @@ def list_(
     finish(lambda: notebook.list_runs(lab, which, json_to=json_to))
 
 
+def import_(
+    files: Annotated[
+        list[str], typer.Argument(metavar="[NAME=]FILE...", help="The output or result file of a tool; one NAME, one arm.")
+    ],
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Read the files as this parser does. Default: by their content."),
+    ] = None,
+    claim: Annotated[
+        str | None, typer.Option("--claim", metavar="PART=VALUE,...", help="The claim to audit. Default: as `assay stat`.")
+    ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option("--beside", metavar="EXPERIMENT", help="Add the results to one of `assay stat --save` or import."),
+    ] = None,
+    lab: LabOption = NOTEBOOK,
+    json_to: JsonOption = None,
+) -> None:
+    """Keep finished results of other tools in the notebook.
+
+    fio, elbencho, IOR, iozone and all other parsers of `assay catalogue`. Compared and drawn as own runs; UNVERIFIED, since
+    nobody watched."""
+    from assay.cli import imported as verb
+
+    request = verb.ImportRequest(files=tuple(files), form=form, claim=claim, beside=beside, lab=lab, json_to=json_to)
+    finish(lambda: verb.import_results(request))
+
+
 def sql(
     query: Annotated[
         str, typer.Argument(metavar="QUERY", help="A SELECT over runs, phases, readings, series, findings, verdicts, ...")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.directory_verbs import dissect, dsio, ldif
-from assay.cli.notebook_verbs import export, history, list_, sql
+from assay.cli.notebook_verbs import export, history, import_, list_, sql
 from assay.cli.options import (
     NOTEBOOK,
     FileArgument,
@@ -230,6 +230,7 @@ def show(
 
 
 app.command(name="list")(list_)
+app.command(name="import")(import_)
 app.command()(history)
 app.command()(sql)
 app.command()(export)

@@ -14,8 +14,11 @@ PROCESS = "a kernel with task I/O accounting (/proc/self/io), and root for other
 DEVICE = "a directory on a visible block device (not tmpfs, overlays or network file systems)"
 SERVER = "server.pid_file or server.cgroup of the target, which name the server's processes (docs/targets/commands.md)"
 TRACING = 'root, the package bpftrace, and observers = ["*", "tracepoints"] in the experiment (assay stat --observe tracepoints)'
+WATCH = "watch"
+"""The key of what imported results lack: a run that was watched."""
 
 UNOBSERVED = (
+    Source(keys=WATCH, words="a run that was watched", way="a run of the tool under `assay stat`"),
     Source(keys="L0.*", words="the load's own report", way="an engine of the lab, or a tool with a parser"),
     Source(keys="lab.*", words="the lab's own CPU time", way="a run of `assay run`, which always records it"),
     Source(

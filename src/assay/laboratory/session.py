@@ -192,10 +192,12 @@ def _remedy(left: Sequence[Cleaned]) -> str:
     return f"Run `{'assay hosts FILE clean' if far else 'assay doctor'}` to try again."
 
 
-def conduct(experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode) -> tuple[Run, Observations]:
-    """Run the one trial of a plan without a notebook, as `assay load` and the self-test do."""
+def conduct(
+    experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode, directory: Path | None = None
+) -> tuple[Run, Observations]:
+    """Run the one trial of a plan without a notebook, as `assay load` and the self-test do; servers of ours need a directory."""
     progress = Progress(mode, len(plan.trials))
-    with trial_runner(experiment, host) as runner:
+    with trial_runner(experiment, host, directory) as runner:
         try:
             return runner.run(plan.trials[0], 1, progress)
         finally:

@@ -15,8 +15,8 @@ POSITIONED: Mapping[str, tuple[str, ...]] = {
     "writes": ("pwrite64", "pwritev", "pwritev2"),
 }
 """Map -> the calls that only files know."""
-STREAMED: Mapping[str, tuple[str, ...]] = {"reads": ("read", "readv"), "writes": ("write", "writev")}
-"""Map -> the calls that sockets and pipes know, too."""
+STREAMED = ("write", "writev")
+"""The calls that write sockets and pipes, too. Those that read them are left out: requests come by them (docs/decisions/078)."""
 SYNCS = ("fsync", "fdatasync", "syncfs", "sync", "msync")
 FILE_OF = "$file = *(curtask->files->fdt->fd + args->fd);"
 IS_REGULAR = "({file}->f_inode->i_mode & 0xf000) == 0x8000"
@@ -106,15 +106,12 @@ def calls(ours: str, *, typed: bool) -> Iterator[str]:
     for name, every in POSITIONED.items():
         after = flushed if name == "writes" else ""
         yield f"{tracepoints('exit', every)} /{ours} && args->ret >= 0/ {{ @{name}[@op[tid]] = stats(args->ret); {after} }}"
-    for name, every in STREAMED.items() if typed else ():
-        synchronous = f"if ({synchronous_file}) {{ @since[tid] = nsecs; }}" if name == "writes" else ""
-        within = "" if name == "writes" else " && @op[tid]"  # requests come by read: each would be looked at
-        for call in every:
-            yield f"{tracepoints('enter', (call,))} /{ours}{within}/ {{ {FILE_OF}"
-            yield f" if ({regular}) {{ @file[tid] = 1; {synchronous} }} }}"
-        counted = f"if (args->ret >= 0) {{ @{name}[@op[tid]] = stats(args->ret); }}"
-        after = flushed if name == "writes" else ""
-        yield f"{tracepoints('exit', every)} /{ours} && @file[tid]/ {{ {counted} @file[tid] = 0; {after} }}"
+    for call in STREAMED if typed else ():
+        yield f"{tracepoints('enter', (call,))} /{ours}/ {{ {FILE_OF}"
+        yield f" if ({regular}) {{ @file[tid] = 1; if ({synchronous_file}) {{ @since[tid] = nsecs; }} }} }}"
+    if typed:
+        counted = "if (args->ret >= 0) { @writes[@op[tid]] = stats(args->ret); }"
+        yield f"{tracepoints('exit', STREAMED)} /{ours} && @file[tid]/ {{ {counted} @file[tid] = 0; {flushed} }}"
     for call in POSITIONED["writes"] if typed else ():
         yield f"{tracepoints('enter', (call,))} /{ours}/ {{ {FILE_OF} if ({synchronous_file}) {{ @since[tid] = nsecs; }} }}"
     for call in SYNCS:

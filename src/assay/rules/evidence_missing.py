@@ -2,7 +2,8 @@
 
 The table in [concepts](../concepts.md) lists the evidence for each part of a claim.
 A key without a reading, a series or a fact is missing; the finding repeats the observers' reasons.
-An unfinished run, or one that lost a client, is invalid. A measure without a value is unverified.
+An unfinished run, or one that lost a client, is invalid. A measure without a value is unverified, and so is every figure of an
+imported result (`assay import`), which nobody watched.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.FAIL, statement, relabel=f"part of a {case.run.outcome} run")
     if case.value is None:
         return found(RULE, case, State.UNVERIFIED, f"No {case.measure.figure} of {case.measure.operation}: {no_figure(case)}.")
+    if (why := case.observations.why_missing(sources.WATCH)) is not None:
+        statement = f"Nobody watched the run: {why}."
+        return found(RULE, case, State.UNVERIFIED, statement, evidence=(sources.WATCH,), lacking=(sources.WATCH,))
     lacking = [row for row in rows_for(case.claim, case.direction) if lacks(case, row)]
     if not lacking:
         return found(RULE, case, State.PASS, "All evidence for the claim is present.")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 import random
+import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from assay import catalogue, measures
@@ -26,8 +28,8 @@ from assay.selftest import Request, searches
 from assay.selftest.counts import NamedControl
 from assay.selftest.lies import progressing
 from assay.terminal.output import Row, deliver, table
-from assay.terminal.progress import ProgressMode
-from assay.units import Unit
+from assay.terminal.progress import SECOND_NS, ProgressMode
+from assay.units import Unit, human
 
 PAIRS = 10
 ALL = "all"
@@ -47,7 +49,11 @@ LOADS = {
 """What a load is -> its workload and operation: one that has nothing but CPUs, one that passes tracepoints each time.
 
 Each lasts long enough for those that look once a second to look twice."""
-FIGURES = {"operations per second": "rate", "CPU time per operation": "cpu_ns"}
+FIGURES = {
+    "operations per second": "rate",
+    "CPU time per operation": "cpu_ns",
+    "CPU time of the server per operation": "server_cpu_ns",
+}
 WORDS = {
     Conclusion.EQUIVALENT: "within the margin",
     Conclusion.IMMATERIAL: "different, but within the margin",
@@ -69,16 +75,25 @@ class ObserverEffect:
     conclusion: Conclusion
     cpu_share: float | None
     """The largest CPU share of observing in any trial, by E04."""
+    cpu_ns_per_op: float | None
+    """The CPU time of observing for one operation, the median of the trials."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Once:
-    """One trial: its figures, and the CPU share of observing by E04."""
+    """One trial: its figures, and the CPU time of observing by E04."""
 
     rate: float
     cpu_ns: float | None
     """CPU time an operation: what probes cost whoever passes them is in it, the CPU time of other processes is not."""
     cpu_share: float | None
+    server_cpu_ns: float | None = None
+    """CPU time an operation of the server that answers the load."""
+
+    @property
+    def observing_ns(self) -> float | None:
+        """CPU time of observing for one operation."""
+        return None if self.cpu_share is None else self.cpu_share * SECOND_NS / self.rate
 
 
 def measure_observers(request: Request, which: str, pairs: int = PAIRS) -> int:
@@ -97,7 +112,7 @@ def measure_observers(request: Request, which: str, pairs: int = PAIRS) -> int:
         def trial(load: str, watchers: tuple[str, ...]) -> Once:
             show(NamedControl(name=load, rule=RULE), next(numbers))
             if load == searches.NAME:
-                return of_server(searches.experiment(directory, watchers))
+                return once(searches.experiment(watchers), Path(directory))
             return once(replace(experiment_of(load, directory), observers=watchers))
 
         found = tuple(one for load, watchers in loads.items() for one in effects(load, partial(trial, load), watchers, pairs))
@@ -112,7 +127,7 @@ def chosen(which: str, pairs: int) -> tuple[str, ...]:
     usual = [name for name in catalogue.watchers(None) if catalogue.find("observers", name).available(host) is None]
     named = usual if which == ALL else [name.strip() for name in which.split(",")]
     wrong = [f"found observer {name!r}; expected one of: {', '.join(known)}, or {ALL}" for name in named if name not in known]
-    refused = ((name, unable(name, host)) for name in named if name in known)
+    refused = ((name, searches.unable(name, host)) for name in named if name in known)
     wrong += [f"found observer {name}, which does not work here: {why}" for name, why in refused if why]
     least = int(limits.thresholds(RULE)["least_pairs"])
     if pairs < least:
@@ -120,11 +135,6 @@ def chosen(which: str, pairs: int) -> tuple[str, ...]:
     if wrong:
         raise UsageError("\n".join(wrong))
     return tuple(named)
-
-
-def unable(name: str, host: Local) -> str | None:
-    """Why an observer, or the load that it needs, does not work here; None where both do."""
-    return catalogue.find("observers", name).available(host) or (searches.obstacle(host) if name in searches.OBSERVERS else None)
 
 
 def loads_of(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -142,11 +152,15 @@ def effects(load: str, trial: Callable[[tuple[str, ...]], Once], names: tuple[st
         for is_watched in drawn.sample((False, True), 2):
             (watched if is_watched else without).append(trial(names if is_watched else ()))
     share = max((one.cpu_share for one in watched if one.cpu_share is not None), default=None)
+    spent_ns = [one.observing_ns for one in watched if one.observing_ns is not None]
+    median_ns = statistics.median(spent_ns) if spent_ns else None
     for figure, name in FIGURES.items():
         both = [[value for one in arm if (value := getattr(one, name))] for arm in (without, watched)]
         if all(len(values) == pairs for values in both):
             ratio, conclusion = compared(*both)
-            yield ObserverEffect(load=load, figure=figure, ratio=ratio, conclusion=conclusion, cpu_share=share)
+            yield ObserverEffect(
+                load=load, figure=figure, ratio=ratio, conclusion=conclusion, cpu_share=share, cpu_ns_per_op=median_ns
+            )
 
 
 def experiment_of(load: str, directory: str) -> Experiment:
@@ -160,9 +174,9 @@ def experiment_of(load: str, directory: str) -> Experiment:
     )
 
 
-def once(experiment: Experiment) -> Once:
-    """One trial. Raises TrialError where it does not finish, EvidenceError where it has no figure."""
-    run, observations = conducted(experiment)
+def once(experiment: Experiment, directory: Path | None = None) -> Once:
+    """One trial, its server in a directory of ours. Raises TrialError if it does not finish, EvidenceError without a figure."""
+    run, observations = conducted(experiment, directory)
     figure = measures.value(run, observations, experiment.measures[0])
     if figure is None or figure.value <= 0:
         raise EvidenceError(f"found no rate of the load {experiment.title}; expected one")
@@ -170,18 +184,13 @@ def once(experiment: Experiment) -> Once:
     shares = [share for one in findings if isinstance(share := one.observed.get("cpu_share"), float)]
     phase = measures.phase_of(run, experiment.measures[0])
     cpu_ns = measures.costs(phase)["cpu_ns_per_op"] if phase else None
-    return Once(rate=figure.value, cpu_ns=cpu_ns, cpu_share=max(shares, default=None))
+    server_ns = searches.cpu_ns(run, observations) if experiment.title == searches.NAME else None
+    return Once(rate=figure.value, cpu_ns=cpu_ns, cpu_share=max(shares, default=None), server_cpu_ns=server_ns)
 
 
-def of_server(experiment: Experiment) -> Once:
-    """One trial whose figure is the CPU time of the server. Raises as `once` does."""
-    run, observations = conducted(experiment)
-    return Once(rate=0.0, cpu_ns=searches.cpu_ns(run, observations), cpu_share=None)
-
-
-def conducted(experiment: Experiment) -> tuple[Run, Observations]:
+def conducted(experiment: Experiment, directory: Path | None = None) -> tuple[Run, Observations]:
     """One trial. Raises TrialError where it does not finish."""
-    run, observations = conduct(experiment, planning.plan(experiment), Local(), ProgressMode.NONE)
+    run, observations = conduct(experiment, planning.plan(experiment), Local(), ProgressMode.NONE, directory)
     if run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     if run.outcome is not Outcome.FINISHED:
@@ -228,7 +237,8 @@ def text(names: tuple[str, ...], found: tuple[ObserverEffect, ...]) -> str:
 def rows(found: tuple[ObserverEffect, ...]) -> Iterator[Row]:
     """A line a load."""
     for one in found:
-        took = "?" if one.cpu_share is None else f"{measures.percent(one.cpu_share)} of one CPU"
+        each = "" if one.cpu_ns_per_op is None else f", {human(one.cpu_ns_per_op, Unit.NANOSECONDS)} per operation"
+        took = "?" if one.cpu_share is None else f"{measures.percent(one.cpu_share)} of one CPU{each}"
         interval = f"{one.ratio.low:.3f} to {one.ratio.high:.3f}"
         yield Row(cells=(one.load, one.figure, f"{one.ratio.value:.3f}", interval, str(one.ratio.n), WORDS[one.conclusion], took))
 
@@ -249,6 +259,7 @@ def plain(names: tuple[str, ...], found: tuple[ObserverEffect, ...]) -> dict[str
                 "pairs": one.ratio.n,
                 "conclusion": one.conclusion.value,
                 "cpu_share": one.cpu_share,
+                "cpu_ns_per_op": one.cpu_ns_per_op,
             }
             for one in found
         ],

@@ -55,6 +55,12 @@ def operations(values: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.rpartition(".")[0] for name in values))
 
 
+REQUESTS = ("transaction", "request", "response", "iteration")
+"""How the names of operations begin that a server answers: no rule of storage speaks of them."""
+
+
 def direction_of(operation: str) -> Direction:
     """Return which way an operation moves data, by its name; what moves none that is known works on metadata."""
+    if operation.startswith(REQUESTS):
+        return Direction.REQUEST
     return next((direction for side, direction in reversed(SIDES.items()) if side in operation), Direction.METADATA)

@@ -11,6 +11,7 @@ use std::ffi::{CStr, CString};
 use std::io::Error;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -26,6 +27,9 @@ const LAST: Duration = Duration::from_millis(150);
 const MOST_REST: Duration = Duration::from_millis(200);
 const LOOPBACK: u16 = 772;
 const ETHERNET: u16 = 1;
+
+/// Frames that found no room in the device, by the interface's own count.
+const MISSED: [&str; 2] = ["rx_missed_errors", "rx_fifo_errors"];
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -71,6 +75,7 @@ pub fn read(
         },
     };
     let mut ring = Ring::open(interface, index, ports).map_err(|error| failed(&error))?;
+    ring.missed = Missed::of(interface);
     unsafe { libc::signal(libc::SIGINT, interrupted as *const () as usize) };
     let ends = duration.map(|duration| Instant::now() + duration);
     ring.follow(ends, receiver);
@@ -121,6 +126,39 @@ struct Ring {
     frames: u64,
     /// When counts were asked for that are not given yet.
     asked_ns: VecDeque<u64>,
+    missed: Missed,
+}
+
+/// Frames that an interface lost before anybody could read them.
+#[derive(Default)]
+struct Missed {
+    files: Vec<PathBuf>,
+    counted: u64,
+}
+
+impl Missed {
+    fn of(interface: &str) -> Self {
+        let folder = Path::new("/sys/class/net")
+            .join(interface)
+            .join("statistics");
+        Self::in_files(MISSED.map(|name| folder.join(name)).into())
+    }
+
+    fn in_files(files: Vec<PathBuf>) -> Self {
+        let mut made = Self { files, counted: 0 };
+        made.more();
+        made
+    }
+
+    /// Those since the last call.
+    fn more(&mut self) -> u64 {
+        let count = |file: &PathBuf| -> Option<u64> {
+            std::fs::read_to_string(file).ok()?.trim().parse().ok()
+        };
+        let now: u64 = self.files.iter().filter_map(count).sum();
+        let before = std::mem::replace(&mut self.counted, now);
+        now.saturating_sub(before)
+    }
 }
 
 impl Drop for Ring {
@@ -152,6 +190,7 @@ impl Ring {
             loopback: hardware == LOOPBACK,
             frames: 0,
             asked_ns: VecDeque::new(),
+            missed: Missed::default(),
         };
         if link == Link::Ethernet {
             ring.copy_less(ports)?;
@@ -320,8 +359,8 @@ impl Ring {
         false
     }
 
-    /// Frames that found no room in the ring.
-    fn drops(&self) -> u64 {
+    /// Frames that found no room in the ring, or in the device.
+    fn drops(&mut self) -> u64 {
         let mut found: libc::tpacket_stats_v3 = unsafe { std::mem::zeroed() };
         let mut size = size_of::<libc::tpacket_stats_v3>() as u32;
         let room = (&raw mut found).cast();
@@ -334,11 +373,12 @@ impl Ring {
                 &raw mut size,
             )
         };
-        if got < 0 {
+        let dropped = if got < 0 {
             0
         } else {
             u64::from(found.tp_drops)
-        }
+        };
+        dropped + self.missed.more()
     }
 }
 
@@ -403,4 +443,30 @@ fn hardware(socket: &OwnedFd, interface: &str) -> Result<u16, Error> {
         return Err(Error::last_os_error());
     }
     Ok(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_interface_missed_is_counted_once() {
+        let folder = std::env::temp_dir().join(format!("assay-missed-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let files: Vec<PathBuf> = MISSED.map(|name| folder.join(name)).into();
+        let write = |counts: [u64; 2]| {
+            for (file, count) in files.iter().zip(counts) {
+                std::fs::write(file, format!("{count}\n")).unwrap();
+            }
+        };
+        write([7, 2]);
+        let mut missed = Missed::in_files(files.clone());
+        assert_eq!(missed.more(), 0);
+        write([10, 4]);
+        assert_eq!((missed.more(), missed.more()), (5, 0));
+        write([0, 0]); // the driver was loaded again
+        assert_eq!(missed.more(), 0);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(Missed::of("nowhere9").more(), 0);
+    }
 }

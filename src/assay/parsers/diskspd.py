@@ -1,0 +1,75 @@
+"""diskspd: bytes, operations and latencies of reads and of writes, from its text.
+
+The line `total:` of `Read IO` and `Write IO` counts all threads; `MiB/s` is 2^20 bytes/s, latencies are milliseconds and need
+`-L` (diskspd 2.x, ResultParser.cpp). The rates are over `actual test time`. Of several timespans the last counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import MIB, SECOND, ParsedNumber, exact, last_run, lines, of_device, printed, prints, reads
+
+EXPECTED = "the text of diskspd (actual test time, Read IO, Write IO)"
+BEGUN = re.compile(r"\s*Results for timespan \d{1,4}:\s*")
+TIME = re.compile(r"\s*actual test time:\s+([\d.]{1,20})s\s*")
+SECTION = re.compile(r"\s*(Total|Read|Write) IO\s*")
+HEAD = re.compile(r"\s*thread \|\s+bytes\s+\|.{1,200}")
+SUM = re.compile(r"\s*total:\s+(\d{1,20}) \|\s+(\d{1,20}) \|\s+([\d.]{1,20}) \|\s+([\d.]{1,20})((?: \|\s+[\d.]{1,20}){0,4})\s*")
+PERCENTILES = re.compile(r"\s*%-ile \|\s+Read \(ms\) \| Write \(ms\) \| Total \(ms\)\s*")
+PERCENTILE = re.compile(r"\s*(50th|90th|95th|99th|3-nines|max) \|\s+([\d.]{1,20}|N/A) \|\s+([\d.]{1,20}|N/A) \|\s+[\d.]{1,20}\s*")
+NAMES = {"50th": "p50", "90th": "p90", "95th": "p95", "99th": "p99", "3-nines": "p999", "max": "max"}
+
+
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+    whole = lines(text)
+    rows = whole[last_run(whole, BEGUN) :]
+    time = next((match[1] for row in rows if (match := TIME.fullmatch(row))), None)
+    if time is None:
+        return
+    busy = set()
+    for side, latency, match in _sums(rows):
+        count = int(match[2])
+        if count == 0:
+            continue
+        busy.add(side)
+        yield f"{side}.bytes", exact(int(match[1]))
+        yield f"{side}.count", exact(count)
+        yield f"{side}.bytes_per_s", printed(match[3], MIB)
+        yield f"{side}.ops_per_s", printed(match[4])
+        yield f"{side}.elapsed_ns", printed(time, SECOND)
+        if latency:
+            yield f"{side}.latency_mean_ns", printed(match[5].split("|")[1], 1e6)
+    yield from ((f"{side}.{name}", number) for side, name, number in _percentiles(rows) if side in busy)
+
+
+def _sums(rows: Sequence[str]) -> Iterator[tuple[str, bool, re.Match[str]]]:
+    """Yield side, whether there are latencies, and the sum of each section."""
+    section, latency = "", False
+    for row in rows:
+        if match := SECTION.fullmatch(row):
+            section = match[1]
+        elif HEAD.fullmatch(row):
+            latency = "AvgLat" in row
+        elif section in ("Read", "Write") and (match := SUM.fullmatch(row)):
+            yield section.lower(), latency, match
+
+
+def _percentiles(rows: Sequence[str]) -> Iterator[tuple[str, str, ParsedNumber]]:
+    at = next((at for at, row in enumerate(rows) if PERCENTILES.fullmatch(row)), len(rows))
+    for match in (found for row in rows[at:] if (found := PERCENTILE.fullmatch(row))):
+        for side, value in (("read", match[2]), ("write", match[3])):
+            if value != "N/A":
+                yield side, f"latency_{NAMES[match[1]]}_ns", printed(value, 1e6)
+
+
+PARSER = Parser(
+    name="diskspd",
+    recognises=prints(("diskspd", "diskspd.exe"), BEGUN),
+    **reads(_figures, EXPECTED),
+    tier=of_device,
+    direct="-Sh",
+    programs=("diskspd", "diskspd.exe"),
+)

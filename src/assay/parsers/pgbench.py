@@ -1,0 +1,50 @@
+"""pgbench: transactions per second and their latency, of the whole run.
+
+`tps` is without the time of the first connections, or with that of reconnections (`-C`). Latencies have microseconds; that of a
+run with `-R` includes the time behind the schedule (PostgreSQL 15, src/bin/pgbench/pgbench.c, printResults). Figures of single
+scripts and statements are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import ParsedNumber, exact, last_run, lines, printed, prints, reads
+
+EXPECTED = "the summary of pgbench (transaction type, number of transactions, latency average, tps)"
+BEGUN = re.compile(r"transaction type: .{1,200}")
+ABORTED = "Run was aborted; the above results are incomplete."
+COUNT = re.compile(r"number of transactions actually processed: (\d{1,18})(?:/\d{1,18})?")
+FAILED = re.compile(r"number of failed transactions: (\d{1,18}) \(.{1,40}\)")
+LATENCY = re.compile(r"latency average = ([\d.]{1,20}) ms")
+RATE = re.compile(r"tps = ([\d.]{1,30}) \((?:without initial connection time|excluding .{1,60}|including reconnection times)\)")
+
+
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+    """Yield the figures of the last run in the output."""
+    if ABORTED in text:
+        raise ValueError("run: it was aborted")
+    whole = lines(text)
+    rows = whole[last_run(whole, BEGUN) :]
+    rate, count, failed, latency = (_found(rows, form) for form in (RATE, COUNT, FAILED, LATENCY))
+    if rate is None or count is None:
+        return
+    yield "transaction.ops_per_s", printed(rate)
+    yield "transaction.count", exact(int(count))
+    if failed is not None:
+        yield "transaction.errors", exact(int(failed))
+    if latency is not None and float(latency) > 0:
+        yield "transaction.latency_mean_ns", printed(latency, 1e6)
+
+
+def _found(rows: list[str], form: re.Pattern[str]) -> str | None:
+    return next((match[1] for row in rows if (match := form.fullmatch(row.rstrip()))), None)
+
+
+PARSER = Parser(
+    name="pgbench",
+    recognises=prints(("pgbench",), BEGUN, RATE),
+    **reads(_figures, EXPECTED),
+)

@@ -1,0 +1,78 @@
+"""redis-benchmark: requests per second of each test and their latencies, from its report, from `-q` or from `--csv`.
+
+Times are milliseconds with three decimals (Redis 7.0, src/redis-benchmark.c). The rate is that of all clients together.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import SECOND, ParsedNumber, exact, lines, printed, prints, reads
+
+EXPECTED = "the report of redis-benchmark, its lines with -q, or its rows with --csv"
+HEAD = re.compile(r"====== (.{1,80}?) ======\s*")
+COMPLETED = re.compile(r"\s+(\d{1,18}) requests completed in ([\d.]{1,20}) seconds")
+SUMMARY = re.compile(r"\s+throughput summary: ([\d.]{1,20}) requests per second")
+LATENCIES = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max\s*")
+VALUES = re.compile(r"\s+([\d.]{1,20})" + r"\s+([\d.]{1,20})" * 5 + r"\s*")
+QUIET = re.compile(r"\s{0,4}(\S.{0,80}?): ([\d.]{1,20}) requests per second(?:, p50=([\d.]{1,20}) msec)?\s*")
+COLUMNS = '"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"'
+NAMES = ("latency_mean_ns", "", "latency_p50_ns", "latency_p95_ns", "latency_p99_ns", "latency_max_ns")
+"""The figures of avg, min, p50, p95, p99 and max."""
+
+
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+    rows = lines(text)
+    if COLUMNS in rows:
+        yield from _csv(rows[len(rows) - rows[::-1].index(COLUMNS) :])
+        return
+    name = ""
+    for index, row in enumerate(rows):
+        if head := HEAD.fullmatch(row):
+            name = _name(head[1])
+        elif name and (completed := COMPLETED.fullmatch(row)):
+            yield f"{name}.count", exact(int(completed[1]))
+            yield f"{name}.elapsed_ns", printed(completed[2], SECOND)
+        elif name and (summary := SUMMARY.fullmatch(row)):
+            yield from _of(name, summary[1], _latencies(rows[index:]))
+        elif quiet := QUIET.fullmatch(row):
+            yield from _of(_name(quiet[1]), quiet[2], ("0", "0", quiet[3] or "0", "0", "0", "0"))
+
+
+def _latencies(rows: Sequence[str]) -> Sequence[str]:
+    """The line of values below the head of the latencies; zeros without."""
+    at = next((at for at, row in enumerate(rows[:4]) if LATENCIES.fullmatch(row)), None)
+    values = None if at is None or at + 1 >= len(rows) else VALUES.fullmatch(rows[at + 1])
+    return values.groups() if values else ("0",) * len(NAMES)
+
+
+def _csv(rows: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
+    for cells in csv.reader(row for row in rows if row.startswith('"')):
+        if len(cells) == len(NAMES) + 2:
+            yield from _of(_name(cells[0]), cells[1], cells[2:])
+
+
+def _of(name: str, rate: str, latencies: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
+    yield f"{name}.ops_per_s", printed(rate)
+    for figure, value in zip(NAMES, latencies, strict=True):
+        if figure and float(value) > 0:
+            yield f"{name}.{figure}", printed(value, 1e6)
+
+
+def _name(test: str) -> str:
+    """`request_lrange_100` of `LRANGE_100 (first 100 elements)`."""
+    plain = re.sub(r"[^a-z0-9]+", "_", re.sub(r"\(.*\)", "", test).lower()).strip("_")
+    if not plain:
+        raise ValueError(f"{test!r} as a test")
+    return f"request_{plain}"
+
+
+PARSER = Parser(
+    name="redis_benchmark",
+    recognises=prints(("redis-benchmark",), COLUMNS, SUMMARY, QUIET),
+    **reads(_figures, EXPECTED),
+    programs=("redis-benchmark",),
+)

@@ -1,0 +1,61 @@
+"""wrk: requests per second, their latency, and the bytes of the responses.
+
+`KB`, `MB` and `GB` are powers of 1,024, times are rounded to two decimals (wrk 4.1.0, src/units.c). Latencies are those of the
+requests that were answered; the percentiles need `--latency`. Errors are those of sockets, and answers other than 2xx and 3xx.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import SECOND, ParsedNumber, exact, last_run, lines, power, printed, prints, reads
+
+EXPECTED = "the report of wrk (Thread Stats, requests in, Requests/sec)"
+BEGUN = re.compile(r"Running \S{1,20} test @ .{1,1000}")
+RATE = re.compile(r"Requests/sec:\s+([\d.]{1,20})")
+TRANSFER = re.compile(r"Transfer/sec:\s+([\d.]{1,20})([KMGTP]?)B")
+TOTAL = re.compile(r"\s+(\d{1,18}) requests in ([\d.]{1,12})(us|ms|s|m|h), ([\d.]{1,12})([KMGTP]?)B read")
+LATENCY = re.compile(r"\s+Latency\s+([\d.]{1,12})(us|ms|s|m|h)\s+\S{1,20}\s+([\d.]{1,12})(us|ms|s|m|h)\s+[\d.]{1,8}%")
+PERCENTILE = re.compile(r"\s+(50|90|99)%\s+([\d.]{1,12})(us|ms|s|m|h)")
+SOCKETS = re.compile(r"\s+Socket errors: connect (\d{1,18}), read (\d{1,18}), write (\d{1,18}), timeout (\d{1,18})")
+STATUS = re.compile(r"\s+Non-2xx or 3xx responses: (\d{1,18})")
+TIMES = {"us": 1e3, "ms": 1e6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
+
+
+def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+    """Yield the figures of the last run in the output."""
+    whole = lines(text)
+    rows = [row.rstrip() for row in whole[last_run(whole, BEGUN) :]]
+    rate, total = _found(rows, RATE), _found(rows, TOTAL)
+    if rate is None or total is None:
+        return
+    yield "request.ops_per_s", printed(rate[1])
+    yield "request.count", exact(int(total[1]))
+    yield "request.elapsed_ns", printed(total[2], TIMES[total[3]])
+    yield "request.errors", exact(_errors(rows))
+    if latency := _found(rows, LATENCY):
+        yield "request.latency_mean_ns", printed(latency[1], TIMES[latency[2]])
+        yield "request.latency_max_ns", printed(latency[3], TIMES[latency[4]])
+    for match in (found for row in rows if (found := PERCENTILE.fullmatch(row))):
+        yield f"request.latency_p{match[1]}_ns", printed(match[2], TIMES[match[3]])
+    yield "response.bytes", printed(total[4], power(total[5]))
+    if transfer := _found(rows, TRANSFER):
+        yield "response.bytes_per_s", printed(transfer[1], power(transfer[2]))
+
+
+def _errors(rows: Sequence[str]) -> int:
+    found = (match for row in rows for form in (SOCKETS, STATUS) if (match := form.fullmatch(row)))
+    return sum(int(count) for match in found for count in match.groups())
+
+
+def _found(rows: Sequence[str], form: re.Pattern[str]) -> re.Match[str] | None:
+    return next((match for row in rows if (match := form.fullmatch(row))), None)
+
+
+PARSER = Parser(
+    name="wrk",
+    recognises=prints(("wrk",), BEGUN, RATE),
+    **reads(_figures, EXPECTED),
+)

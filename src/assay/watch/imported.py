@@ -1,0 +1,205 @@
+"""A finished result of another tool: which tool wrote the text, and the run that it amounts to. Pure.
+
+Nobody watched that run. So it has no evidence but its own figures, and its verdicts are UNVERIFIED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay import catalogue
+from assay.catalogue import Parser
+from assay.errors import EvidenceError
+from assay.evidence.reports import reported_readings
+from assay.evidence.sources import WATCH
+from assay.frozen import dataclass
+from assay.records import (
+    CacheState,
+    Claim,
+    Client,
+    HostClock,
+    Measure,
+    Missing,
+    Observations,
+    OperationTotal,
+    Outcome,
+    Phase,
+    PhaseHost,
+    Role,
+    Run,
+    StopRule,
+    Trial,
+)
+from assay.watch.as_run import printed
+from assay.watch.claims import FIGURES, WORKLOAD, claimed, default_claim, direction_of, fitting, operations
+from assay.watch.reports import PHASE, Reported
+
+ELSEWHERE = "elsewhere"
+"""The host of a run that nobody watched."""
+AMOUNTS = {"bytes": "bytes_per_s", "count": "ops_per_s"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportedResult:
+    """A file with the result of a tool."""
+
+    path: str
+    """As the caller names it."""
+    arm: str
+    """What it is called among the results."""
+    written_utc: str
+    """When the file was last written: the run ended before."""
+    reported: Reported
+
+
+def recognised(text: str, form: str | None = None) -> Reported:
+    """Return what a tool's text tells, by its content or by the parser that the caller names.
+
+    Raises EvidenceError for an unknown text, for a result that cannot be read, and for one that several parsers read alike.
+    """
+    names = catalogue.names("parsers") if form is None else (form,)
+    parsers = [catalogue.find("parsers", name) for name in names]
+    likely = [one for one in parsers if form is not None or one.recognises(called(one), text)]
+    found, refusals = {}, []
+    for parser in likely:
+        try:
+            found[parser.name] = Reported(
+                tool=parser.name,
+                values=parser.parse(text),
+                resolution=parser.resolution(text),
+                tier=parser.tier(called(parser)),
+            )
+        except EvidenceError as error:
+            refusals.append(f"{parser.name}: {error}")
+    if not found:
+        raise EvidenceError("; ".join(refusals) or f"found {kind_of(text)}; expected the output of one of: {', '.join(names)}")
+    most = max(len(one.values) for one in found.values())
+    best = [one for one in found.values() if len(one.values) == most]
+    if len(best) > 1:
+        raise EvidenceError(f"found a result that may be of {' or '.join(one.tool for one in best)}; expected --format with one")
+    return best[0]
+
+
+def called(parser: Parser) -> tuple[str, ...]:
+    """Return the words of a call of the parser's tool."""
+    return (parser.programs or (parser.name.partition("_")[0],))[:1]
+
+
+def kind_of(text: str) -> str:
+    """Return what a text is that no tool prints."""
+    if not text.strip():
+        return "an empty file"
+    if "\0" in text:
+        return "binary data"
+    return f"{len(text.splitlines()):,} lines of no known tool, the first {text.split(maxsplit=0)[0].splitlines()[0][:60]!r}"
+
+
+def measures_of(each: Sequence[Reported], claim: Claim | None) -> tuple[Measure, ...]:
+    """Return one measure for each operation that all results tell, of all operations where they tell none in common.
+
+    Of the usual figures it is the first that all results with that operation tell; where they tell none in common, each has its
+    own. The claim is the caller's, or what such a number is taken for.
+    """
+    found: dict[tuple[str, str], Measure] = {}
+    every = tuple(dict.fromkeys(name for one in each for name in operations(one.values)))
+    common = tuple(name for name in every if all(name in operations(one.values) for one in each))
+    for operation in common or every:
+        tellers = [one for one in each if operation in operations(one.values)]
+        direction = direction_of(operation)
+        tier = next((one.tier for one in tellers if one.tier is not None), None)
+        is_judged = operation in claimed({operation: direction}, claim) and (claim is not None or tier is not None)
+        wanted = fitting(claim or default_claim(direction, tier), direction) if is_judged else Claim()
+        for figure in figures_of(operation, tellers):
+            found[operation, figure] = Measure(workload=WORKLOAD, operation=operation, figure=figure, claim=wanted)
+    return tuple(found.values())
+
+
+def figures_of(operation: str, tellers: Sequence[Reported]) -> tuple[str, ...]:
+    """Return the figures of an operation that are compared."""
+    common = next((name for name in FIGURES if all(f"{operation}.{name}" in one.values for one in tellers)), None)
+    if common is not None:
+        return (common,)
+    own = (next((name for name in FIGURES if f"{operation}.{name}" in one.values), None) for one in tellers)
+    return tuple(dict.fromkeys(name for name in own if name is not None))
+
+
+def run(result: ImportedResult, trial: Trial) -> Run:
+    """Return the run of a result: one phase with the tool's figures."""
+    values = result.reported.values
+    elapsed_ns = round(elapsed(values))
+    directions = {name: direction_of(name) for name in operations(values)}
+    phase = Phase(
+        name=PHASE,
+        workload=WORKLOAD,
+        measured=True,
+        operations=tuple(directions),
+        directions=directions,
+        cache_asked=CacheState.UNCHANGED,
+        hosts=(PhaseHost(host=ELSEWHERE, cached_share_before=None, drain_ns=None),),
+        start_ns=0,
+        end_ns=elapsed_ns,
+        stop=StopRule.WORK,
+        flush_in_clock=False,
+        clients=(client(elapsed_ns),),
+        values=figures(result.reported),
+    )
+    return Run(
+        trial=trial,
+        attempt=1,
+        outcome=Outcome.FINISHED,
+        started_utc=result.written_utc,
+        ended_utc=result.written_utc,
+        hosts=(HostClock(host=ELSEWHERE, offset_ns=0, error_ns=0, t0_mono_ns=0),),
+        places=(),
+        phases=(phase,),
+        error=None,
+    )
+
+
+def figures(reported: Reported) -> dict[str, float]:
+    """Return the figures, with what their last digits leave open."""
+    return {**reported.values, **printed(reported)}
+
+
+def client(elapsed_ns: int) -> Client:
+    """Return the tool as the one client."""
+    whole = OperationTotal(operation="command", count=1, bytes=0, errors=0, busy_ns=elapsed_ns, first_ns=0, last_ns=elapsed_ns)
+    return Client(
+        index=0,
+        host=ELSEWHERE,
+        pid=0,
+        role=Role.LOAD,
+        workers=1,
+        armed_ns=0,
+        started_ns=0,
+        first_ns=0,
+        last_ns=elapsed_ns,
+        stopped_by="exit",
+        operations=(whole,),
+        cost=None,
+    )
+
+
+def observations(result: ImportedResult, of: Run) -> Observations:
+    """Return the evidence of a result: what the tool tells of its bytes, and that nobody watched."""
+    (phase,) = of.phases
+    reason = f"the figures were imported from {result.path}"
+    return Observations(
+        readings=reported_readings(phase, ELSEWHERE),
+        missing=(Missing(host=ELSEWHERE, phase=phase.name, key=WATCH, reason=reason),),
+    )
+
+
+def elapsed(values: Mapping[str, float]) -> float:
+    """Return how long the work took: the longest time that is told, or that follows from an amount and its rate."""
+    return max((*times_of(values), 1.0))
+
+
+def times_of(values: Mapping[str, float]) -> Iterator[float]:
+    """Yield the times of the operations."""
+    for operation in operations(values):
+        if f"{operation}.elapsed_ns" in values:
+            yield values[f"{operation}.elapsed_ns"]
+        for amount, rate in AMOUNTS.items():
+            if values.get(f"{operation}.{rate}") and f"{operation}.{amount}" in values:
+                yield 1e9 * values[f"{operation}.{amount}"] / values[f"{operation}.{rate}"]

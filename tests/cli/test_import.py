@@ -1,0 +1,183 @@
+"""Finished results of other tools in a notebook: recognised by content, compared and drawn as own runs, never SOUND."""
+
+import contextlib
+import json
+import shutil
+
+import pytest
+
+from assay import catalogue
+from assay.errors import EvidenceError
+from assay.records import Direction
+from assay.watch import imported
+from assay.watch.claims import direction_of
+from assay_process import Bench
+from parser_cases import OUTPUT, RECORDED, recorded
+
+
+def tool_of(text):
+    """Which parser an import takes; None where it refuses the text."""
+    with contextlib.suppress(EvidenceError):
+        return imported.recognised(text).tool
+    return None
+
+
+UNDERSTOOD = {name: tool for name in RECORDED if (tool := tool_of(recorded(name)))}
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+def put(bench, recording, name):
+    shutil.copy(OUTPUT / recording, bench.home / name)
+    return name
+
+
+def rows(bench, query):
+    return json.loads(bench.run("sql", query, "--json").stdout)["rows"]
+
+
+@pytest.mark.parametrize("name", UNDERSTOOD)
+def test_a_recorded_output_is_of_its_own_tool(name):
+    assert name.startswith(UNDERSTOOD[name].partition("_")[0]), UNDERSTOOD[name]
+
+
+def test_most_recorded_outputs_are_understood():
+    assert set(UNDERSTOOD.values()) >= set(catalogue.names("parsers")) - {"time_output"}
+    with pytest.raises(EvidenceError, match=r"may be of .* or .*; expected --format with one"):
+        imported.recognised(recorded("time-1.9-default.txt"))
+
+
+def test_results_of_two_tools_are_two_arms_and_unverified(bench):
+    files = (put(bench, "fio-3.33-randread.json", "result.json"), put(bench, "elbencho-3.1-10-file.csv", "other"))
+    done = bench.run("import", *files)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2 results kept in lab/imported-")
+    assert "fio_json" in done.stdout
+    assert "elbencho" in done.stdout
+    assert "Not compared, since not every result tells it: write." in done.stdout
+    found = rows(bench, "SELECT measure, state, value FROM verdicts WHERE run IS NOT NULL ORDER BY ALL")
+    assert {row["state"] for row in found if row["value"] is not None} == {"UNVERIFIED"}
+    shown = bench.run("show", "0001/1").stdout
+    assert "Nobody watched the run: the figures were imported from result.json." in shown
+    compared = json.loads(bench.run("compare", "--json").stdout)
+    (one,) = [one for one in compared["comparisons"] if one["measure"] == "stat.read.bytes_per_s"]
+    assert one["ratio"]["value"] == pytest.approx(6.39e9 / 71.1e6, rel=0.01)
+    page = bench.run("report", "--out", "-")
+    assert page.returncode == 0, page.stderr
+    assert "other" in page.stdout
+
+
+def test_files_of_one_name_are_repeats_of_one_arm(bench):
+    text = recorded("fio-3.33-randread.json")
+    for number in range(3):
+        (bench.home / f"{number}.json").write_text(text.replace('"bw_bytes" : 71', f'"bw_bytes" : 7{number}'))
+    done = bench.run("import", "old=0.json", "old=1.json", "new=2.json", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["schema"], [one["arm"] for one in found["runs"]]) == ("assay.import/1", ["old", "old", "new"])
+    assert [one["tool"] for one in found["runs"]] == ["fio_json"] * 3
+    assert found["runs"][0]["values"]["read.count"] > 0
+
+
+def test_what_is_no_result_is_refused_with_all_reasons_and_nothing_is_kept(bench):
+    put(bench, "fio-3.33-randread.json", "good.json")
+    (bench.home / "empty").write_text("")
+    (bench.home / "letter").write_text("Dear reader,\nthis is a letter.\n")
+    (bench.home / "binary").write_bytes(bytes(range(256)))
+    (bench.home / "cut.json").write_text(recorded("fio-3.33-randread.json")[:900])
+    put(bench, "time-1.9-default.txt", "timed")
+    done = bench.run("import", "good.json", "empty", "letter", "binary", "cut.json", "timed", "missing", ".")
+    assert done.returncode == 1
+    for words in (
+        "empty: found an empty file; expected the output of one of: bonnie, db_bench, dd,",
+        "letter: found 2 lines of no known tool, the first 'Dear reader,'",
+        "binary: found binary data",
+        "cut.json: fio_json: found 900 characters without a complete last report of fio",
+        "timed: found a result that may be of ",
+        "expected --format with one",
+        "missing: not read (No such file or directory)",
+        ".: not read (Is a directory)",
+    ):
+        assert words in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (bench.home / "lab").exists()
+    done = bench.run("import", "timed", "--format", "time_output")
+    assert done.returncode == 0, done.stderr
+
+
+def test_mistakes_of_the_call_come_at_once(bench):
+    put(bench, "fio-3.33-randread.json", "a.json")
+    done = bench.run("import", "a.json", "--format", "fioo", "--claim", "tier=moon")
+    assert done.returncode == 2
+    assert "--format fioo" in done.stderr
+    assert "'moon'" in done.stderr
+
+
+def test_the_same_results_again_are_refused(bench):
+    put(bench, "fio-3.33-randread.json", "a.json")
+    assert bench.run("import", "a.json").returncode == 0
+    again = bench.run("import", "a.json")
+    assert again.returncode == 2
+    assert "--beside that experiment for repeats" in again.stderr
+    beside = bench.run("import", "a.json", "--beside", "imported")
+    assert beside.returncode == 1
+    assert "a.json: found the figures of 0001/1; expected another result" in beside.stderr
+    assert len(rows(bench, "SELECT * FROM runs")) == 1
+
+
+def test_an_imported_run_stands_beside_an_own_one_in_one_report(bench):
+    if shutil.which("fio") is None:
+        pytest.skip("needs fio")
+    job = ("--name=a", "--rw=randread", "--bs=4k", "--size=1m", "--filename=data", "--output-format=json", "--output=own.json")
+    own = bench.run("stat", "--save=lab", "--", "fio", *job)
+    assert own.returncode == 0, own.stderr
+    put(bench, "fio-3.33-randread.json", "theirs.json")
+    done = bench.run("import", "theirs=theirs.json", "--beside", "fio")
+    assert done.returncode == 0, done.stderr
+    states = rows(bench, "SELECT run, state FROM verdicts WHERE run IS NOT NULL ORDER BY run")
+    assert states[1]["state"] == "UNVERIFIED"
+    assert len(states) == 2
+    compared = json.loads(bench.run("compare", "--json").stdout)
+    assert [one["measure"] for one in compared["comparisons"]] == ["stat.read.bytes_per_s"]
+    page = bench.run("report", "--out", "-")
+    assert page.returncode == 0, page.stderr
+    assert "imported" in page.stdout
+    assert "theirs" in page.stdout
+    assert "--rw=randread" in page.stdout
+
+
+def test_what_tells_none_of_its_measures_does_not_stand_beside(bench):
+    put(bench, "fio-3.33-randread.json", "a.json")
+    put(bench, "slapadd-2.5.13-seconds.txt", "b")
+    assert bench.run("import", "a.json").returncode == 0
+    done = bench.run("import", "b", "--beside", "imported")
+    assert done.returncode == 1
+    assert "expected one of: read.bytes_per_s" in done.stderr
+
+
+def test_an_experiment_of_a_file_takes_no_imported_runs(bench):
+    (bench.home / "e.toml").write_text(
+        'title = "Own"\nquestion = "?"\nrepeats = 1\n[targets.here]\nkind = "directory"\npath = "."\n'
+        '[workloads.w]\nkind = "null"\nops = 1000\n[measures]\n"w.null.ops_per_s" = {}\n'
+    )
+    assert bench.run("run", "e.toml", "--progress", "none").returncode == 0
+    put(bench, "fio-3.33-randread.json", "a.json")
+    done = bench.run("import", "a.json", "--beside", "own")
+    assert done.returncode == 2
+    assert "an experiment of a file; expected one that `assay stat --save` or `assay import` kept" in done.stderr
+
+
+def test_a_result_of_each_tool_can_be_kept(bench):
+    firsts = {tool: name for name, tool in reversed(UNDERSTOOD.items())}
+    done = bench.run("import", *(f"{tool}={put(bench, name, name)}" for tool, name in firsts.items()))
+    assert done.returncode == 0, done.stderr
+    states = rows(bench, "SELECT DISTINCT state FROM verdicts WHERE run IS NOT NULL")
+    assert {row["state"] for row in states} <= {"UNVERIFIED", "INVALID", "TAINTED"}, "never SOUND"
+
+
+def test_requests_and_transactions_are_no_storage():
+    assert {direction_of(name) for name in ("transaction", "request_set", "response", "iteration")} == {Direction.REQUEST}
+    assert direction_of("readrandom") is Direction.READ
