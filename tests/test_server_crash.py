@@ -11,7 +11,7 @@ import pytest
 
 from assay.machine import nfs_clients
 from assay_process import Bench, kill, wait_until
-from served_stage import SBIN, needs, needs_fuse, sshd
+from served_stage import SBIN, alone, needs, needs_fuse, sshd
 from sizes import few_and_many
 
 LATEST_S = 6.0
@@ -114,7 +114,8 @@ def test_nothing_is_left_of_any_file_server(tmp_path, points, kind):
     if kind == "nfs_ganesha" and not nfs_clients.CLIENT.exists():
         pytest.skip("assay-nfs is not built: make clients")
     text = ONE.replace("KIND", kind).replace("KNOBS", knobs)
-    killed_at_random_moments(tmp_path, text, points, LATEST_OF.get(kind, LATEST_S))
+    with alone(kind) if kind == "zfs" else contextlib.nullcontext():
+        killed_at_random_moments(tmp_path, text, points, LATEST_OF.get(kind, LATEST_S))
 
 
 def killed_at_random_moments(tmp_path, text, points, latest_s):

@@ -88,5 +88,5 @@ def test_a_writer_alone_says_so(engines, tmp_path):
 
 @pytest.mark.parametrize("wrong", [{"steps": []}, {"times": 0}, {"within_ns": 0}, {"meeting": ""}, {"steps": ["guess"]}])
 def test_settings_that_do_not_fit_are_refused(engines, tmp_path, wrong):
-    refused = engines().arm("coherence", settings("reader", tmp_path, f"{tmp_path.name}-d", **wrong))
+    refused = engines().arm("coherence", settings("reader", tmp_path, f"{tmp_path.name}-d") | wrong)
     assert (refused["type"], refused["what"]) == ("error", "settings")

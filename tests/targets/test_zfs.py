@@ -7,7 +7,7 @@ import pytest
 
 from assay import catalogue
 from assay.undo.ledger import Ledger
-from served_stage import needs, needs_fuse, needs_root
+from served_stage import alone, needs, needs_fuse, needs_root
 from targets_host import HOST, MIB, leftovers, setting
 
 TARGET = catalogue.find("targets", "zfs")
@@ -25,8 +25,13 @@ def read_bytes(place):
 @needs_root
 @needs_fuse
 @needs("zfs-fuse", "zpool", "zfs", "pgrep")
-@pytest.mark.xdist_group("zfs")
 def test_only_an_export_makes_it_cold(tmp_path):
+    with alone("zfs"):
+        read_warm_and_cold(tmp_path)
+
+
+def read_warm_and_cold(tmp_path):
+    """Read what is cached with its pages dropped, then after an export and an import."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     ledger = Ledger(tmp_path / "ledger")

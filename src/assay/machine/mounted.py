@@ -153,11 +153,11 @@ def mounted(host: Host, point: str) -> Mount | None:
     return None
 
 
-def prove(host: Host, plan: MountPlan, point: str, data: str) -> str:
-    """Write through a mount, see it in the server's data, and return what an fsync does. Raises TrialError."""
+def prove(host: Host, plan: MountPlan, point: str, data: str, below: str = "") -> str:
+    """Write through a mount, or `below` it, see it in the server's data, and return what an fsync does. Raises TrialError."""
     check(host, plan.filesystem, point)
     name, word = ownership.fresh_name(), secrets.token_hex(PROBE_BYTES // 2)
-    seen, there = posixpath.join(point, name), posixpath.join(data, name)
+    seen, there = posixpath.join(point, below, name), posixpath.join(data, name)
     argv = ["dd", f"of={seen}", "bs=64k", "count=1", "iflag=fullblock", "conv=fsync", "status=none"]
     host.run(argv, input_text=word, timeout_s=PATIENCE_S)
     fsync = reached(host, there) if _content(host, there) == word else NOT_YET

@@ -91,7 +91,7 @@ def _proof(host: Host, plan: MountPlan, point: str, data: str) -> str:
     if not data:
         mounted.check(host, plan.filesystem, point)
         return ""
-    found = mounted.prove(host, plan, posixpath.join(point, posixpath.basename(data)), data)
+    found = mounted.prove(host, plan, point, data, posixpath.basename(data))
     return mounted.NOT_YET if found == mounted.NOT_YET else f"at least {mounted.IN_MEMORY}"
 
 
