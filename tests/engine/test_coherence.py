@@ -8,6 +8,7 @@ STEPS = [
     "overwrite",
     "reopen",
     "truncate",
+    "truncate_shared",
     "rename",
     "unlink",
     "list",

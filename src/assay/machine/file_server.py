@@ -216,7 +216,7 @@ def _place(host: Host, setting: Setting, instance: FileInstance, begun: BegunSer
         filesystem=mount_of(host, instance.data).filesystem,
         private=private,
         server=Server(nodes=(node, *(below.server.nodes if below and below.server else ()))),
-        storage=instance.data,
+        storage=below.storage if below and below.server else instance.data,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from assay.records import CoherenceEnd, CoherenceStep, Phase
+from assay.records import CoherenceEnd, CoherenceStep, Phase, Role
 from assay.units import Unit
 
 UNITS: Mapping[str, Unit] = {
@@ -27,6 +27,11 @@ OF: Mapping[str, Callable[[CoherenceStep], int | None]] = {
 def end_of(phase: Phase) -> CoherenceEnd | None:
     """Return what the reader of a phase says; None of other workloads."""
     return next((client.coherence for client in phase.clients if client.coherence is not None), None)
+
+
+def in_turn(phase: Phase) -> bool:
+    """Return True if the clients wait for each other by intention: a writer acts, then a reader looks."""
+    return any(client.role in (Role.WRITER, Role.READER) for client in phase.clients)
 
 
 def figure(phase: Phase, name: str, operation: str) -> float | None:

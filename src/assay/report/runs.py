@@ -148,6 +148,11 @@ def coherent(experiment: Experiment, observed: Sequence[tuple[Judged, Observatio
     return {"head": ("run", "levels", *coherence.HEAD), "rows": rows} if rows else None
 
 
+def ladders_and_coherence(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
+    """Give the tables that loads of one kind alone have: operations of directories, what readers saw of writers."""
+    return {"operations": operations(experiment, observed), "coherence": coherent(experiment, observed)}
+
+
 FIRST = (
     "kernel.release",
     "cpu.model",

@@ -19,22 +19,19 @@ from collections.abc import Sequence
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.measures import latency
+from assay.measures import coherence, latency
 from assay.measures.figures import PERCENTILES, flushing_ns
 from assay.measures.windows import Window, scheduled
-from assay.records import Bound, Client, Finding, Role, Scope, Severity, State
+from assay.records import Bound, Client, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, in_words, rate_of
 from assay.units import Unit
-
-TURNS = (Role.WRITER, Role.READER)
-"""Clients that wait for each other by intention."""
 
 
 def applies(case: TrialCase) -> str | None:
     """Operations of more than one client."""
     if scheduled(case.phase) is not None:
         return "an open load: every client works from T to the end of its schedule"
-    if any(client.role in TURNS for client in case.phase.clients):
+    if coherence.in_turn(case.phase):
         return "a writer and a reader, which act in turn"
     return None if len(case.phase.clients) > 1 else "a single client"
 

@@ -48,10 +48,8 @@ CSSERV_LISTEN_HOST = {address}
 CSSERV_LISTEN_PORT = {port}
 """
 EXPORTS = "* / rw,alldirs,admin,maproot=0:0\n"
-SETUP = """for config in {configs}; do
-  (until grep -q ':{port:04X} .* 0A ' /proc/net/tcp; do sleep 0.01; done; exec {chunks} -f -c "$config" start) &
-done"""
-"""The chunk servers go to the master as soon as it listens; before, they would wait for a second."""
+SETUP = """for config in {configs}; do {chunks} -f -c "$config" start & done"""
+"""The chunk servers begin with the master: they look for it again a second after their own beginning."""
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -97,7 +95,7 @@ def program(_host: Host, instance: FileInstance) -> tuple[str, ...]:
 def setup(instance: FileInstance) -> str:
     """Return the lines that start the chunk servers beside it."""
     configs = (posixpath.join(directory, "mfschunkserver.cfg") for directory in _chunk_directories(instance))
-    return SETUP.format(configs=shlex.join(configs), port=TO_CHUNKS, chunks=CHUNKS)
+    return SETUP.format(configs=shlex.join(configs), chunks=CHUNKS)
 
 
 def _chunkservers(host: Host, instance: FileInstance) -> int:

@@ -22,7 +22,8 @@ def rows(run: Run, seen: Observations) -> tuple[tuple[str, ...], ...]:
         (phase.name, name, f"{step.tries:,}", *_times(phase, name, end, seen), _resolution(step), result(step, end.limit_ns))
         for phase in run.phases
         if (end := coherence.end_of(phase)) is not None
-        for name, step in end.steps.items()
+        for name in phase.operations
+        if (step := end.steps.get(name)) is not None
     )
 
 

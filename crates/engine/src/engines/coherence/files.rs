@@ -117,7 +117,7 @@ impl Files {
         let kept = match step {
             Step::Create | Step::List => None,
             Step::Append | Step::Overwrite => Some(make(&path, &[before])?),
-            Step::Truncate => Some(make(&path, &[before, before])?),
+            Step::Truncate | Step::TruncateShared => Some(make(&path, &[before, before])?),
             Step::Reopen | Step::Rename | Step::Unlink => make(&path, &[before]).map(|_| None)?,
             Step::PosixLock | Step::Flock => Some(make(&path, &[before])?),
             Step::Counter => Some(make(&path, &[0])?),
@@ -136,7 +136,7 @@ impl Files {
             }
             Step::Append => write_all(kept?, &record(after), RECORD as u64).map(drop),
             Step::Overwrite => write_all(kept?, &record(after), 0).map(drop),
-            Step::Truncate => rustix::fs::ftruncate(kept?, RECORD as u64),
+            Step::Truncate | Step::TruncateShared => rustix::fs::ftruncate(kept?, RECORD as u64),
             Step::Rename => rustix::fs::rename(&path, self.renamed(step, number)),
             Step::Unlink => rustix::fs::unlink(&path),
             Step::Reopen => {
@@ -178,6 +178,13 @@ impl Files {
                 as_soon_as(size(&path)? == 2 * whole)?;
                 Some(open(&path, OFlags::RDONLY)?)
             }
+            Step::TruncateShared => {
+                as_soon_as(size(&path)? == 2 * whole)?;
+                let file = open(&path, OFlags::RDWR)?;
+                write_all(&file, &record(before), whole)?;
+                rustix::fs::fsync(&file)?;
+                Some(file)
+            }
             Step::PosixLock | Step::Flock | Step::Counter => {
                 as_soon_as(size(&path)? == whole)?;
                 Some(open(&path, OFlags::RDWR)?)
@@ -202,7 +209,7 @@ impl Files {
             Step::Rename => size(&self.renamed(step, number)).is_ok() && is_gone(&path),
             Step::Overwrite => holds(kept.ok_or(Errno::BADF)?, &[after])?,
             Step::Reopen => holds(&open(&path, OFlags::RDONLY)?, &[after, after])?,
-            Step::Truncate => size(&path)? == whole,
+            Step::Truncate | Step::TruncateShared => size(&path)? == whole,
             Step::PosixLock | Step::Flock | Step::Counter | Step::DirectWrite => false,
         })
     }
