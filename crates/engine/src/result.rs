@@ -7,8 +7,8 @@ use crate::marks;
 use crate::own_cost::OwnCost;
 use crate::phase::{Ended, Phase};
 use crate::protocol::{
-    Buckets, ClockResult, CoherenceResult, Cost, Curve, DirectoryResult, ErrorCount, Io, LoadResult,
-    OperationResult, PhaseResult, QueueResult, TreeResult,
+    Buckets, ClockResult, CoherenceResult, Cost, Curve, DirectoryResult, ErrorCount, Io,
+    LoadResult, OperationResult, PhaseResult, QueueResult, TreeResult,
 };
 use crate::recorder::Recorder;
 use crate::spread::{self, Bars};

@@ -2,7 +2,8 @@
 
 use crate::load::Load;
 use crate::protocol::{
-    CoherenceResult, CommandResult, Config, Cost, DirectoryResult, Fault, Io, NetResult, QueueResult, TreeResult,
+    CoherenceResult, CommandResult, Config, Cost, DirectoryResult, Fault, Io, NetResult,
+    QueueResult, TreeResult,
 };
 use crate::recorder::Recorder;
 use std::sync::Arc;
