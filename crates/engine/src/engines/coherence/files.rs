@@ -116,10 +116,11 @@ impl Files {
         let (path, (before, _)) = (self.path(step, number), stamps(number));
         let kept = match step {
             Step::Create | Step::List => None,
-            Step::Append | Step::Overwrite => Some(make(&path, &[before])?),
+            Step::Append | Step::Overwrite | Step::PosixLock | Step::Flock => {
+                Some(make(&path, &[before])?)
+            }
             Step::Truncate | Step::TruncateShared => Some(make(&path, &[before, before])?),
             Step::Reopen | Step::Rename | Step::Unlink => make(&path, &[before]).map(|_| None)?,
-            Step::PosixLock | Step::Flock => Some(make(&path, &[before])?),
             Step::Counter => Some(make(&path, &[0])?),
             Step::DirectWrite => make(&path, &vec![0; 2 * self.times as usize]).map(|_| None)?,
         };
