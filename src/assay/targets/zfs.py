@@ -29,7 +29,9 @@ SOCKET = "/run/zfs/zfs_socket"
 IMAGE = "pool.img"
 LEAST_BYTES, USABLE = 128 * image.MIB, 0.8
 STEP_S = 0.05
-TIDY = f"pgrep -x {DAEMON} >/dev/null || rm -f -- {SOCKET}"
+RUNNING = ("pgrep", "-x", "--runstates", "DRST", DAEMON)
+"""Whether a daemon runs; one that has ended and that nobody has waited for does not count."""
+TIDY = f"{' '.join(RUNNING)} >/dev/null || rm -f -- {SOCKET}"
 SHOWN = ("compression", "primarycache", "recordsize", "atime", "checksum", "copies")
 """Properties of the file system that are read back."""
 BYTES_PER_S, GUESS_S = 200e6, 4.0
@@ -47,7 +49,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         found.append(f"found size {size} bytes; expected whole MiB, at least {LEAST_BYTES // image.MIB}")
     if setting.needs_bytes > size * USABLE:
         found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
-    if host.run(["pgrep", "-x", DAEMON], check=False).status == 0:
+    if host.run([*RUNNING], check=False).status == 0:
         found.append(f"{DAEMON} runs already on {host.name}, and only one can. End it.")
     beneath = setting.beneath.address if setting.beneath else None
     if where := beneath if setting.knobs.get(ON) else setting.scratch:
