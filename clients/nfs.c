@@ -5,7 +5,7 @@
  *
  * It stays in the foreground and ends when it is unmounted. One thread: the synchronous calls of libnfs take one at a time.
  * A write is sent when it is made. fsync and close send a COMMIT, so a file is on the server's storage when its close returns,
- * as the kernel's client has it. Attributes are kept for the stated time, data until the next open (close-to-open).
+ * as the kernel's client has it. Attributes are kept for the stated time, also over an open; data until the next open.
  * Locks stay on the client: nothing of them is sent.
  */
 #define FUSE_USE_VERSION 31

@@ -1,7 +1,10 @@
 """What the tests of targets with a server share: trials of one target on this machine, and what may not be left of it."""
 
+import contextlib
+import fcntl
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -28,6 +31,14 @@ def needs(*programs):
     """Skip where a program is missing, and say which."""
     missing = [name for name in programs if shutil.which(name, path=SBIN) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not here: {', '.join(missing)}")
+
+
+@contextlib.contextmanager
+def alone(name):
+    """Keep other tests of a server that can run once a machine waiting, in whatever process they are."""
+    with Path(tempfile.gettempdir(), f"assay-tests-{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def sshd():

@@ -3,13 +3,15 @@
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 
 import pytest
 
+from assay.machine import nfs_clients
 from assay_process import Bench, kill, wait_until
-from served_stage import needs, needs_fuse, sshd
+from served_stage import SBIN, alone, needs, needs_fuse, sshd
 from sizes import few_and_many
 
 LATEST_S = 6.0
@@ -55,6 +57,37 @@ def named(words):
     return [line for line in listed.splitlines() if any(word in line for word in words)]
 
 
+KINDS = {
+    "nfs_ganesha": (("ganesha.nfsd", "rpcbind"), ""),
+    "smb_samba": (("smbd", "testparm", "rclone", "fusermount"), ""),
+    "webdav": (("apache2", "rclone", "fusermount"), ""),
+    "moosefs": (("mfsmaster", "mfschunkserver", "mfsmount", "mfscli"), ""),
+    "gluster": (("glusterd", "gluster", "glusterfs"), "bricks = 2\ncopies = 2"),
+    "zfs": (("zfs-fuse", "zpool", "zfs", "pgrep"), 'size = "128 MiB"'),
+}
+"""Target -> its programs, and the knobs that it needs."""
+LATEST_OF = {"gluster": 20.0, "moosefs": 10.0, "zfs": 8.0}
+"""The latest random moment of a target that takes longer to start."""
+ONE = """
+title = "Killed beside a server"
+question = "Is anything left?"
+repeats = 500
+seed = 3
+
+[targets.t]
+kind = "KIND"
+KNOBS
+
+[workloads.w]
+kind = "bulk_io"
+size = "2 MiB"
+quiesce = "0 s"
+
+[factors]
+clients = [2]
+"""
+
+
 @pytest.mark.root
 @pytest.mark.slow
 @needs_root
@@ -62,14 +95,37 @@ def named(words):
 @needs("sshfs", "ssh-keygen", "qemu-storage-daemon", "losetup", "mkfs.ext4", "ip", "nsenter")
 @few_and_many("points", 4, 20)
 def test_nothing_is_left_at_random_moments(tmp_path, points):
-    bench, chance, had = Bench(tmp_path), random.Random(), 0
     program = sshd().get("server.program")
     text = EXPERIMENT.replace("SSHD", f'server.program = "{program}"' if program else "")
+    killed_at_random_moments(tmp_path, text, points, LATEST_S)
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@needs_root
+@needs_fuse
+@needs("ip", "nsenter")
+@pytest.mark.parametrize("kind", KINDS)
+@few_and_many("points", 2, 20)
+def test_nothing_is_left_of_any_file_server(tmp_path, points, kind):
+    programs, knobs = KINDS[kind]
+    if missing := [name for name in programs if shutil.which(name, path=SBIN) is None]:
+        pytest.skip(f"not here: {', '.join(missing)}")
+    if kind == "nfs_ganesha" and not nfs_clients.CLIENT.exists():
+        pytest.skip("assay-nfs is not built: make clients")
+    text = ONE.replace("KIND", kind).replace("KNOBS", knobs)
+    with alone(kind) if kind == "zfs" else contextlib.nullcontext():
+        killed_at_random_moments(tmp_path, text, points, LATEST_OF.get(kind, LATEST_S))
+
+
+def killed_at_random_moments(tmp_path, text, points, latest_s):
+    """Kill the lab at random moments of an experiment; hold that the doctor leaves nothing, and that a whole run ends well."""
+    bench, chance, had = Bench(tmp_path), random.Random(), 0
     (tmp_path / "e.toml").write_text(text)
     try:
         for number in range(points):
             lab = bench.start("run", "e.toml", "--resume", "--progress", "none")
-            moment = chance.uniform(0.5, LATEST_S)
+            moment = chance.uniform(0.5, latest_s)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 lab.wait(moment)
             had += len(bench.processes()) > 1

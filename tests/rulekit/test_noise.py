@@ -27,6 +27,12 @@ def test_a_fifth_of_the_time_bounds_rates_above_and_times_below(figure, low, hig
     assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
 
 
+@pytest.mark.parametrize("figure", ["granted_twice", "lost", "never", "stale"])
+def test_lost_time_makes_no_event_happen(figure):
+    found = noise.effect(case(figure, 2.0), 0.5)
+    assert (found.state, found.share, found.bound) == (State.PASS, 0.0, None)
+
+
 def test_a_few_long_waits_explain_a_percentile_and_not_the_median():
     """1,000 operations of 1 ms, 20 of them of 51 ms: 1 s of waiting would do it, and it is all of the tail."""
     slow = Histogram(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.measures import latency
-from assay.records import Claim, Durability, HostClock, PhaseHost, Severity, State
+from assay.records import Claim, Durability, HostClock, PhaseHost, Role, Severity, State
 from assay.rules.start_skew import RULE
 from audit.case_builder import Made, case_of
 
@@ -20,6 +20,13 @@ def judged(starts, ends):
 
 def test_together_passes():
     assert judged((0.0, 0.01), (10.0, 10.02)).state is State.PASS
+
+
+def test_a_writer_and_a_reader_act_in_turn():
+    one = case_of(Made(starts=(0.0, 0.0), ends=(10.0, 10.0)), "W04")
+    ends = tuple(replace(client, role=role) for client, role in zip(one.phase.clients, (Role.WRITER, Role.READER), strict=True))
+    assert "in turn" in RULE.applies(replace(one, phase=replace(one.phase, clients=ends)))
+    assert RULE.applies(one) is None
 
 
 def test_clients_that_get_unequally_much_done_are_a_note():

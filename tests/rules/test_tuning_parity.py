@@ -51,6 +51,11 @@ def test_the_same_effort_on_both_sides_passes():
     assert judged(SIZE, SIZE, *tried, within=within).state is State.PASS
 
 
+def test_where_a_server_stands_and_the_way_to_it_are_no_tuning():
+    finding = judged({"on": "disk", "through": "wan"}, {}, kind="nfs_ganesha")
+    assert (finding.state, finding.observed["baseline_changed"]) == (State.PASS, 0)
+
+
 @pytest.mark.parametrize(("level", "state"), [("off", State.PASS), ("on", State.FAIL)])
 def test_a_free_variable_counts_at_any_level_but_the_first(level, state):
     tried = Factor(path="b.variables.cache", levels=("off", "half", "on"))

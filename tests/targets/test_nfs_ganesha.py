@@ -5,15 +5,14 @@ from pathlib import Path
 import pytest
 
 from assay import catalogue
-from assay.machine import mounted
+from assay.machine import mounted, nfs_clients
 from assay.records import TargetSpec
-from assay.targets import nfs_ganesha
 from served_stage import ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
 from targets_host import HOST, MIB, setting
 
 TARGET = catalogue.find("targets", "nfs_ganesha")
 needs_client = pytest.mark.skipif(
-    not Path(nfs_ganesha.CLIENT).exists() and not mounted.in_kernel(HOST, "nfs"),
+    not Path(nfs_clients.CLIENT).exists() and not mounted.in_kernel(HOST, "nfs"),
     reason="no NFS client: make clients (libnfs-dev, libfuse3-dev)",
 )
 
@@ -42,6 +41,6 @@ def test_a_kernel_without_a_client_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(mounted, "in_kernel", lambda host, filesystem: False)
     found = TARGET.check(HOST, given(tmp_path, client="kernel"))
     assert any("has no nfs (modprobe nfs)" in one for one in found)
-    monkeypatch.setattr(nfs_ganesha, "CLIENT", tmp_path / "no-such-program")
+    monkeypatch.setattr(nfs_clients, "CLIENT", tmp_path / "no-such-program")
     found = TARGET.check(HOST, given(tmp_path))
     assert any("make clients" in one for one in found)

@@ -5,6 +5,7 @@ mod aligned;
 mod arrivals;
 mod block_data;
 mod checkpoints;
+mod coherence_result;
 mod control;
 mod cost;
 mod directory_result;

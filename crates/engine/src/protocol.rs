@@ -1,5 +1,6 @@
 //! The lines that come in and go out: `docs/engine-protocol.md` as types.
 
+pub use crate::coherence_result::CoherenceResult;
 pub use crate::directory_result::DirectoryResult;
 pub use crate::fault::Fault;
 pub use crate::net_result::NetResult;
@@ -113,6 +114,7 @@ pub struct PhaseResult {
     pub tree: Option<TreeResult>,
     pub net: Option<NetResult>,
     pub directory: Option<DirectoryResult>,
+    pub coherence: Option<CoherenceResult>,
     pub cost: Cost,
     pub io: Io,
     pub clock: ClockResult,

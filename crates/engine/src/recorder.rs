@@ -102,6 +102,11 @@ impl Recorder {
         self.pacer.as_deref_mut()
     }
 
+    /// What stamps are read from.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// A stamp.
     #[inline]
     pub fn now(&self) -> u64 {

@@ -7,8 +7,8 @@ use crate::marks;
 use crate::own_cost::OwnCost;
 use crate::phase::{Ended, Phase};
 use crate::protocol::{
-    Buckets, ClockResult, Cost, Curve, DirectoryResult, ErrorCount, Io, LoadResult,
-    OperationResult, PhaseResult, QueueResult, TreeResult,
+    Buckets, ClockResult, CoherenceResult, Cost, Curve, DirectoryResult, ErrorCount, Io,
+    LoadResult, OperationResult, PhaseResult, QueueResult, TreeResult,
 };
 use crate::recorder::Recorder;
 use crate::spread::{self, Bars};
@@ -47,6 +47,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         queue: rest.queue,
         tree: rest.tree,
         directory: rest.directory,
+        coherence: rest.coherence,
         net: phase.beside.as_ref().map(|beside| beside.finish()),
         cost,
         io,
@@ -67,6 +68,7 @@ struct Left {
     queue: Option<QueueResult>,
     tree: Option<TreeResult>,
     directory: Option<DirectoryResult>,
+    coherence: Option<CoherenceResult>,
 }
 
 /// The external command and the sums of queues, trees and directories, where there were such.
@@ -82,6 +84,7 @@ fn left(done: &mut [Done]) -> Left {
             Finished::Tree(tree) => {
                 left.tree = Some(left.tree.unwrap_or_default().and(tree));
             }
+            Finished::Coherence(coherence) => left.coherence = Some(coherence),
             Finished::Directory(directory) => {
                 left.directory = Some(left.directory.unwrap_or_default().and(*directory));
             }

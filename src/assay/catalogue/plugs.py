@@ -115,6 +115,8 @@ class Target:
     read_only: bool = False
     """Whether it belongs to others and is only read: workloads that write are refused."""
     mounts: Mounts = Mounts.NONE
+    mounts_each: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
+    """Whether each client gets a mount of its own with these knobs: then two clients on one host have two caches."""
     paths: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which paths of the experiment it uses with these knobs."""
     sides: tuple[WorkSide, ...] = (WorkSide.CLIENT,)
@@ -153,6 +155,8 @@ class Workload:
     servers: Callable[[Mapping[str, Value]], int] = lambda knobs: 0
     """How many clients with the role of a server it has besides, on the target's host."""
     parse: Callable[[Mapping[str, Value], str, int], Mapping[str, float]] | None = None
+    mounts: int = 0
+    """How many clients it has, each with a mount of its own of one server, on one host; 0: any number, wherever they work."""
     only_reads: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
     """Whether with these knobs nothing on the target is written, made, renamed or removed, a layout included."""
     inputs: Callable[[Mapping[str, Value]], Mapping[str, str]] = lambda knobs: {}

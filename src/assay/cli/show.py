@@ -9,7 +9,7 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import steady_state
 from assay.answer import doubts
-from assay.answer.wording import hosts, labels, network, steady
+from assay.answer.wording import coherence, hosts, labels, network, steady
 from assay.answer.wording import operations as ladders
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
@@ -117,6 +117,9 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
         unverified(findings),
         phase_table(run.phases),
         ladder_of_operations(run, seen),
+        table(coherence.HEAD, [Row(cells=cells) for cells in steps], coherence.NUMBERS)
+        if (steps := coherence.rows(run, seen))
+        else "",
         table(hosts.HEAD, [Row(cells=cells) for cells in found], hosts.NUMBERS) if (found := hosts.rows(run, seen)) else "",
         "\n".join(("missing evidence:", *lacking)) if lacking else "",
         "\n".join(("outages:", *cuts)) if (cuts := lines_of_cuts(outages_of(experiment, judged, seen))) else "",

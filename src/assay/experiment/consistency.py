@@ -9,10 +9,22 @@ from dataclasses import dataclass
 from assay import units
 from assay.catalogue import Order, Target, Workload
 from assay.experiment import design
-from assay.experiment.factors import MOST_CHECKED, stands_on, variants
+from assay.experiment.factors import MOST_CHECKED, Scene, stands_on, variants
 from assay.experiment.parts import PartSpec
 from assay.experiment.shape import FileShape
-from assay.records import ON, Change, DesignKind, Endpoint, EndpointKind, Experiment, Factor, TargetSpec, Value
+from assay.records import (
+    ON,
+    Change,
+    DesignKind,
+    Endpoint,
+    EndpointKind,
+    Experiment,
+    Factor,
+    TargetSpec,
+    Value,
+    WorkloadSpec,
+    load_hosts,
+)
 from assay.toml_document import Document, Path, Point, one_of
 from assay.units import Unit
 
@@ -61,6 +73,25 @@ def writes_fit(
         if not all(load.plug.only_reads(knobs) for knobs in variants(load, factors)):
             found = f"workload {load.name!r}, which writes, on target {kept[0]!r}, which is only read"
             document.wrong((*load.at, "kind"), found, "a workload that only reads there, or another target")
+
+
+def mounts_fit(document: Document, scene: Scene, systems: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:
+    """A workload of clients with a mount each has as many clients, on one host, and targets that mount for each."""
+    levels = next((factor.levels for factor in factors if factor.path == "clients"), None)
+    for load in scene.workloads.values():
+        if not isinstance(load.plug, Workload) or not load.plug.mounts or not isinstance(load.spec, WorkloadSpec):
+            continue
+        wanted = load.plug.mounts
+        hosts = load_hosts(scene.hosts, load.spec.hosts.get("load", ()))
+        if strange := [level for level in (levels or (len(hosts),)) if level != wanted]:
+            found = f"clients = {strange[0]} for workload {load.name!r}"
+            document.wrong(load.at, found, f"clients = [{wanted}] below [factors]: each has a mount of its own", Point.KEY)
+        if len(hosts) > 1:
+            document.wrong(load.at, f"workload {load.name!r} on {len(hosts)} hosts", "both mounts on one host", Point.KEY)
+        for part in systems.values():
+            if isinstance(part.plug, Target) and not all(map(part.plug.mounts_each, variants(part, factors))):
+                found = f"workload {load.name!r} on target {part.name!r}, which has one mount for all clients"
+                document.wrong((*load.at, "kind"), found, "a target that mounts for each client, such as nfs_ganesha")
 
 
 def beneath_fits(document: Document, systems: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:

@@ -175,6 +175,7 @@ def _fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> None:
     ways.paths_fit(document, scene, factors)
     consistency.events_fit(document, scene.workloads, factors)
     consistency.writes_fit(document, upper, scene.workloads, factors)
+    consistency.mounts_fit(document, scene, upper, factors)
     consistency.keys_fit(document, scene.targets, scene.workloads, factors)
     servers.servers_fit(document, scene.targets, scene.workloads, factors)
     consistency.memory_fits(document, scene.workloads, factors)

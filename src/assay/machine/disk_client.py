@@ -17,7 +17,7 @@ from assay.errors import AssayError, TrialError
 from assay.machine import external_commands, file_server, image, mounted
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.filesystems import FILESYSTEMS, features, make, mount
-from assay.records import Endpoint, EndpointKind, Place, Value
+from assay.records import ON, Endpoint, EndpointKind, Place, Value
 from assay.settings.knobs import choice, names
 
 BLOCK = 4096
@@ -42,9 +42,11 @@ def tools(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """Return what is wrong with the size of the disk."""
+    """Return what is wrong with the size of the disk: also with the room on the target below it, as soon as that is prepared."""
     kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], _size(setting.knobs)
-    found = list(image.no_room(host, setting.scratch, size)) if not setting.knobs.get("on") else []
+    beneath = setting.beneath.address if setting.beneath else None
+    where = beneath if setting.knobs.get(ON) else setting.scratch
+    found = list(image.no_room(host, where, size)) if where else []  # what it is to stand on is not there before a trial
     if size < kind.smallest_bytes or size % image.MIB:
         found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
     if setting.needs_bytes > size * USABLE:

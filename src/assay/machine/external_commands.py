@@ -69,6 +69,17 @@ PACKAGES = {
     "sshd": "openssh-server",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
+    "mfsmaster": "moosefs-master",
+    "mfschunkserver": "moosefs-chunkserver",
+    "mfsmount": "moosefs-client",
+    "mfssetgoal": "moosefs-client",
+    "mfscli": "moosefs-cli",
+    "glusterd": "glusterfs-server",
+    "gluster": "glusterfs-cli",
+    "glusterfs": "glusterfs-client",
+    "zpool": "zfs-fuse",
+    "zfs": "zfs-fuse",
+    "pgrep": "procps",
 }
 """Debian 12 package of each tool that Assay calls."""
 

@@ -74,6 +74,12 @@ class FileSoftware:
     setup: Callable[[FileInstance], str] = lambda instance: ""
     """Lines of sh before the server: mounts that it alone sees."""
     check: Callable[[Host, Setting], tuple[str, ...]] = lambda host, setting: ()
+    ready: Callable[[Host, FileInstance], bool] = lambda host, instance: True
+    """Whether a server that listens on all its ports serves: its storage has joined, its volume is there."""
+    proof: Callable[[Host, FileInstance, MountPlan, str], str] = lambda host, instance, plan, point: mounted.prove(
+        host, plan, point, instance.data
+    )
+    """Prove the mount at a point and return what an fsync through it does; raises TrialError. Default: the data are files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +109,7 @@ def target(name: str, software: FileSoftware, *knobs: Knob) -> Target:
         paths=network_pair.used,
         mounts=Mounts.LAB,
         sides=tuple(WorkSide),
+        mounts_each=lambda knobs: True,
     )
 
 
@@ -115,8 +122,9 @@ def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ..
     ]
     if not host.exists(FUSE):
         found.append(f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.")
-    if not setting.knobs.get(ON):
-        found += files.mistakes(host, setting.scratch, setting.needs_bytes)
+    beneath = setting.beneath.address if setting.beneath else None
+    if where := beneath if setting.knobs.get(ON) else setting.scratch:
+        found += files.mistakes(host, where, setting.needs_bytes)
     return tuple(found)
 
 
@@ -171,7 +179,12 @@ def _start(
     )
     made = service.install(host, setting.undo, program, f"{software.name}-{setting.trial.id if setting.trial else 0}")
     try:
-        service.start(host, instance.directory, software.name, lambda: service.listens(host, instance.directory, software.ports))
+        service.start(
+            host,
+            instance.directory,
+            software.name,
+            lambda: service.listens(host, instance.directory, software.ports) and software.ready(host, instance),
+        )
         settings = [*service.in_force(host, made, program)]
         for knob, wanted, found in software.settings(host, instance):
             service.require(knob, wanted, found)
@@ -203,8 +216,8 @@ def _place(host: Host, setting: Setting, instance: FileInstance, begun: BegunSer
         limits=below.limits if below else (),
         filesystem=mount_of(host, instance.data).filesystem,
         private=private,
-        server=Server(nodes=(node,)),
-        storage=instance.data,
+        server=Server(nodes=(node, *(below.server.nodes if below and below.server else ()))),
+        storage=below.storage if below and below.server else instance.data,
     )
 
 
@@ -216,7 +229,7 @@ def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, c
     point, word = posixpath.join(directory, mounted.POINT), f"assay-{secrets.token_hex(6)}"
     plan = software.mount(host, instance, point, word)
     made = mounted.begin(
-        host, setting.undo, plan, directory, instance.load, lambda found: mounted.prove(host, plan, found, instance.data)
+        host, setting.undo, plan, directory, instance.load, lambda found: software.proof(host, instance, plan, found)
     )
     host.write(posixpath.join(directory, FSYNC), made.fsync)
     return Endpoint(kind=EndpointKind.DIRECTORY, address=point, details=mounted.kept(made))
@@ -241,8 +254,13 @@ def detach(host: Host, setting: Setting, endpoint: Endpoint) -> None:
 
 
 def drop_caches(host: Host, place: Place) -> None:
-    """Flush the server's data and give their pages back; those of the clients' mounts are given back with their files."""
-    files.drop_files(host, place.address, place.filesystem)
+    """Flush the server's data and give their pages back, also those of a server that it stands on.
+
+    The pages of the clients' mounts are given back with their files.
+    """
+    nodes = place.server.on(host.name) if place.server else ()
+    for path in dict.fromkeys((place.address, *(path for node in nodes for path in node.data))):
+        files.drop_files(host, path, place.filesystem)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:

@@ -17,6 +17,8 @@ from assay.errors import BusyError
 MIB = 1 << 20
 PATIENCE_S = 2.0
 """Time to wait for processes that use a file system only for a moment."""
+UNMOUNT_S = 60.0
+"""How long one umount may take: it writes what is dirty first."""
 STATES = frozenset({"needs_recovery", "WRITTEN"})
 """Features that describe the current mount state, not the file system."""
 
@@ -52,7 +54,7 @@ def mount(host: Host, kind: str, options: str, device: str, point: str) -> None:
 def unmount(host: Host, point: str) -> None:
     """Unmount a mount point. Raises BusyError if a process keeps a file open there."""
     ends = time.monotonic() + PATIENCE_S
-    while (done := host.run(["umount", "--", point], check=False)).status:
+    while (done := host.run(["umount", "--", point], check=False, timeout_s=UNMOUNT_S)).status:
         if time.monotonic() > ends:
             raise BusyError(f"{point}: cannot unmount ({done.stderr.strip()}). Close every open file there.")
         time.sleep(0.1)

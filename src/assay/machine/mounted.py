@@ -153,11 +153,11 @@ def mounted(host: Host, point: str) -> Mount | None:
     return None
 
 
-def prove(host: Host, plan: MountPlan, point: str, data: str) -> str:
-    """Write through a mount, see it in the server's data, and return what an fsync does. Raises TrialError."""
+def prove(host: Host, plan: MountPlan, point: str, data: str, below: str = "") -> str:
+    """Write through a mount, or `below` it, see it in the server's data, and return what an fsync does. Raises TrialError."""
     check(host, plan.filesystem, point)
     name, word = ownership.fresh_name(), secrets.token_hex(PROBE_BYTES // 2)
-    seen, there = posixpath.join(point, name), posixpath.join(data, name)
+    seen, there = posixpath.join(point, below, name), posixpath.join(data, name)
     argv = ["dd", f"of={seen}", "bs=64k", "count=1", "iflag=fullblock", "conv=fsync", "status=none"]
     host.run(argv, input_text=word, timeout_s=PATIENCE_S)
     fsync = reached(host, there) if _content(host, there) == word else NOT_YET
@@ -167,6 +167,30 @@ def prove(host: Host, plan: MountPlan, point: str, data: str) -> str:
     if not _becomes(lambda: not host.exists(there)):
         raise TrialError(f"the mount at {point} does not lead to {data}: the server still has what was removed through it")
     return fsync
+
+
+def prove_within(host: Host, plan: MountPlan, point: str, data: str) -> str:
+    """Prove a mount of a server that stores files as pieces with names of its own, as `prove` does. Raises TrialError.
+
+    What was written is looked for in all files of its data; what was removed may stay there for a while.
+    """
+    check(host, plan.filesystem, point)
+    name, word = ownership.fresh_name(), secrets.token_hex(PROBE_BYTES // 2)
+    seen = posixpath.join(point, name)
+    argv = ["dd", f"of={seen}", "bs=64k", "count=1", "iflag=fullblock", "conv=fsync", "status=none"]
+    host.run(argv, input_text=word, timeout_s=PATIENCE_S)
+    pieces = _with_word(host, data, word)
+    early = bool(pieces)
+    if not _becomes(lambda: bool(_with_word(host, data, word))):
+        raise TrialError(f"the mount at {point} does not lead to {data}: the server does not have what was written through it")
+    found = [reached(host, piece) for piece in pieces]
+    host.run(["rm", "--", seen], timeout_s=PATIENCE_S)
+    return NOT_YET if not early else next((one for one in found if one != REACHED), REACHED)
+
+
+def _with_word(host: Host, data: str, word: str) -> list[str]:
+    """The files below a directory that hold a word."""
+    return host.run(["grep", "-rlF", "-e", word[:64], "--", data], check=False, timeout_s=PATIENCE_S).stdout.splitlines()
 
 
 def check(host: Host, filesystem: str, point: str) -> None:

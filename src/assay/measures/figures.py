@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from assay.frozen import dataclass
-from assay.measures import cost, far_end, latency
+from assay.measures import coherence, cost, far_end, latency
 from assay.measures.text import with_unit
 from assay.measures.windows import Window, common_window, counted, steady_edges, totals, whole_window
 from assay.records import Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
@@ -74,6 +74,7 @@ FIGURES: Mapping[str, FigureKind] = {
     "errors": FigureKind(unit=Unit.COUNT, better=Better.LOWER),
     "longest_pause_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
     **{name: FigureKind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
+    **{name: FigureKind(unit=unit, better=Better.LOWER) for name, unit in coherence.UNITS.items()},
     **{
         name: FigureKind(unit=unit, better=Better.HIGHER if name in far_end.ARRIVED else Better.LOWER)
         for name, unit in far_end.FAR_UNITS.items()
@@ -327,6 +328,12 @@ def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Fig
     return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
 
 
+def of_reader(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+    """What the reader of a coherence phase saw."""
+    found = coherence.figure(phase, measure.figure, measure.operation)
+    return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
+
+
 def host_and_key(figure: str) -> tuple[str, str] | None:
     """The host that a figure names, and the key of the evidence that it is made of; None for a figure of the load."""
     if not figure.startswith(HOST_SIGN):
@@ -364,4 +371,5 @@ COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] =
     "errors": tally,
     "longest_pause_ns": longest_pause,
     **dict.fromkeys((*cost.UNITS, *far_end.FAR_UNITS), own_cost),
+    **dict.fromkeys(coherence.UNITS, of_reader),
 }

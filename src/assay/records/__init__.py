@@ -4,6 +4,7 @@ Times are nanoseconds of CLOCK_MONOTONIC of the host that took them, relative to
 unless a name ends in `_utc`. Shares are 0..1. Nothing here imports numpy: `assay stat` must start fast.
 """
 
+from assay.records.coherence import CoherenceEnd, CoherenceStep
 from assay.records.directory import DirectoryAnswers, DirectoryEnd, RefusedEntry
 from assay.records.estimates import (
     Adjustment,

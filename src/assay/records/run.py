@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from assay.frozen import dataclass, field
+from assay.records.coherence import CoherenceEnd
 from assay.records.directory import DirectoryEnd
 from assay.records.evidence import Direction
 from assay.records.experiment import WorkSide
@@ -210,6 +211,8 @@ class Client:
     """Of an end of connections; None of the other engines."""
     directory: DirectoryEnd | None = None
     """Of a load on a directory server."""
+    coherence: CoherenceEnd | None = None
+    """Of the reader of a coherence phase."""
     printed: Printed | None = None
     """Of an external command; None for our own engines, and in runs of before it was kept."""
 

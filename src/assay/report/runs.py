@@ -9,7 +9,7 @@ from dataclasses import replace
 from assay import measures
 from assay.answer import marks
 from assay.answer.scales import show
-from assay.answer.wording import hosts
+from assay.answer.wording import coherence, hosts
 from assay.answer.wording import operations as ladders
 from assay.answer.wording.steady import detail
 from assay.frozen import dataclass
@@ -136,6 +136,21 @@ def operations(experiment: Experiment, observed: Sequence[tuple[Judged, Observat
     )
     notes = tuple(dict.fromkeys(f"Run {judged.id}, {text}" for judged, one in found for text in ladders.notes(one)))
     return {"head": ("run", "levels", *ladders.HEAD), "rows": rows, "notes": notes} if rows else None
+
+
+def coherent(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object] | None:
+    """Give the heads and the rows (run, levels, the step's figures) of what readers saw of writers; None without any."""
+    rows = tuple(
+        (judged.id, marks.levels(experiment, judged.run.trial.levels), *cells)
+        for judged, seen in observed
+        for cells in coherence.rows(judged.run, seen)
+    )
+    return {"head": ("run", "levels", *coherence.HEAD), "rows": rows} if rows else None
+
+
+def ladders_and_coherence(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
+    """Give the tables that loads of one kind alone have: operations of directories, what readers saw of writers."""
+    return {"operations": operations(experiment, observed), "coherence": coherent(experiment, observed)}
 
 
 FIRST = (

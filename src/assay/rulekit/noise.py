@@ -8,6 +8,7 @@ limit.
 On the target's host the server takes the load's place: what it loses costs the load no more than the time in which the load
 itself is not on a CPU, and its threads are as many as it kept CPUs busy.
 
+Noise changes no count of events, such as locks that two clients held at once.
 A change below `noted_share` is no finding, one up to the experiment's `matters` is a note. A larger one is a failure: with a
 bound (BOUNDED), or without one (TAINTED). Noise never makes a figure false, so it never invalidates.
 """
@@ -28,6 +29,8 @@ from assay.rulekit.findings import held_back
 
 LIMITED = ("ops_per_s", "bytes_per_s", "elapsed_ns", "latency_mean_ns")
 """Figures that a limit of a device holds: of a percentile it says nothing."""
+EVENTS = ("granted_twice", "lost", "never", "stale")
+"""Figures of things that happened or did not: lost time makes none of them happen."""
 NEVER = 1e-9
 """A smaller rest of the time bounds nothing."""
 
@@ -45,6 +48,8 @@ class NoiseEffect:
 
 def effect(case: TrialCase, lost: float) -> NoiseEffect:
     """What a lost share of the load's time, 0..1, means for the figure."""
+    if case.measure.figure in EVENTS:
+        return NoiseEffect(share=0.0, state=State.PASS, severity=Severity.QUALIFIES, bound=None)
     lost = min(lost, room(case))
     bound = bound_of(case, lost)
     share = changed(case, bound) if bound is not None else lost

@@ -13,7 +13,7 @@ Two stamps are 60 % of an empty operation, and one takes longer between other co
   a note up to the experiment's `matters`, qualified above it.
 - Too much: rate and latency contradict each other. Invalid.
 
-Open loops (idle on purpose) and external tools are n/a.
+Open loops (idle on purpose), external tools, and a writer with a reader (which act in turn) are n/a.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
-from assay.measures import latency
+from assay.measures import coherence, latency
 from assay.records import Bound, Client, Direction, Finding, Load, OperationTotal, Scope, Severity, State
 from assay.rulekit.findings import found, in_words, knob, rate_of
 
@@ -66,6 +66,8 @@ def applies(case: TrialCase) -> str | None:
     """Closed loads of the own engines."""
     if case.claim.load is Load.OPEN or any(client.load is not None for client in case.phase.clients):
         return "an open load: idle workers by design"
+    if coherence.in_turn(case.phase):
+        return "a writer and a reader, which act in turn"
     if case.phase.values:
         return "external tool: exit status 0 counts"
     return None if any(t.busy_ns for c in case.phase.clients for t in c.operations) else "no latencies were recorded"

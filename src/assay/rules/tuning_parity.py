@@ -2,8 +2,8 @@
 
 The rule counts each arm's settings that differ from the catalogue's defaults (each item of a list).
 It also counts the combinations of settings that the experiment tries for each target.
-Path, size, image, file system, commands and `limit` do not count. The `variables` of a target of kind commands count at any
-level of a factor but the first.
+Path, size, image, file system, `on`, `through`, `paths`, commands and `limit` do not count.
+The `variables` of a target of kind commands count at any level of a factor but the first.
 - More than `ratio` times the changed settings, and the combinations tried, of the other arm: qualified.
 - More changed settings only: a note.
 
@@ -27,7 +27,7 @@ from assay.records import Factor, Finding, Phase, Run, Scope, Severity, State, T
 from assay.rulekit.findings import found
 from assay.units import counted
 
-WHERE = ("path", "size", "image", "filesystem", "scratch", "keep", "direct_io")
+WHERE = ("path", "size", "image", "filesystem", "scratch", "keep", "direct_io", "on", "through", "paths")
 """Knobs that say what and where a target is, not how it is tuned."""
 COMMANDS = ("prepare", "attach", "detach", "drop_caches", "facts", "teardown")
 """Commands that make and remove a target."""

@@ -5,7 +5,7 @@ Busy time of all operations over the phase is the mean number of operations in f
 - Open loads (claimed, or by the clients' own record): the rates differ by more than `rate_share`: invalid.
 
 An operation within another counts once. The load as factor (`clients`, `workers`, `depth`, `rate`, ...), and figures that are
-neither a latency nor a rate, are n/a.
+neither a latency nor a rate, are n/a. So are a writer and a reader, which act in turn.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from statistics import fmean
 
 from assay import measures
 from assay.catalogue import ComparisonCase, Rule, Runs
+from assay.measures import coherence
 from assay.records import Finding, Load, Phase, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.units import Unit
@@ -33,6 +34,9 @@ def applies(case: ComparisonCase) -> str | None:
         return "neither a latency nor a rate"
     if case.comparison.factor.rpartition(".")[2] in LOAD_FACTORS:
         return f"the load is the factor ({case.comparison.factor})"
+    arms = (*case.baseline, *case.candidate)
+    if any(coherence.in_turn(phase) for run, _ in arms for phase in run.phases if phase.workload == case.measure.workload):
+        return "a writer and a reader, which act in turn"
     return None
 
 

@@ -185,4 +185,5 @@ TARGET = Target(
     facts=facts,
     teardown=teardown,
     mounts=Mounts.HOST,
+    mounts_each=lambda knobs: bool(knobs.get("attach")),
 )

@@ -126,4 +126,6 @@ SERVED = file_server.target(
     choice("server_cache", "how the server writes its image: past the page cache, or into it", DIRECT, PAGE_CACHE),
     choice("flush", "whether the server flushes its image when a client asks for it", HONOURED, IGNORED),
 )
-TARGET = replace(SERVED, attach=attach, detach=disk_client.detach, facts=disk_client.facts, seconds=seconds)
+TARGET = replace(
+    SERVED, attach=attach, detach=disk_client.detach, facts=disk_client.facts, seconds=seconds, mounts_each=lambda knobs: False
+)

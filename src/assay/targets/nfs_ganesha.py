@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
-from assay.catalogue import Host, Setting, Unit
-from assay.machine import file_server
+from assay.catalogue import Host, Setting
+from assay.machine import file_server, nfs_clients
 from assay.machine.file_server import FileInstance, FileSoftware
-from assay.machine.mounted import AUTO, KERNEL, KernelClient, MountPlan
-from assay.settings.knobs import choice, integer, quantity
+from assay.machine.mounted import MountPlan
 
-DAEMON, CLIENT = "ganesha.nfsd", Path(__file__).parent.parent / "bin" / "assay-nfs"
+DAEMON = "ganesha.nfsd"
 PORT, MOUNT_PORT = 2049, 20048
-FUSE = "fuse"
-IN_KERNEL = KernelClient(filesystem="nfs", helper="/sbin/mount.nfs", package="nfs-common", otherwise=FUSE)
 CONFIG = """NFS_CORE_PARAM {{
   Protocols = 3; NFS_Port = {port}; MNT_Port = {mount_port}; Bind_addr = {address};
   Enable_NLM = false; Enable_RQUOTA = false;
@@ -40,9 +36,7 @@ until [ -S /run/rpcbind.sock ]; do kill -0 "$!" || exit 1; sleep 0.01; done"""
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what keeps the clients from mounting."""
-    if IN_KERNEL.used(host, setting.knobs) == FUSE and not host.exists(str(CLIENT)):
-        return (f"assay-nfs: not found at {CLIENT}. Install libnfs-dev, libfuse3-dev and gcc, and run `make clients`.",)
-    return IN_KERNEL.mistakes(host, setting.knobs)
+    return nfs_clients.mistakes(host, setting.knobs)
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -64,27 +58,14 @@ def setup(instance: FileInstance) -> str:
 
 
 def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPlan:
-    """Return the kernel's client, or assay-nfs under a name of its own in the mount table."""
-    seconds = integer(instance.knobs, "attribute_cache") / 1e9
-    if IN_KERNEL.used(host, instance.knobs) == FUSE:
-        argv = (
-            str(CLIENT),
-            f"nfs://{instance.address}{instance.data}",
-            point,
-            f"{seconds:g}",
-            f"fsname={word},subtype=assay-nfs,allow_other",
-        )
-        return MountPlan(name="assay-nfs", argv=argv, filesystem="fuse.assay-nfs", source=word)
-    source = f"{instance.address}:{instance.data}"
-    cache = "noac" if not seconds else f"acregmin={seconds:g},acregmax={seconds:g},acdirmin={seconds:g},acdirmax={seconds:g}"
-    options = f"vers=3,tcp,nolock,mountport={MOUNT_PORT},port={PORT},{cache}"
-    words = ("mount", "-t", "nfs", "-o", options, source, point)
-    return MountPlan(name="mount.nfs", argv=words, filesystem="nfs", source=source, stays=False)
+    """Return the kernel's client, or assay-nfs."""
+    source = (instance.address, instance.data)
+    return nfs_clients.plan(host, instance.knobs, source, point, word, f"mountport={MOUNT_PORT},port={PORT},")
 
 
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:
     """Return which client is used."""
-    used = IN_KERNEL.used(host, instance.knobs)
+    used = nfs_clients.IN_KERNEL.used(host, instance.knobs)
     return (("client", used, used),)
 
 
@@ -107,9 +88,4 @@ SOFTWARE = FileSoftware(
     setup=setup,
     check=check,
 )
-TARGET = file_server.target(
-    "nfs_ganesha",
-    SOFTWARE,
-    choice("client", "what mounts it: the kernel, or assay-nfs (FUSE); auto: the kernel where it can", AUTO, KERNEL, FUSE),
-    quantity("attribute_cache", "how long a client may keep attributes and names", Unit.NANOSECONDS, 0, (0, None)),
-)
+TARGET = file_server.target("nfs_ganesha", SOFTWARE, *nfs_clients.KNOBS)

@@ -82,7 +82,8 @@ def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPla
     if IN_KERNEL.used(host, instance.knobs) == RCLONE:
         return rclone_client.mount(instance, point, word, SHARE)
     source = f"//{instance.address}/{SHARE}"
-    argv = ("mount", "-t", "cifs", "-o", "guest,vers=3.1.1,cache=none", source, point)
+    # With a connection of its own each client has a cache of its own (nosharesock in mount.cifs(8)).
+    argv = ("mount", "-t", "cifs", "-o", "guest,vers=3.1.1,cache=none,nosharesock", source, point)
     return MountPlan(name="mount.cifs", argv=argv, filesystem="cifs", source=source, stays=False)
 
 

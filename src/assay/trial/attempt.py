@@ -88,7 +88,7 @@ def _setting(
         trial=attempt.trial,
         paths=paths_of(attempt.experiment, attempt.trial.levels),
         needs_bytes=sum(load.workload.space(load.spec.knobs) for load in loads),
-        beneath=below.place if below else None,
+        beneath=below.offered if below else None,
         own_entries=_own_entries(loads),
     )
 
@@ -158,12 +158,21 @@ def _beneath(attempt: Attempt, spec: TargetSpec, loads: tuple[PlacedWorkload, ..
     except BaseException:
         _clear_below(attempt, below)
         raise
-    return Site(target=target, station=station, setting=setting, place=place, below=below)
+    site = Site(target=target, station=station, setting=setting, place=place, below=below)
+    if target.mounts_each(setting.knobs):
+        try:
+            site.attached[0, station.name] = target.attach(station.host, setting, place, 0)
+        except BaseException:
+            _clear_below(attempt, site)
+            raise
+    return site
 
 
 def _clear_below(attempt: Attempt, below: Site | None) -> None:
     """Undo what a target stood on, the uppermost first."""
     while below is not None:
+        for endpoint in below.attached.values():
+            _undo(attempt, partial(below.target.detach, below.station.host, below.setting, endpoint))
         _undo(attempt, partial(below.target.teardown, below.station.host, below.setting, below.place))
         below = below.below
 

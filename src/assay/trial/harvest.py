@@ -16,6 +16,7 @@ from assay.evidence import reports
 from assay.frozen import dataclass
 from assay.records import (
     Client,
+    CoherenceEnd,
     Direction,
     DirectoryEnd,
     EngineCost,
@@ -97,6 +98,7 @@ def client_of(answer: ClientReport) -> Client:
         errors=tuple(error(one) for one in result.get("errors", ())),
         net=net_end(result.get("net")),
         directory=directory_end(result.get("directory"), answer.plan.settings[answer.client : answer.client + 1]),
+        coherence=None if (seen := result.get("coherence")) is None else plain.from_plain(CoherenceEnd, seen),
         printed=printed(result.get("command")),
     )
 

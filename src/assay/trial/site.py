@@ -62,6 +62,12 @@ class Site:
     named: tuple[str, ...] = ()
     """Hosts that the experiment watches by commands or figures, whatever else they are."""
 
+    @property
+    def offered(self) -> Place:
+        """The place as a target has it that stands on this one: at the mount of a server, not at the server's own data."""
+        end = self.attached.get((0, self.station.name))
+        return self.place if end is None else replace(self.place, address=end.address)
+
     def fleet(self, load: PlacedWorkload, stations: Mapping[str, Station]) -> Fleet:
         """Who is where for a workload."""
         nodes = self.place.server.nodes if self.place.server else ()

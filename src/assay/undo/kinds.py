@@ -14,6 +14,8 @@ from assay.machine.stack import DELETED, backing_file, mounts
 
 PATIENCE_S = 5.0
 """How long a device or process may take to let go."""
+UNMOUNT_S = 60.0
+"""How long one umount may take: it writes what is dirty, and waits for ever for a server that does not answer."""
 
 PF_EXITING = 0x4
 SIGKILL_BIT = 1 << 8
@@ -44,7 +46,7 @@ def _mount(host: Host, details: Details) -> bool:
         return False
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        done = host.run(["umount", "--", details["path"]], check=False)
+        done = host.run(["umount", "--", details["path"]], check=False, timeout_s=UNMOUNT_S)
         if not _mounted(host, details):
             return True
         if time.monotonic() > deadline:

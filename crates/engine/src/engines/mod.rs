@@ -2,12 +2,14 @@
 
 use crate::load::Load;
 use crate::protocol::{
-    CommandResult, Config, Cost, DirectoryResult, Fault, Io, NetResult, QueueResult, TreeResult,
+    CoherenceResult, CommandResult, Config, Cost, DirectoryResult, Fault, Io, NetResult,
+    QueueResult, TreeResult,
 };
 use crate::recorder::Recorder;
 use std::sync::Arc;
 
 mod bulk;
+mod coherence;
 mod command;
 mod ldap;
 mod metadata;
@@ -21,6 +23,7 @@ pub type Arm = fn(&Config) -> Result<Armed, Fault>;
 /// Every engine by name, in order.
 const ENGINES: &[(&str, Arm)] = &[
     ("bulk", bulk::arm),
+    ("coherence", coherence::arm),
     ("command", command::arm),
     ("ldap", ldap::arm),
     ("metadata", metadata::arm),
@@ -79,6 +82,7 @@ pub enum Finished {
     Queue(QueueResult),
     Tree(TreeResult),
     Directory(Box<DirectoryResult>),
+    Coherence(CoherenceResult),
 }
 
 /// An external command that has ended, with what its whole tree used.
