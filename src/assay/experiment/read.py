@@ -20,6 +20,7 @@ from assay.experiment.factors import Scene
 from assay.experiment.hosts import hosts as machines
 from assay.experiment.hosts import with_ports
 from assay.experiment.shape import FileShape, check
+from assay.experiment.target_events import target_events_fit
 from assay.records import Experiment, Factor, Pairs, PathSpec, TargetSpec, Value, WorkloadSpec
 from assay.toml_document import Document, load
 
@@ -174,6 +175,7 @@ def _fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> None:
     varying.knobs_fit(document, scene.workloads, factors)
     ways.paths_fit(document, scene, factors)
     consistency.events_fit(document, scene.workloads, factors)
+    target_events_fit(document, scene, factors)
     consistency.writes_fit(document, upper, scene.workloads, factors)
     consistency.keys_fit(document, scene.targets, scene.workloads, factors)
     servers.servers_fit(document, scene.targets, scene.workloads, factors)

@@ -303,6 +303,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
             tell=attempt.tell,
             paths=site.setting.paths,
             cgroups={name: group.paths for name, group in site.cgroups.items()},
+            layers=site.layers(),
         )
         with dialogue.kept():
             _perform_all(attempt, bench, load, order)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from assay.catalogue import Host, Target, Workload
 from assay.records import Endpoint, PhasePlan, Place, Role, Value, WorkloadSpec
+from assay.trial.deeds import Layer
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Fleet, Station, part_of, seen_from
 
@@ -29,6 +30,8 @@ class Bench:
     """Path of the trial -> its knobs."""
     cgroups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Host -> the control groups of its clients."""
+    layers: tuple[Layer, ...] = ()
+    """The target, and those that it stands on, for events."""
 
     @property
     def hosts(self) -> dict[str, Host]:

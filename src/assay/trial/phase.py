@@ -42,6 +42,8 @@ IDLE_BASELINE_NS = 250_000_000
 """From the first edge to the second: the rate at which others used the devices is taken from it."""
 INTERVAL_NS = 100_000_000
 """Checkpoints and progress of the engines."""
+SCRATCH = "{scratch}"
+"""In a client's setting `journal`: the lab's own directory on its host."""
 LEAST_LIMIT_S = 600.0
 LIMIT_TIMES = 20.0
 """The hard end of a phase: this many times the workload's own guess, and never less than ten minutes."""
@@ -55,9 +57,8 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
     proofs, quiet = _prepare(bench, job)
     watchers = Watchers(bench, job)
     values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
-    events = Events(
-        bench.everywhere, job.name, commands_of(job.spec.events, job.plan.name, values, ways_of(bench.place, bench.paths))
-    )
+    due = commands_of(job.spec.events, job.plan.name, values, ways_of(bench.place, bench.paths), bench.layers)
+    events = Events(bench.everywhere, job.name, due)
     try:
         with _memory_held(bench, job):
             _arm(bench, job, watchers)
@@ -156,8 +157,14 @@ def _config(bench: Bench, job: Job, client: int) -> dict[str, object]:
         "seed": job.seed,
         "cpus": job.cpus_of(client, bench.fleet.of(client).name),
         "interval_ns": min(INTERVAL_NS, (_round_ns(job) or INTERVAL_NS * CELLS) // CELLS),
-        "settings": settings,
+        "settings": outside(settings, bench.fleet.of(client).scratch),
     }
+
+
+def outside(settings: Mapping[str, object], scratch: str) -> Mapping[str, object]:
+    """The settings of a client with the place of what it keeps outside the target (`{scratch}`)."""
+    journal = settings.get("journal")
+    return {**settings, "journal": journal.replace(SCRATCH, scratch)} if isinstance(journal, str) else settings
 
 
 def _limit_ns(job: Job) -> int:
