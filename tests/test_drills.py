@@ -42,7 +42,9 @@ def fates(run):
     found = {}
     for phase in run.phases[1:]:
         ends = [client.drill for client in phase.clients]
-        found[phase.name] = tuple(sum(getattr(end, name) for end in ends) for name in ("acknowledged", "lost", "changed", "unreadable"))
+        found[phase.name] = tuple(
+            sum(getattr(end, name) for end in ends) for name in ("acknowledged", "lost", "changed", "unreadable")
+        )
     return found
 
 

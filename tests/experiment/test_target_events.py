@@ -80,7 +80,15 @@ def test_every_mistake_is_named_at_once():
         event("fill", **{"for": '"soon"'}),
     )
     texts = [one.found for one in found]
-    for said in ("without 'for'", "'explode'", "'run' with action", "'rate' with action", "'host' with action", "no path", "soon"):
+    for said in (
+        "without 'for'",
+        "'explode'",
+        "'run' with action",
+        "'rate' with action",
+        "'host' with action",
+        "no path",
+        "soon",
+    ):
         assert any(said in text for text in texts), (said, texts)
 
 

@@ -4,7 +4,19 @@ import pytest
 
 from assay.catalogue import Order, Pace
 from assay.measures.drill import away_ns, backlog_ns, up_share
-from assay.records import Client, Direction, DrillEnd, Endpoint, EndpointKind, Outcome, Phase, Role, StopRule, TimeAway, WorkloadSpec
+from assay.records import (
+    Client,
+    Direction,
+    DrillEnd,
+    Endpoint,
+    EndpointKind,
+    Outcome,
+    Phase,
+    Role,
+    StopRule,
+    TimeAway,
+    WorkloadSpec,
+)
 from assay.workloads.drill import WORKLOAD
 from trial_stage import HURRY, Laboratory, trial
 

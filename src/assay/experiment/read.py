@@ -15,13 +15,14 @@ from assay.errors import UsageError
 from assay.experiment import consistency, figures, parts, servers, top_level, watched
 from assay.experiment import factors as varying
 from assay.experiment import paths as ways
+from assay.experiment import soak as soaks
 from assay.experiment.digest import digest
 from assay.experiment.factors import Scene
 from assay.experiment.hosts import hosts as machines
 from assay.experiment.hosts import with_ports
 from assay.experiment.shape import FileShape, check
 from assay.experiment.target_events import target_events_fit
-from assay.records import Experiment, Factor, Pairs, PathSpec, TargetSpec, Value, WorkloadSpec
+from assay.records import Experiment, Factor, Pairs, PathSpec, TargetSpec, Value
 from assay.toml_document import Document, load
 
 _TABLES = ("targets", "workloads", "paths", "factors")
@@ -187,7 +188,9 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     _fit(document, scene, factors)
     observe = watched.specs(document, shape.observe, scene.hosts)
     measures = figures.measures(document, shape, figures.known(scene, factors, observe))
-    repeats = top_level.repeats(document, shape)
+    soaked = soaks.soak(document, shape, factors)
+    soaks.measurable(document, soaked, measures)
+    repeats = top_level.repeats(document, shape) if soaked is None else soaked.pieces
     designed = consistency.fits(document, shape, factors)
     top_level.count_trials(document, factors, designed, repeats)
     limits = top_level.limits(document, shape.limits, scene.hosts)
@@ -196,7 +199,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         title=shape.title,
         question=shape.question,
         targets=tuple(part.spec for part in scene.targets.values() if isinstance(part.spec, TargetSpec)),
-        workloads=tuple(part.spec for part in scene.workloads.values() if isinstance(part.spec, WorkloadSpec)),
+        workloads=soaks.pieces(document, soaked, scene.workloads.values()),
         factors=factors,
         measures=measures,
         requirements=figures.requirements(document, shape, measures),
@@ -214,6 +217,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         observers=top_level.observers(document, shape.observers),
         observe=observe,
         paths=tuple(part.spec for part in scene.paths.values() if isinstance(part.spec, PathSpec)),
+        soak=soaked,
     )
 
 

@@ -40,6 +40,4 @@ def _path(place: Place) -> str:
     return posixpath.join(posixpath.dirname(place.address), FILLER)
 
 
-EVENT = TargetEvent(
-    do=fill, back=empty, untested="quotas, thin pools and full disks below a file system, and a lack of inodes"
-)
+EVENT = TargetEvent(do=fill, back=empty, untested="quotas, thin pools and full disks below a file system, and a lack of inodes")

@@ -1,4 +1,4 @@
-"""A disk with a volatile cache whose power can be cut: nbdkit's cache filter, shown as a file by nbdfuse, and a loop device on it.
+"""A disk with a volatile cache whose power can be cut: nbdkit's cache filter, shown as a file by nbdfuse, a loop device on it.
 
 What a file system writes is in the memory of nbdkit until a flush comes; then nbdkit writes it to the image and flushes that.
 Cutting the power kills nbdkit: its cache is gone. Each time the power is on is a life of the disk, with a directory, a process,

@@ -59,6 +59,7 @@ from assay.records.experiment import (
     Regime,
     Requirement,
     RequirementKind,
+    SoakSpec,
     Summary,
     TargetSpec,
     Tier,

@@ -91,16 +91,16 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.TARGET_HOST,
-    wrong="A server says that each record is safe, and a disk says that each flush is done. Both are fast, and every counter of "
-    "the kernel agrees. Then the power fails, and the records of the last minutes are gone. Only looking for what was "
+    wrong="A server says that each record is safe, and a disk says that each flush is done. Both are fast, and every counter "
+    "of the kernel agrees. Then the power fails, and the records of the last minutes are gone. Only looking for what was "
     "acknowledged shows it.",
     alternatives=(
         "Another program wrote to the records' file. Nothing else may use the target.",
         "The file system came back from an older state (a snapshot, a restored copy).",
         "The server was not back when the records were looked for: then they are unreadable, not lost.",
     ),
-    advice="Flush each record (flush = each), and use a disk and a server that do what a flush asks for. Or claim no stable media "
-    "(durability = acked).",
+    advice="Flush each record (flush = each), and use a disk and a server that do what a flush asks for. Or claim no stable "
+    "media (durability = acked).",
     sources=(
         "Pillai et al., All File Systems Are Not Created Equal, OSDI 2014",
         "Zheng et al., Understanding the Robustness of SSDs under Power Fault, FAST 2013",

@@ -1,8 +1,8 @@
 """Appends numbered, checksummed records at a rate while events hit the target, and then looks for every acknowledged one.
 
 Each client appends to a file of its own (engine `drill`). The number of each acknowledged record is noted outside the target.
-A record that fails, or does not end within `deadline`, is tried again until it is acknowledged. After the events each client looks
-for its own records, then for those of the next client: with a target that has a mount for each client, from the other mount.
+A record that fails, or does not end within `deadline`, is tried again until it is acknowledged. After the events each client
+looks for its own records, then for those of the next client: with a target that has a mount for each client, from the other one.
 """
 
 from __future__ import annotations

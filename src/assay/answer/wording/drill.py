@@ -51,5 +51,7 @@ def fate(end: DrillEnd) -> str:
         return f"0 of {end.acknowledged:,} acknowledged records lost or changed"
     counts = {"lost": end.lost, "changed": end.changed, "unreadable": end.unreadable}
     parts = [f"{count:,} {name}" for name, count in counts.items() if count]
-    numbers = f" (numbers {end.first_bad:,} to {end.last_bad:,})" if end.first_bad is not None and end.last_bad is not None else ""
+    numbers = (
+        f" (numbers {end.first_bad:,} to {end.last_bad:,})" if end.first_bad is not None and end.last_bad is not None else ""
+    )
     return f"{' and '.join(parts)} of {end.acknowledged:,} acknowledged records{numbers}"

@@ -135,7 +135,9 @@ def cut(one: Outage) -> str:
     words = [f"{befallen(one)} from {from_} to {to}: {one.operation} {rates}"]
     share = measures.percent(BACK_SHARE)
     if one.back_ns is not None:
-        words.append(f"{share} of the rate before {measures.with_unit(one.back_ns, Unit.NANOSECONDS)} after {BEFALLEN[one.action][2]}")
+        words.append(
+            f"{share} of the rate before {measures.with_unit(one.back_ns, Unit.NANOSECONDS)} after {BEFALLEN[one.action][2]}"
+        )
     elif "after" in one.rates_per_s:
         words.append(f"{share} of the rate before not reached again")
     return "; ".join((*words, f"longest pause {pause}"))
