@@ -116,6 +116,18 @@ def test_a_server_that_never_comes_back_hangs_nobody(bench):
     assert bench.left() == NOTHING
 
 
+@needs("ssh", "ssh-keygen", "sshfs")
+def test_a_path_that_is_never_mended_hangs_nobody(bench):
+    """A call on the mount waits for ever: it is left behind, and the lab ends the mount with its program."""
+    cut = Event(phase="append", at_ns=2 * SECOND, on="wan", action=Action.CUT)
+    load = drill(cut, duration=5 * SECOND, deadline=SECOND)
+    run, _ = bench.conduct(served(through="wan"), workloads=(load,), paths=(WAN,), observers=())
+    (end,) = [client.drill for client in run.phases[0].clients]
+    assert (end.unacknowledged, end.hung > 0) == (1, True)
+    assert run.phases[1].clients[0].drill.unreadable > 0
+    assert bench.left() == NOTHING
+
+
 @needs("ssh", "ssh-keygen", "sshfs", "ss")
 def test_a_silent_cut_is_longer_for_the_client_by_one_retransmission_at_most(bench):
     cut = Event(phase="append", at_ns=3 * SECOND, on="wan", action=Action.CUT, for_ns=2 * SECOND)

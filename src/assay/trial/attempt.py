@@ -289,7 +289,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
         seed=attempt.trial.seed,
         token=secrets.token_hex(TOKEN_BYTES),
     )
-    crew = Crew()
+    crew = Crew(free=partial(_free, site, load))
     try:
         with attempt.interrupts.shielded():
             crew.spawn(load.everyone, site.cgroups, site.inside(load))
@@ -310,6 +310,14 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
     finally:
         with attempt.interrupts.uninterrupted():
             crew.close()
+
+
+def _free(site: Site, load: PlacedWorkload) -> None:
+    """End the programs of the mounts that the clients work in: without its program a mount fails, and no call waits for it."""
+    for (client, name), endpoint in site.attached.items():
+        token, station = endpoint.details.get("token"), load.on(client)
+        if token and station.name == name:
+            station.undo.undo("family", token=str(token))
 
 
 def _perform_all(attempt: Attempt, bench: Bench, load: PlacedWorkload, order: Order) -> None:
