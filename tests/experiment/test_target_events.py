@@ -61,7 +61,7 @@ def test_never_below_a_file_system_of_the_users():
     assert "never below a file system of yours" in power.found
     assert "crash_disk" in power.expected
     assert "it never fills yours" in fill.found
-    assert (power.line, fill.line) == (20, 25)
+    assert (power.line, fill.line) == (22, 28), "each at its action"
 
 
 @pytest.mark.parametrize("action", ["kill", "stop"])

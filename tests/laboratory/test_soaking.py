@@ -11,14 +11,25 @@ from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.soaking import SoakWatch
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
-from assay.records import EngineError, Severity, SoakSpec, State, Verdict, VerdictState
+from assay.records import Claim, EngineError, Label, Nature, Severity, SoakSpec, State, Verdict, VerdictState
 from audit.case_builder import SECOND, Made, case_of, run_of
 
 SPEC = SoakSpec(duration_ns=3600 * SECOND, piece_ns=600 * SECOND, least_rate_share=0.5)
 
 
 def verdict(value, *findings):
-    return Verdict(measure="w.read.ops_per_s", state=VerdictState.SOUND, value=value, unit="1/s", findings=findings)
+    return Verdict(
+        subject="0001/1",
+        measure="w.read.ops_per_s",
+        state=VerdictState.SOUND,
+        value=value,
+        unit="1/s",
+        findings=findings,
+        claim=Claim(),
+        label=Label(nature=Nature.AS_SEEN),
+        bound=None,
+        corrected=None,
+    )
 
 
 def watched(*pieces, spec=SPEC):

@@ -22,7 +22,7 @@ from assay.experiment.hosts import hosts as machines
 from assay.experiment.hosts import with_ports
 from assay.experiment.shape import FileShape, check
 from assay.experiment.target_events import target_events_fit
-from assay.records import Experiment, Factor, Pairs, PathSpec, TargetSpec, Value
+from assay.records import Experiment, Factor, Pairs, PathSpec, TargetSpec, Value, WorkloadSpec
 from assay.toml_document import Document, load
 
 _TABLES = ("targets", "workloads", "paths", "factors")
@@ -184,6 +184,7 @@ def _fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> None:
 
 
 def _assemble(document: Document, shape: FileShape) -> Experiment:
+    shape = soaks.timed(document, shape)
     scene, factors = _scene(document, shape)
     _fit(document, scene, factors)
     observe = watched.specs(document, shape.observe, scene.hosts)
@@ -199,7 +200,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         title=shape.title,
         question=shape.question,
         targets=tuple(part.spec for part in scene.targets.values() if isinstance(part.spec, TargetSpec)),
-        workloads=soaks.pieces(document, soaked, scene.workloads.values()),
+        workloads=tuple(part.spec for part in scene.workloads.values() if isinstance(part.spec, WorkloadSpec)),
         factors=factors,
         measures=measures,
         requirements=figures.requirements(document, shape, measures),

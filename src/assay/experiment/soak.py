@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
 
-from assay.catalogue import Workload
-from assay.experiment.parts import PartSpec
+from assay import catalogue
 from assay.experiment.shape import FileShape, SoakShape
-from assay.records import Factor, Measure, SoakSpec, WorkloadSpec
+from assay.records import Factor, Measure, SoakSpec
 from assay.toml_document import Document, Point, one_of
 from assay.units import Refusal, Unit, attempt
 
@@ -69,20 +66,22 @@ def _stop_rules(document: Document, shape: SoakShape) -> float | None:
     return share
 
 
-def pieces(document: Document, spec: SoakSpec | None, parts: Iterable[PartSpec]) -> tuple[WorkloadSpec, ...]:
-    """Return the workloads; in a soak those with a time limit work for one piece."""
-    found = []
-    for part in parts:
-        if not isinstance(part.spec, WorkloadSpec):
+def timed(document: Document, shape: FileShape) -> FileShape:
+    """Return the file with workloads that last one piece, where they have a time limit; with [soak] they name none themselves."""
+    if shape.soak is None or isinstance(attempt(shape.soak.piece, Unit.NANOSECONDS), Refusal):
+        return shape
+    tables = dict(shape.workloads)
+    for name, table in shape.workloads.items():
+        kind = table.get("kind")
+        known = isinstance(kind, str) and kind in catalogue.names("workloads")
+        if not known or all(knob.name != DURATION for knob in catalogue.find("workloads", str(kind)).knobs):
             continue
-        timed = isinstance(part.plug, Workload) and any(knob.name == DURATION for knob in part.plug.knobs)
-        if spec is None or not timed:
-            found.append(part.spec)
-            continue
-        if part.spec.knobs.get(DURATION) is not None:
-            document.wrong((*part.at, DURATION), "duration with [soak]", "none: each piece lasts [soak] piece", Point.KEY)
-        found.append(replace(part.spec, knobs={**part.spec.knobs, DURATION: spec.piece_ns}))
-    return tuple(found)
+        if DURATION in table:
+            at = ("workloads", name, DURATION)
+            document.wrong(at, "duration with [soak]", "none: each piece lasts [soak] piece", Point.KEY)
+        else:
+            tables[name] = {**table, DURATION: shape.soak.piece}
+    return shape.model_copy(update={"workloads": tables})
 
 
 def measurable(document: Document, spec: SoakSpec | None, measures: tuple[Measure, ...]) -> None:
