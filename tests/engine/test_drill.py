@@ -100,6 +100,12 @@ def test_a_call_that_hangs_is_left_behind(engine, tmp_path):
     os.close(end)
 
 
+def test_the_directory_below_a_mount_that_is_gone_takes_no_records(engine, tmp_path):
+    result = engine.run("drill", append(tmp_path, mounted=True))
+    assert (result["drill"]["acknowledged"], {one["errno"] for one in result["errors"]}) == (0, {107})
+    assert not (tmp_path / "records").exists()
+
+
 def test_records_that_cannot_be_read_are_told_without_waiting_for_each(engine, tmp_path):
     engine.run("drill", append(tmp_path, duration_ns=SECOND // 2))
     (tmp_path / "records").rename(tmp_path / "kept")

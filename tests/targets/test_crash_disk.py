@@ -56,6 +56,7 @@ def write(path, content, *, flush):
     with path.open("wb") as file:
         file.write(content)
         if flush:
+            file.flush()
             os.fsync(file.fileno())
 
 

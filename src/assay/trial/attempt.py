@@ -30,7 +30,7 @@ from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Fleet, Station, each, seen_from
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log, in_words
-from assay.trial.phase import perform
+from assay.trial.phase import outside, perform
 from assay.trial.rendezvous import Rendezvous, Stage
 from assay.trial.site import PlacedWorkload, Site, attach, named_target, paths_of, place_on, setting_on, target_of, workloads_of
 
@@ -310,6 +310,17 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
     finally:
         with attempt.interrupts.uninterrupted():
             crew.close()
+            _forget(load, order)
+
+
+def _forget(load: PlacedWorkload, order: Order) -> None:
+    """Remove what the clients kept outside the target."""
+    for plan in load.workload.phases(order):
+        for client, settings in enumerate(plan.settings):
+            station = load.on(client)
+            path = outside(settings, station.scratch).get("journal")
+            if isinstance(path, str) and station.host.lost() is None:
+                station.host.run(["rm", "-f", "--", path], check=False)
 
 
 def _free(site: Site, load: PlacedWorkload) -> None:

@@ -5,6 +5,7 @@ What was done, when and with which status is kept as facts, so that a curve with
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
@@ -37,8 +38,8 @@ class TimedCommand:
     """What it does; empty = the command."""
     deed: Deed | None = field(default=None, compare=False)
     """What is done instead of a command."""
-    namespace: str | None = None
-    """The network namespace whose connections are asked for their retransmission timeouts just before."""
+    namespaces: tuple[str, ...] = ()
+    """The network namespaces whose connections are asked for their retransmission timeouts just before."""
 
     def __str__(self) -> str:
         return self.words or " ".join(self.argv)
@@ -79,7 +80,7 @@ class Events:
             if self._over.wait(max(0.0, (start_ns + due.at_ns - time.monotonic_ns()) / 1e9)):
                 return
             self._begun += 1
-            waits = timeouts(self.hosts[due.on], due.namespace)
+            waits = timeouts(self.hosts[due.on], due.namespaces)
             began_ns = time.monotonic_ns() - start_ns
             status = self._do(self.hosts[due.on], due)
             took = f", done at {(time.monotonic_ns() - start_ns) / 1e9:.3f} s" if due.deed is not None else ""
@@ -110,18 +111,16 @@ class Events:
         return "done"
 
 
-def timeouts(host: Host, namespace: str | None) -> str:
-    """The longest retransmission timeout of the connections in a namespace, in words: so much later a client may notice.
+def timeouts(host: Host, namespaces: Iterable[str]) -> str:
+    """The longest retransmission timeout of the connections at both ends, in words: so much later a client may notice.
 
     TCP_INFO as ss(8) shows it; empty where nothing is asked, and where there is no ss or no connection.
     """
-    if namespace is None:
-        return ""
-    try:
-        done = host.run([*inside(namespace), "ss", "-Htin"], check=False, timeout_s=SS_S)
-    except (AssayError, OSError):
-        return ""
-    found = [int(word) for word in re.findall(r"\brto:(\d+)", done.stdout)]
+    found: list[int] = []
+    for namespace in namespaces:
+        with contextlib.suppress(AssayError, OSError):
+            done = host.run([*inside(namespace), "ss", "-Htin"], check=False, timeout_s=SS_S)
+            found += [int(word) for word in re.findall(r"\brto:(\d+)", done.stdout)]
     return f"; longest retransmission timeout {max(found) / 1e3:g} s (TCP_INFO)" if found else ""
 
 
@@ -133,8 +132,8 @@ class Ways:
     host: str = "local"
     rates: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     """Path -> direction -> bytes/s."""
-    namespace: str | None = None
-    """That of the load's end of the line."""
+    namespaces: tuple[str, ...] = ()
+    """Those of both ends of the line."""
 
 
 NO_LINE = Ways()
@@ -167,9 +166,8 @@ def ways_of(place: Place, paths: Mapping[str, Mapping[str, Value]]) -> Ways:
     """The line of a place, and the rates of paths with these knobs."""
     pid = place.private.get("line")
     rates = {name: {one: way(knobs, one).rate_bytes_per_s for one in WAYS} for name, knobs in paths.items()}
-    namespace = place.private.get(f"{NETWORK}load")
-    own = namespace if isinstance(namespace, str) else None
-    return Ways(line=int(pid) if isinstance(pid, str) else None, host=place.host, rates=rates, namespace=own)
+    both = tuple(str(place.private[name]) for end in line.ENDS if (name := f"{NETWORK}{end}") in place.private)
+    return Ways(line=int(pid) if isinstance(pid, str) else None, host=place.host, rates=rates, namespaces=both)
 
 
 def _on_path(event: Event, ways: Ways) -> Iterator[TimedCommand]:
@@ -189,8 +187,8 @@ def _on_path(event: Event, ways: Ways) -> Iterator[TimedCommand]:
     for at_ns, action, rates, words in steps:
         more = {f"{name}_bytes_per_s": rates.get(name) for name in WAYS} if action is Action.RATE else {}
         message = json.dumps({"type": action.value, "link": event.on, **more})
-        asked = ways.namespace if action is Action.MEND else None
-        yield TimedCommand(at_ns=at_ns, argv=line.asking(ways.line, message), on=ways.host, words=words, namespace=asked)
+        asked = ways.namespaces if action is Action.MEND else ()
+        yield TimedCommand(at_ns=at_ns, argv=line.asking(ways.line, message), on=ways.host, words=words, namespaces=asked)
 
 
 def values_of(place: Place, knobs: Mapping[str, Value], pids: Sequence[int]) -> dict[str, str]:

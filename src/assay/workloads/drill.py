@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Order, Pace, Unit, Workload, resolved
-from assay.records import Direction, EndpointKind, PhasePlan, StopRule, Value
+from assay.records import Direction, Endpoint, EndpointKind, PhasePlan, StopRule, Value
 from assay.settings import load
 from assay.settings.knobs import Values, choice, integer, messages, names, quantity, text
 
@@ -103,6 +103,7 @@ def _file(order: Order, values: Values, client: int, owner: int) -> dict[str, ob
     word = f"{order.token[:TOKEN_LETTERS]}-{owner}"
     return {
         "path": posixpath.join(order.endpoints[client].address, f"{order.workload}-records-{owner}"),
+        "mounted": is_mount(order.endpoints[client]),
         "journal": f"{{scratch}}/{order.workload}-{word}.acknowledged",
         "token": f"{order.token}-{owner}",
         "record_size": values["record_size"],
@@ -110,6 +111,11 @@ def _file(order: Order, values: Values, client: int, owner: int) -> dict[str, ob
         "deadline_ns": values["deadline"],
         "retry_ns": values["retry"],
     }
+
+
+def is_mount(endpoint: Endpoint) -> bool:
+    """Return whether a client has a mount of its own: without it its directory is one of the local disk."""
+    return bool(endpoint.details.get("source")) and "image" not in endpoint.details
 
 
 def space(knobs: Mapping[str, Value]) -> int:

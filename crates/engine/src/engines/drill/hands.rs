@@ -3,7 +3,7 @@
 use crate::control::Control;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -30,6 +30,27 @@ pub struct Place {
     pub path: PathBuf,
     /// Whether an append is flushed, the file's entry in its directory included, before it counts.
     pub flushes: bool,
+    /// Whether its directory must be a mount.
+    pub mounted: bool,
+}
+
+impl Place {
+    fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Refuses the directory below a mount that is gone: it is on another disk.
+    fn check_mount(&self) -> std::io::Result<()> {
+        if !self.mounted {
+            return Ok(());
+        }
+        let above = self.directory().parent().unwrap_or(Path::new("/"));
+        let device = |path: &Path| path.metadata().map(|found| found.dev());
+        if device(self.directory())? == device(above)? {
+            return Err(std::io::Error::from_raw_os_error(libc::ENOTCONN));
+        }
+        Ok(())
+    }
 }
 
 /// Number of an error, as errno(3) has it.
@@ -171,6 +192,7 @@ fn append(place: &Place, file: &mut Option<File>, offset: u64, data: &[u8]) -> s
 
 /// The file, and where the load flushes its entry in the directory.
 fn created(place: &Place) -> std::io::Result<File> {
+    place.check_mount()?;
     let file = OpenOptions::new()
         .create(true)
         .truncate(false)
@@ -178,7 +200,7 @@ fn created(place: &Place) -> std::io::Result<File> {
         .open(&place.path)?;
     if place.flushes {
         file.sync_all()?;
-        File::open(place.path.parent().unwrap_or(Path::new("/")))?.sync_all()?;
+        File::open(place.directory())?.sync_all()?;
     }
     Ok(file)
 }
@@ -190,6 +212,7 @@ fn read(
     length: usize,
 ) -> std::io::Result<Vec<u8>> {
     if file.is_none() {
+        place.check_mount()?;
         match File::open(&place.path) {
             Ok(found) => *file = Some(uncached(found)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

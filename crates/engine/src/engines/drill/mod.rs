@@ -33,6 +33,9 @@ struct Settings {
     path: String,
     /// The file outside with what was acknowledged.
     journal: String,
+    /// Whether the file's directory is a mount: where it is none any more, every call fails.
+    #[serde(default)]
+    mounted: bool,
     /// A word that only this trial and this client have.
     token: String,
     #[serde(default = "record_size")]
@@ -121,6 +124,7 @@ impl Settings {
         let place = Place {
             path: self.path.clone().into(),
             flushes: self.flush,
+            mounted: self.mounted,
         };
         Hands::new(place, Duration::from_nanos(self.deadline_ns))
     }
