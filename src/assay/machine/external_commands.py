@@ -41,6 +41,7 @@ PACKAGES = {
     "filefrag": "e2fsprogs",
     "mkfs.xfs": "xfsprogs",
     "xfs_info": "xfsprogs",
+    "xfs_io": "xfsprogs",
     "mkfs.btrfs": "btrfs-progs",
     "btrfs": "btrfs-progs",
     "losetup": "mount",

@@ -23,7 +23,7 @@ from assay.machine.service import Program, Service
 from assay.records import ServerNode
 
 DAEMON, CLIENT, FILE = "nbdkit", "nbdfuse", "nbd"
-TOOLS = (DAEMON, CLIENT, "losetup", "mount", "umount", "fallocate", "sync")
+TOOLS = (DAEMON, CLIENT, "losetup", "mount", "umount", "fallocate", "sync", "xfs_io")
 HONOURED, IGNORED = "honoured", "ignored"
 CACHE = {HONOURED: "writeback", IGNORED: "unsafe"}
 """The mode of nbdkit's cache: it answers flushes by writing to the image, or by doing nothing."""
@@ -104,7 +104,11 @@ def on(host: Host, undo: Undo, disk: CrashDisk, number: int, flush: str = "") ->
 
 
 def cut(host: Host, disk: CrashDisk) -> None:
-    """Cut the power: the cache is lost with the process that has it. Raises TrialError where it stays."""
+    """Cut the power: the cache is lost with the process that has it. Raises TrialError where it stays.
+
+    Then the kernel is told that the file system is down (xfs_io shutdown, which ext4 knows too): otherwise a program that never
+    flushes would go on writing into the pages of a disk that is not there.
+    """
     life = life_of(host, disk)
     node = ServerNode(pid_file=Service(name=CLIENT, directory=life.directory(disk), token=life.token).pid_file)
     _, *kits = server.pids(host, (node,)) or (0,)
@@ -116,6 +120,7 @@ def cut(host: Host, disk: CrashDisk) -> None:
         if time.monotonic() > deadline:
             raise TrialError(f"{DAEMON} (process {kits[0]}) still runs {PATIENCE_S:g} s after SIGKILL")
         time.sleep(STEP_S)
+    host.run(["xfs_io", "-x", "-c", "shutdown", disk.point], check=False, timeout_s=PATIENCE_S)
 
 
 def back(host: Host, undo: Undo, disk: CrashDisk) -> None:
