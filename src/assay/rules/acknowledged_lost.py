@@ -15,8 +15,8 @@ from collections.abc import Iterator
 
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures.drill import ends
-from assay.records import Action, DrillEnd, Finding, Scope, Severity, State
-from assay.rulekit.applicability import changes_only, workload_kind
+from assay.records import DrillEnd, Finding, Scope, Severity, State
+from assay.rulekit.applicability import changes_only, power_cuts, workload_kind
 from assay.rulekit.findings import found
 
 DRILL = "drill"
@@ -36,7 +36,7 @@ def check(case: TrialCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "No acknowledged record was looked for: the run has no check.")
     looked, bad = sum(end.acknowledged for end in seen), sum(end.bad for end in seen)
     observed = {"looked_for": float(looked), "not_intact": float(bad)}
-    cuts = tuple(cut_power(case))
+    cuts = power_cuts(case)
     if bad > case.thresholds["most_lost"]:
         return lost(case, seen, observed)
     intact = f"All {looked:,} acknowledged records are intact"
@@ -53,14 +53,6 @@ def checks(case: TrialCase) -> Iterator[DrillEnd]:
     for phase in case.run.phases:
         if phase.workload == case.measure.workload and phase.name != case.phase.name:
             yield from (end for _, end in ends(phase))
-
-
-def cut_power(case: TrialCase) -> Iterator[int]:
-    """The times at which the experiment cuts the power in the measured phase."""
-    for spec in case.experiment.workloads:
-        for event in spec.events if spec.name == case.measure.workload else ():
-            if event.action is Action.POWER and case.phase.name == f"{spec.name}.{event.phase}":
-                yield event.at_ns
 
 
 def lost(case: TrialCase, seen: tuple[DrillEnd, ...], observed: dict[str, float]) -> Finding:
