@@ -24,13 +24,13 @@ from assay.records import (
     When,
 )
 from assay.trial import clocks, initial_state, placement, trial_facts
-from assay.trial.bench import Bench, Job, Tell, whole
+from assay.trial.bench import Bench, Job, Tell, outside, whole
 from assay.trial.clients import Crew
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Fleet, Station, each, seen_from
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log, in_words
-from assay.trial.phase import outside, perform
+from assay.trial.phase import perform
 from assay.trial.rendezvous import Rendezvous, Stage
 from assay.trial.site import PlacedWorkload, Site, attach, named_target, paths_of, place_on, setting_on, target_of, workloads_of
 

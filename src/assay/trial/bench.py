@@ -12,6 +12,8 @@ from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Fleet, Station, part_of, seen_from
 
 Tell = Callable[[Mapping[str, object]], None]
+SCRATCH = "{scratch}"
+"""In a client's setting `journal`: the lab's own directory on its host."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,3 +83,9 @@ def whole(knobs: Mapping[str, Value], name: str) -> int | None:
     """A knob that is a whole number, None where it is not set."""
     found = knobs.get(name)
     return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def outside(settings: Mapping[str, object], scratch: str) -> Mapping[str, object]:
+    """The settings of a client with the place of what it keeps outside the target (`{scratch}`)."""
+    journal = settings.get("journal")
+    return {**settings, "journal": journal.replace(SCRATCH, scratch)} if isinstance(journal, str) else settings

@@ -26,7 +26,7 @@ from assay.records import (
 from assay.settings.load import scheduled_ns
 from assay.trial import clocks, initial_state
 from assay.trial.answers import ClientReport
-from assay.trial.bench import Bench, Job, whole
+from assay.trial.bench import Bench, Job, outside, whole
 from assay.trial.dialogue import Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of, ways_of
 from assay.trial.fleet import Station, each
@@ -42,8 +42,6 @@ IDLE_BASELINE_NS = 250_000_000
 """From the first edge to the second: the rate at which others used the devices is taken from it."""
 INTERVAL_NS = 100_000_000
 """Checkpoints and progress of the engines."""
-SCRATCH = "{scratch}"
-"""In a client's setting `journal`: the lab's own directory on its host."""
 LEAST_LIMIT_S = 600.0
 LIMIT_TIMES = 20.0
 """The hard end of a phase: this many times the workload's own guess, and never less than ten minutes."""
@@ -159,12 +157,6 @@ def _config(bench: Bench, job: Job, client: int) -> dict[str, object]:
         "interval_ns": min(INTERVAL_NS, (_round_ns(job) or INTERVAL_NS * CELLS) // CELLS),
         "settings": outside(settings, bench.fleet.of(client).scratch),
     }
-
-
-def outside(settings: Mapping[str, object], scratch: str) -> Mapping[str, object]:
-    """The settings of a client with the place of what it keeps outside the target (`{scratch}`)."""
-    journal = settings.get("journal")
-    return {**settings, "journal": journal.replace(SCRATCH, scratch)} if isinstance(journal, str) else settings
 
 
 def _limit_ns(job: Job) -> int:
