@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from assay.audit import judge
-from assay.measures.text import percent, with_unit
+from assay.measures.text import percent
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Outcome, Run, Severity, SoakSpec, State, Verdict
 from assay.units import Unit
+from assay.units import format as formatted
 
 KERNEL_LOG = "N07"
 RATES = ("ops_per_s", "bytes_per_s")
@@ -35,7 +36,7 @@ class SoakWatch:
         rates = {one.measure: one.value for one in found if one.measure.rpartition(".")[2] in RATES and one.value}
         self._first = self._first or rates
         if causes and self.reason is None:
-            after = with_unit(self.pieces * self.spec.piece_ns, Unit.NANOSECONDS)
+            after = formatted(self.pieces * self.spec.piece_ns, Unit.NANOSECONDS)
             self.reason = f"stopped at piece {self.pieces} of {self.spec.pieces}, after {after}: {causes[0]}"
 
     def _causes(self, run: Run, verdicts: tuple[Verdict, ...]) -> Iterator[str]:
