@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from assay.audit import judge
-from assay.measures.text import percent
+from assay.measures import percent
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Outcome, Run, Severity, SoakSpec, State, Verdict
