@@ -2,6 +2,7 @@
 
 pub use crate::coherence_result::CoherenceResult;
 pub use crate::directory_result::DirectoryResult;
+pub use crate::drill_result::DrillResult;
 pub use crate::fault::Fault;
 pub use crate::net_result::NetResult;
 use crate::spread::Bars;
@@ -115,6 +116,7 @@ pub struct PhaseResult {
     pub net: Option<NetResult>,
     pub directory: Option<DirectoryResult>,
     pub coherence: Option<CoherenceResult>,
+    pub drill: Option<DrillResult>,
     pub cost: Cost,
     pub io: Io,
     pub clock: ClockResult,

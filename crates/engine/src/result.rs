@@ -7,8 +7,8 @@ use crate::marks;
 use crate::own_cost::OwnCost;
 use crate::phase::{Ended, Phase};
 use crate::protocol::{
-    Buckets, ClockResult, CoherenceResult, Cost, Curve, DirectoryResult, ErrorCount, Io,
-    LoadResult, OperationResult, PhaseResult, QueueResult, TreeResult,
+    Buckets, ClockResult, CoherenceResult, Cost, Curve, DirectoryResult, DrillResult, ErrorCount,
+    Io, LoadResult, OperationResult, PhaseResult, QueueResult, TreeResult,
 };
 use crate::recorder::Recorder;
 use crate::spread::{self, Bars};
@@ -48,6 +48,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         tree: rest.tree,
         directory: rest.directory,
         coherence: rest.coherence,
+        drill: rest.drill,
         net: phase.beside.as_ref().map(|beside| beside.finish()),
         cost,
         io,
@@ -69,6 +70,7 @@ struct Left {
     tree: Option<TreeResult>,
     directory: Option<DirectoryResult>,
     coherence: Option<CoherenceResult>,
+    drill: Option<DrillResult>,
 }
 
 /// The external command and the sums of queues, trees and directories, where there were such.
@@ -88,6 +90,7 @@ fn left(done: &mut [Done]) -> Left {
             Finished::Directory(directory) => {
                 left.directory = Some(left.directory.unwrap_or_default().and(*directory));
             }
+            Finished::Drill(drill) => left.drill = Some(*drill),
         }
     }
     left

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import steady_state
 from assay.answer import doubts
-from assay.answer.wording import coherence, hosts, labels, network, steady
+from assay.answer.wording import coherence, drill, hosts, labels, network, steady
 from assay.answer.wording import operations as ladders
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
@@ -123,6 +123,7 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
         table(hosts.HEAD, [Row(cells=cells) for cells in found], hosts.NUMBERS) if (found := hosts.rows(run, seen)) else "",
         "\n".join(("missing evidence:", *lacking)) if lacking else "",
         "\n".join(("outages:", *cuts)) if (cuts := lines_of_cuts(outages_of(experiment, judged, seen))) else "",
+        "\n".join(("drill:", *(f"    {line}" for line in records))) if (records := list(drill.lines(run, seen))) else "",
         account(run.phases),
         own_cost(run.phases),
     ]
@@ -131,7 +132,7 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
 
 def lines_of_cuts(cuts: Mapping[str, tuple[Outage, ...]]) -> list[str]:
     """A line for each operation and cut."""
-    return [f"    {name}: {network.cut(one)}" for name, each in cuts.items() for one in each]
+    return [f"    {name}: {drill.cut(one)}" for name, each in cuts.items() for one in each]
 
 
 def verdict_table(judged: Judged) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from assay.frozen import dataclass
-from assay.measures import coherence, cost, far_end, latency
+from assay.measures import coherence, cost, drill, far_end, latency
 from assay.measures.text import with_unit
 from assay.measures.windows import Window, common_window, counted, steady_edges, totals, whole_window
 from assay.records import Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
@@ -78,6 +78,10 @@ FIGURES: Mapping[str, FigureKind] = {
     **{
         name: FigureKind(unit=unit, better=Better.HIGHER if name in far_end.ARRIVED else Better.LOWER)
         for name, unit in far_end.FAR_UNITS.items()
+    },
+    **{
+        name: FigureKind(unit=unit, better=Better.HIGHER if name == "up_share" else Better.LOWER)
+        for name, unit in drill.DRILL_UNITS.items()
     },
 }
 OBSERVED: Mapping[str, FigureKind] = {
@@ -328,9 +332,11 @@ def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Fig
     return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
 
 
-def of_reader(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
-    """What the reader of a coherence phase saw."""
-    found = coherence.figure(phase, measure.figure, measure.operation)
+def of_account(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+    """How the target came through a drill, or what the reader of a coherence phase saw; None of other workloads."""
+    found = drill.drill_figure(phase, measure.figure) if measure.figure in drill.DRILL_UNITS else None
+    if found is None and measure.figure in coherence.UNITS:
+        found = coherence.figure(phase, measure.figure, measure.operation)
     return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
 
 
@@ -371,5 +377,5 @@ COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] =
     "errors": tally,
     "longest_pause_ns": longest_pause,
     **dict.fromkeys((*cost.UNITS, *far_end.FAR_UNITS), own_cost),
-    **dict.fromkeys(coherence.UNITS, of_reader),
+    **dict.fromkeys((*drill.DRILL_UNITS, *coherence.UNITS), of_account),
 }

@@ -9,6 +9,7 @@ from enum import StrEnum
 from assay.frozen import dataclass, field
 from assay.records.coherence import CoherenceEnd
 from assay.records.directory import DirectoryEnd
+from assay.records.drill import DrillEnd
 from assay.records.evidence import Direction
 from assay.records.experiment import WorkSide
 from assay.records.network import NetEnd
@@ -213,6 +214,8 @@ class Client:
     """Of a load on a directory server."""
     coherence: CoherenceEnd | None = None
     """Of the reader of a coherence phase."""
+    drill: DrillEnd | None = None
+    """Of records that were appended or looked for."""
     printed: Printed | None = None
     """Of an external command; None for our own engines, and in runs of before it was kept."""
 

@@ -2,8 +2,8 @@
 
 use crate::load::Load;
 use crate::protocol::{
-    CoherenceResult, CommandResult, Config, Cost, DirectoryResult, Fault, Io, NetResult,
-    QueueResult, TreeResult,
+    CoherenceResult, CommandResult, Config, Cost, DirectoryResult, DrillResult, Fault, Io,
+    NetResult, QueueResult, TreeResult,
 };
 use crate::recorder::Recorder;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 mod bulk;
 mod coherence;
 mod command;
+mod drill;
 mod ldap;
 mod metadata;
 mod net;
@@ -25,6 +26,7 @@ const ENGINES: &[(&str, Arm)] = &[
     ("bulk", bulk::arm),
     ("coherence", coherence::arm),
     ("command", command::arm),
+    ("drill", drill::arm),
     ("ldap", ldap::arm),
     ("metadata", metadata::arm),
     ("net", net::arm),
@@ -83,6 +85,7 @@ pub enum Finished {
     Tree(TreeResult),
     Directory(Box<DirectoryResult>),
     Coherence(CoherenceResult),
+    Drill(Box<DrillResult>),
 }
 
 /// An external command that has ended, with what its whole tree used.
