@@ -13,14 +13,15 @@ from assay.answer.doubts import (
     Losses,
     Required,
     cause,
-    counts,
     doubts,
     losses,
     of_all_runs,
     of_figure,
     requirements,
 )
-from assay.answer.headlines import Headline, Line, headlines, lines
+from assay.answer.essence import Essence, essence
+from assay.answer.headlines import Headline, Line, headlines, is_better, leaders, lines
+from assay.answer.trust import Noise, counts, noise, shown
 from assay.audit import verdicts
 from assay.frozen import dataclass
 from assay.records import (
@@ -37,6 +38,7 @@ from assay.records import (
     Sensitivity,
     Severity,
     State,
+    Value,
     Verdict,
     VerdictState,
     worst,
@@ -76,6 +78,8 @@ class Lead:
     """Those that are listed, what was decided first."""
     more: int = 0
     """So many are not listed."""
+    leaders: tuple[Value, ...] = ()
+    """Of three compared levels or more those ahead, the best first; none where conditions disagree."""
     undecided: tuple[Line, ...] = ()
     cells: tuple[Cell, ...] = ()
     everywhere: bool = True
@@ -110,13 +114,24 @@ def leads(results: Results) -> tuple[Lead, ...]:
     return tuple(_from_the_first(results))
 
 
+def uncounted(results: Results) -> tuple[Lead, ...]:
+    """All measures with a figure of which no run counts."""
+    found = (_without_runs(results, measure) for measure in results.experiment.measures)
+    return tuple(one for one in found if one)
+
+
+def _without_runs(results: Results, measure: Measure) -> Lead | None:
+    """What can be said of the cells of a measure of which no run counts; None where there is none."""
+    cells = [cell for cell in results.cells if cell.measure == measure.name]
+    lies = [cell for cell in cells if not cell.estimate and cell.unfiltered]
+    return _uncounted(results, measure, lies, everywhere=not any(cell.estimate for cell in cells)) if lies else None
+
+
 def _from_the_first(results: Results) -> Iterator[Lead]:
     for measure in results.experiment.measures:
-        cells = [cell for cell in results.cells if cell.measure == measure.name]
-        good = [cell for cell in cells if cell.estimate]
-        lies = [cell for cell in cells if not cell.estimate and cell.unfiltered]
-        if lies:
-            yield _uncounted(results, measure, lies, everywhere=not good)
+        if lies := _without_runs(results, measure):
+            yield lies
+        good = [cell for cell in results.cells if cell.measure == measure.name and cell.estimate]
         if good:
             lead = _answered(results, measure, good)
             doubted = of_all_runs(results, measure.name)
@@ -133,10 +148,10 @@ def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
     if law and len(found) > 1:
         state = worst(line.state for line in found)
         return Lead(kind=LeadKind.GROWTH, measure=measure, state=state, growth=law, lines=tuple(found[-1:]))
-    weight = list(Conclusion)  # what matters comes first, the largest effect before the others
+    weight = list(Conclusion)  # what matters comes first, then who is better, then the largest effect
     decided = sorted(
         (line for line in found if line.conclusion is not Conclusion.UNDECIDED),
-        key=lambda line: (weight.index(line.conclusion), -line.effect),
+        key=lambda line: (weight.index(line.conclusion), not is_better(line.comparisons[0], measure.figure), -line.effect),
     )
     first = decided or found
     return Lead(
@@ -145,6 +160,7 @@ def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
         state=worst(line.state for line in first),
         lines=tuple(first[:MOST_LINES]),
         more=max(0, len(first) - MOST_LINES),
+        leaders=leaders(results, measure) if decided else (),
         undecided=tuple(line for line in found if decided and line.conclusion is Conclusion.UNDECIDED),
     )
 
@@ -162,7 +178,7 @@ def _figure(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
         for judged in results.runs
         if measure.name in judged.verdicts and any(judged.id in cell.values for cell in cells)
     ]
-    state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
+    state = worst(map(shown, verdicts)) if verdicts else VerdictState.UNVERIFIED
     return Lead(kind=LeadKind.FIGURE, measure=measure, state=state, cells=tuple(cells), verdicts=tuple(verdicts))
 
 
@@ -177,7 +193,7 @@ def _uncounted(results: Results, measure: Measure, cells: Sequence[Cell], *, eve
     return Lead(
         kind=LeadKind.OTHER if lies else LeadKind.DISTURBED,
         measure=measure,
-        state=VerdictState.INVALID,
+        state=VerdictState.INVALID if lies else VerdictState.TAINTED,
         cells=tuple(cells),
         everywhere=everywhere,
         verdicts=tuple(lies or invalid),
@@ -256,15 +272,19 @@ class Answer:
     """The answer of an experiment, in the order in which it is read."""
 
     experiment: Experiment
+    essence: Essence | None
+    """The opening of an experiment that compares nothing and measures several rates."""
     leads: tuple[Lead, ...]
-    """The opening first; empty where no run gave a figure."""
+    """The opening first, unless there is an essence; empty where no run gave a figure."""
     others: tuple[Lead, ...]
     """Further measures that differ by what matters, the largest effect first."""
     decisions: tuple[Decision, ...]
     headlines: tuple[Headline, ...]
     requirements: tuple[Required, ...]
     counts: tuple[tuple[VerdictState, int], ...]
-    """How many figures have each verdict, from best to worst."""
+    """How many cells with a figure have each verdict, from best to worst."""
+    noise: tuple[Noise, ...]
+    """What disturbed runs, once for all of them."""
     doubts: tuple[Doubt, ...]
     """What to distrust, the gravest first."""
     losses: Losses
@@ -276,18 +296,26 @@ class Answer:
     remarks: tuple[Finding, ...]
     """What the experiment and the comparisons are besides, each once."""
 
+    @property
+    def state(self) -> VerdictState | None:
+        """The verdict of the opening; None where there is none."""
+        return self.essence.state if self.essence else self.leads[0].state if self.leads else None
+
 
 def answer(results: Results) -> Answer:
     """Make the answer from the results."""
-    found = leads(results)
+    first = essence(results)
+    found = uncounted(results) if first else leads(results)
     return Answer(
         experiment=results.experiment,
+        essence=first,
         leads=found,
         others=() if results.sensitivity else others(results, found),
-        decisions=() if not found or results.sensitivity else tuple(decisions(results, found[-1].measure)),
+        decisions=() if first or not found or results.sensitivity else tuple(decisions(results, found[-1].measure)),
         headlines=headlines(results),
         requirements=requirements(results),
         counts=counts(results),
+        noise=noise(results),
         doubts=doubts(results),
         losses=losses(results),
         apart=sum(not one.interleaved for one in results.comparisons),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assay.answer import marks
 from assay.frozen import dataclass
 from assay.records import (
     Cell,
@@ -42,12 +41,6 @@ class Doubt:
 
 WHOLE = "the experiment"
 """Stands for the measure of a finding on the whole experiment."""
-
-
-def counts(results: Results) -> tuple[tuple[VerdictState, int], ...]:
-    """Count the figures of runs that have each verdict, from best to worst."""
-    states = [verdict.state for judged in results.runs for verdict in judged.verdicts.values()]
-    return tuple((state, states.count(state)) for state in marks.MEANING)
 
 
 def verdicts_of(results: Results, cell: Cell) -> list[Verdict]:

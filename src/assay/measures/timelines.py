@@ -190,3 +190,29 @@ def gauges(phase: Phase, series: Sequence[Series], layer: str, metrics: tuple[st
             ]
             lines.append((metric.rpartition("_")[0], points))
     return tuple(lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trend:
+    """How a line goes from the beginning to the end of a phase: the means of its first and of its last tenth."""
+
+    first: float
+    last: float
+
+    @property
+    def times(self) -> float | None:
+        """How many times the first tenth the last one is; None where one of them is nothing."""
+        return self.last / self.first if self.first > 0 and self.last > 0 else None
+
+
+TREND_POINTS = 10
+"""A line of fewer points has no trend worth a word."""
+
+
+def trend(points: Points, until_s: float) -> Trend | None:
+    """Give the trend of a line up to the time at which the clock stopped; None where it has too few points."""
+    values = [value for at, value in points if at <= until_s]
+    if len(values) < TREND_POINTS:
+        return None
+    part = max(1, len(values) // 10)
+    return Trend(first=sum(values[:part]) / part, last=sum(values[-part:]) / part)

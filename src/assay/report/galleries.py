@@ -64,6 +64,16 @@ class Gallery:
         """Whether it is the picture of the answer: then it comes before the evidence."""
         return self.id in ANSWERS
 
+    @property
+    def open(self) -> tuple[ChartFigure, ...]:
+        """The figures that are shown at once."""
+        return tuple(one for one in self.figures if not one.brief)
+
+    @property
+    def brief(self) -> tuple[ChartFigure, ...]:
+        """Those of phases under a second, which are folded."""
+        return tuple(one for one in self.figures if one.brief)
+
 
 def galleries(results: Results, load: Load, found: Sequence[Group], pictures: Pictures) -> tuple[Gallery, ...]:
     """Make all sections in the order of the page."""

@@ -11,25 +11,57 @@ from assay.answer.answer import Answer, Decision, Lead, LeadKind
 from assay.answer.doubts import Losses, Reason, Required
 from assay.answer.headlines import Line
 from assay.answer.scales import show, show_range
-from assay.answer.wording import comparison, effects, labels, scaling
+from assay.answer.wording import comparison, effects, essence, labels, scaling
 from assay.records import Comparison, Estimate, Experiment, Measure, RequirementState, Scaling, ScalingKind, Tier, Value
 
 
 def opening(answer: Answer) -> str:
     """Put the opening in words, without its verdict; empty where there is none."""
-    if not answer.leads:
+    if answer.state is None:
         return ""
-    lost = answer.losses
-    failed = f"; {lost.unfinished:,} of {marks.count(lost.begun, 'trial')} failed" if lost.unfinished else ""
-    return sentence(answer.experiment, answer.leads[0]) + failed
+    first = essence.sentence(answer.essence) if answer.essence else sentence(answer.experiment, answer.leads[0])
+    return "; ".join((first, *lost(answer.losses)))
+
+
+def lost(one: Losses) -> Iterator[str]:
+    """Name in a few words the trials that the figures lack."""
+    if one.unfinished:
+        yield f"{one.unfinished:,} of {marks.count(one.begun, 'trial')} failed"
+    if one.missing:
+        yield f"{one.missing:,} of {marks.count(one.planned, 'trial')} not run"
+    if one.damaged:
+        yield f"{marks.count(len(one.damaged), 'trial')} unreadable"
+
+
+def trusted(answer: Answer) -> str:
+    """`6 of 9 figures SOUND, 2 TAINTED, 1 INVALID`: every cell once, the best first."""
+    total = sum(count for _, count in answer.counts)
+    found = [(state, count) for state, count in answer.counts if count]
+    if not found:
+        return "no figures"
+    (best, most), *more = found
+    whole = (
+        f"{marks.count(total, 'figure')} {best.value}"
+        if most == total
+        else f"{most:,} of {marks.count(total, 'figure')} {best.value}"
+    )
+    return ", ".join((whole, *(f"{count:,} {state.value}" for state, count in more)))
+
+
+def noisy(answer: Answer) -> Iterator[str]:
+    """Say once what disturbed the runs."""
+    if answer.noise:
+        causes = ", ".join(f"{labels.short(one.cause)} in {one.runs:,}" for one in answer.noise)
+        yield f"Noise in runs, of {answer.noise[0].of:,}: {causes}"
 
 
 def following(answer: Answer) -> tuple[str, ...]:
     """Put in words what belongs to the opening: other measures, then the decision."""
-    if not answer.leads:
+    if answer.state is None:
         return ()
-    experiment, (first, *more) = answer.experiment, answer.leads
-    rest = effects.sentences(experiment, first.sensitivity)[1:] if first.sensitivity else []
+    experiment, more = answer.experiment, answer.leads if answer.essence else answer.leads[1:]
+    first = None if answer.essence else answer.leads[0].sensitivity
+    rest = effects.sentences(experiment, first)[1:] if first else []
     return (
         *rest,
         *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
@@ -71,6 +103,7 @@ def sentence(experiment: Experiment, one: Lead) -> str:
 
 def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
     """Name what was decided, how much more there is, and what was not decided."""
+    yield from led(experiment, one)
     yield from ("; ".join(filter(None, (clause(experiment, each), line(experiment, each).note))) for each in one.lines)
     if one.more:
         yield f"{one.more} more below"
@@ -78,6 +111,16 @@ def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
         text = line(experiment, each)
         what = f"undecided {text.where}" if text.where else text.claim
         yield f"{what} ({'; '.join(part for part in (text.size, text.interval) if part)})"
+
+
+def led(experiment: Experiment, one: Lead) -> Iterator[str]:
+    """Name the level ahead of all others first, or those that share the lead."""
+    factor = experiment.compare or ""
+    names = [comparison.level_of(experiment, factor, level) for level in one.leaders]
+    if len(names) == 1:
+        yield f"{names[0]} is {comparison.superlative(one.measure.figure)}"
+    elif names:
+        yield f"{listed(names)} lead, undecided between them"
 
 
 def clause(experiment: Experiment, one: Line) -> str:

@@ -1,0 +1,70 @@
+"""The sentence that anybody can repeat: `writes 1.2 GB/s to stable media, reads 2.4 GB/s, 3,700 commits a second; ...`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay import measures
+from assay.answer.essence import Essence, Portion
+from assay.answer.scales import show
+from assay.answer.wording.labels import noun
+from assay.records import Direction, VerdictState
+from assay.units import Unit
+
+VERBS = {Direction.WRITE: "writes", Direction.READ: "reads"}
+RANDOM = "random_"
+
+
+def sentence(one: Essence) -> str:
+    """Put the rates in one sentence, with how well they are known; a rate without trust has its verdict behind it."""
+    bytes_first = sorted(one.portions, key=lambda each: each.estimate.unit != Unit.BYTES_PER_S)
+    text = ", ".join(_clauses(bytes_first, mixed=len({each.state for each in one.portions}) > 1))
+    known = within(one.portions)
+    parts = (text[:1].upper() + text[1:], f"each within {known}" if known else "", memory(one.memory))
+    return "; ".join(part for part in parts if part)
+
+
+def _clauses(portions: Sequence[Portion], *, mixed: bool) -> Iterator[str]:
+    """The clauses: each rate of bytes by itself, all rates of operations in the last one."""
+    moved = [one for one in portions if one.estimate.unit == Unit.BYTES_PER_S]
+    done = [one for one in portions if one.estimate.unit != Unit.BYTES_PER_S]
+    yield from (f"{_moved(one)}{_doubt(one, mixed=mixed)}" for one in moved)
+    counted = [f"{show(one.estimate.value, Unit.COUNT)} {_counted(one)}{_doubt(one, mixed=mixed)}" for one in done]
+    if counted:
+        *first, last = counted
+        yield f"{', '.join(first)} and {last} a second" if first else f"{last} a second"
+
+
+def _moved(one: Portion) -> str:
+    """`writes 1.2 GB/s to stable media`, `reads 300 MB/s at random`, `sends at 1.1 GB/s`."""
+    verb, amount = VERBS.get(one.direction), show(one.estimate.value, one.estimate.unit)
+    if verb is None:
+        return f"{noun(one.measure.operation)} at {amount}"
+    scattered = " at random" if one.measure.operation.startswith(RANDOM) else ""
+    return f"{verb} {amount}{scattered}{' to stable media' if one.durable else ''}"
+
+
+def _counted(one: Portion) -> str:
+    """`random reads`, `commits`, `creates of files`."""
+    return "commits" if one.commits and one.direction is Direction.WRITE else noun(one.measure.operation)
+
+
+def _doubt(one: Portion, *, mixed: bool) -> str:
+    """The verdict of a rate that cannot simply be trusted, where it is not that of all."""
+    trusted = one.state in (VerdictState.SOUND, VerdictState.BOUNDED)
+    return "" if trusted or not mixed else f" [{one.state.value}]"
+
+
+def within(portions: Sequence[Portion]) -> str:
+    """The widest half of the intervals as a share of its figure; empty where a figure has no interval."""
+    shares = [
+        (one.estimate.high - one.estimate.low) / 2 / one.estimate.value
+        for one in portions
+        if one.estimate.low is not None and one.estimate.high is not None and one.estimate.value > 0
+    ]
+    return measures.percent(max(shares)) if portions and len(shares) == len(portions) else ""
+
+
+def memory(one: Portion | None) -> str:
+    """`what looks faster is memory (10.2 GB/s)`."""
+    return "" if one is None else f"what looks faster is memory ({show(one.estimate.value, one.estimate.unit)})"
