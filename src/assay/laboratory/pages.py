@@ -43,14 +43,19 @@ def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
 
 
 def command(folder: Path, results: Results) -> str:
-    """Return the command that makes such runs again, in another notebook: this one holds the finished schedule."""
-    path = folder / layout.EXPERIMENT
+    """Return the command that makes such runs again, from any directory, in another notebook: this one is complete.
+
+    Relative paths of an experiment begin where it was begun, so the command begins there too.
+    """
+    path = folder.absolute() / layout.EXPERIMENT
+    begun = notebook.begun_in(folder)
+    there = f"cd {shlex.quote(begun)} && " if begun else ""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     if text.startswith(BY_STAT):
-        return text.removeprefix("# ").strip()
+        return there + text.removeprefix("# ").strip()
     level = next(iter(results.plan.sittings), None)
     sitting = "" if level is None else f" --sitting {shlex.quote(str(level))}"
-    return f"assay run {shlex.quote(str(path))} --lab {AGAIN}{sitting}"
+    return f"{there}assay run {shlex.quote(str(path))} --lab {AGAIN}{sitting}"
 
 
 def _changes_names(run: Run) -> bool:

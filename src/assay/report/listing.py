@@ -76,11 +76,12 @@ class VerdictGroup:
 
 
 def measures(results: Results) -> Iterable[Section]:
-    """A section for each measure of the experiment; what tick, bar and line are is left to the key where all are alike."""
+    """A section for each measure of the experiment; what tick, bar and line usually are is left to the key."""
     sections = list(_sections(results))
-    drawn = {one.figure.alone for one in sections if one.figure and one.figure.alone}
+    drawn = [one.figure.alone for one in sections if one.figure and one.figure.alone]
+    usual = max(dict.fromkeys(drawn), key=drawn.count, default="")
     for one in sections:
-        if one.figure and len(drawn) > 1:
+        if one.figure and one.figure.alone not in ("", usual):
             yield replace(one, figure=replace(one.figure, caption=picture.caption(one.figure), alone=""))
         else:
             yield one

@@ -86,6 +86,7 @@ def opening(results: Results) -> dict[str, object]:
         "figures_now": () if results.comparisons or results.sensitivity else listing.opening(results),
         "counts": found.counts,
         "total": sum(n for _, n in found.counts),
+        "noise": tuple(summary.noisy(found)),
         "doubts": found.doubts,
         "grave": grave(found.doubts),
         "losses": tuple(summary.losses(found.losses)),
@@ -140,7 +141,7 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     """Give the templates' environment with the filters and words of this page."""
     made = picture.environment()
     made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code}
-    made.filters |= {"unbroken": _unbroken, "reason": summary.reason, "label": labels.label}
+    made.filters |= {"unbroken": _unbroken, "wrapped": _wrapped, "reason": summary.reason, "label": labels.label}
     made.globals |= {
         "shapes": marks.SHAPES,
         "meaning": marks.MEANING,
@@ -169,6 +170,13 @@ def _plain(value: float | str | None) -> str:
 def _unbroken(text: str) -> str:
     """Text that keeps numbers and percent signs in one line."""
     return re.sub(r"(\d) %", rf"\1{NARROW}%", text)
+
+
+def _wrapped(text: str) -> object:
+    """Text whose paths may go on in the next line behind a slash, and nowhere else."""
+    from markupsafe import Markup, escape
+
+    return Markup(str(escape(text)).replace("/", "/<wbr>"))  # noqa: S704 - escaped on this line
 
 
 def _bound(value: Bound) -> str:

@@ -103,8 +103,12 @@ def sentence(experiment: Experiment, one: Lead) -> str:
 
 def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
     """Name what was decided, how much more there is, and what was not decided."""
-    yield from led(experiment, one)
-    yield from ("; ".join(filter(None, (clause(experiment, each), line(experiment, each).note))) for each in one.lines)
+    ahead = led(experiment, one)
+    if ahead and one.leaders != (one.lines[0].comparisons[0].candidate,):
+        yield ahead
+        ahead = ""
+    for place, each in enumerate(one.lines):
+        yield "; ".join(filter(None, (clause(experiment, each, ahead if place == 0 else ""), line(experiment, each).note)))
     if one.more:
         yield f"{one.more} more below"
     for each in one.undecided:
@@ -113,20 +117,20 @@ def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
         yield f"{what} ({'; '.join(part for part in (text.size, text.interval) if part)})"
 
 
-def led(experiment: Experiment, one: Lead) -> Iterator[str]:
-    """Name the level ahead of all others first, or those that share the lead."""
-    factor = experiment.compare or ""
-    names = [comparison.level_of(experiment, factor, level) for level in one.leaders]
-    if len(names) == 1:
-        yield f"{names[0]} is {comparison.superlative(one.measure.figure)}"
-    elif names:
-        yield f"{listed(names)} lead, undecided between them"
+def led(experiment: Experiment, one: Lead) -> str:
+    """`xfs is fastest`, `xfs and btrfs lead, undecided between them`; empty where no level is ahead."""
+    names = [comparison.level_of(experiment, experiment.compare or "", level) for level in one.leaders]
+    if not names:
+        return ""
+    if len(names) > 1:
+        return f"{listed(names)} lead, undecided between them"
+    return f"{names[0]} is {comparison.superlative(one.measure.figure)}"
 
 
-def clause(experiment: Experiment, one: Line) -> str:
-    """`xfs is slower, 0.60 times the rate of ext4 at clients = 1 (95 % interval 0.54 to 0.68)`."""
+def clause(experiment: Experiment, one: Line, instead: str = "") -> str:
+    """`xfs is slower, 0.60 times the rate of ext4 at clients = 1 (95 % interval 0.54 to 0.68)`; `instead` of the claim."""
     text = line(experiment, one)
-    claim = ", ".join(part for part in (text.claim, text.size) if part)
+    claim = ", ".join(part for part in (instead or text.claim, text.size) if part)
     return " ".join(part for part in (claim, text.where) if part) + (f" ({text.interval})" if text.interval else "")
 
 
