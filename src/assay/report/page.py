@@ -141,7 +141,13 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     """Give the templates' environment with the filters and words of this page."""
     made = picture.environment()
     made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code}
-    made.filters |= {"unbroken": _unbroken, "wrapped": _wrapped, "reason": summary.reason, "label": labels.label}
+    made.filters |= {
+        "unbroken": _unbroken,
+        "wrapped": _wrapped,
+        "dotted": _dotted,
+        "reason": summary.reason,
+        "label": labels.label,
+    }
     made.globals |= {
         "shapes": marks.SHAPES,
         "meaning": marks.MEANING,
@@ -177,6 +183,13 @@ def _wrapped(text: str) -> object:
     from markupsafe import Markup, escape
 
     return Markup(str(escape(text)).replace("/", "/<wbr>"))  # noqa: S704 - escaped on this line
+
+
+def _dotted(text: str) -> object:
+    """A dotted name that may go on in the next line behind a dot or an underscore."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(text))))  # noqa: S704 - escaped on this line
 
 
 def _bound(value: Bound) -> str:
