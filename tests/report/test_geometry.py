@@ -1,10 +1,11 @@
 """The page of a recorded `assay quick` as boxes: first screen, no cut column from phone to wall, no broken word, eight pages."""
 
 import re
+import struct
 
 import pytest
 
-from report import recorded
+from report import recorded, screens
 
 FIRST_SCREENS = ((1400, 900), (400, 800))
 WIDTHS = (360, 400, 641, 768, 1000, 1400, 1920)
@@ -112,3 +113,24 @@ def test_each_verdict_has_one_colour_and_disturbed_is_not_that_of_false(opened):
     )
     r, g, b = (int(red.strip()[at : at + 2], 16) for at in (1, 3, 5))
     assert f"rgb({r}, {g}, {b})" not in accused
+
+
+def size(path):
+    """Width and height of a PNG."""
+    return struct.unpack(">II", path.read_bytes()[16:24])
+
+
+@pytest.mark.parametrize("screen", screens.SCREENS, ids=lambda one: one.name)
+def test_the_pictures_of_the_pages_are_of_these_screens(browser, written, screen, tmp_path):
+    taken = screens.take(browser, written, screen, tmp_path)
+    assert size(taken) == (screen.width, screen.height)
+    assert size(screens.PICTURES / taken.name) == (screen.width, screen.height)
+    assert taken.stat().st_size > 20_000, "hardly anything is drawn"
+
+
+def test_dark_paper_is_dark_and_print_is_light(look, written):
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = look(written, color_scheme="dark").page
+    assert dark.evaluate(background) == "rgb(23, 24, 26)"
+    dark.emulate_media(media="print")
+    assert dark.evaluate(background) == "rgb(255, 254, 251)"

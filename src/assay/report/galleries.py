@@ -21,6 +21,7 @@ LATENCY = (
 TIMELINE = (
     "One representative run of {}: the run nearest to the estimate of the first measure."
     " If the application's line leaves the device's, memory is at work. Phases too short for a few samples are left out."
+    f" Lines are means over equal steps of time.{timeline.DRAINED}{timeline.CHANGED}"
 )
 FACTORS = (
     "The effect of each factor on a measure, the largest effect on top; below it how far two factors change each other's effect."

@@ -18,6 +18,8 @@ from assay.report.charts.theme import TINTS, Row, Spec, axis_over, end_text, fra
 HEIGHT = 118
 HOSTS = ("application", "sent", "dirty", "writeback", "device")
 """The colours of lines of hosts, in their order; the last one is the target's."""
+DRAINED = " At the dashed line the clock stopped; the drain follows."
+CHANGED = " At a dotted line the level of a measure changes."
 LEAST = 5
 """Phases with fewer points than this on every line have no timeline: there is nothing to see."""
 
@@ -80,13 +82,12 @@ def changes(judged: Judged, phase: Phase) -> tuple[float, ...]:
 
 
 def _figure(experiment: Experiment, name: str, columns: Sequence[_Column]) -> ChartFigure:
-    drained = any(column.drains for column in columns)
+    drained, changed = (any(column.drains for column in columns), any(column.changes for column in columns))
     return ChartFigure(
         name=f"timeline-{name}",
         title=name,
-        caption=f"{_said(experiment, name, columns)} Means over equal steps of time.".strip()
-        + (" At the dashed line the clock stopped; what follows is the drain." if drained else "")
-        + (" At a dotted line the level of a measure changes." if any(column.changes for column in columns) else ""),
+        caption=_said(experiment, name, columns),
+        alone=f"Means over equal steps of time.{DRAINED if drained else ''}{CHANGED if changed else ''}",
         panels=tuple(panel for column in columns for panel in _column(experiment, column, _shared(columns, column))),
         table=_table(columns),
         stacked=True,
