@@ -57,7 +57,7 @@ def main() -> None:
         page = recorded.page(Path(home))
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         for screen in SCREENS:
-            print(take(browser, page, screen, PICTURES))
+            take(browser, page, screen, PICTURES)
         browser.close()
 
 
