@@ -20,7 +20,7 @@ from assay.answer.doubts import (
     requirements,
 )
 from assay.answer.essence import Essence, essence
-from assay.answer.headlines import Headline, Line, headlines, is_better, leaders, lines
+from assay.answer.headlines import Headline, Line, headlines, leaders, lines, weight
 from assay.answer.trust import Noise, counts, noise, shown
 from assay.audit import verdicts
 from assay.frozen import dataclass
@@ -148,10 +148,8 @@ def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
     if law and len(found) > 1:
         state = worst(line.state for line in found)
         return Lead(kind=LeadKind.GROWTH, measure=measure, state=state, growth=law, lines=tuple(found[-1:]))
-    weight = list(Conclusion)  # what matters comes first, then who is better, then the largest effect
     decided = sorted(
-        (line for line in found if line.conclusion is not Conclusion.UNDECIDED),
-        key=lambda line: (weight.index(line.conclusion), not is_better(line.comparisons[0], measure.figure), -line.effect),
+        (line for line in found if line.conclusion is not Conclusion.UNDECIDED), key=lambda line: weight(line, measure)
     )
     first = decided or found
     return Lead(

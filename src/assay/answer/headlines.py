@@ -59,7 +59,19 @@ class Headline:
 def headlines(results: Results) -> tuple[Headline, ...]:
     """One for each measure that was compared, in the experiment's order."""
     found = ((measure, tuple(lines(results, measure))) for measure in results.experiment.measures)
-    return tuple(Headline(measure=measure, lines=mine) for measure, mine in found if mine)
+    return tuple(Headline(measure=measure, lines=_weighed(measure, mine)) for measure, mine in found if mine)
+
+
+def _weighed(measure: Measure, mine: tuple[Line, ...]) -> tuple[Line, ...]:
+    """The lines as they come; of more than are shown at once the weightiest first, so that the least are folded."""
+    if len(mine) <= MOST_LINES + 1:
+        return mine
+    return tuple(sorted(mine, key=lambda line: weight(line, measure)))
+
+
+def weight(line: Line, measure: Measure) -> tuple[int, bool, float]:
+    """Sorts lines: what matters comes first, then who is better, then the largest effect."""
+    return list(Conclusion).index(line.conclusion), not is_better(line.comparisons[0], measure.figure), -line.effect
 
 
 def lines(results: Results, measure: Measure) -> Iterator[Line]:
