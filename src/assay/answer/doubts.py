@@ -37,6 +37,8 @@ class Doubt:
     advice: str
     measures: tuple[str, ...]
     runs: int
+    disturbs: bool = False
+    """Whether it is noise, which has a line of its own."""
 
 
 WHOLE = "the experiment"
@@ -86,10 +88,11 @@ def doubts(results: Results) -> tuple[Doubt, ...]:
             advice=here[0][2].advice or "",
             measures=tuple(dict.fromkeys(measure for measure, _, _ in here)),
             runs=len({run for _, run, _ in here if run}),
+            disturbs=here[0][2].is_disturbance,
         )
         for (rule, state), here in found.items()
     ]
-    return tuple(sorted(made, key=lambda one: (not _is_of_all(one), _gravity(one), -one.runs, one.rule)))
+    return tuple(sorted(made, key=lambda one: (not _is_of_all(one), one.disturbs, _gravity(one), -one.runs, one.rule)))
 
 
 def _is_of_all(one: Doubt) -> bool:

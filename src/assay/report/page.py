@@ -20,8 +20,10 @@ from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import ChartFigure
 from assay.report.galleries import Load, Pictures
 
-FEW = 4
-"""Doubts that are shown at once even where none speaks against a figure."""
+AGAIN = 5
+"""Lines of what doing it again takes that are shown at once: command, seed, schedule, digest, rules."""
+FEW = 3
+"""Doubts that are shown at once where none speaks against a figure."""
 
 
 def write(results: Results, load: Load, path: Path, pictures: Pictures | None = None) -> None:
@@ -54,6 +56,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "operations": runs.operations(results.experiment, observed),
         "forest": forest.figure(results),
         "measures": measures,
+        "lone": not results.comparisons and all(one.figure is None or one.figure.lone for one in measures),
         "drawn_as": next((one.figure.alone for one in measures if one.figure and one.figure.alone), ""),
         "bare": not results.comparisons and not any(one.figure and one.figure.seen for one in measures),
         "galleries": kinds,
@@ -69,6 +72,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         **opening(results),
         "verdict_groups": tuple(listing.verdicts(results)),
         "again": listing.again(results, pictures.command),
+        "again_shown": AGAIN,
     }
     context["sections"] = sections(context)
     text: str = _environment().get_template("page.html.j2").render(context)
@@ -101,9 +105,9 @@ def opening(results: Results) -> dict[str, object]:
 
 
 def grave(doubts: Sequence[Doubt]) -> int:
-    """Count the doubts that are shown at once: all that speak against a figure, and a few more; the rest is folded."""
-    against = sum(one.state is State.FAIL and one.severity is not Severity.NOTES for one in doubts)
-    shown = max(against, FEW)
+    """Count the doubts that are shown at once: all that speak against a figure and are no noise; the rest is folded."""
+    against = sum(one.state is State.FAIL and one.severity is not Severity.NOTES and not one.disturbs for one in doubts)
+    shown = against or FEW
     return shown if len(doubts) - shown > 2 else len(doubts)
 
 

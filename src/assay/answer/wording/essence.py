@@ -19,8 +19,7 @@ def sentence(one: Essence) -> str:
     """Put the rates in one sentence, with how well they are known; a rate without trust has its verdict behind it."""
     bytes_first = sorted(one.portions, key=lambda each: each.estimate.unit != Unit.BYTES_PER_S)
     text = ", ".join(_clauses(bytes_first, mixed=len({each.state for each in one.portions}) > 1))
-    known = within(one.portions)
-    parts = (text[:1].upper() + text[1:], f"each within {known}" if known else "", memory(one.memory))
+    parts = (text[:1].upper() + text[1:], within(one.portions), memory(one.memory))
     return "; ".join(part for part in parts if part)
 
 
@@ -29,7 +28,7 @@ def _clauses(portions: Sequence[Portion], *, mixed: bool) -> Iterator[str]:
     moved = [one for one in portions if one.estimate.unit == Unit.BYTES_PER_S]
     done = [one for one in portions if one.estimate.unit != Unit.BYTES_PER_S]
     yield from (f"{_moved(one)}{_doubt(one, mixed=mixed)}" for one in moved)
-    counted = [f"{show(one.estimate.value, Unit.COUNT)} {_counted(one)}{_doubt(one, mixed=mixed)}" for one in done]
+    counted = [f"{_rounded(one.estimate.value)} {_counted(one)}{_doubt(one, mixed=mixed)}" for one in done]
     if counted:
         *first, last = counted
         yield f"{', '.join(first)} and {last} a second" if first else f"{last} a second"
@@ -44,8 +43,13 @@ def _moved(one: Portion) -> str:
     return f"{verb} {amount}{scattered}{' to stable media' if one.durable else ''}"
 
 
+def _rounded(value: float) -> str:
+    """`11,800`: three digits are as many as anybody repeats."""
+    return show(float(f"{value:.3g}"), Unit.COUNT)
+
+
 def _counted(one: Portion) -> str:
-    """`random reads`, `commits`, `creates of files`."""
+    """`random reads`, `commits`."""
     return "commits" if one.commits and one.direction is Direction.WRITE else noun(one.measure.operation)
 
 
@@ -55,14 +59,22 @@ def _doubt(one: Portion, *, mixed: bool) -> str:
     return "" if trusted or not mixed else f" [{one.state.value}]"
 
 
+SURE = 0.5
+"""Half of an interval above this share of its figure is given as a factor."""
+
+
 def within(portions: Sequence[Portion]) -> str:
-    """The widest half of the intervals as a share of its figure; empty where a figure has no interval."""
-    shares = [
-        (one.estimate.high - one.estimate.low) / 2 / one.estimate.value
+    """`each within 8 %`, `each within a factor of 2.4`: the widest interval; empty where a figure has none."""
+    ends = [
+        (one.estimate.low / one.estimate.value, one.estimate.high / one.estimate.value)
         for one in portions
-        if one.estimate.low is not None and one.estimate.high is not None and one.estimate.value > 0
+        if one.estimate.low and one.estimate.high is not None and one.estimate.value > 0
     ]
-    return measures.percent(max(shares)) if portions and len(shares) == len(portions) else ""
+    if not ends or len(ends) < len(portions):
+        return ""
+    widest = max((high - low) / 2 for low, high in ends)
+    factor = max(max(high, 1 / low) for low, high in ends)
+    return f"each within {measures.percent(widest)}" if widest < SURE else f"each within a factor of {factor:.2g}"
 
 
 def memory(one: Portion | None) -> str:

@@ -18,6 +18,8 @@ def rate(trend: Trend) -> str:
     times = trend.times
     if times is None:
         return ""
+    if trend.swing is not None:
+        return f"go up and down, {_times(trend.swing)} within the run"
     if times >= STEADY:
         return f"speed up {_times(times)} within the run"
     return f"slow down {_times(1 / times)} within the run" if times <= 1 / STEADY else "end about as fast as they begin"

@@ -69,6 +69,7 @@ def figure(results: Results, measure: Measure) -> ChartFigure | None:
         panels=panels if len(values) > 1 else (),
         table=_table(shown, axis.scale, axis.roles),
         wide=grid is not None,
+        lone=len(cells) == 1,
     )
 
 

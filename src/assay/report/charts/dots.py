@@ -129,14 +129,15 @@ SHAPE = shape({EXCLUDED: marks.NOT_COUNTED})
 """The marks of runs, with that of runs that do not count."""
 
 
-def verdict_colours() -> Spec:
-    """The channel that colours marks as the key of the page does: by verdict, and grey where a run does not count."""
-    domain = [*(state.value for state in VerdictState), EXCLUDED]
-    colours = [*(f"var(--{state.value.lower()})" for state in VerdictState), "var(--muted)"]
-    return {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": domain, "range": colours}}
-
-
-VERDICTS = verdict_colours()
+VERDICT_COLOURS = {**{state.value: f"var(--{state.value.lower()})" for state in VerdictState}, EXCLUDED: "var(--muted)"}
+"""The colours of the page's key: by verdict, and grey where a run does not count."""
+VERDICTS: Spec = {
+    "field": "d",
+    "type": "nominal",
+    "legend": None,
+    "scale": {"domain": list(VERDICT_COLOURS), "range": list(VERDICT_COLOURS.values())},
+}
+"""The channel that colours marks so."""
 
 
 def filling(colour: Spec) -> Spec:

@@ -97,6 +97,8 @@ class ChartFigure:
     """What a file of it says besides, where the page says it once for all figures of this kind."""
     wide: bool = False
     """Whether it takes the whole width of the page."""
+    lone: bool = False
+    """Whether it shows a single figure with its runs: nothing is compared in it."""
     seconds: float | None = None
     """How long the phase was that it shows; None where it shows no single phase."""
 
