@@ -12,6 +12,8 @@ from assay.report.charts.roles import Key, Roles, roles
 
 REPRESENTATIVES = 8
 """Most runs whose ladders are drawn."""
+ROW = 3
+"""Most pictures of a section that are shown at once where nothing is compared: one row on a desk."""
 SIDE_BY_SIDE = 3
 """Most runs whose timelines are beside each other."""
 LATENCY = (
@@ -59,6 +61,8 @@ class Gallery:
     name: str
     lede: str
     figures: tuple[ChartFigure, ...]
+    most: int | None = None
+    """So many are shown at once; None: all that are not of a phase under a second."""
 
     @property
     def answers(self) -> bool:
@@ -68,12 +72,12 @@ class Gallery:
     @property
     def open(self) -> tuple[ChartFigure, ...]:
         """The figures that are shown at once."""
-        return tuple(one for one in self.figures if not one.brief)
+        return tuple(one for one in self.figures if not one.brief)[: self.most]
 
     @property
-    def brief(self) -> tuple[ChartFigure, ...]:
-        """Those of phases under a second, which are folded."""
-        return tuple(one for one in self.figures if one.brief)
+    def folded(self) -> tuple[ChartFigure, ...]:
+        """All others: of phases under a second, and beyond the number that is shown."""
+        return tuple(one for one in self.figures if one not in self.open)
 
 
 def galleries(results: Results, load: Load, found: Sequence[Group], pictures: Pictures) -> tuple[Gallery, ...]:
@@ -98,7 +102,8 @@ def galleries(results: Results, load: Load, found: Sequence[Group], pictures: Pi
         ("timeline", "Over time", TIMELINE.format(which), timeline.figures(results.experiment, shown)),
         ("limits", "Bottlenecks", LIMITS.format(which), limits.figures(results.experiment, shown)),
     )
-    return tuple(Gallery(id=id_, name=name, lede=lede, figures=figures) for id_, name, lede, figures in sections)
+    most = None if results.comparisons or results.sensitivity or results.scaling else ROW
+    return tuple(Gallery(id=id_, name=name, lede=lede, figures=figures, most=most) for id_, name, lede, figures in sections)
 
 
 @dataclass(frozen=True, kw_only=True)
