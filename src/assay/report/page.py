@@ -149,6 +149,7 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         "unbroken": _unbroken,
         "wrapped": _wrapped,
         "dotted": _dotted,
+        "parted": _parted,
         "reason": summary.reason,
         "label": labels.label,
     }
@@ -194,6 +195,13 @@ def _dotted(text: str) -> object:
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(text))))  # noqa: S704 - escaped on this line
+
+
+def _parted(text: str) -> object:
+    """A list without spaces that may go on in the next line behind a comma, an equals sign, a slash or an underscore."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([,=/_:])", r"\1<wbr>", str(escape(text))))  # noqa: S704 - escaped on this line
 
 
 def _bound(value: Bound) -> str:
