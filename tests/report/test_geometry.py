@@ -35,7 +35,8 @@ BROKEN = """() => {
   const range = document.createRange();
   while (walker.nextNode()) {
     const node = walker.currentNode;
-    if (!node.parentElement.checkVisibility() || node.parentElement.closest('svg, script, style, caption, #answer > h2')) continue;
+    const around = node.parentElement;
+    if (!around.checkVisibility() || around.closest('svg, script, style, caption, #answer > h2')) continue;
     for (const word of node.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
       if (/\\d/.test(word[0]) && word[0].length > 20) continue;
       range.setStart(node, word.index); range.setEnd(node, word.index + word[0].length);
