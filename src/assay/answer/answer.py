@@ -295,6 +295,12 @@ class Answer:
     """What the experiment and the comparisons are besides, each once."""
 
     @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures of the opening and of what could not be counted, in the order in which they are read."""
+        rates = self.essence.portions if self.essence else ()
+        return (*(one.measure for one in rates), *(one.measure for one in self.leads))
+
+    @property
     def state(self) -> VerdictState | None:
         """The verdict of the opening; None where there is none."""
         return self.essence.state if self.essence else self.leads[0].state if self.leads else None

@@ -28,7 +28,7 @@ def answers(results: Results) -> dict[str, Any]:
     experiment, found = results.experiment, answer(results)
     return {
         "answer": {
-            "measures": [one.measure.name for one in (*(found.essence.portions if found.essence else ()), *found.leads)],
+            "measures": [one.name for one in found.measures],
             "state": found.state.value if found.state else None,
             "statement": summary.opening(found),
             "more": list(summary.following(found)),

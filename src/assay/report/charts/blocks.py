@@ -20,6 +20,8 @@ from assay.report.charts.theme import Row, Spec, axis_over, downward, frame, row
 from assay.rulekit.chronology import in_order
 
 NAME = "schedule"
+OWN: Spec = {"field": "o", "type": "nominal", "scale": None}
+"""The channel of marks that carry their own colour: bars have those of levels."""
 ROOM, MOST_ROW, LEAST_ROW = 620, 30, 5
 """Pixels: all rows together, and the ends of what one of them gets."""
 EDGES = 78
@@ -171,8 +173,8 @@ def _marks(x: Spec, y: Spec) -> Spec:
             "x": x,
             "y": {**y, "field": "m"},
             "shape": SHAPE,
-            "stroke": (own := {"field": "o", "type": "nominal", "scale": None}),
-            "fill": filling(own),
+            "stroke": OWN,
+            "fill": filling(OWN),
         },
     }
 
