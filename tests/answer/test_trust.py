@@ -70,7 +70,7 @@ def test_disturbed_is_never_called_false():
 def test_noise_is_told_once_with_the_runs_that_it_may_have_changed():
     found = results(made.disturbed, sound, made.disturbed)
     (line,) = noisy(answer(found))
-    assert line == "Noise in runs, of 9: steal (N02) in 6"
+    assert line == "Noise: steal (N02) in 6 of 9 runs"
     assert summary.summary(found).count(line) == 1
     assert all("but steal" not in row.label for row in listing.figures(found))
     assert list(noisy(answer(results(sound)))) == []

@@ -52,7 +52,7 @@ def noisy(answer: Answer) -> Iterator[str]:
     """Say once what disturbed the runs."""
     if answer.noise:
         causes = ", ".join(f"{labels.short(one.cause)} in {one.runs:,}" for one in answer.noise)
-        yield f"Noise in runs, of {answer.noise[0].of:,}: {causes}"
+        yield f"Noise: {causes} of {marks.count(answer.noise[0].of, 'run')}"
 
 
 def following(answer: Answer) -> tuple[str, ...]:
