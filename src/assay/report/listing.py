@@ -96,7 +96,7 @@ def _sections(results: Results) -> Iterable[Section]:
                 heading=marks.measure(measure),
                 claim=marks.claim(measure.claim),
                 counts=marks.tally(one.state for one in verdicts),
-                label=labels.of_several(verdicts),
+                label=labels.of_several(verdicts, labels.undisturbed),
                 figure=cells.figure(results, measure),
             )
 

@@ -13,7 +13,7 @@ from assay.answer.answer import answer
 from assay.answer.doubts import Doubt
 from assay.answer.scales import NARROW, number, show, show_range, times
 from assay.answer.wording import comparison, effects, hosts, labels, scaling, summary
-from assay.records import Bound, Estimate, Results, Severity, State
+from assay.records import Bound, Estimate, Results, Severity, State, Verdict
 from assay.report import galleries, ladder, listing, picture, runs
 from assay.report.charts import blocks, forest, theme
 from assay.report.charts import ladder as rungs
@@ -151,7 +151,7 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         "dotted": _dotted,
         "parted": _parted,
         "reason": summary.reason,
-        "label": labels.label,
+        "label": _label,
     }
     made.globals |= {
         "shapes": marks.SHAPES,
@@ -202,6 +202,11 @@ def _parted(text: str) -> object:
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"([,=/_:])", r"\1<wbr>", str(escape(text))))  # noqa: S704 - escaped on this line
+
+
+def _label(verdict: Verdict) -> str:
+    """What a figure is, without its disturbance: noise has a line of its own."""
+    return labels.PART.join(labels.undisturbed(verdict))
 
 
 def _bound(value: Bound) -> str:
