@@ -25,16 +25,16 @@ def sentence(one: Essence) -> str:
 
 def _clauses(portions: Sequence[Portion], *, mixed: bool) -> Iterator[str]:
     """The clauses: each rate of bytes by itself, all rates of operations in the last one."""
-    moved = [one for one in portions if one.estimate.unit == Unit.BYTES_PER_S]
-    done = [one for one in portions if one.estimate.unit != Unit.BYTES_PER_S]
-    yield from (f"{_moved(one)}{_doubt(one, mixed=mixed)}" for one in moved)
-    counted = [f"{_rounded(one.estimate.value)} {_counted(one)}{_doubt(one, mixed=mixed)}" for one in done]
+    of_bytes = [one for one in portions if one.estimate.unit == Unit.BYTES_PER_S]
+    others = [one for one in portions if one.estimate.unit != Unit.BYTES_PER_S]
+    yield from (f"{_of_bytes(one)}{_doubt(one, mixed=mixed)}" for one in of_bytes)
+    counted = [f"{_rounded(one.estimate.value)} {_counted(one)}{_doubt(one, mixed=mixed)}" for one in others]
     if counted:
         *first, last = counted
         yield f"{', '.join(first)} and {last} a second" if first else f"{last} a second"
 
 
-def _moved(one: Portion) -> str:
+def _of_bytes(one: Portion) -> str:
     """`writes 1.2 GB/s to stable media`, `reads 300 MB/s at random`, `sends at 1.1 GB/s`."""
     verb, amount = VERBS.get(one.direction), show(one.estimate.value, one.estimate.unit)
     if verb is None:

@@ -103,7 +103,7 @@ def sentence(experiment: Experiment, one: Lead) -> str:
 
 def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
     """Name what was decided, how much more there is, and what was not decided."""
-    ahead = led(experiment, one)
+    ahead = ahead_of_all(experiment, one)
     if ahead and one.leaders != (one.lines[0].comparisons[0].candidate,):
         yield ahead
         ahead = ""
@@ -117,7 +117,7 @@ def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
         yield f"{what} ({'; '.join(part for part in (text.size, text.interval) if part)})"
 
 
-def led(experiment: Experiment, one: Lead) -> str:
+def ahead_of_all(experiment: Experiment, one: Lead) -> str:
     """`xfs is fastest`, `xfs and btrfs lead, undecided between them`; empty where no level is ahead."""
     names = [comparison.level_of(experiment, experiment.compare or "", level) for level in one.leaders]
     if not names:

@@ -130,14 +130,14 @@ def _figure(parts: Roles, key: Counted, lines: Sequence[PercentileLine]) -> Char
     return ChartFigure(
         name=f"latency-{phase}-{operation}",
         title=words.operation(phase.partition(".")[0], operation),
-        caption=f"{_said(parts, lines)} {counted}{more}".strip(),
+        caption=f"{_shows(parts, lines)} {counted}{more}".strip(),
         panels=tuple(_panel(parts, drawn[where], heading(parts.experiment, where), span) for where in in_order(parts, drawn)),
         table=_table(parts, lines),
         seconds=max(line.seconds for line in lines),
     )
 
 
-def _said(parts: Roles, lines: Sequence[PercentileLine]) -> str:
+def _shows(parts: Roles, lines: Sequence[PercentileLine]) -> str:
     """Within which time half and nearly all operations were done."""
     found = [(words.levels(parts.experiment, one.levels) or "all runs", _at(one, 0.5), _at(one, 0.99)) for one in lines]
     return trends.percentiles(found)

@@ -158,7 +158,7 @@ def _figure(experiment: Experiment, phase: str, operation: str, maps: Sequence[M
         name=name_of(phase, operation),
         title=f"{words.operation(phase.partition('.')[0], operation)}: latency over time",
         alone=LEDE,
-        caption=f"{_said(maps)} Steps of {maps[0].width:.3g} s.".strip(),
+        caption=f"{_shows(maps)} Steps of {maps[0].width:.3g} s.".strip(),
         panels=tuple(_panel(experiment, one, uppers) for one in maps),
         seconds=max(one.seconds for one in maps),
         table=Table(
@@ -168,7 +168,7 @@ def _figure(experiment: Experiment, phase: str, operation: str, maps: Sequence[M
     )
 
 
-def _said(maps: Sequence[Map]) -> str:
+def _shows(maps: Sequence[Map]) -> str:
     """How the median goes from the first to the last steps; nothing of several runs, whose panels are looked at one by one."""
     tenth = max(1, len(maps[0].steps) // 10)
     ends = [quantile(_merged(steps), 0.5) for steps in (maps[0].steps[:tenth], maps[0].steps[-tenth:])]

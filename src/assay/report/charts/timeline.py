@@ -86,7 +86,7 @@ def _figure(experiment: Experiment, name: str, columns: Sequence[_Column]) -> Ch
     return ChartFigure(
         name=f"timeline-{name}",
         title=name,
-        caption=_said(experiment, name, columns),
+        caption=_shows(experiment, name, columns),
         alone=f"Means over equal steps of time.{DRAINED if drained else ''}{CHANGED if changed else ''}",
         panels=tuple(panel for column in columns for panel in _column(experiment, column, _shared(columns, column))),
         table=_table(columns),
@@ -95,7 +95,7 @@ def _figure(experiment: Experiment, name: str, columns: Sequence[_Column]) -> Ch
     )
 
 
-def _said(experiment: Experiment, phase: str, columns: Sequence[_Column]) -> str:
+def _shows(experiment: Experiment, phase: str, columns: Sequence[_Column]) -> str:
     """How the application's rates go within the run; empty where no line is long enough."""
     operations = dict.fromkeys(
         name for column in columns for one in column.judged.run.phases if one.name == phase for name in one.operations
