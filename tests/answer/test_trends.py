@@ -3,7 +3,7 @@
 import pytest
 
 from assay.answer.wording import trends
-from assay.measures.timelines import Trend, trend
+from assay.measures.timelines import LineTrend, trend
 
 
 def line(*values):
@@ -12,7 +12,7 @@ def line(*values):
 
 def test_a_trend_is_the_first_tenth_against_the_last_up_to_the_clocks_stop():
     found = trend(line(*range(100, 0, -1), 5000), until_s=99.0)
-    assert found == Trend(first=95.5, middle=50.5, last=5.5)
+    assert found == LineTrend(first=95.5, middle=50.5, last=5.5)
     assert trend(line(*range(9)), until_s=100.0) is None
 
 
@@ -26,20 +26,20 @@ def test_a_trend_is_the_first_tenth_against_the_last_up_to_the_clocks_stop():
     ],
 )
 def test_rates(first, last, text):
-    assert trends.rates("creates", {"ext4": Trend(first=first, middle=(first + last) / 2, last=last)}) == text
+    assert trends.rates("creates", {"ext4": LineTrend(first=first, middle=(first + last) / 2, last=last)}) == text
 
 
 def test_levels_that_go_alike_share_their_words():
-    down, same = Trend(first=8.0, middle=4.0, last=1.0), Trend(first=1.0, middle=1.0, last=1.0)
+    down, same = LineTrend(first=8.0, middle=4.0, last=1.0), LineTrend(first=1.0, middle=1.0, last=1.0)
     assert trends.rates("reads", {"a": same, "b": same}) == "Reads end about as fast as they begin."
     said = trends.rates("reads", {"a": down, "b": same, "c": down})
     assert said == "Reads: a, c: slow down 8 times within the run; b: end about as fast as they begin."
 
 
 def test_a_hill_is_no_rise():
-    hill = Trend(first=2.0, middle=40.0, last=5.0)
+    hill = LineTrend(first=2.0, middle=40.0, last=5.0)
     assert trends.rates("writes", {"": hill}) == "Writes go up and down, 20 times within the run."
-    assert Trend(first=2.0, middle=6.0, last=5.0).swing is None
+    assert LineTrend(first=2.0, middle=6.0, last=5.0).swing is None
 
 
 def plain(text):

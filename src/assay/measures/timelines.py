@@ -193,7 +193,7 @@ def gauges(phase: Phase, series: Sequence[Series], layer: str, metrics: tuple[st
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trend:
+class LineTrend:
     """How a line goes from the beginning to the end of a phase: the means of its first tenth, middle third and last tenth."""
 
     first: float
@@ -220,7 +220,7 @@ BEYOND_ENDS = 1.5
 """A middle beyond both ends by more than this factor is neither a rise nor a fall."""
 
 
-def trend(points: Points, until_s: float) -> Trend | None:
+def trend(points: Points, until_s: float) -> LineTrend | None:
     """Give the trend of a line up to the time at which the clock stopped; None where it has too few points."""
     values = [value for at, value in points if at <= until_s]
     count = len(values)
@@ -228,4 +228,4 @@ def trend(points: Points, until_s: float) -> Trend | None:
         return None
     tenth, third = max(1, count // 10), count // 3
     first, middle, last = values[:tenth], values[third : count - third], values[-tenth:]
-    return Trend(first=sum(first) / tenth, middle=sum(middle) / len(middle), last=sum(last) / tenth)
+    return LineTrend(first=sum(first) / tenth, middle=sum(middle) / len(middle), last=sum(last) / tenth)

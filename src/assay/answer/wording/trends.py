@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from assay import measures, units
 from assay.answer.scales import show
-from assay.measures.timelines import Trend
+from assay.measures.timelines import LineTrend
 from assay.units import Unit
 
 STEADY = 1.2
 """A rate that ends within this factor of its beginning is called the same."""
 
 
-def rate(trend: Trend) -> str:
+def rate(trend: LineTrend) -> str:
     """`slow down 8 times within the run`, `end as fast as they begin`; empty where one end has no rate."""
     times = trend.times
     if times is None:
@@ -33,7 +33,7 @@ def latency(first_ns: float, last_ns: float) -> str:
     return f"The median falls from {begins} to {ends}." if first_ns >= STEADY * last_ns else f"The median stays near {ends}."
 
 
-def rates(noun: str, found: Mapping[str, Trend]) -> str:
+def rates(noun: str, found: Mapping[str, LineTrend]) -> str:
     """`Creates slow down 8 times within the run.`; of several levels each, those that go alike together; empty without any."""
     alike: dict[str, list[str]] = {}
     for levels, trend in found.items():

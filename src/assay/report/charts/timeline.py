@@ -10,7 +10,7 @@ from assay.answer.wording import trends
 from assay.answer.wording.labels import noun
 from assay.frozen import dataclass
 from assay.measures import host_timelines
-from assay.measures.timelines import Strip, Trend, strips, trend
+from assay.measures.timelines import Strip, LineTrend, strips, trend
 from assay.records import Experiment, Judged, Observations, Phase
 from assay.report.charts.figure import ChartFigure, Panel, Table, end_labels
 from assay.report.charts.theme import TINTS, Row, Spec, axis_over, end_text, frame, room, rows_of, tints
@@ -111,7 +111,7 @@ def _shows(experiment: Experiment, phase: str, columns: Sequence[_Column]) -> st
     )
 
 
-def _trends(experiment: Experiment, column: _Column, operation: str) -> Iterator[tuple[str, Trend]]:
+def _trends(experiment: Experiment, column: _Column, operation: str) -> Iterator[tuple[str, LineTrend]]:
     """The trend of an operation in one column, by its levels."""
     levels = marks.levels(experiment, column.judged.run.trial.levels) or column.judged.id
     for strip in column.strips[:1]:
