@@ -10,7 +10,7 @@ from assay.answer.wording import trends
 from assay.answer.wording.labels import noun
 from assay.frozen import dataclass
 from assay.measures import host_timelines
-from assay.measures.timelines import Strip, LineTrend, strips, trend
+from assay.measures.timelines import LineTrend, Strip, strips, trend
 from assay.records import Experiment, Judged, Observations, Phase
 from assay.report.charts.figure import ChartFigure, Panel, Table, end_labels
 from assay.report.charts.theme import TINTS, Row, Spec, axis_over, end_text, frame, room, rows_of, tints
