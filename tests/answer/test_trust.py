@@ -7,7 +7,7 @@ import notebook_records as made
 from assay.analysis.cells import cells
 from assay.answer import trust
 from assay.answer.answer import answer
-from assay.answer.wording.summary import noisy, trusted
+from assay.answer.wording.trust import noisy, trusted
 from assay.cli import summary
 from assay.records import Meaning, Observations, Results, Severity, State, VerdictState
 from assay.report import listing, markdown

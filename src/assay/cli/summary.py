@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from assay.answer.answer import answer
 from assay.answer.wording import hosts, scaling
 from assay.answer.wording.labels import usual
-from assay.answer.wording.summary import following, noisy, opening, remarks, trusted
+from assay.answer.wording.summary import following, opening, remarks
+from assay.answer.wording.trust import noisy, trusted
 from assay.cli import tables
 from assay.measures.text import word
 from assay.records import Cell, Experiment, Judged, Results, VerdictState, worst

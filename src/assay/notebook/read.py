@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay import plain
-from assay.errors import AssayError, DamagedError, UsageError
+from assay.errors import DamagedError, UsageError
 from assay.notebook import files, layout, stored
 from assay.records import (
     Cell,
@@ -60,15 +60,6 @@ def read_plan(folder: Path) -> tuple[Experiment, Plan]:
         return stored.read(Experiment, stored.experiment, found["experiment"]), stored.read(Plan, stored.plan, found["plan"])
     except (TypeError, KeyError) as error:
         raise DamagedError(f"{folder / layout.PLAN}: no plan") from error
-
-
-def begun_in(folder: Path) -> str | None:
-    """Return the directory in which an experiment was begun; None where its notebook does not have it, or it is gone."""
-    try:
-        found = files.read_json(folder / layout.PLAN).get(layout.BEGUN_IN)
-    except (AssayError, OSError, AttributeError):
-        return None
-    return found if isinstance(found, str) and Path(found).is_dir() else None
 
 
 def folders(lab: Path) -> tuple[Path, ...]:

@@ -12,7 +12,7 @@ from assay.answer import marks
 from assay.answer.answer import answer
 from assay.answer.doubts import Doubt
 from assay.answer.scales import NARROW, number, show, show_range, times
-from assay.answer.wording import comparison, effects, hosts, labels, scaling, summary
+from assay.answer.wording import comparison, effects, hosts, labels, scaling, summary, trust
 from assay.records import Bound, Estimate, Results, Severity, State, Verdict
 from assay.report import galleries, ladder, listing, picture, runs
 from assay.report.charts import blocks, forest, theme
@@ -56,7 +56,6 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "operations": runs.operations(results.experiment, observed),
         "forest": forest.figure(results),
         "measures": measures,
-        "lone": not results.comparisons and all(one.figure is None or one.figure.lone for one in measures),
         "drawn_as": next((one.figure.alone for one in measures if one.figure and one.figure.alone), ""),
         "bare": not results.comparisons and not any(one.figure and one.figure.seen for one in measures),
         "galleries": kinds,
@@ -72,11 +71,10 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         **opening(results),
         "verdict_groups": tuple(listing.verdicts(results)),
         "again": listing.again(results, pictures.command),
-        "again_shown": AGAIN,
     }
+    context["lone"] = not results.comparisons and all(one.figure is None or one.figure.lone for one in measures)
     context["sections"] = sections(context)
-    text: str = _environment().get_template("page.html.j2").render(context)
-    return text
+    return str(_environment().get_template("page.html.j2").render(context))
 
 
 def opening(results: Results) -> dict[str, object]:
@@ -90,7 +88,7 @@ def opening(results: Results) -> dict[str, object]:
         "figures_now": () if results.comparisons or results.sensitivity else listing.opening(results),
         "counts": found.counts,
         "total": sum(n for _, n in found.counts),
-        "noise": tuple(summary.noisy(found)),
+        "noise": tuple(trust.noisy(found)),
         "doubts": found.doubts,
         "grave": grave(found.doubts),
         "losses": tuple(summary.losses(found.losses)),
@@ -100,6 +98,7 @@ def opening(results: Results) -> dict[str, object]:
         "matters": results.experiment.matters_share,
         "ratios_said": forest.caption(forest.ratios(results), results.experiment.matters_share),
         "requirements": found.requirements,
+        "again_shown": AGAIN,
         "started": min((judged.run.started_utc for judged in results.runs), default="")[:16].replace("T", " "),
     }
 
