@@ -214,9 +214,23 @@ def test_ratios_of_12_25_and_37_are_apart_on_the_axis():
         replace(one, ratio=replace(one.ratio, value=size, low=size / 1.1, high=size * 1.1))
         for one, size in zip(results.comparisons, sizes, strict=False)
     )
-    places = [row.at for group in forest.ratios(replace(results, comparisons=far)) for row in group.rows]
+    results = replace(results, comparisons=far)
+    places = [row.at for group in forest.ratios(results) for row in group.rows]
     assert places == sorted(set(places))
     assert places[-1] < 100
+    assert places[1] - places[0] > 10, "the field is theirs, and not that of ratios below one"
+    axis = forest.axis(results)
+    assert axis.one < 10
+    assert {label.rpartition("×")[2].strip("\u202f") for _, label in axis.ticks} >= {"1", "10"}
+
+
+def test_every_measure_has_the_marks_of_the_axis_below_its_rows():
+    results = fixture.results()
+    inside = forest.figure(results).drawn.inside
+    groups = forest.ratios(results)
+    assert inside.count(">1</text>") == len(groups) > 1
+    text = page.render(results, fixture.few(fixture.loader(results)), Pictures())
+    assert text.count('class="ratio axis"') == len(groups)
 
 
 def test_of_many_lines_the_first_are_told_and_the_others_are_counted():

@@ -46,9 +46,9 @@ LINEAR = Fit(law=LawName.LINEAR, contention=0.0, coherency=0.0)
 def lead(results):
     """The opening in words, and what follows it."""
     found = answer(results)
-    if not found.leads:
+    if found.state is None:
         return None
-    said, state = opening(found), found.leads[0].state
+    said, state = opening(found), found.state
     return SimpleNamespace(said=said, state=state, text=f"{said} [{state.value}]", more=following(found))
 
 
@@ -243,9 +243,48 @@ def compared(count, **change):
 
 def test_of_many_levels_the_largest_effect_is_named_and_not_left_out():
     found = lead(compared(4))
-    assert "clients = 5 is faster, 36.6 times" in found.said
+    assert "per second: clients = 5 is fastest, 36.6 times" in found.said
     assert found.said.index("36.6") < found.said.index("3.00") < found.said.index("1.50")
     assert "; 1 more below" in found.said
+
+
+def lying(results, *ratios):
+    """The comparisons with these ratios, each known to 5 % on both sides."""
+    found = tuple(
+        replace(one, ratio=replace(one.ratio, value=ratio, low=ratio / 1.05, high=ratio * 1.05))
+        for one, ratio in zip(results.comparisons, ratios, strict=True)
+    )
+    return replace(results, comparisons=found)
+
+
+def test_the_level_ahead_is_first_even_where_another_one_has_the_larger_effect():
+    said = lead(lying(compared(3), 0.05, 1.4, 0.9)).said
+    assert "per second: clients = 3 is fastest, 1.40 times the rate of 1" in said
+    assert said.index("1.40 times") < said.index("0.050 times")
+
+
+def test_a_baseline_ahead_of_all_is_named_first():
+    said = lead(lying(compared(3), 0.5, 0.8, 0.9)).said
+    assert "per second: clients = 1 is fastest; clients = 2 is slower, 0.50 times" in said
+
+
+def test_levels_whose_intervals_meet_share_the_lead():
+    said = lead(lying(compared(3), 1.9, 1.95, 1.2)).said
+    assert "per second: clients = 3 and 2 lead, undecided between them; " in said.replace("clients = 2 lead", "2 lead")
+    alike = lying(compared(2), 1.02, 0.98)
+    assert " lead" not in lead(alike).said
+    assert "fastest" not in lead(alike).said
+
+
+def test_where_conditions_disagree_nobody_is_ahead():
+    results = lying(compared(4), 1.5, 3.0, 3.0, 1.5)
+    places = ({"depth": 1}, {"depth": 1}, {"depth": 8}, {"depth": 8})
+    numbers = (2, 3, 2, 3)
+    found = tuple(
+        replace(one, within=place, candidate=number)
+        for one, place, number in zip(results.comparisons, places, numbers, strict=True)
+    )
+    assert "fastest" not in lead(replace(results, comparisons=found)).said
 
 
 def test_an_undecided_comparison_says_so_once():
@@ -266,6 +305,9 @@ def test_trials_that_failed_are_in_the_first_line():
     trials = {one.run.trial.id for one in results.runs}
     finished = {one.run.trial.id for one in results.runs if one.run.outcome is Outcome.FINISHED}
     assert lead(results).said.endswith(f"; {len(trials - finished)} of {len(trials)} trials failed")
+    most = replace(results, runs=tuple(one for one in results.runs if one.run.trial.id in finished and one.run.trial.id > 2))
+    missing = len(results.plan.trials) - len({one.run.trial.id for one in most.runs})
+    assert lead(most).said.endswith(f"; {missing} of {len(results.plan.trials)} trials not run")
 
 
 def test_the_largest_difference_of_another_measure_follows():

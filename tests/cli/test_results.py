@@ -43,7 +43,7 @@ def test_raw_data_stays_as_it_was(tmp_path, capsys):
     assert {path: path.read_bytes() for path in lab.glob("*/trials/**/*") if path.is_file()} == raw
     first, *rest = capsys.readouterr().out.splitlines()
     assert first.startswith("spool create, operations per second: xfs is faster, 1.500 times the rate of ext4 (95 % interval")
-    assert "A mail spool: 10 SOUND" in rest
+    assert "A mail spool: 2 figures SOUND" in rest
 
 
 def test_a_damaged_trial_is_named_and_the_rest_is_judged(tmp_path, capsys):
@@ -54,7 +54,7 @@ def test_a_damaged_trial_is_named_and_the_rest_is_judged(tmp_path, capsys):
     text = capsys.readouterr().out
     assert "DAMAGED trials/0002/attempt-1: " in text
     assert "series.parquet: 50 bytes instead of" in text
-    assert "9 SOUND" in text
+    assert "A mail spool: 2 figures SOUND" in text
 
 
 def test_while_a_run_writes_the_audit_waits_its_turn(tmp_path):

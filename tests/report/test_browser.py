@@ -10,7 +10,7 @@ from report import fixture
 from report.conftest import ALL_DRAWN, Opened
 
 WIDTHS = (400, 800, 1200, 1600)
-DRAWN = """() => [...document.querySelectorAll('.chart')].map(chart => [
+DRAWN = """() => [...document.querySelectorAll('.chart')].filter(chart => chart.clientWidth).map(chart => [
     chart.closest('figure').id, chart.dataset.state,
     chart.querySelectorAll('svg [role="graphics-symbol"], svg .mark-group path').length > 0])"""
 SKETCHED = "() => [...document.querySelectorAll('.drawn svg, .rungs svg')].map(one => one.querySelectorAll('rect').length)"

@@ -40,7 +40,7 @@ def test_the_page_says_it_and_the_timeline_marks_it():
     rules = [layer for panel in figure.panels for layer in panel.spec["layer"] if layer["mark"]["type"] == "rule"]
     marked = {round(row["x"]) for layer in rules for row in layer["data"]["values"]}
     assert marked == {6}
-    assert "dotted line" in figure.caption
+    assert "dotted line" in figure.alone
     assert all("levels change at 6" in panel.description for panel in figure.panels)
 
 

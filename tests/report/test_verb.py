@@ -1,8 +1,12 @@
 """`assay report`: what it refuses, and how curves of interleaved operations become curves over objects."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -77,16 +81,24 @@ def test_the_command_of_do_it_again_does_it_again(tmp_path):
     (tmp_path / "it.toml").write_text(NOTHING)
     assert bench.run("run", "it.toml", "--lab", "a lab").returncode == 0
     printed = bench.run("report", "--lab", "a lab", "--format", "md", "--out", "-").stdout
-    words = shlex.split(re.search(r"- Command: (.*)", printed)[1].replace("\\", ""))
-    assert words[:2] == ["assay", "run"]
-    assert bench.run(*words[1:3], "--lab", "a lab").returncode == 2
-    done = bench.run(*words[1:])
+    line = re.search(r"- Command: (.*)", printed)[1].replace("\\", "")
+    words = shlex.split(line)
+    assert words[:5] == ["cd", str(tmp_path), "&&", "assay", "run"]
+    assert bench.run(*words[4:6], "--lab", "a lab").returncode == 2
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    found = bench.environment(PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=elsewhere, env=found, capture_output=True, text=True, timeout=120, check=False
+    )
     assert (done.returncode, done.stderr.count("found")) == (0, 0), done.stderr
     assert len(list(tmp_path.glob("again/*/trials/*"))) == 1
+    assert not list(elsewhere.iterdir())
 
 
 def test_a_command_of_stat_is_done_again_by_stat_and_a_sitting_names_its_level(tmp_path):
     planned = SimpleNamespace(plan=SimpleNamespace(sittings=("on the rack", "off")))
     assert verb.command(tmp_path, planned).endswith("/experiment.toml --lab again --sitting 'on the rack'")
+    assert verb.command(tmp_path, planned).startswith("assay run /")
     (tmp_path / "experiment.toml").write_text("# assay stat -- cp -r 'a b' c\n")
     assert verb.command(tmp_path, planned) == "assay stat -- cp -r 'a b' c"

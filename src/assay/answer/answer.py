@@ -7,21 +7,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
+from assay.answer.decisions import Decision, decisions
 from assay.answer.doubts import (
     Cause,
     Doubt,
     Losses,
     Required,
     cause,
-    counts,
     doubts,
     losses,
     of_all_runs,
     of_figure,
     requirements,
 )
-from assay.answer.headlines import Headline, Line, headlines, lines
+from assay.answer.essence import Essence, essence
+from assay.answer.headlines import Headline, Line, headlines, leaders, lines, weight
 from assay.answer.layers import LayeredRate, layered
+from assay.answer.trust import Noise, counts, noise, shown
 from assay.audit import verdicts
 from assay.frozen import dataclass
 from assay.records import (
@@ -38,6 +40,7 @@ from assay.records import (
     Sensitivity,
     Severity,
     State,
+    Value,
     Verdict,
     VerdictState,
     worst,
@@ -77,6 +80,8 @@ class Lead:
     """Those that are listed, what was decided first."""
     more: int = 0
     """So many are not listed."""
+    leaders: tuple[Value, ...] = ()
+    """Of three compared levels or more those ahead, the best first; none where conditions disagree."""
     undecided: tuple[Line, ...] = ()
     cells: tuple[Cell, ...] = ()
     everywhere: bool = True
@@ -86,17 +91,6 @@ class Lead:
     """Of a disturbance, the most frequent first."""
     doubted: tuple[Cause, ...] = ()
     """What the rules on the whole experiment hold against the figure."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decision:
-    """An answer about a count that belongs to the decision."""
-
-    scaling: Scaling
-    known: bool
-    """Whether there is a number whose interval is not all that was measured."""
-    one_order: bool = False
-    """Whether one arm leads, beyond noise, at all numbers."""
 
 
 def leads(results: Results) -> tuple[Lead, ...]:
@@ -111,13 +105,24 @@ def leads(results: Results) -> tuple[Lead, ...]:
     return tuple(_from_the_first(results))
 
 
+def uncounted(results: Results) -> tuple[Lead, ...]:
+    """All measures with a figure of which no run counts."""
+    found = (_without_runs(results, measure) for measure in results.experiment.measures)
+    return tuple(one for one in found if one)
+
+
+def _without_runs(results: Results, measure: Measure) -> Lead | None:
+    """What can be said of the cells of a measure of which no run counts; None where there is none."""
+    cells = [cell for cell in results.cells if cell.measure == measure.name]
+    lies = [cell for cell in cells if not cell.estimate and cell.unfiltered]
+    return _uncounted(results, measure, lies, everywhere=not any(cell.estimate for cell in cells)) if lies else None
+
+
 def _from_the_first(results: Results) -> Iterator[Lead]:
     for measure in results.experiment.measures:
-        cells = [cell for cell in results.cells if cell.measure == measure.name]
-        good = [cell for cell in cells if cell.estimate]
-        lies = [cell for cell in cells if not cell.estimate and cell.unfiltered]
-        if lies:
-            yield _uncounted(results, measure, lies, everywhere=not good)
+        if lies := _without_runs(results, measure):
+            yield lies
+        good = [cell for cell in results.cells if cell.measure == measure.name and cell.estimate]
         if good:
             lead = _answered(results, measure, good)
             doubted = of_all_runs(results, measure.name)
@@ -134,10 +139,8 @@ def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
     if law and len(found) > 1:
         state = worst(line.state for line in found)
         return Lead(kind=LeadKind.GROWTH, measure=measure, state=state, growth=law, lines=tuple(found[-1:]))
-    weight = list(Conclusion)  # what matters comes first, the largest effect before the others
     decided = sorted(
-        (line for line in found if line.conclusion is not Conclusion.UNDECIDED),
-        key=lambda line: (weight.index(line.conclusion), -line.effect),
+        (line for line in found if line.conclusion is not Conclusion.UNDECIDED), key=lambda line: weight(line, measure)
     )
     first = decided or found
     return Lead(
@@ -146,6 +149,7 @@ def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
         state=worst(line.state for line in first),
         lines=tuple(first[:MOST_LINES]),
         more=max(0, len(first) - MOST_LINES),
+        leaders=leaders(results, measure) if decided else (),
         undecided=tuple(line for line in found if decided and line.conclusion is Conclusion.UNDECIDED),
     )
 
@@ -163,7 +167,7 @@ def _figure(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
         for judged in results.runs
         if measure.name in judged.verdicts and any(judged.id in cell.values for cell in cells)
     ]
-    state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
+    state = worst(map(shown, verdicts)) if verdicts else VerdictState.UNVERIFIED
     return Lead(kind=LeadKind.FIGURE, measure=measure, state=state, cells=tuple(cells), verdicts=tuple(verdicts))
 
 
@@ -178,7 +182,7 @@ def _uncounted(results: Results, measure: Measure, cells: Sequence[Cell], *, eve
     return Lead(
         kind=LeadKind.OTHER if lies else LeadKind.DISTURBED,
         measure=measure,
-        state=VerdictState.INVALID,
+        state=VerdictState.INVALID if lies else VerdictState.TAINTED,
         cells=tuple(cells),
         everywhere=everywhere,
         verdicts=tuple(lies or invalid),
@@ -190,33 +194,6 @@ def accuses(finding: Finding) -> bool:
     """Whether a finding says that the number is not what it is called; noise of the platform only disturbed it."""
     failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
     return failed and not finding.is_disturbance
-
-
-# --------------------------------------------------------------------------------------------- the decision
-
-
-def decisions(results: Results, measure: Measure) -> Iterator[Decision]:
-    """Up to where requirements are kept, then break-even and saturation of the measure."""
-    kept = (one for one in results.scaling if one.kind is ScalingKind.OBJECTIVE and one.at is not None)
-    yield from (Decision(scaling=one, known=True) for one in kept)
-    for one in results.scaling:
-        if one.kind is ScalingKind.BREAK_EVEN and one.measure == measure.name:
-            yield Decision(scaling=one, known=not _covers(one), one_order=one.at is None and _one_order(results, one))
-        elif one.kind is ScalingKind.SATURATION and one.at is not None and not _covers(one):
-            yield Decision(scaling=one, known=True)
-
-
-def _one_order(results: Results, one: Scaling) -> bool:
-    """Whether the same arm is ahead, beyond noise, in all comparisons of the measure."""
-    mine = [found for found in results.comparisons if found.measure == one.measure]
-    apart = all(found.conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL) for found in mine)
-    return apart and len({found.ratio.value > 1 for found in mine if found.ratio is not None}) == 1
-
-
-def _covers(one: Scaling) -> bool:
-    """Whether the interval of the number is all that was measured: then nothing is known of it."""
-    at = one.at
-    return at is None or at.low is None or at.high is None or (at.low <= one.lowest and at.high >= one.highest)
 
 
 def others(results: Results, found: Sequence[Lead]) -> tuple[Lead, ...]:
@@ -257,15 +234,19 @@ class Answer:
     """The answer of an experiment, in the order in which it is read."""
 
     experiment: Experiment
+    essence: Essence | None
+    """The opening of an experiment that compares nothing and measures several rates."""
     leads: tuple[Lead, ...]
-    """The opening first; empty where no run gave a figure."""
+    """The opening first, unless there is an essence; empty where no run gave a figure."""
     others: tuple[Lead, ...]
     """Further measures that differ by what matters, the largest effect first."""
     decisions: tuple[Decision, ...]
     headlines: tuple[Headline, ...]
     requirements: tuple[Required, ...]
     counts: tuple[tuple[VerdictState, int], ...]
-    """How many figures have each verdict, from best to worst."""
+    """How many cells with a figure have each verdict, from best to worst."""
+    noise: tuple[Noise, ...]
+    """What disturbed runs, once for all of them."""
     doubts: tuple[Doubt, ...]
     """What to distrust, the gravest first."""
     losses: Losses
@@ -279,18 +260,32 @@ class Answer:
     layers: tuple[LayeredRate, ...] = ()
     """Rates of clients with what was measured below them."""
 
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures of the opening and of what could not be counted, in the order in which they are read."""
+        rates = self.essence.portions if self.essence else ()
+        return (*(one.measure for one in rates), *(one.measure for one in self.leads))
+
+    @property
+    def state(self) -> VerdictState | None:
+        """The verdict of the opening; None where there is none."""
+        return self.essence.state if self.essence else self.leads[0].state if self.leads else None
+
 
 def answer(results: Results) -> Answer:
     """Make the answer from the results."""
-    found = leads(results)
+    first = essence(results)
+    found = uncounted(results) if first else leads(results)
     return Answer(
         experiment=results.experiment,
+        essence=first,
         leads=found,
         others=() if results.sensitivity else others(results, found),
-        decisions=() if not found or results.sensitivity else tuple(decisions(results, found[-1].measure)),
+        decisions=() if first or not found or results.sensitivity else tuple(decisions(results, found[-1].measure)),
         headlines=headlines(results),
         requirements=requirements(results),
         counts=counts(results),
+        noise=noise(results),
         doubts=doubts(results),
         losses=losses(results),
         apart=sum(not one.interleaved for one in results.comparisons),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assay.answer import marks
 from assay.frozen import dataclass
 from assay.records import (
     Cell,
@@ -38,16 +37,12 @@ class Doubt:
     advice: str
     measures: tuple[str, ...]
     runs: int
+    disturbs: bool = False
+    """Whether it is noise, which has a line of its own."""
 
 
 WHOLE = "the experiment"
 """Stands for the measure of a finding on the whole experiment."""
-
-
-def counts(results: Results) -> tuple[tuple[VerdictState, int], ...]:
-    """Count the figures of runs that have each verdict, from best to worst."""
-    states = [verdict.state for judged in results.runs for verdict in judged.verdicts.values()]
-    return tuple((state, states.count(state)) for state in marks.MEANING)
 
 
 def verdicts_of(results: Results, cell: Cell) -> list[Verdict]:
@@ -93,10 +88,11 @@ def doubts(results: Results) -> tuple[Doubt, ...]:
             advice=here[0][2].advice or "",
             measures=tuple(dict.fromkeys(measure for measure, _, _ in here)),
             runs=len({run for _, run, _ in here if run}),
+            disturbs=here[0][2].is_disturbance,
         )
         for (rule, state), here in found.items()
     ]
-    return tuple(sorted(made, key=lambda one: (not _is_of_all(one), _gravity(one), -one.runs, one.rule)))
+    return tuple(sorted(made, key=lambda one: (not _is_of_all(one), one.disturbs, _gravity(one), -one.runs, one.rule)))
 
 
 def _is_of_all(one: Doubt) -> bool:

@@ -16,6 +16,10 @@ MOST_LINES = 8
 """So many lines of a measure are shown at once; the table of comparisons has them all."""
 APART = 2
 """So many undecided comparisons are listed one by one, each with what could not be seen."""
+FEWEST = 2
+"""Candidates: with one, the comparison itself says who is ahead."""
+Place = tuple[Value, float, float, float]
+"""Level, and how many times as good as the baseline it is: at least, by the estimate, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +59,19 @@ class Headline:
 def headlines(results: Results) -> tuple[Headline, ...]:
     """One for each measure that was compared, in the experiment's order."""
     found = ((measure, tuple(lines(results, measure))) for measure in results.experiment.measures)
-    return tuple(Headline(measure=measure, lines=mine) for measure, mine in found if mine)
+    return tuple(Headline(measure=measure, lines=_weighed(measure, mine)) for measure, mine in found if mine)
+
+
+def _weighed(measure: Measure, mine: tuple[Line, ...]) -> tuple[Line, ...]:
+    """The lines as they come; of more than are shown at once the weightiest first, so that the least are folded."""
+    if len(mine) <= MOST_LINES + 1:
+        return mine
+    return tuple(sorted(mine, key=lambda line: weight(line, measure)))
+
+
+def weight(line: Line, measure: Measure) -> tuple[int, bool, float]:
+    """Sorts lines: what matters comes first, then who is better, then the largest effect."""
+    return list(Conclusion).index(line.conclusion), not is_better(line.comparisons[0], measure.figure), -line.effect
 
 
 def lines(results: Results, measure: Measure) -> Iterator[Line]:
@@ -98,3 +114,38 @@ def _line(results: Results, same: Sequence[Comparison]) -> Line:
         for reason in why(results, one, verdict)
     ]
     return Line(comparisons=tuple(same), state=state, reasons=tuple(dict.fromkeys(causes))[:MOST_REASONS])
+
+
+# --------------------------------------------------------------------------------------------- the levels ahead
+
+
+def leaders(results: Results, measure: Measure) -> tuple[Value, ...]:
+    """Give the levels ahead under all conditions, the best first; none where conditions disagree or all levels are alike."""
+    kind = figure_kind(measure.figure)
+    here = [one for one in results.comparisons if one.measure == measure.name and one.ratio is not None and one.ratio.value > 0]
+    if kind is None or not here:
+        return ()
+    baseline = here[0].baseline
+    conditions: dict[tuple[tuple[str, Value], ...], list[Comparison]] = {}
+    for one in here:
+        if one.baseline == baseline:
+            conditions.setdefault(tuple(one.within.items()), []).append(one)
+    found = [ahead(same, higher=kind.better is Better.HIGHER) for same in conditions.values()]
+    enough = all(len(same) >= FEWEST for same in conditions.values())
+    return found[0] if enough and all(set(one) == set(found[0]) for one in found) else ()
+
+
+def ahead(same: Sequence[Comparison], *, higher: bool) -> tuple[Value, ...]:
+    """Give the levels ahead under one condition; none where no level is behind."""
+    places: list[Place] = [(same[0].baseline, 1.0, 1.0, 1.0), *(place(one, higher=higher) for one in same)]
+    best = max(places, key=lambda each: each[2])
+    reach = [each for each in places if each is best or each[3] >= best[1]]
+    return tuple(each[0] for each in sorted(reach, key=lambda each: -each[2])) if len(reach) < len(places) else ()
+
+
+def place(one: Comparison, *, higher: bool) -> Place:
+    """How good a candidate is, where more is better."""
+    assert one.ratio is not None
+    value = one.ratio.value
+    low, high = one.ratio.low or value, one.ratio.high or value
+    return (one.candidate, low, value, high) if higher else (one.candidate, 1 / high, 1 / value, 1 / low)

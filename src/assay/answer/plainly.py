@@ -36,8 +36,8 @@ def answers(results: Results) -> dict[str, Any]:
     experiment, found = results.experiment, answer(results)
     return {
         "answer": {
-            "measures": [one.measure.name for one in found.leads],
-            "state": found.leads[0].state.value if found.leads else None,
+            "measures": [one.name for one in found.measures],
+            "state": found.state.value if found.state else None,
             "statement": summary.opening(found),
             "more": list(summary.following(found)),
         },

@@ -208,6 +208,8 @@ def experiment_text(directories: Sequence[Path]) -> str:
             " Name a directory on a file system with more space."
         )
     text = text.replace('"256 MiB"', f'"{size >> 20} MiB"')
+    below = " and ".join(str(path.resolve()) for path in directories)
+    text = text.replace('title = "The storage below this directory"', f"title = {quoted(f'The storage below {below}')}")
     names = target_names(directories)
     sections = [
         f'\n[targets.{quoted(name)}]\nkind = "directory"\npath = {quoted(str(path.resolve()))}\n'

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import steady_state
 from assay.answer import doubts
-from assay.answer.wording import coherence, drill, hosts, labels, network, steady
+from assay.answer.wording import coherence, drill, hosts, labels, steady
 from assay.answer.wording import operations as ladders
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge

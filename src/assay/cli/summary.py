@@ -8,6 +8,7 @@ from assay.answer.answer import answer
 from assay.answer.wording import hosts, scaling
 from assay.answer.wording.labels import usual
 from assay.answer.wording.summary import following, opening, remarks
+from assay.answer.wording.trust import noisy, trusted
 from assay.cli import tables
 from assay.measures.text import word
 from assay.records import Cell, Experiment, Judged, Results, VerdictState, worst
@@ -28,12 +29,12 @@ def summary(results: Results) -> str:
     """The first line of the answer and what belongs to it; then verdict counts, every table, and why what is doubtful is so."""
     verdicts = [one for judged in results.runs for one in judged.verdicts.values()]
     found = answer(results)
-    first = f"{opening(found)} [{found.leads[0].state.value}]" if found.leads else ""
+    first = f"{opening(found)} [{found.state.value}]" if found.state else ""
     parts = [
         "\n".join((first, *following(found))) if first else "",
-        f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
+        f"{results.experiment.title}: {trusted(found)}",
         results.experiment.question,
-        "\n".join((*hosts.of_runs(results.runs), *remarks(found))),
+        "\n".join((*hosts.of_runs(results.runs), *remarks(found), *noisy(found))),
         tables.comparison_table(results),
         tables.effect_tables(results),
         tables.requirement_table(results),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
 from assay import measures
-from assay.answer import doubts, prices
+from assay.answer import doubts, prices, trust
 from assay.answer.wording import comparison as sentence
 from assay.answer.wording import effects
 from assay.answer.wording.labels import instead, of_several
@@ -27,7 +27,6 @@ from assay.records import (
     Value,
     Verdict,
     VerdictState,
-    worst,
 )
 from assay.terminal.output import Row, table
 from assay.units import Unit
@@ -141,11 +140,11 @@ def cell_table(results: Results, without: Collection[str] = ()) -> str:
 def cell_row(results: Results, cell: Cell, runs: Mapping[str, Judged]) -> Row:
     """One cell with the worst verdict of its runs, or of the rules on the whole experiment."""
     verdicts = verdicts_of(cell, runs)
-    state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
-    label = of_several([verdict for verdict in verdicts if verdict.state is state])
+    state = trust.own_state(verdicts)
+    label = of_several([verdict for verdict in verdicts if trust.shown(verdict) is state])
     return Row(
         cells=(
-            worst((state, doubts.of_figure(results, cell.measure))).value,
+            trust.state_of(results, cell).value,
             cell.measure,
             levels_text(results.experiment, cell.levels),
             value_text(cell),

@@ -37,6 +37,7 @@ def digest(experiment: Experiment) -> str:
         for added in ("summary", "unit"):
             if measure[added] is None:
                 del measure[added]
+    _without_names(values["factors"])
     _without_rates(values["workloads"])
     _without_sides(values["workloads"])
     _without_prices(values["targets"])
@@ -44,6 +45,13 @@ def digest(experiment: Experiment) -> str:
     values["hosts"] = [_host(spec) for spec in experiment.hosts]
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _without_names(factors: list[dict[str, object]]) -> None:
+    """Leave out the names of levels where none has one."""
+    for factor in factors:
+        if not factor["names"]:
+            del factor["names"]
 
 
 def _without_rates(workloads: list[dict[str, list[dict[str, object]]]]) -> None:

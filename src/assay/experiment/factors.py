@@ -18,6 +18,11 @@ from assay.units import Refusal
 
 MOST_CHECKED = 1000
 """Combinations of a workload's levels that are looked at for mistakes between knobs."""
+NAME, VALUE = "name", "value"
+EXAMPLE = 'a level, or { name = "a word for it", value = the level }'
+
+WRONG = object()
+"""Stands for a level whose table was refused, so that the places of the others stay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,10 +121,15 @@ def _factor(document: Document, path: str, raw: object, scene: Scene) -> Factor 
         return None
     if shape.returns and shape.change is Change.AUTOMATIC:
         document.wrong((*at, "returns"), f"returns = {shape.returns} for an automatic factor", 'change = "manual" with it')
-    levels = _levels(document, level_at, shape.levels, resolver)
+    bare, given = _split(document, level_at, shape.levels)
+    levels = _levels(document, level_at, bare, resolver)
+    names = given if len(levels) == len(bare) and any(given) else ()
     if shape.baseline is not None:
-        levels = _from_baseline(document, (*at, "baseline"), levels, resolver(shape.baseline))
-    return Factor(path=path, levels=levels, change=shape.change, returns=shape.returns)
+        wanted = levels[names.index(shape.baseline)] if shape.baseline in names else resolver(shape.baseline)
+        first = _from_baseline(document, (*at, "baseline"), levels, wanted)
+        names = tuple(names[levels.index(one)] for one in first) if names else ()
+        levels = first
+    return Factor(path=path, levels=levels, change=shape.change, returns=shape.returns, names=names)
 
 
 def _dotted(path: str, raw: Mapping[str, object]) -> str:
@@ -129,9 +139,12 @@ def _dotted(path: str, raw: Mapping[str, object]) -> str:
 def _levels(document: Document, at: Path, raw: list[object], resolver: Resolver) -> tuple[Value, ...]:
     levels: list[Value] = []
     for index, item in enumerate(raw):
+        if item is WRONG:
+            continue
         value = resolver(item)
         if isinstance(value, Refusal) and isinstance(item, str) and not isinstance(resolver([item]), Refusal):
-            lists = json.dumps([one if isinstance(one, list) else [one] for one in raw], ensure_ascii=False)
+            known = (one for one in raw if one is not WRONG)
+            lists = json.dumps([one if isinstance(one, list) else [one] for one in known], ensure_ascii=False)
             document.wrong(at, f"the level {shown(item)}, which is no list", f"a list of options for each level: write {lists}")
             return ()
         if isinstance(value, Refusal):
@@ -141,6 +154,41 @@ def _levels(document: Document, at: Path, raw: list[object], resolver: Resolver)
         else:
             levels.append(value)
     return tuple(levels)
+
+
+def _split(document: Document, at: Path, raw: Sequence[object]) -> tuple[list[object], tuple[str, ...]]:
+    """Return the levels without their names, and the name of each; empty where it has none. Every mistake is noted."""
+    levels: list[object] = []
+    names: list[str] = []
+    for index, item in enumerate(raw):
+        if not isinstance(item, dict):
+            levels.append(item)
+            names.append("")
+        elif _is_named(document, (*at, index), item):
+            levels.append(item[VALUE])
+            names.append(_name(document, (*at, index, NAME), item[NAME], names))
+        else:
+            levels.append(WRONG)
+            names.append("")
+    return levels, tuple(names)
+
+
+def _is_named(document: Document, at: Path, item: dict[str, object]) -> bool:
+    """Whether a table has both keys and no other."""
+    if item.keys() == {NAME, VALUE}:
+        return True
+    keys = ", ".join(item) or "no key"
+    document.wrong(at, f"a level with {keys}", EXAMPLE)
+    return False
+
+
+def _name(document: Document, at: Path, name: object, before: Sequence[str]) -> str:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        document.wrong(at, f"{shown(name)} for the name of a level", "a text of at least one letter, on one line")
+        return ""
+    if name in before:
+        document.wrong(at, f"the name {shown(name)} twice", "another name for each level", Point.VALUE)
+    return name
 
 
 def _from_baseline(document: Document, at: Path, levels: tuple[Value, ...], named: Value | Refusal) -> tuple[Value, ...]:

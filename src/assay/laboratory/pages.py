@@ -10,7 +10,7 @@ from assay import measures
 from assay.analysis.cells import Load
 from assay.analysis.scaling.bounds import pictured
 from assay.errors import AssayError
-from assay.notebook import layout
+from assay.notebook import files, layout
 from assay.notebook import read as notebook
 from assay.prediction.demand import groups
 from assay.prediction.wording import tables
@@ -43,14 +43,28 @@ def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
 
 
 def command(folder: Path, results: Results) -> str:
-    """Return the command that makes such runs again, in another notebook: this one holds the finished schedule."""
-    path = folder / layout.EXPERIMENT
+    """Return the command that makes such runs again, from any directory, in another notebook: this one is complete.
+
+    Relative paths of an experiment begin where it was begun, so the command begins there too.
+    """
+    path = folder.absolute() / layout.EXPERIMENT
+    begun = begun_in(folder)
+    there = f"cd {shlex.quote(begun)} && " if begun else ""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     if text.startswith(BY_STAT):
-        return text.removeprefix("# ").strip()
+        return there + text.removeprefix("# ").strip()
     level = next(iter(results.plan.sittings), None)
     sitting = "" if level is None else f" --sitting {shlex.quote(str(level))}"
-    return f"assay run {shlex.quote(str(path))} --lab {AGAIN}{sitting}"
+    return f"{there}assay run {shlex.quote(str(path))} --lab {AGAIN}{sitting}"
+
+
+def begun_in(folder: Path) -> str | None:
+    """Return the directory in which an experiment was begun; None where its notebook does not have it, or it is gone."""
+    try:
+        found = files.read_json(folder / layout.PLAN).get(layout.BEGUN_IN)
+    except (AssayError, OSError, AttributeError):
+        return None
+    return found if isinstance(found, str) and Path(found).is_dir() else None
 
 
 def _changes_names(run: Run) -> bool:

@@ -123,8 +123,15 @@ def quantity(experiment: Experiment, path: str, level: Value) -> str | None:
     return units.format(level, unit)
 
 
+def name_of(experiment: Experiment, path: str, value: Value) -> str:
+    """Give the name that the file has for a level; empty where it has none."""
+    return next((one.name_of(value) for one in experiment.factors if one.path == path), "")
+
+
 def level(experiment: Experiment, path: str, value: Value) -> str:
-    """Give one level of a factor for a sentence: `on`, `1,000`, `2 s`."""
+    """Give one level of a factor for a sentence: its name, `on`, `1,000`, `2 s`."""
+    if name := name_of(experiment, path, value):
+        return name
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -142,7 +149,9 @@ def levels(experiment: Experiment, values: Mapping[str, Value]) -> str:
 
 
 def word(experiment: Experiment, path: str, value: Value) -> str:
-    """Give one level as it is typed: `true`, `1000`, `2 s`, `a+b`, `dd if=f`."""
+    """Give one level as it is typed: its name, `true`, `1000`, `2 s`, `a+b`, `dd if=f`."""
+    if name := name_of(experiment, path, value):
+        return name
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):

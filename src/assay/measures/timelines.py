@@ -190,3 +190,42 @@ def gauges(phase: Phase, series: Sequence[Series], layer: str, metrics: tuple[st
             ]
             lines.append((metric.rpartition("_")[0], points))
     return tuple(lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineTrend:
+    """How a line goes from the beginning to the end of a phase: the means of its first tenth, middle third and last tenth."""
+
+    first: float
+    middle: float
+    last: float
+
+    @property
+    def times(self) -> float | None:
+        """How many times the first tenth the last one is; None where one of them is nothing."""
+        return self.last / self.first if self.first > 0 and self.last > 0 else None
+
+    @property
+    def swing(self) -> float | None:
+        """How many times the smallest of the three the largest is, where the middle lies beyond both ends; None elsewhere."""
+        low, high = sorted((self.first, self.last))
+        if low <= 0 or self.middle <= 0 or low / BEYOND_ENDS <= self.middle <= high * BEYOND_ENDS:
+            return None
+        return max(high, self.middle) / min(low, self.middle)
+
+
+TREND_POINTS = 10
+"""A line of fewer points has no trend worth a word."""
+BEYOND_ENDS = 1.5
+"""A middle beyond both ends by more than this factor is neither a rise nor a fall."""
+
+
+def trend(points: Points, until_s: float) -> LineTrend | None:
+    """Give the trend of a line up to the time at which the clock stopped; None where it has too few points."""
+    values = [value for at, value in points if at <= until_s]
+    count = len(values)
+    if count < TREND_POINTS:
+        return None
+    tenth, third = max(1, count // 10), count // 3
+    first, middle, last = values[:tenth], values[third : count - third], values[-tenth:]
+    return LineTrend(first=sum(first) / tenth, middle=sum(middle) / len(middle), last=sum(last) / tenth)

@@ -21,6 +21,8 @@ SCHEMA = 2
 1: evidence that was missing, gaps, caches, the wait for quiet and the drain were kept without their host (`older`).
 """
 
+BEGUN_IN = "directory"
+"""Key of the plan: in which directory the experiment was begun; older notebooks have none."""
 EXPERIMENT = "experiment.toml"
 PLAN = "plan.json"
 TRIALS = "trials"

@@ -232,8 +232,17 @@ def make_folder(folder: Path, experiment: Experiment, plan: Plan, text: str) -> 
 
 
 def plan_of(experiment: Experiment, plan: Plan) -> Mapping[str, object]:
-    """Return what stands in `plan.json`."""
-    return {"schema": layout.SCHEMA, "experiment": plain.to_plain(experiment), "plan": plain.to_plain(plan)}
+    """Return what stands in `plan.json`; with the directory in which relative paths of the experiment begin."""
+    here = {} if (directory := working_directory()) is None else {layout.BEGUN_IN: directory}
+    return {"schema": layout.SCHEMA, "experiment": plain.to_plain(experiment), "plan": plain.to_plain(plan), **here}
+
+
+def working_directory() -> str | None:
+    """Return the directory in which the verb was called; None where it is gone."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None
 
 
 def refill(database: sqlite3.Connection, folder: Path) -> None:

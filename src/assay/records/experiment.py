@@ -130,6 +130,13 @@ class Factor:
     change: Change = Change.AUTOMATIC
     returns: int = 0
     """For a manual factor: how many further sittings at the first level, to see drift."""
+    names: tuple[str, ...] = ()
+    """What the file calls the levels, in their order; empty for a level without a name, and as a whole where none has one."""
+
+    def name_of(self, level: Value) -> str:
+        """Give the name of a level; empty where it has none."""
+        alike = (name for name, one in zip(self.names, self.levels, strict=True) if one == level and type(one) is type(level))
+        return next(alike, "") if self.names else ""
 
 
 @dataclass(frozen=True, kw_only=True)

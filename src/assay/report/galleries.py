@@ -12,6 +12,8 @@ from assay.report.charts.roles import Key, Roles, roles
 
 REPRESENTATIVES = 8
 """Most runs whose ladders are drawn."""
+ROW = 3
+"""Most pictures of a section that are shown at once where nothing is compared: one row on a desk."""
 SIDE_BY_SIDE = 3
 """Most runs whose timelines are beside each other."""
 LATENCY = (
@@ -21,6 +23,7 @@ LATENCY = (
 TIMELINE = (
     "One representative run of {}: the run nearest to the estimate of the first measure."
     " If the application's line leaves the device's, memory is at work. Phases too short for a few samples are left out."
+    f" Lines are means over equal steps of time.{timeline.DRAINED}{timeline.CHANGED}"
 )
 FACTORS = (
     "The effect of each factor on a measure, the largest effect on top; below it how far two factors change each other's effect."
@@ -58,11 +61,23 @@ class Gallery:
     name: str
     lede: str
     figures: tuple[ChartFigure, ...]
+    most: int | None = None
+    """So many are shown at once; None: all that are not of a phase under a second."""
 
     @property
     def answers(self) -> bool:
         """Whether it is the picture of the answer: then it comes before the evidence."""
         return self.id in ANSWERS
+
+    @property
+    def open(self) -> tuple[ChartFigure, ...]:
+        """The figures that are shown at once."""
+        return tuple(one for one in self.figures if not one.brief)[: self.most]
+
+    @property
+    def folded(self) -> tuple[ChartFigure, ...]:
+        """All others: of phases under a second, and beyond the number that is shown."""
+        return tuple(one for one in self.figures if one not in self.open)
 
 
 def galleries(results: Results, load: Load, found: Sequence[Group], pictures: Pictures) -> tuple[Gallery, ...]:
@@ -87,7 +102,8 @@ def galleries(results: Results, load: Load, found: Sequence[Group], pictures: Pi
         ("timeline", "Over time", TIMELINE.format(which), timeline.figures(results.experiment, shown)),
         ("limits", "Bottlenecks", LIMITS.format(which), limits.figures(results.experiment, shown)),
     )
-    return tuple(Gallery(id=id_, name=name, lede=lede, figures=figures) for id_, name, lede, figures in sections)
+    most = None if results.comparisons or results.sensitivity or results.scaling else ROW
+    return tuple(Gallery(id=id_, name=name, lede=lede, figures=figures, most=most) for id_, name, lede, figures in sections)
 
 
 @dataclass(frozen=True, kw_only=True)

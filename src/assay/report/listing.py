@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from assay.answer import doubts, marks, prices
+from assay.answer import doubts, marks, prices, trust
 from assay.answer.scales import show, show_range
 from assay.answer.wording import comparison, labels
 from assay.frozen import dataclass
@@ -76,11 +76,12 @@ class VerdictGroup:
 
 
 def measures(results: Results) -> Iterable[Section]:
-    """A section for each measure of the experiment; what tick, bar and line are is left to the key where all are alike."""
+    """A section for each measure of the experiment; what tick, bar and line usually are is left to the key."""
     sections = list(_sections(results))
-    drawn = {one.figure.alone for one in sections if one.figure and one.figure.alone}
+    drawn = [one.figure.alone for one in sections if one.figure and one.figure.alone]
+    usual = max(dict.fromkeys(drawn), key=drawn.count, default="")
     for one in sections:
-        if one.figure and len(drawn) > 1:
+        if one.figure and one.figure.alone not in ("", usual):
             yield replace(one, figure=replace(one.figure, caption=picture.caption(one.figure), alone=""))
         else:
             yield one
@@ -95,7 +96,7 @@ def _sections(results: Results) -> Iterable[Section]:
                 heading=marks.measure(measure),
                 claim=marks.claim(measure.claim),
                 counts=marks.tally(one.state for one in verdicts),
-                label=labels.of_several(verdicts),
+                label=labels.of_several(verdicts, labels.undisturbed),
                 figure=cells.figure(results, measure),
             )
 
@@ -142,21 +143,21 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     one = cell.estimate or cell.unfiltered
     assert one is not None
     here = doubts.verdicts_of(results, cell)
-    own = worst(verdict.state for verdict in here) if here else VerdictState.UNVERIFIED
+    own = trust.own_state(here)
     return FigureRow(
         name=marks.measure(measure),
         levels=marks.levels(results.experiment, cell.levels),
         claim=marks.claim(measure.claim),
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
         interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", labels.instead(here)) if part),
-        state=worst((own, doubts.of_figure(results, cell.measure))),
-        share=f"{alike} of {len(here)} runs" if (alike := sum(one.state is own for one in here)) < len(here) else "",
+        state=trust.state_of(results, cell),
+        share=f"{alike} of {len(here)} runs" if (alike := sum(trust.shown(one) is own for one in here)) < len(here) else "",
         label="; ".join(
             filter(
                 None,
                 (
                     prices.words(prices.of_cell(results.experiment, cell)),
-                    labels.of_several([one for one in here if one.state is own]),
+                    labels.of_several([one for one in here if trust.shown(one) is own], labels.undisturbed),
                     comparison.left_out(cell),
                 ),
             )

@@ -67,9 +67,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _lead(found: Answer) -> str:
-    if not found.leads:
+    if found.state is None:
         return ""
-    opening = f"{summary.opening(found)} [{found.leads[0].state.value}]"
+    opening = f"{summary.opening(found)} [{found.state.value}]"
     return "\n".join((f"**{escape(opening)}**", *(f"- {escape(one)}" for one in summary.following(found))))
 
 

@@ -12,16 +12,18 @@ from assay.answer import marks
 from assay.answer.answer import answer
 from assay.answer.doubts import Doubt
 from assay.answer.scales import NARROW, number, show, show_range, times
-from assay.answer.wording import comparison, effects, hosts, labels, scaling, summary
-from assay.records import Bound, Estimate, Results, Severity, State
+from assay.answer.wording import comparison, effects, hosts, labels, scaling, summary, trust
+from assay.records import Bound, Estimate, Results, Severity, State, Verdict
 from assay.report import galleries, ladder, listing, picture, runs
 from assay.report.charts import blocks, forest, theme
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import ChartFigure
 from assay.report.galleries import Load, Pictures
 
-FEW = 4
-"""Doubts that are shown at once even where none speaks against a figure."""
+AGAIN = 5
+"""Lines of what doing it again takes that are shown at once: command, seed, schedule, digest, rules."""
+FEW = 3
+"""Doubts that are shown at once where none speaks against a figure."""
 
 
 def write(results: Results, load: Load, path: Path, pictures: Pictures | None = None) -> None:
@@ -70,9 +72,9 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "verdict_groups": tuple(listing.verdicts(results)),
         "again": listing.again(results, pictures.command),
     }
+    context["lone"] = not results.comparisons and all(one.figure is None or one.figure.lone for one in measures)
     context["sections"] = sections(context)
-    text: str = _environment().get_template("page.html.j2").render(context)
-    return text
+    return str(_environment().get_template("page.html.j2").render(context))
 
 
 def opening(results: Results) -> dict[str, object]:
@@ -86,6 +88,7 @@ def opening(results: Results) -> dict[str, object]:
         "figures_now": () if results.comparisons or results.sensitivity else listing.opening(results),
         "counts": found.counts,
         "total": sum(n for _, n in found.counts),
+        "noise": tuple(trust.noisy(found)),
         "doubts": found.doubts,
         "grave": grave(found.doubts),
         "losses": tuple(summary.losses(found.losses)),
@@ -95,14 +98,15 @@ def opening(results: Results) -> dict[str, object]:
         "matters": results.experiment.matters_share,
         "ratios_said": forest.caption(forest.ratios(results), results.experiment.matters_share),
         "requirements": found.requirements,
+        "again_shown": AGAIN,
         "started": min((judged.run.started_utc for judged in results.runs), default="")[:16].replace("T", " "),
     }
 
 
 def grave(doubts: Sequence[Doubt]) -> int:
-    """Count the doubts that are shown at once: all that speak against a figure, and a few more; the rest is folded."""
-    against = sum(one.state is State.FAIL and one.severity is not Severity.NOTES for one in doubts)
-    shown = max(against, FEW)
+    """Count the doubts that are shown at once: all that speak against a figure and are no noise; the rest is folded."""
+    against = sum(one.state is State.FAIL and one.severity is not Severity.NOTES and not one.disturbs for one in doubts)
+    shown = against or FEW
     return shown if len(doubts) - shown > 2 else len(doubts)
 
 
@@ -141,7 +145,14 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     """Give the templates' environment with the filters and words of this page."""
     made = picture.environment()
     made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code}
-    made.filters |= {"unbroken": _unbroken, "reason": summary.reason, "label": labels.label}
+    made.filters |= {
+        "unbroken": _unbroken,
+        "wrapped": _wrapped,
+        "dotted": _dotted,
+        "parted": _parted,
+        "reason": summary.reason,
+        "label": _label,
+    }
     made.globals |= {
         "shapes": marks.SHAPES,
         "meaning": marks.MEANING,
@@ -170,6 +181,32 @@ def _plain(value: float | str | None) -> str:
 def _unbroken(text: str) -> str:
     """Text that keeps numbers and percent signs in one line."""
     return re.sub(r"(\d) %", rf"\1{NARROW}%", text)
+
+
+def _wrapped(text: str) -> object:
+    """Text whose paths may go on in the next line behind a slash, and nowhere else."""
+    from markupsafe import Markup, escape
+
+    return Markup(str(escape(text)).replace("/", "/<wbr>"))  # noqa: S704 - escaped on this line
+
+
+def _dotted(text: str) -> object:
+    """A dotted name that may go on in the next line behind a dot or an underscore."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(text))))  # noqa: S704 - escaped on this line
+
+
+def _parted(text: str) -> object:
+    """A list without spaces that may go on in the next line behind a comma, an equals sign, a slash or an underscore."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([,=/_:])", r"\1<wbr>", str(escape(text))))  # noqa: S704 - escaped on this line
+
+
+def _label(verdict: Verdict) -> str:
+    """What a figure is, without its disturbance: noise has a line of its own."""
+    return labels.PART.join(labels.undisturbed(verdict))
 
 
 def _bound(value: Bound) -> str:

@@ -11,7 +11,7 @@ from assay.frozen import dataclass
 from assay.measures import difference, digits, percent
 from assay.measures.figures import figure_kind
 from assay.measures.text import level, levels
-from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment
+from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment, Value
 from assay.rulekit.contrasts import differs, least, lost_by_adjustment, reaches_beyond
 from assay.rulekit.pairs import NOTEBOOK
 from assay.units import MOST_SHARE, Unit
@@ -77,8 +77,20 @@ def claim(experiment: Experiment, one: Comparison) -> str:
 
 def candidate_of(experiment: Experiment, one: Comparison) -> str:
     """Name the candidate: `xfs`; a number alone says little: `clients = 2`."""
-    name = level(experiment, one.factor, one.candidate)
-    return f"{one.factor.rpartition('.')[2]} = {name}" if isinstance(one.candidate, int | float) else name
+    return level_of(experiment, one.factor, one.candidate)
+
+
+def level_of(experiment: Experiment, factor: str, value: Value) -> str:
+    """Name a level: `xfs`; a number alone says little: `clients = 2`."""
+    name = level(experiment, factor, value)
+    return f"{factor.rpartition('.')[2]} = {name}" if isinstance(value, int | float) else name
+
+
+def superlative(figure: str) -> str:
+    """`fastest` of rates and times, else `best`."""
+    kind = figure_kind(figure)
+    timed = kind is not None and kind.unit in (Unit.PER_S, Unit.BYTES_PER_S, Unit.NANOSECONDS) and figure != "cpu_ns_per_op"
+    return "fastest" if timed else "best"
 
 
 def direction(one: Comparison, figure: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from assay import catalogue, measures
@@ -32,11 +32,14 @@ def label(verdict: Verdict) -> str:
 
 def parts(verdict: Verdict) -> tuple[str, ...]:
     """The parts of a label, the most important first: what the number is, evidence, limiter, disturbance."""
-    one = verdict.label
+    disturbed = finding(verdict, verdict.label.disturbed_by)
+    return (*undisturbed(verdict), f"but {short(cause(disturbed))}") if disturbed else undisturbed(verdict)
+
+
+def undisturbed(verdict: Verdict) -> tuple[str, ...]:
+    """The parts of a label without the disturbance, where noise has a line of its own."""
     first = head(verdict)
-    found = [first, *(words for words in after_head(verdict) if words != first)]
-    disturbed = finding(verdict, one.disturbed_by)
-    return (*found, f"but {short(cause(disturbed))}") if disturbed else tuple(found)
+    return (first, *(words for words in after_head(verdict) if words != first))
 
 
 def after_head(verdict: Verdict) -> list[str]:
@@ -143,11 +146,11 @@ def noun(operation: str) -> str:
     return catalogue.noun_of(operation) or f"operation {operation}"
 
 
-def of_several(verdicts: Sequence[Verdict]) -> str:
+def of_several(verdicts: Sequence[Verdict], split: Callable[[Verdict], tuple[str, ...]] = parts) -> str:
     """One label for several runs: what all have in common, then the first run's own parts, named as of one run."""
     if not verdicts:
         return ""
-    whole = [parts(one) for one in verdicts]
+    whole = [split(one) for one in verdicts]
     if len(set(whole)) == 1:
         return PART.join(whole[0])
     common = [first for first, *_ in takewhile(lambda same: len(set(same)) == 1, zip(*whole, strict=False))]

@@ -7,29 +7,30 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay import measures
 from assay.answer import marks
-from assay.answer.answer import Answer, Decision, Lead, LeadKind
+from assay.answer.answer import Answer, Lead, LeadKind
+from assay.answer.decisions import Decision
 from assay.answer.doubts import Losses, Reason, Required
 from assay.answer.headlines import Line
 from assay.answer.scales import show, show_range
-from assay.answer.wording import comparison, effects, labels, layers, scaling
+from assay.answer.wording import comparison, effects, essence, labels, layers, scaling, trust
 from assay.records import Comparison, Estimate, Experiment, Measure, RequirementState, Scaling, ScalingKind, Tier, Value
 
 
 def opening(answer: Answer) -> str:
     """Put the opening in words, without its verdict; empty where there is none."""
-    if not answer.leads:
+    if answer.state is None:
         return ""
-    lost = answer.losses
-    failed = f"; {lost.unfinished:,} of {marks.count(lost.begun, 'trial')} failed" if lost.unfinished else ""
-    return sentence(answer.experiment, answer.leads[0]) + failed
+    first = essence.sentence(answer.essence) if answer.essence else sentence(answer.experiment, answer.leads[0])
+    return "; ".join((first, *trust.lost(answer.losses)))
 
 
 def following(answer: Answer) -> tuple[str, ...]:
     """Put in words what belongs to the opening: other measures, then the decision."""
-    if not answer.leads:
+    if answer.state is None:
         return ()
-    experiment, (first, *more) = answer.experiment, answer.leads
-    rest = effects.sentences(experiment, first.sensitivity)[1:] if first.sensitivity else []
+    experiment, more = answer.experiment, answer.leads if answer.essence else answer.leads[1:]
+    first = None if answer.essence else answer.leads[0].sensitivity
+    rest = effects.sentences(experiment, first)[1:] if first else []
     return (
         *rest,
         *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
@@ -72,7 +73,12 @@ def sentence(experiment: Experiment, one: Lead) -> str:
 
 def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
     """Name what was decided, how much more there is, and what was not decided."""
-    yield from ("; ".join(filter(None, (clause(experiment, each), line(experiment, each).note))) for each in one.lines)
+    ahead = ahead_of_all(experiment, one)
+    if ahead and one.leaders != (one.lines[0].comparisons[0].candidate,):
+        yield ahead
+        ahead = ""
+    for place, each in enumerate(one.lines):
+        yield "; ".join(filter(None, (clause(experiment, each, ahead if place == 0 else ""), line(experiment, each).note)))
     if one.more:
         yield f"{one.more} more below"
     for each in one.undecided:
@@ -81,10 +87,20 @@ def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
         yield f"{what} ({'; '.join(part for part in (text.size, text.interval) if part)})"
 
 
-def clause(experiment: Experiment, one: Line) -> str:
-    """`xfs is slower, 0.60 times the rate of ext4 at clients = 1 (95 % interval 0.54 to 0.68)`."""
+def ahead_of_all(experiment: Experiment, one: Lead) -> str:
+    """`xfs is fastest`, `xfs and btrfs lead, undecided between them`; empty where no level is ahead."""
+    names = [comparison.level_of(experiment, experiment.compare or "", level) for level in one.leaders]
+    if not names:
+        return ""
+    if len(names) > 1:
+        return f"{listed(names)} lead, undecided between them"
+    return f"{names[0]} is {comparison.superlative(one.measure.figure)}"
+
+
+def clause(experiment: Experiment, one: Line, instead: str = "") -> str:
+    """`xfs is slower, 0.60 times the rate of ext4 at clients = 1 (95 % interval 0.54 to 0.68)`; `instead` of the claim."""
     text = line(experiment, one)
-    claim = ", ".join(part for part in (text.claim, text.size) if part)
+    claim = ", ".join(part for part in (instead or text.claim, text.size) if part)
     return " ".join(part for part in (claim, text.where) if part) + (f" ({text.interval})" if text.interval else "")
 
 

@@ -60,7 +60,7 @@ def traps(execution: JudgedExecution) -> Iterator[str]:
     yield from (text for parser, argv in tools(execution.watched.argv) if (text := parser.trap(argv)) is not None)
     held = [place_of(execution.watched, one.path) for one in execution.watched.files]
     for place in used_places(execution.watched):
-        if place.is_in_memory and (place in held or place.filesystem != DEVICES):  # /dev/null holds nothing; a file beside it does
+        if place.is_in_memory and (place in held or place.filesystem != DEVICES):  # /dev/null holds nothing
             yield f"{place.address} is {place.filesystem}: its files are in memory only. Use a directory on a disk."
 
 

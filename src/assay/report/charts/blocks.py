@@ -13,13 +13,15 @@ from assay.answer import marks
 from assay.answer.scales import DASH, NARROW, Scale, scale_for, show
 from assay.frozen import dataclass
 from assay.records import Experiment, Judged, Results, VerdictState, worst
-from assay.report.charts.dots import EXCLUDED, SHAPE, filling, named
+from assay.report.charts.dots import EXCLUDED, SHAPE, VERDICT_COLOURS, filling, named
 from assay.report.charts.figure import ChartFigure, Panel, Table
 from assay.report.charts.roles import Roles, roles
 from assay.report.charts.theme import Row, Spec, axis_over, downward, frame, rows_of, series_colours, ticks
 from assay.rulekit.chronology import in_order
 
 NAME = "schedule"
+OWN: Spec = {"field": "o", "type": "nominal", "scale": None}
+"""The channel of marks that carry their own colour: bars have those of levels."""
 ROOM, MOST_ROW, LEAST_ROW = 620, 30, 5
 """Pixels: all rows together, and the ends of what one of them gets."""
 EDGES = 78
@@ -126,6 +128,7 @@ def _row(drawing: _Drawing, bar: Bar) -> Row:
         "s": str(parts.colour_index(trial.levels)),
         "e": int(bar.is_hollow),
         "d": state,
+        "o": VERDICT_COLOURS[state],
         "n": label,
         "l": short,
         "v": round(LETTER * len(short) + 21),
@@ -170,8 +173,8 @@ def _marks(x: Spec, y: Spec) -> Spec:
             "x": x,
             "y": {**y, "field": "m"},
             "shape": SHAPE,
-            "stroke": series_colours(),
-            "fill": filling(series_colours()),
+            "stroke": OWN,
+            "fill": filling(OWN),
         },
     }
 

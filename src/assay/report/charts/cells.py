@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
+from assay.answer.wording import trends
 from assay.frozen import dataclass
 from assay.records import Cell, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, VerdictState
 from assay.report.charts import dots, heatmap
@@ -56,17 +57,19 @@ def figure(results: Results, measure: Measure) -> ChartFigure | None:
     grid = heatmap.grid(results.experiment)
     panels = _panels(axis, shown) if grid is None else heatmap.panels(results, cells, grid, axis.scale)
     dips = [one for one in results.dips if one.measure == measure.name]
+    named_dips = heatmap.named(results.experiment, dips)
     seen = "" if grid is None else f"In {axis.scale.label or 'numbers'}. {heatmap.SEEN}"
     return ChartFigure(
         name=f"measure-{measure.name}",
         title=marks.measure(measure),
         alone=_drawn_as(cells, grid),
         caption=" ".join(
-            part for part in (_better(measure), _beyond(cells, grid), seen, heatmap.named(results.experiment, dips)) if part
+            part for part in (_apart(results.experiment, cells), _better(measure), _beyond(cells, grid), seen, named_dips) if part
         ),
         panels=panels if len(values) > 1 else (),
         table=_table(shown, axis.scale, axis.roles),
         wide=grid is not None,
+        lone=len(cells) == 1,
     )
 
 
@@ -117,6 +120,20 @@ def _bounds(requirements: Iterable[Requirement], measure: Measure, largest: floa
         for one in requirements
         if one.measure == measure.name and one.kind is not RequirementKind.NOT_WORSE_THAN and one.bound <= 3 * largest
     )
+
+
+def _apart(experiment: Experiment, cells: Sequence[Cell]) -> str:
+    """The highest and the lowest estimate; empty where there are not two."""
+    known = sorted((cell for cell in cells if cell.estimate), key=lambda cell: cell.estimate.value if cell.estimate else 0.0)
+    if len(known) < 2:
+        return ""
+    ends = [
+        (marks.levels(experiment, cell.levels), show(one.value, one.unit))
+        for cell in (known[0], known[-1])
+        if (one := cell.estimate)
+    ]
+    low, high = (cell.estimate.value if cell.estimate else 0.0 for cell in (known[0], known[-1]))
+    return trends.apart(ends[0], ends[1], high / low) if low > 0 else ""
 
 
 def _better(measure: Measure) -> str:

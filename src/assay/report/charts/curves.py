@@ -18,6 +18,7 @@ BELOW = 100
 POINTS = 3000
 """Points of all curves of one figure together; above it every nth point of each curve is drawn."""
 TABLE_ROWS = 12
+HOLLOW = " Hollow points: fewer than all clients were active, so the point supports no crossing."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,17 +77,18 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
     for curve in curves:
         groups.setdefault(along(drawing.roles, levels[curve.run]), []).append(curve)
     first = curves[0]
+    phases = [phase for one in results.runs if one.id in levels for phase in one.run.phases if phase.workload == first.workload]
     drawn, finished = len({curve.run for curve in curves}), sum(one.run.outcome is Outcome.FINISHED for one in results.runs)
     some = f" ({drawn} of {finished} runs, evenly spaced in their order)" if finished > MERGED else ""
     thinned = f" Every {drawing.step}th point is drawn." if drawing.step > 1 else ""
     return ChartFigure(
         name=f"curve-{first.workload}-{first.operation}",
         title=f"{marks.operation(first.workload, first.operation)}: time per operation",
-        caption=f"Each line is a run{some}. Hollow points: fewer than all clients were active, so the point supports no crossing."
-        + thinned,
+        caption=f"Each line is a run{some}.{HOLLOW if drawing.most > 1 else ''}{thinned}",
         panels=tuple(panel for key in in_order(drawing.roles, groups) for panel in _pair(drawing, key, groups[key])),
         table=_table(drawing, curves),
         stacked=True,
+        seconds=max(((one.end_ns - one.start_ns) / 1e9 for one in phases if first.operation in one.operations), default=None),
     )
 
 

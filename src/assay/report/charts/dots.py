@@ -81,7 +81,7 @@ def named(places: Mapping[str, float]) -> str:
 
 
 def _marks(plot: Plot, place: Spec, figure: Spec, way: Orientation) -> list[Spec]:
-    """Each run as a dot (shape and filling tell its verdict), each estimate as a tick with its interval and the runs' ends."""
+    """Each run as a dot, with its verdict in shape, filling and colour; each estimate as a tick with its interval."""
     flat, tall, across = way.value
     tip: Spec = {"field": "t", "type": "nominal"}
     sizes = (30, 20) if len(plot.runs) > CROWDED else (56, 34)
@@ -96,8 +96,8 @@ def _marks(plot: Plot, place: Spec, figure: Spec, way: Orientation) -> list[Spec
         "encoding": {
             flat: {**place, "field": "p"},
             tall: {**figure, "field": "v"},
-            "stroke": series_colours(),
-            "fill": filling(series_colours()),
+            "stroke": VERDICTS,
+            "fill": filling(VERDICTS),
             "shape": SHAPE,
             "tooltip": tip,
         },
@@ -127,6 +127,17 @@ def shape(more: Mapping[str, str]) -> Spec:
 
 SHAPE = shape({EXCLUDED: marks.NOT_COUNTED})
 """The marks of runs, with that of runs that do not count."""
+
+
+VERDICT_COLOURS = {**{state.value: f"var(--{state.value.lower()})" for state in VerdictState}, EXCLUDED: "var(--muted)"}
+"""The colours of the page's key: by verdict, and grey where a run does not count."""
+VERDICTS: Spec = {
+    "field": "d",
+    "type": "nominal",
+    "legend": None,
+    "scale": {"domain": list(VERDICT_COLOURS), "range": list(VERDICT_COLOURS.values())},
+}
+"""The channel that colours marks so."""
 
 
 def filling(colour: Spec) -> Spec:

@@ -14,6 +14,8 @@ LINE = 6.6
 """Pixels of a character of a caption, on average."""
 MARGIN = 14
 """Pixels of paper on both sides of a document."""
+BRIEF_S = 1.0
+"""Phases under a second have few samples: their pictures are folded."""
 TITLE, STEP = 26, 17
 """Pixels down to the title of a document, and from one line of its caption to the next."""
 
@@ -95,6 +97,15 @@ class ChartFigure:
     """What a file of it says besides, where the page says it once for all figures of this kind."""
     wide: bool = False
     """Whether it takes the whole width of the page."""
+    lone: bool = False
+    """Whether it shows a single figure with its runs: nothing is compared in it."""
+    seconds: float | None = None
+    """How long the phase was that it shows; None where it shows no single phase."""
+
+    @property
+    def brief(self) -> bool:
+        """Whether its phase was too short for a course: the page folds it."""
+        return self.seconds is not None and self.seconds < BRIEF_S
 
     @property
     def seen(self) -> bool:

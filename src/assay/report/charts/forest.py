@@ -13,13 +13,14 @@ from assay.answer.wording import comparison as sentence
 from assay.answer.wording.summary import reason
 from assay.frozen import dataclass
 from assay.measures import digits
-from assay.records import Comparison, Conclusion, Experiment, Results, VerdictState
+from assay.records import Comparison, Conclusion, Estimate, Experiment, Results, VerdictState
 from assay.report.charts.figure import BOLD, PLAIN, QUIET, ChartFigure, Drawn, Style, Table, text
 from assay.report.charts.theme import round_ratios
 
 NAMES, TRACK, FIGURES, SAID = 200, 330, 150, 230
 """Pixels: conditions, the field of the intervals, ratio with interval, conclusion with verdict."""
-ROW, HEAD, TOP = 24, 30, 22
+ROW, HEAD, FOOT = 24, 30, 18
+"""Pixels of a row, of the title of a measure, of the labels of its axis."""
 GAP = 14
 NAME = "comparisons"
 
@@ -38,7 +39,7 @@ def figure(results: Results) -> ChartFigure | None:
         panels=(),
         drawn=Drawn(
             width=NAMES + TRACK + FIGURES + SAID + 3 * GAP,
-            height=TOP + HEAD * len(groups) + ROW * len(rows) + 10,
+            height=(HEAD + FOOT) * len(groups) + ROW * len(rows) + 6,
             inside="".join(_parts(scale, groups)),
             description=description,
         ),
@@ -48,9 +49,7 @@ def figure(results: Results) -> ChartFigure | None:
 
 
 def _parts(axis: Axis, groups: Sequence[Ratios]) -> Iterator[str]:
-    for at, label in axis.ticks:
-        yield text(_x(at), 14, label, Style(anchor="middle", size=11))
-    y = TOP
+    y = 0
     for group in groups:
         yield text(0, y + 20, group.title, BOLD) + text(_x(100) + GAP, y + 20, group.better, Style(size=11))
         y += HEAD
@@ -63,6 +62,9 @@ def _parts(axis: Axis, groups: Sequence[Ratios]) -> Iterator[str]:
         for row in group.rows:
             yield f"<g><title>{escape(row.why)}</title>{''.join(_row(row, y + ROW / 2))}</g>"
             y += ROW
+        for at, label in axis.ticks:
+            yield text(_x(at), y + 13, label, Style(anchor="middle", size=11))
+        y += FOOT
 
 
 def _row(row: ForestRow, y: float) -> Iterator[str]:
@@ -118,7 +120,9 @@ def _where(experiment: Experiment, row: ForestRow) -> str:
 
 
 REACH, FARTHEST = 8.0, 1000.0
-"""The axis goes to eight times at most, farther only as far as a ratio does."""
+"""Intervals are drawn up to eight times, and farther only as far as a ratio goes."""
+EDGE = 0.04
+"""Of the width: what is left free beyond the outermost end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +160,7 @@ class Ratios:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """The axis of the ratios: logarithmic, so that twice and half are equally far from one."""
+    """The axis of the ratios: logarithmic, so that twice is as far from one as half, and as long as the data ask for."""
 
     low: float
     high: float
@@ -176,27 +180,34 @@ def _place(ratio: float, low: float, high: float) -> float:
 
 
 def axis(results: Results) -> Axis | None:
-    """The axis that holds all ratios, and their intervals up to eight times; None where nothing was compared."""
+    """The axis that holds one and all ratios, and their intervals up to eight times; None where nothing was compared."""
     estimates = [one.ratio for one in results.comparisons if one.ratio is not None and one.ratio.value > 0]
     if not estimates:
         return None
     matters = results.comparisons[0].matters_share
-    ends = [one.low or one.value for one in estimates] + [one.high or one.value for one in estimates]
-    reach = max([math.log(1 + 2 * matters), *(abs(math.log(end)) for end in ends if end > 0)]) * 1.08
-    most = max(math.log(REACH) * 1.03, *(abs(math.log(one.value)) * 1.08 for one in estimates))
-    reach = min(reach, most, math.log(FARTHEST))
-    low, high = math.exp(-reach), math.exp(reach)
+    low, high = _ends(estimates, matters)
     return Axis(
         low=low,
         high=high,
         ticks=tuple(
             (_place(mark, low, high), f"×{NARROW}{mark:{'.3g' if mark > 1 else '.2g'}}" if mark != 1 else "1")
-            for mark in round_ratios(high)
+            for mark in round_ratios(low, high)
         ),
         one=_place(1.0, low, high),
         matter_left=_place(max(low, 1 / (1 + matters)), low, high),
         matter_right=_place(min(high, 1 + matters), low, high),
     )
+
+
+def _ends(estimates: Sequence[Estimate], matters: float) -> tuple[float, float]:
+    """Where the axis begins and ends: at the data, with what matters on both sides of one."""
+    least, most = (pick([1.0, *(one.value for one in estimates)]) for pick in (min, max))
+    lows = [one.low or one.value for one in estimates]
+    highs = [one.high or one.value for one in estimates]
+    low = max(min([*lows, 1 / (1 + 2 * matters)]), min(least, 1 / REACH), 1 / FARTHEST)
+    high = min(max([*highs, 1 + 2 * matters]), max(most, REACH), FARTHEST)
+    free = (high / low) ** EDGE
+    return low / free, high * free
 
 
 def caption(groups: Iterable[Ratios], matters: float) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from assay.answer import marks as words
 from assay.answer.scales import show
+from assay.answer.wording import trends
 from assay.frozen import dataclass
 from assay.measures.latency import percentiles
 from assay.records import Judged, Observations, Results, Value, VerdictState
@@ -55,6 +56,8 @@ class PercentileLine:
     points: tuple[tuple[float, float], ...]
     invalid: int = 0
     """So many of the runs are INVALID in a measure of the operation."""
+    seconds: float = 0.0
+    """How long the phase of its longest run was."""
 
 
 def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) -> tuple[ChartFigure, ...]:
@@ -63,7 +66,9 @@ def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) ->
     for group in groups:
         for key, merged in _merged(group, load).items():
             if sum(merged.values()) > 2 * BEYOND:
-                lines.setdefault(key, []).append(replace(_line(group, merged), invalid=_invalid(group, key)))
+                lines.setdefault(key, []).append(
+                    replace(_line(group, merged), invalid=_invalid(group, key), seconds=_seconds(group, key))
+                )
     parts = roles(results.experiment)
     return tuple(_figure(parts, key, found) for key, found in lines.items())
 
@@ -76,6 +81,12 @@ def _invalid(group: Sequence[Judged], key: Counted) -> int:
         any(one.state is VerdictState.INVALID for name, one in judged.verdicts.items() if name.startswith(names))
         for judged in group
     )
+
+
+def _seconds(group: Sequence[Judged], key: Counted) -> float:
+    """How long the phase of the longest run was."""
+    phases = (phase for judged in group for phase in judged.run.phases if phase.name == key[0])
+    return max(((one.end_ns - one.start_ns) / 1e9 for one in phases), default=0.0)
 
 
 def _merged(group: Sequence[Judged], load: Load) -> dict[Counted, dict[int, int]]:
@@ -114,14 +125,22 @@ def _figure(parts: Roles, key: Counted, lines: Sequence[PercentileLine]) -> Char
         panels.setdefault(along(parts, line.levels), []).append(line)
     drawn = {where: spread(found) for where, found in panels.items()}
     left_out = sum(map(len, panels.values())) - sum(map(len, drawn.values()))
+    counted = f"Histograms of {words.count(sum(line.runs for line in lines), 'run')}{_doubted(lines)}."
     more = " The first level, the last and some between are drawn; the table has all." if left_out else ""
     return ChartFigure(
         name=f"latency-{phase}-{operation}",
         title=words.operation(phase.partition(".")[0], operation),
-        caption=f"Histograms of {words.count(sum(line.runs for line in lines), 'run')}{_doubted(lines)}.{more}",
+        caption=f"{_shows(parts, lines)} {counted}{more}".strip(),
         panels=tuple(_panel(parts, drawn[where], heading(parts.experiment, where), span) for where in in_order(parts, drawn)),
         table=_table(parts, lines),
+        seconds=max(line.seconds for line in lines),
     )
+
+
+def _shows(parts: Roles, lines: Sequence[PercentileLine]) -> str:
+    """Within which time half and nearly all operations were done."""
+    found = [(words.levels(parts.experiment, one.levels) or "all runs", _at(one, 0.5), _at(one, 0.99)) for one in lines]
+    return trends.percentiles(found)
 
 
 def _doubted(lines: Sequence[PercentileLine]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from assay import measures
 from assay.analysis.bottlenecks import NEAR, Chain, ChainLink, Part, chains
@@ -62,7 +63,9 @@ def figures(experiment: Experiment, observed: Sequence[tuple[Judged, Observation
     found: dict[str, list[Chain]] = {}
     for chain in chains(observed):
         found.setdefault(chain.phase, []).append(chain)
-    return tuple(_figure(experiment, phase, here) for phase, here in found.items())
+    phases = [phase for judged, _ in observed for phase in judged.run.phases]
+    seconds = {name: max((one.end_ns - one.start_ns) / 1e9 for one in phases if one.name == name) for name in found}
+    return tuple(replace(_figure(experiment, phase, here), seconds=seconds[phase]) for phase, here in found.items())
 
 
 def _figure(experiment: Experiment, phase: str, here: Sequence[Chain]) -> ChartFigure:

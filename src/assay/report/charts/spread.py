@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.answer import marks as words
 from assay.answer.scales import DASH, show
+from assay.answer.wording import trends
 from assay.frozen import dataclass
 from assay.measures.timelines import from_zero, interpolated
 from assay.records import Experiment, Judged, Observations, Phase, Series
@@ -157,8 +158,9 @@ def _figure(experiment: Experiment, phase: str, operation: str, maps: Sequence[M
         name=name_of(phase, operation),
         title=f"{words.operation(phase.partition('.')[0], operation)}: latency over time",
         alone=LEDE,
-        caption=f"Steps of {maps[0].width:.3g} s.",
+        caption=f"{_shows(maps)} Steps of {maps[0].width:.3g} s.".strip(),
         panels=tuple(_panel(experiment, one, uppers) for one in maps),
+        seconds=max(one.seconds for one in maps),
         table=Table(
             head=("run", "levels", "seconds", "operations", "50 % at most", "99 % at most", "longest at most"),
             rows=tuple(row for one in maps for row in _rows(experiment, one)),
@@ -166,12 +168,29 @@ def _figure(experiment: Experiment, phase: str, operation: str, maps: Sequence[M
     )
 
 
+def _shows(maps: Sequence[Map]) -> str:
+    """How the median goes from the first to the last steps; nothing of several runs, whose panels are looked at one by one."""
+    tenth = max(1, len(maps[0].steps) // 10)
+    ends = [quantile(_merged(steps), 0.5) for steps in (maps[0].steps[:tenth], maps[0].steps[-tenth:])]
+    first, last = ends
+    return trends.latency(first, last) if len(maps) == 1 and first is not None and last is not None else ""
+
+
+def _merged(steps: Sequence[Counts]) -> Counts:
+    """The counts of several steps together."""
+    found: dict[float, float] = {}
+    for step in steps:
+        for upper, count in step.items():
+            found[upper] = found.get(upper, 0.0) + count
+    return found
+
+
 def _rows(experiment: Experiment, one: Map) -> Iterator[tuple[str, ...]]:
     """A few equal parts of the time, each with its percentiles."""
     every = math.ceil(len(one.steps) / TABLE_ROWS)
     for first in range(0, len(one.steps), every):
         part = one.steps[first : first + every]
-        counts = {upper: sum(step.get(upper, 0.0) for step in part) for upper in {upper for step in part for upper in step}}
+        counts = _merged(part)
         yield (
             one.judged.id,
             words.levels(experiment, one.judged.run.trial.levels) or "all the same",

@@ -14,10 +14,10 @@ Spec = dict[str, object]
 Row = dict[str, float | str]
 """One row of a chart's data."""
 
-RATIOS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0, 20.0, 50.0, 100.0, 300.0)
+RATIOS = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 """Where an axis of ratios may have labels."""
-APART, FARTHEST = 0.14, 0.46
-"""Shares of the axis: between two of its labels, so that they do not touch on a narrow page, and from one to the outermost."""
+APART, INSIDE = 0.14, 0.04
+"""Shares of the axis: between two of its labels, so that they do not touch on a narrow page, and from its ends."""
 SERIES = 6
 """Number of series colours; more levels share them and are told apart by their labels."""
 
@@ -46,6 +46,11 @@ LIGHT: Mapping[str, str] = {
     "--t0": "#22211f",
     "--t1": "#0d0e10",
     "--t2": "#fffefb",
+    "--sound": "#256b4a",
+    "--bounded": "#1f6a7a",
+    "--tainted": "#9a5a00",
+    "--invalid": "#b02a1c",
+    "--unverified": "#5f5b66",
 }
 """The values of the variables where there is no style sheet: pictures exported to files."""
 
@@ -162,14 +167,16 @@ def downward(domain: Sequence[float], field: str | None = None, /, **axis: objec
     return {**({"field": field} if field else {}), "type": "quantitative", "scale": scale, "axis": axis}
 
 
-def round_ratios(reach: float) -> list[float]:
-    """Give one, and round ratios on both sides of it up to `reach`, the outermost first, with room for their labels."""
-    kept: list[float] = []
-    for step in reversed(RATIOS):
-        at = math.log(step) / math.log(reach) / 2
-        if at <= FARTHEST and all(abs(at - math.log(other) / math.log(reach) / 2) >= APART for other in (1.0, *kept)):
+def round_ratios(low: float, high: float) -> list[float]:
+    """Give one, and round ratios between two ends, the outermost first, with room for their labels."""
+    every = sorted((*RATIOS, *(1 / step for step in RATIOS)), key=lambda step: -abs(math.log(step)))
+    width = math.log(high / low)
+    kept = [1.0]
+    for step in every:
+        at = math.log(step / low) / width
+        if INSIDE <= at <= 1 - INSIDE and all(abs(math.log(step / other)) / width >= APART for other in kept):
             kept.append(step)
-    return sorted([1.0, *kept, *(1 / step for step in kept)])
+    return sorted(kept)
 
 
 def round_times(low: float, high: float, span: float) -> list[float]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, in_scale, scale_for
+from assay.answer.wording import trends
+from assay.answer.wording.labels import noun
 from assay.frozen import dataclass
 from assay.measures import host_timelines
-from assay.measures.timelines import Strip, strips
+from assay.measures.timelines import LineTrend, Strip, strips, trend
 from assay.records import Experiment, Judged, Observations, Phase
 from assay.report.charts.figure import ChartFigure, Panel, Table, end_labels
 from assay.report.charts.theme import TINTS, Row, Spec, axis_over, end_text, frame, room, rows_of, tints
@@ -16,6 +18,8 @@ from assay.report.charts.theme import TINTS, Row, Spec, axis_over, end_text, fra
 HEIGHT = 118
 HOSTS = ("application", "sent", "dirty", "writeback", "device")
 """The colours of lines of hosts, in their order; the last one is the target's."""
+DRAINED = " At the dashed line the clock stopped; the drain follows."
+CHANGED = " At a dotted line the level of a measure changes."
 LEAST = 5
 """Phases with fewer points than this on every line have no timeline: there is nothing to see."""
 
@@ -78,17 +82,43 @@ def changes(judged: Judged, phase: Phase) -> tuple[float, ...]:
 
 
 def _figure(experiment: Experiment, name: str, columns: Sequence[_Column]) -> ChartFigure:
-    drained = any(column.drains for column in columns)
+    drained, changed = (any(column.drains for column in columns), any(column.changes for column in columns))
     return ChartFigure(
         name=f"timeline-{name}",
         title=name,
-        caption="Means over equal steps of time."
-        + (" At the dashed line the clock stopped; what follows is the drain." if drained else "")
-        + (" At a dotted line the level of a measure changes." if any(column.changes for column in columns) else ""),
+        caption=_shows(experiment, name, columns),
+        alone=f"Means over equal steps of time.{DRAINED if drained else ''}{CHANGED if changed else ''}",
         panels=tuple(panel for column in columns for panel in _column(experiment, column, _shared(columns, column))),
         table=_table(columns),
         stacked=True,
+        seconds=max(column.seconds for column in columns),
     )
+
+
+def _shows(experiment: Experiment, phase: str, columns: Sequence[_Column]) -> str:
+    """How the application's rates go within the run; empty where no line is long enough."""
+    operations = dict.fromkeys(
+        name for column in columns for one in column.judged.run.phases if one.name == phase for name in one.operations
+    )
+    return " ".join(
+        text
+        for operation in operations
+        if (
+            text := trends.rates(
+                noun(operation), {levels: one for column in columns for levels, one in _trends(experiment, column, operation)}
+            )
+        )
+    )
+
+
+def _trends(experiment: Experiment, column: _Column, operation: str) -> Iterator[tuple[str, LineTrend]]:
+    """The trend of an operation in one column, by its levels."""
+    levels = marks.levels(experiment, column.judged.run.trial.levels) or column.judged.id
+    for strip in column.strips[:1]:
+        for name, points in strip.lines:
+            found = trend(points, column.seconds) if name in (operation, f"application {operation}") else None
+            if found is not None:
+                yield levels, found
 
 
 def _shared(columns: Sequence[_Column], column: _Column) -> Mapping[str, _Shared]:

@@ -157,7 +157,7 @@ def _spec(axis: _Axis, rows: Sequence[Row], names: Sequence[Sequence[str]], heig
         "type": "quantitative",
         "scale": {"type": "log", "domain": [1 / axis.reach, axis.reach], "nice": False},
         "axis": {
-            **ticks(marks := round_ratios(axis.reach)),
+            **ticks(marks := round_ratios(1 / axis.reach, axis.reach)),
             "labelExpr": named({_tick(at): at for at in marks}),
             "labelFlush": True,
             "title": None,

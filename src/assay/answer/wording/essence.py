@@ -1,0 +1,82 @@
+"""The sentence that anybody can repeat: `writes 1.2 GB/s to stable media, reads 2.4 GB/s, 3,700 commits a second; ...`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay import measures
+from assay.answer.essence import Essence, Portion
+from assay.answer.scales import show
+from assay.answer.wording.labels import noun
+from assay.records import Direction, VerdictState
+from assay.units import Unit
+
+VERBS = {Direction.WRITE: "writes", Direction.READ: "reads"}
+RANDOM = "random_"
+
+
+def sentence(one: Essence) -> str:
+    """Put the rates in one sentence, with how well they are known; a rate without trust has its verdict behind it."""
+    bytes_first = sorted(one.portions, key=lambda each: each.estimate.unit != Unit.BYTES_PER_S)
+    text = ", ".join(_clauses(bytes_first, mixed=len({each.state for each in one.portions}) > 1))
+    parts = (text[:1].upper() + text[1:], within(one.portions), memory(one.memory))
+    return "; ".join(part for part in parts if part)
+
+
+def _clauses(portions: Sequence[Portion], *, mixed: bool) -> Iterator[str]:
+    """The clauses: each rate of bytes by itself, all rates of operations in the last one."""
+    of_bytes = [one for one in portions if one.estimate.unit == Unit.BYTES_PER_S]
+    others = [one for one in portions if one.estimate.unit != Unit.BYTES_PER_S]
+    yield from (f"{_of_bytes(one)}{_doubt(one, mixed=mixed)}" for one in of_bytes)
+    counted = [f"{_rounded(one.estimate.value)} {_counted(one)}{_doubt(one, mixed=mixed)}" for one in others]
+    if counted:
+        *first, last = counted
+        yield f"{', '.join(first)} and {last} a second" if first else f"{last} a second"
+
+
+def _of_bytes(one: Portion) -> str:
+    """`writes 1.2 GB/s to stable media`, `reads 300 MB/s at random`, `sends at 1.1 GB/s`."""
+    verb, amount = VERBS.get(one.direction), show(one.estimate.value, one.estimate.unit)
+    if verb is None:
+        return f"{noun(one.measure.operation)} at {amount}"
+    scattered = " at random" if one.measure.operation.startswith(RANDOM) else ""
+    return f"{verb} {amount}{scattered}{' to stable media' if one.durable else ''}"
+
+
+def _rounded(value: float) -> str:
+    """`11,800`: three digits are as many as anybody repeats."""
+    return show(float(f"{value:.3g}"), Unit.COUNT)
+
+
+def _counted(one: Portion) -> str:
+    """`random reads`, `commits`."""
+    return "commits" if one.commits and one.direction is Direction.WRITE else noun(one.measure.operation)
+
+
+def _doubt(one: Portion, *, mixed: bool) -> str:
+    """The verdict of a rate that cannot simply be trusted, where it is not that of all."""
+    trusted = one.state in (VerdictState.SOUND, VerdictState.BOUNDED)
+    return "" if trusted or not mixed else f" [{one.state.value}]"
+
+
+SURE = 0.5
+"""Half of an interval above this share of its figure is given as a factor."""
+
+
+def within(portions: Sequence[Portion]) -> str:
+    """`each within 8 %`, `each within a factor of 2.4`: the widest interval; empty where a figure has none."""
+    ends = [
+        (one.estimate.low / one.estimate.value, one.estimate.high / one.estimate.value)
+        for one in portions
+        if one.estimate.low and one.estimate.high is not None and one.estimate.value > 0
+    ]
+    if not ends or len(ends) < len(portions):
+        return ""
+    widest = max((high - low) / 2 for low, high in ends)
+    factor = max(max(high, 1 / low) for low, high in ends)
+    return f"each within {measures.percent(widest)}" if widest < SURE else f"each within a factor of {factor:.2g}"
+
+
+def memory(one: Portion | None) -> str:
+    """`what looks faster is memory (10.2 GB/s)`."""
+    return "" if one is None else f"what looks faster is memory ({show(one.estimate.value, one.estimate.unit)})"

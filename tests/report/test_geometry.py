@@ -1,0 +1,137 @@
+"""The page of a recorded `assay quick` as boxes: first screen, no cut column from phone to wall, no broken word, eight pages."""
+
+import re
+import struct
+
+import pytest
+
+from report import recorded, screens
+
+FIRST_SCREENS = ((1400, 900), (400, 800))
+WIDTHS = (360, 400, 641, 768, 1000, 1400, 1920)
+MOST_HIGH = 6000
+MOST_PAGES = 8
+PAPER = 690
+"""Pixels between the margins of a page of A4."""
+BELOW = """() => Object.fromEntries(['.place', 'h1', '.lead', '.trust'].map(
+    name => [name, Math.round(document.querySelector(name)?.getBoundingClientRect().bottom ?? 1e9)]))"""
+SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+CUT = """() => [...document.querySelectorAll("main *")].filter(
+    one => one.checkVisibility() && !one.closest("svg")).filter(one => {
+  const box = one.getBoundingClientRect();
+  if (one.matches('.scroll') && one.scrollWidth > one.clientWidth + 1) return true;
+  const style = getComputedStyle(one);
+  if (style.position === 'absolute' || !box.width) return false;
+  const around = one.parentElement.getBoundingClientRect();
+  return box.right > around.right + 2 || box.left < around.left - 2;
+}).map(one => (one.getAttribute('aria-label') || one.className || one.tagName) + ': ' + one.textContent.trim().slice(0, 60))"""
+"""Elements beyond the box around them, and tables that go on beyond their place."""
+HIDDEN_TEXT = """() => [...document.querySelectorAll('.rung, .shore, .remark, .ratio span, .badge')].filter(
+    one => one.checkVisibility() && one.scrollWidth > one.clientWidth + 2 && getComputedStyle(one).overflow === 'hidden')
+    .map(one => one.textContent.trim())"""
+BROKEN = """() => {
+  const found = new Set();
+  const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const around = node.parentElement;
+    if (!around.checkVisibility() || around.closest('svg, script, style, caption, #answer > h2')) continue;
+    for (const word of node.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+      if (/\\d/.test(word[0]) && word[0].length > 20) continue;
+      range.setStart(node, word.index); range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(one => Math.round(one.top))).size > 1) found.add(word[0]);
+    }
+  }
+  return [...found];
+}"""
+"""Words of letters and digits that are in two lines; digests may be."""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    return recorded.page(tmp_path_factory.mktemp("recorded"))
+
+
+@pytest.fixture
+def opened(look, written):
+    return look(written).page
+
+
+@pytest.mark.parametrize(("width", "height"), FIRST_SCREENS)
+def test_the_first_screen_has_place_sentence_and_trust(opened, width, height):
+    opened.set_viewport_size({"width": width, "height": height})
+    found = opened.evaluate(BELOW)
+    assert {name: bottom for name, bottom in found.items() if bottom > height} == {}
+    place = opened.locator(".place").first.inner_text()
+    assert re.search(r"/\S+: ext4 on \w+ · host \S+ · Linux \S+", place), place
+
+
+def test_the_page_is_short(opened):
+    assert opened.evaluate("document.documentElement.scrollHeight") <= MOST_HIGH
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_element_is_outside_its_box_and_no_word_is_broken(opened, width):
+    opened.set_viewport_size({"width": width, "height": 900})
+    opened.wait_for_timeout(200)
+    assert opened.evaluate(SIDEWAYS) <= 0
+    assert opened.evaluate(CUT) == []
+    assert opened.evaluate(HIDDEN_TEXT) == []
+    assert opened.evaluate(BROKEN) == []
+
+
+def test_pictures_of_phases_under_a_second_are_folded_and_drawn_when_they_are_opened(opened):
+    folded = opened.locator("details.folded .chart")
+    assert folded.count() > 3
+    assert not folded.first.is_visible()
+    opened.evaluate("document.querySelectorAll('details.folded').forEach(one => { one.open = true })")
+    opened.wait_for_function(
+        "[...document.querySelectorAll('details.folded .chart')].every(one => one.dataset.state === 'drawn')", timeout=60_000
+    )
+
+
+def test_it_prints_on_eight_pages_with_whole_words_and_tables(opened, tmp_path):
+    pdf = opened.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) <= MOST_PAGES
+    opened.set_viewport_size({"width": PAPER, "height": 1000})
+    opened.emulate_media(media="print")
+    opened.wait_for_timeout(300)
+    assert opened.evaluate(CUT) == []
+    assert opened.evaluate(BROKEN) == []
+
+
+def test_each_verdict_has_one_colour_and_disturbed_is_not_that_of_false(opened):
+    colours = opened.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('.badge')].map(one => [one.textContent, getComputedStyle(one).color]))"
+    )
+    states = [name for name in colours if name.isupper()]
+    assert len({colours[name] for name in states}) == len(states) >= 2
+    red = opened.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--invalid')")
+    accused = opened.evaluate(
+        """() => [...document.querySelectorAll('.doubts li.fail')].filter(one => !one.matches('.invalidates'))
+        .map(one => getComputedStyle(one, '::before').backgroundColor)"""
+    )
+    r, g, b = (int(red.strip()[at : at + 2], 16) for at in (1, 3, 5))
+    assert f"rgb({r}, {g}, {b})" not in accused
+
+
+def size(path):
+    """Width and height of a PNG."""
+    return struct.unpack(">II", path.read_bytes()[16:24])
+
+
+@pytest.mark.parametrize("screen", screens.SCREENS, ids=lambda one: one.name)
+def test_the_pictures_of_the_pages_are_of_these_screens(browser, written, screen, tmp_path):
+    taken = screens.take(browser, written, screen, tmp_path)
+    assert size(taken) == (screen.width, screen.height)
+    assert size(screens.PICTURES / taken.name) == (screen.width, screen.height)
+    assert taken.stat().st_size > 20_000, "hardly anything is drawn"
+
+
+def test_dark_paper_is_dark_and_print_is_light(look, written):
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = look(written, color_scheme="dark").page
+    assert dark.evaluate(background) == "rgb(23, 24, 26)"
+    dark.emulate_media(media="print")
+    assert dark.evaluate(background) == "rgb(255, 254, 251)"
