@@ -24,6 +24,7 @@ from assay.cli.options import (
     WhichArgument,
     finish,
 )
+from assay.cli.serve import serve
 from assay.laboratory.gate import Gate
 from assay.survey.filters import FileTime, Words
 from assay.terminal.progress import ProgressMode
@@ -233,6 +234,7 @@ app.command(name="list")(list_)
 app.command()(history)
 app.command()(sql)
 app.command()(export)
+app.command()(serve)
 app.command()(dsio)
 
 

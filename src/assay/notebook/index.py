@@ -134,6 +134,33 @@ def overview(folder: Path, ruleset: str) -> Overview | None:
     return None
 
 
+@dataclass(frozen=True, kw_only=True)
+class IndexedRun:
+    """A run as the index lists it."""
+
+    run: str
+    outcome: str
+    started_utc: str
+    ended_utc: str
+    verdicts: tuple[tuple[str, str, float | None, str], ...]
+    """Measure, state, figure and unit, by the ruleset asked for."""
+
+
+def indexed(folder: Path, ruleset: str) -> tuple[IndexedRun, ...] | None:
+    """Return all runs with their verdicts by a ruleset (its folder name); None where the index cannot be read."""
+    with suppress(sqlite3.Error), read_only(folder) as connection:
+        found: dict[str, list[tuple[str, str, float | None, str]]] = {}
+        for run, *verdict in connection.execute(
+            "SELECT run, measure, state, value, unit FROM verdicts WHERE ruleset = ? ORDER BY run, measure", (ruleset,)
+        ):
+            found.setdefault(run, []).append(tuple(verdict))
+        return tuple(
+            IndexedRun(run=run, outcome=outcome, started_utc=began, ended_utc=ended, verdicts=tuple(found.get(run, ())))
+            for run, outcome, began, ended in connection.execute("SELECT * FROM runs ORDER BY length(run), run")
+        )
+    return None
+
+
 def live(folder: Path, after: int = 0) -> tuple[tuple[int, str, object], ...]:
     """Live rows after a number: (number, time, row); empty where there are none or the index cannot be read."""
     with suppress(sqlite3.Error), read_only(folder) as connection:

@@ -1,0 +1,79 @@
+"""What takes long runs in a process of its own: at the lowest priority, one at a time, ended when its time is over.
+
+So a query or a report neither holds up the pages nor keeps memory. The process is a child of ours, so that a running experiment
+counts it as the lab's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import TypeVar
+
+from assay.errors import AssayError, BusyError, RefusedError
+
+T = TypeVar("T")
+LOWEST_PRIORITY = 19
+PR_SET_PDEATHSIG = 1
+MOST_WAITING = 8
+"""So many questions may wait for the process; another one is refused."""
+
+
+class Worker:
+    """Runs functions of this package, one after the other, each in a process of its own."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+
+    async def run(self, call: Callable[..., T], words: tuple[object, ...], limit_s: float) -> T:
+        """Return what the function gives. Raises AssayError: its own, or that it took too long, or that too many wait."""
+        if self._waiting >= MOST_WAITING:
+            raise BusyError(f"found {MOST_WAITING} questions waiting; expected fewer. Ask again later.")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await asyncio.to_thread(apart, call, words, limit_s)
+        finally:
+            self._waiting -= 1
+
+
+def apart(call: Callable[..., T], words: tuple[object, ...], limit_s: float) -> T:
+    """Call the function in a new process and wait for it. Raises AssayError."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=answer, args=(theirs, call, words), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        if not ours.poll(limit_s):
+            raise RefusedError(f"not answered within {limit_s:g} s. Ask for less, or use `assay sql` in a terminal.")
+        found: object = ours.recv()
+    except EOFError:
+        raise RefusedError("its process ended without an answer, for lack of memory perhaps. Ask for less.") from None
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+    if isinstance(found, AssayError):
+        raise found
+    value: T = found  # type: ignore[assignment] # what `answer` sends is what `call` gives
+    return value
+
+
+def answer(to: Connection, call: Callable[..., object], words: tuple[object, ...]) -> None:
+    """In the new process: call the function, and send what it gives or raises."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all of the terminal; our parent ends us
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    os.nice(LOWEST_PRIORITY)
+    try:
+        to.send(call(*words))
+    except AssayError as error:
+        to.send(RefusedError(str(error)))
+    except Exception as error:  # whatever a damaged notebook raises: the page says it
+        to.send(RefusedError(f"{type(error).__name__}: {error}"))
