@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli import keeping_verbs
 from assay.cli.directory_verbs import dissect, dsio, ldif
 from assay.cli.notebook_verbs import export, history, list_, sql
 from assay.cli.options import (
@@ -235,6 +236,7 @@ app.command()(history)
 app.command()(sql)
 app.command()(export)
 app.command()(serve)
+keeping_verbs.add_to(app)
 app.command()(dsio)
 
 

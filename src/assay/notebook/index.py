@@ -104,6 +104,12 @@ def put_run(connection: sqlite3.Connection, run: Run) -> None:
     connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
 
 
+def forget(connection: sqlite3.Connection, run: str) -> None:
+    """Strike a run out, with its verdicts."""
+    connection.execute("DELETE FROM runs WHERE run = ?", (run,))
+    connection.execute("DELETE FROM verdicts WHERE run = ?", (run,))
+
+
 def put_verdicts(connection: sqlite3.Connection, ruleset: str, verdicts: Iterable[tuple[str, str, Verdict]]) -> None:
     """List verdicts, each with its run and measure."""
     rows = [(ruleset, run, measure, verdict.state.value, verdict.value, verdict.unit) for run, measure, verdict in verdicts]

@@ -17,6 +17,7 @@ from pathlib import Path
 from assay.answer import marks
 from assay.errors import AssayError, DamagedError
 from assay.notebook import index, layout, read
+from assay.notebook.annotations import Annotations, readable
 from assay.notebook.index import IndexedRun
 from assay.records import Experiment, Judged, Outcome, Plan, Value, VerdictState
 
@@ -64,6 +65,8 @@ class Listed:
     is_indexed: bool = True
     """Whether the index knows all runs: without it verdicts are not listed."""
     is_running: bool = False
+    added: Annotations = field(default_factory=Annotations)
+    """Notes, tags, and runs that were deleted."""
 
     @property
     def title(self) -> str:
@@ -131,7 +134,7 @@ class Shelf:
         """Return what changes with the list of runs of an experiment."""
         wal = folder / f"{layout.INDEX}-wal"
         places = (folder / layout.PLAN, folder / layout.INDEX, wal, folder / layout.TRIALS, folder / layout.DERIVED)
-        return (folder.name, *(times(one) for one in places), is_written(folder))
+        return (folder.name, *(times(one) for one in places), is_written(folder), times(folder / layout.NOTES))
 
     def listed(self, folder: Path) -> Listed:
         """Return an experiment with its runs."""
@@ -161,6 +164,7 @@ class Shelf:
             ruleset=ruleset,
             is_indexed=is_indexed,
             is_running=is_written(folder),
+            added=readable(folder),
         )
 
     def plan(self, folder: Path) -> tuple[Experiment, Plan]:
