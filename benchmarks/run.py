@@ -35,6 +35,7 @@ BENCHMARKS = (
     "hosts",
     "same_against_same",
     "plan_time",
+    "serve_cost",
     "noise_matrix",
 )
 RESULTS = Path(__file__).parent / "RESULTS.md"

@@ -1,8 +1,8 @@
-"""What `assay serve` takes: the first byte on a notebook of 2,000 trials, and 50 pages refreshed each second beside an experiment.
+"""What `assay serve` takes: the first byte at 2,000 trials, and 50 pages refreshed each second beside an experiment.
 
-The pages are of all kinds: the list, the experiment, the live view, the metrics, runs. The CPU time is that of the server and of
-its children (user and system), from before the experiment to its end. Every flush of the server would be counted by the device.
-Wanted are a first byte within 0.3 s, and at most 10 % of one CPU. The experiment's own notebook then says whose that CPU time was.
+The pages are of all kinds: the list, the experiment, the live view, the metrics, runs. The CPU time is that of the server and
+of its children (user and system), from before the experiment to its end. Wanted are a first byte within 0.3 s, and at most 10 %
+of one CPU. The experiment's own notebook then says whose that CPU time was.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ kind = "directory"
 path = "{path}"
 [workloads.w]
 kind = "bulk_io"
-operation = ["read"]
+operations = ["read"]
 size = "64 MiB"
 record_size = "64 KiB"
 duration = "{seconds} s"
 cache = "warm"
-rate = "200 /s"
+[measures]
+"w.read.bytes_per_s" = {{}}
 """
 
 

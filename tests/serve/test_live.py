@@ -27,12 +27,14 @@ path = "{path}"
 
 [workloads.w]
 kind = "bulk_io"
-operation = ["write"]
+operations = ["write"]
 size = "64 MiB"
 record_size = "64 KiB"
-overwrite = true
 duration = "{seconds} s"
 quiesce = "0 s"
+
+[measures]
+"w.write.bytes_per_s" = {{}}
 """
 RUNNING = {"trial": 1, "attempt": 1, "workload": "w", "phase": "write", "event": "running"}
 

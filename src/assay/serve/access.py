@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN = "token"
 READING = ("GET", "HEAD")
+MOST_FIELDS = 64
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -68,7 +69,7 @@ class Access:
         if len(names) != 1 or not self.is_ours(names[0], scope):
             return PlainTextResponse("421: this is no name of this machine. Use the address that `assay serve` printed.\n", 421)
         given = self.given(headers)
-        if (asked := dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=64)).get(TOKEN)) is not None:
+        if (asked := dict(fields(scope)).get(TOKEN)) is not None:
             return self.welcome(scope, asked)
         if not any(self.is_right(one) for one in given):
             return PlainTextResponse("403: no token. Open the address that `assay serve` printed.\n", 403)
@@ -100,11 +101,19 @@ class Access:
         """Turn the token of an address into a cookie, and lead to the same page without it."""
         if not self.is_right(asked) or scope["method"] not in READING:
             return PlainTextResponse("403: another token. Open the address that `assay serve` printed.\n", 403)
-        rest = [(key, value) for key, value in parse_qsl(scope["query_string"].decode("latin-1")) if key != TOKEN]
+        rest = [(key, value) for key, value in fields(scope) if key != TOKEN]
         path = "/" + quote(scope["path"].lstrip("/"))  # never `//HOST`, which would lead elsewhere
         answer = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, 303)
         answer.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", path="/")
         return answer
+
+
+def fields(scope: Scope) -> list[tuple[str, str]]:
+    """Return the fields of an address; none where there are more than any page has."""
+    try:
+        return parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return []
 
 
 def own_names(bind: str) -> frozenset[str]:

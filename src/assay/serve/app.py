@@ -24,7 +24,7 @@ from assay.serve.access import Access, own_names
 from assay.serve.chart import Chart, ChartKind
 from assay.serve.live import Feed
 from assay.serve.pages import EXAMPLES, render
-from assay.serve.shelf import Listed, Shelf, Stamp, times
+from assay.serve.shelf import RUN, Listed, Shelf, Stamp, times
 from assay.serve.work import Worker
 
 HTML = "text/html; charset=utf-8"
@@ -36,6 +36,7 @@ FRESH_S = 1.0
 MOST_PAGES = 512
 MOST_PAGE_BYTES = 64 << 20
 REPORT_S = 600.0
+MOST_REPORTS = 16
 PER_PAGE = 200
 """Runs on one page of an experiment."""
 REPORT_POLICY = (
@@ -145,6 +146,8 @@ class Site:
         """One run with its verdicts and findings."""
         folder = self.found(request)
         name = f"{request.path_params['trial']}/{request.path_params['attempt']}"
+        if not RUN.fullmatch(name):
+            raise HTTPException(404, "A run has the numbers of its trial and its attempt: 0007/1.")
 
         def make() -> bytes:
             try:
@@ -165,8 +168,9 @@ class Site:
     def stamp_of_run(self, folder: Path, name: str) -> Stamp:
         """Return what changes with a run: its verdicts alone, its data never do."""
         known = sorted((folder / layout.DERIVED).glob("*"))
-        file = f"{name.replace('/', '-')}.json"
-        return (times(folder / layout.PLAN), *(times(one / "verdicts" / file) for one in known))
+        trial, attempt = layout.split_run_id(name)
+        files = (one / "verdicts" / f"{trial:04d}-{attempt}.json" for one in known)
+        return tuple(map(times, (folder / layout.PLAN, layout.attempt_folder(folder, name), *files)))
 
     async def live(self, request: Request) -> Response:
         """The running trial; the page asks for what is new once a second."""
@@ -200,6 +204,7 @@ class Site:
         if kept is None or kept[0] != stamp:
             if listed.is_running and "now" not in request.query_params:
                 return page(render("busy", name=folder.name, again=f"/experiment/{quote(folder.name)}/report?now=1", query=None))
+            self.forget_reports()
             task = asyncio.create_task(self.worker.run(tasks.report, (str(folder),), REPORT_S))
             kept = self.reports[folder] = (stamp, task)
             await asyncio.wait({task}, timeout=FRESH_S / 4)
@@ -210,6 +215,12 @@ class Site:
         except AssayError as error:
             del self.reports[folder]
             return page(render("message", title="Report", words=str(error)), 500)
+
+    def forget_reports(self) -> None:
+        """Let the oldest reports go that are made, so that memory holds a few."""
+        done = [folder for folder, (_, task) in self.reports.items() if task.done()]
+        for folder in done[: max(0, len(done) - MOST_REPORTS + 1)]:
+            del self.reports[folder]
 
     async def sql(self, request: Request) -> Response:
         """A query with its rows and a chart."""

@@ -34,6 +34,23 @@ class LiveRow:
         return str(self.news.get("workload") or ""), str(self.news.get("phase") or "")
 
     @property
+    def words(self) -> str:
+        """`Trial 7, attempt 1: w write`, as far as the row says it."""
+        named = (("trial", "trial"), ("attempt", "attempt"), ("block", "block"))
+        parts = [f"{word} {self.news[key]}" for key, word in named if key in self.news]
+        return ": ".join(part for part in (", ".join(parts), " ".join(filter(None, self.place))) if part)
+
+    @property
+    def event(self) -> str:
+        """Its event, with the reason where it has one."""
+        return ": ".join(str(self.news[key]) for key in ("event", "reason") if key in self.news)
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """Which clients have failed, and which show no progress."""
+        return tuple(str(one) for key in ("failed", "silent") for one in self.news.get(key, ()))
+
+    @property
     def operations(self) -> Mapping[str, Mapping[str, int]]:
         """Operation -> count and bytes so far."""
         found = self.news.get("operations")
@@ -104,10 +121,20 @@ class Feed:
             self._last = number
             if not isinstance(row, dict):
                 continue
-            if row.get("event") == "started" or (self.rows and row.get("trial") != self.rows[-1].news.get("trial")):
+            if row.get("event") == "started" or (self.rows and row.get("trial", self.trial) != self.trial):
                 self.rows = []
             self.rows.append(LiveRow(at_s=datetime.fromisoformat(at_utc).timestamp(), news=row))
         del self.rows[:-MOST_ROWS]
+
+    @property
+    def trial(self) -> object:
+        """The trial of the rows."""
+        return next((one.news["trial"] for one in self.rows if "trial" in one.news), None)
+
+    @property
+    def waiting_bytes(self) -> int | None:
+        """How many bytes of this machine wait in memory to be written, as the newest row of the phase has it."""
+        return next((one.news["dirty_bytes"] for one in reversed(self.phase()) if "dirty_bytes" in one.news), None)
 
     @property
     def newest(self) -> LiveRow | None:

@@ -33,6 +33,7 @@ def environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     made.filters |= {"part": lambda text: quote(str(text), safe=""), "quantity": quantity, "when": when, "label": labels.label}
     made.globals |= {"htmx": HTMX, "levels": marks.levels, "counts": counts, "meaning": marks.MEANING}
