@@ -111,7 +111,7 @@ def note(lab: Path, place: tuple[str, str | None], text: str | None, *, json_to:
     def change(found: Annotations) -> Annotations:
         return found if text is None else found.with_note(run, replace(found.of(run), text=checked_note(text)))
 
-    return show(folder, run, annotate(folder, change).of(run), json_to)
+    return show(("annotate", folder, run), annotate(folder, change).of(run), json_to)
 
 
 def tag(lab: Path, place: tuple[str, str | None], tags: Sequence[str], removed: Sequence[str], *, json_to: str | None) -> int:
@@ -124,7 +124,7 @@ def tag(lab: Path, place: tuple[str, str | None], tags: Sequence[str], removed: 
         kept = tuple(one for one in dict.fromkeys((*former.tags, *given)) if one not in gone)
         return found.with_note(run, replace(former, tags=kept))
 
-    return show(folder, run, annotate(folder, change).of(run), json_to)
+    return show(("tag", folder, run), annotate(folder, change).of(run), json_to)
 
 
 def placed(lab: Path, place: tuple[str, str | None]) -> tuple[Path, str | None]:
@@ -133,11 +133,12 @@ def placed(lab: Path, place: tuple[str, str | None]) -> tuple[Path, str | None]:
     return folder, None if place[1] is None else existing(folder, (place[1],))[0]
 
 
-def show(folder: Path, run: str | None, found: Note, json_to: str | None) -> int:
-    """Print what is added now."""
+def show(place: tuple[str, Path, str | None], found: Note, json_to: str | None) -> int:
+    """Print what is added now to the experiment or the run of a verb."""
+    verb, folder, run = place
     where = " ".join(part for part in (folder.name, run) if part)
     values = {"experiment": folder.name, "run": run, **asdict(found)}
-    deliver(json_to, "annotate", lambda: values, lambda: f"{where}: {found.words or 'neither note nor tag'}")
+    deliver(json_to, verb, lambda: values, lambda: f"{where}: {found.words or 'neither note nor tag'}")
     return 0
 
 

@@ -23,7 +23,7 @@ def delete(
     lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
 ) -> None:
-    """Move an experiment, or single runs, into the trash of the notebook.
+    """Move an experiment or runs of it into the trash.
 
     Asks before, or needs --yes. `assay trash` brings them back or deletes them for good.
     Lists and reports name runs that were deleted, with the reason."""
@@ -40,7 +40,7 @@ def trash(
     lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
 ) -> None:
-    """List the trash of the notebook, bring an entry back, or empty it."""
+    """List the trash, bring an entry back, or empty it."""
     from assay.cli import keeping
 
     if empty and not restore:
@@ -78,7 +78,9 @@ def tag(
     lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
 ) -> None:
-    """Add tags to an experiment or a run; `assay list --tag` finds them."""
+    """Add tags to an experiment or a run.
+
+    `assay list --tag` and `assay list --runs --tag` find them."""
     from assay.cli import keeping
 
     finish(lambda: keeping.tag(lab, (which, run), tuple(tags or ()), tuple(remove or ()), json_to=json_to))

@@ -18,7 +18,7 @@ def list_(
     lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
 ) -> None:
-    """List the experiments of a notebook, or runs with their figures and verdicts."""
+    """List experiments, or runs with their figures and verdicts."""
     from assay.cli import notebook
 
     if which is None and not runs:
