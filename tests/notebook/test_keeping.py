@@ -9,7 +9,7 @@ import notebook_records as made
 from assay.errors import BusyError, UsageError
 from assay.laboratory.results import current
 from assay.notebook import index, joining, layout, read, trash
-from assay.notebook.annotations import Annotations, Note, annotate, annotations, checked_note, checked_tags
+from assay.notebook.annotations import Annotations, Note, added_to, annotate, checked_note, checked_tags
 from assay.notebook.store import Store
 
 NAME = "a-mail-spool-abababab"
@@ -37,7 +37,7 @@ def test_notes_and_tags_are_kept_beside_the_raw_data(folder):
     before = files_of(folder)
     annotate(folder, lambda found: found.with_note(None, Note(text="new disk", tags=("nightly",))))
     annotate(folder, lambda found: found.with_note("0001/1", Note(tags=("odd",))))
-    found = annotations(folder)
+    found = added_to(folder)
     assert found.experiment.words == "nightly: new disk"
     assert found.of("0001/1").tags == ("odd",)
     assert found.of("0002/1") == Note()
@@ -45,13 +45,13 @@ def test_notes_and_tags_are_kept_beside_the_raw_data(folder):
     assert after.pop(layout.NOTES)
     assert after == before
     annotate(folder, lambda found: found.with_note("0001/1", Note()))
-    assert annotations(folder).runs == {}
+    assert added_to(folder).runs == {}
 
 
 def test_notes_can_be_written_while_a_run_is(folder):
     with Store.open(folder):
         annotate(folder, lambda found: found.with_note(None, Note(text="so far good")))
-    assert annotations(folder).experiment.text == "so far good"
+    assert added_to(folder).experiment.text == "so far good"
 
 
 @pytest.mark.parametrize("tag", ["", " ", "a b", "-x", "x" * 61, "ä", "a\n"])
@@ -82,7 +82,7 @@ def test_runs_go_into_the_trash_with_their_reason_and_come_back(lab, folder):
     before = files_of(folder)
     trash.delete_runs(folder, ["0003/1", "0001/2"], "the disk was changed")
     assert len(read.attempts(folder)) == 9
-    gone = annotations(folder).deleted
+    gone = added_to(folder).deleted
     assert [(one.run, one.outcome, one.why) for one in gone] == [
         ("0003/1", "finished", "the disk was changed"),
         ("0001/2", "interrupted", "the disk was changed"),
@@ -94,7 +94,7 @@ def test_runs_go_into_the_trash_with_their_reason_and_come_back(lab, folder):
     (one,) = trash.trashed(lab)
     trash.restore(lab, one)
     after = files_of(folder)
-    assert annotations(folder) == Annotations()
+    assert added_to(folder) == Annotations()
     after.pop(layout.NOTES)
     assert after == before
     assert len(index.indexed(folder, read.rulesets(folder)[-1])) == 11
@@ -188,7 +188,7 @@ def test_two_parts_of_a_schedule_are_merged_and_again_changes_nothing(tmp_path):
     assert (one.is_new, len(one.added), one.known) == (False, 5, 0)
     assert len(current(ours / NAME).runs) == 10
     assert len(index.indexed(ours / NAME, "")) == 10
-    assert annotations(ours / NAME).experiment == Note(text="from b", tags=("b",))
+    assert added_to(ours / NAME).experiment == Note(text="from b", tags=("b",))
     assert files_of(theirs / NAME) == before
     (one,) = joining.merge([theirs], ours)
     assert (len(one.added), one.known) == (0, 5)

@@ -92,7 +92,7 @@ def list_runs(lab: Path, which: str | None, *, json_to: str | None, tag: str | N
 def run_entries(folder: Path, results: Results, added: Annotations) -> Iterator[RunEntry]:
     """Yield the runs of an experiment."""
     for judged in results.runs:
-        figures = tuple(
+        figures: tuple[dict[str, object], ...] = tuple(
             {"measure": name, "value": one.value, "unit": one.unit, "verdict": one.state.value}
             for name, one in judged.verdicts.items()
         )

@@ -61,7 +61,7 @@ class Annotations:
         return replace(self, runs={**rest, run: note} if note != Note() else rest)
 
 
-def annotations(folder: Path) -> Annotations:
+def added_to(folder: Path) -> Annotations:
     """Return what is added to an experiment; nothing where there is no file of it. Raises DamagedError."""
     path = folder / layout.NOTES
     if not path.exists():
@@ -75,14 +75,14 @@ def annotations(folder: Path) -> Annotations:
 def readable(folder: Path) -> Annotations:
     """Return what is added to an experiment as far as it can be read, for lists."""
     with suppress(DamagedError):
-        return annotations(folder)
+        return added_to(folder)
     return Annotations()
 
 
 def annotate(folder: Path, change: Callable[[Annotations], Annotations]) -> Annotations:
     """Change what is added, whole or not at all; also while a run is being written. Raises DamagedError, RefusedError."""
     with locked(folder):
-        made = change(annotations(folder))
+        made = change(added_to(folder))
         values = {"schema": layout.SCHEMA, "annotations": plain.to_plain(made)}
         files.write_whole(folder / layout.NOTES, files.to_json(values))
     return made

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.errors import DamagedError, RefusedError, UsageError, refuse
 from assay.notebook import files, layout, read
-from assay.notebook.annotations import Annotations, Note, annotate, annotations
+from assay.notebook.annotations import Annotations, Note, added_to, annotate
 from assay.notebook.store import Store, acquire_lock
 
 
@@ -128,7 +128,7 @@ def join(folder: Path, goal: Path) -> Joined:
         if len(plan.trials) > len(store.plan.trials):
             store.extend(experiment, plan)
         added = tuple(name for name, path in runs(folder) if take(path, layout.attempt_folder(goal, name)))
-        theirs = annotations(folder)
+        theirs = added_to(folder)
         if theirs != Annotations():
             annotate(goal, lambda ours: both(ours, theirs))
     with Store.open(goal):  # lists the new runs in the index

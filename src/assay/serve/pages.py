@@ -40,9 +40,9 @@ def environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     return made
 
 
-def render(name: str, **shown: object) -> bytes:
+def render(template: str, /, **shown: object) -> bytes:
     """Return a page."""
-    text: str = environment().get_template(f"{name}.html.j2").render(shown)
+    text: str = environment().get_template(f"{template}.html.j2").render(shown)
     return text.encode()
 
 

@@ -36,7 +36,6 @@ class Opened:
     url: str
     """With the token: shown once, a cookie afterwards."""
     token: str
-    listener: socket.socket
     is_local: bool
     """Whether only this machine can reach it."""
     is_counted: bool
@@ -97,17 +96,16 @@ def serve(lab: Path, bind: str, port: int, token_file: Path | None, ready: Calla
         found = listener.getsockname()[1]
         name = f"[{bind}]" if ":" in bind else {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(bind, bind)  # noqa: S104
         watching = notebook_watchers.watch(lab.resolve())
-        ready(
-            Opened(
-                url=f"http://{name}:{found}/?token={token}",
-                token=token,
-                listener=listener,
-                is_local=is_loopback(bind),
-                is_counted=watching is not None,
-            )
+        opened = Opened(
+            url=f"http://{name}:{found}/?token={token}",
+            token=token,
+            is_local=is_loopback(bind),
+            is_counted=watching is not None,
         )
-        os.nice(PRIORITY)
-        loop(lab.resolve(), token, bind, listener)
+        with contextlib.suppress(KeyboardInterrupt):
+            ready(opened)
+            os.nice(PRIORITY)
+            loop(lab.resolve(), token, bind, listener)
     finally:
         listener.close()
         if watching is not None:
@@ -143,5 +141,4 @@ def loop(lab: Path, token: str, bind: str, listener: socket.socket) -> None:
         limit_concurrency=MOST_OPEN,
         timeout_graceful_shutdown=GRACE_S,
     )
-    with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener])
+    uvicorn.Server(config).run(sockets=[listener])

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
-from assay.errors import AssayError, BusyError, RefusedError
+from assay.errors import AssayError, BusyError, RefusedError, UsageError
 
 T = TypeVar("T")
 LOWEST_PRIORITY = 19
@@ -73,6 +73,8 @@ def answer(to: Connection, call: Callable[..., object], words: tuple[object, ...
     os.nice(LOWEST_PRIORITY)
     try:
         to.send(call(*words))
+    except UsageError as error:
+        to.send(UsageError(str(error)))
     except AssayError as error:
         to.send(RefusedError(str(error)))
     except Exception as error:  # whatever a damaged notebook raises: the page says it
