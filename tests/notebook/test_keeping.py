@@ -9,7 +9,7 @@ import notebook_records as made
 from assay.errors import BusyError, UsageError
 from assay.laboratory.results import current
 from assay.notebook import index, joining, layout, read, trash
-from assay.notebook.annotations import Annotations, Note, added_to, annotate, checked_note, checked_tags
+from assay.notebook.annotations import Annotations, Remark, added_to, annotate, checked_note, checked_tags
 from assay.notebook.store import Store
 
 NAME = "a-mail-spool-abababab"
@@ -35,22 +35,22 @@ def files_of(folder):
 
 def test_notes_and_tags_are_kept_beside_the_raw_data(folder):
     before = files_of(folder)
-    annotate(folder, lambda found: found.with_note(None, Note(text="new disk", tags=("nightly",))))
-    annotate(folder, lambda found: found.with_note("0001/1", Note(tags=("odd",))))
+    annotate(folder, lambda found: found.with_note(None, Remark(text="new disk", tags=("nightly",))))
+    annotate(folder, lambda found: found.with_note("0001/1", Remark(tags=("odd",))))
     found = added_to(folder)
     assert found.experiment.words == "nightly: new disk"
     assert found.of("0001/1").tags == ("odd",)
-    assert found.of("0002/1") == Note()
+    assert found.of("0002/1") == Remark()
     after = files_of(folder)
     assert after.pop(layout.NOTES)
     assert after == before
-    annotate(folder, lambda found: found.with_note("0001/1", Note()))
+    annotate(folder, lambda found: found.with_note("0001/1", Remark()))
     assert added_to(folder).runs == {}
 
 
 def test_notes_can_be_written_while_a_run_is(folder):
     with Store.open(folder):
-        annotate(folder, lambda found: found.with_note(None, Note(text="so far good")))
+        annotate(folder, lambda found: found.with_note(None, Remark(text="so far good")))
     assert added_to(folder).experiment.text == "so far good"
 
 
@@ -135,7 +135,7 @@ def test_the_trash_is_emptied_by_name(lab, folder):
 
 
 def test_an_experiment_moves_with_all_it_has(lab, folder, tmp_path):
-    annotate(folder, lambda found: found.with_note(None, Note(tags=("kept",))))
+    annotate(folder, lambda found: found.with_note(None, Remark(tags=("kept",))))
     before = files_of(folder)
     goal = joining.move(folder, tmp_path / "other")
     assert not folder.exists()
@@ -182,13 +182,13 @@ def parts(tmp_path):
 
 def test_two_parts_of_a_schedule_are_merged_and_again_changes_nothing(tmp_path):
     ours, theirs = parts(tmp_path)
-    annotate(theirs / NAME, lambda found: replace(found, experiment=Note(text="from b", tags=("b",))))
+    annotate(theirs / NAME, lambda found: replace(found, experiment=Remark(text="from b", tags=("b",))))
     before = files_of(theirs / NAME)
     (one,) = joining.merge([theirs], ours)
     assert (one.is_new, len(one.added), one.known) == (False, 5, 0)
     assert len(current(ours / NAME).runs) == 10
     assert len(index.indexed(ours / NAME, "")) == 10
-    assert added_to(ours / NAME).experiment == Note(text="from b", tags=("b",))
+    assert added_to(ours / NAME).experiment == Remark(text="from b", tags=("b",))
     assert files_of(theirs / NAME) == before
     (one,) = joining.merge([theirs], ours)
     assert (len(one.added), one.known) == (0, 5)

@@ -11,7 +11,7 @@ from assay.errors import UsageError
 from assay.measures import in_bytes
 from assay.notebook import joining, layout, trash
 from assay.notebook import read as notebook
-from assay.notebook.annotations import Annotations, Note, annotate, checked_note, checked_tags
+from assay.notebook.annotations import Annotations, Remark, annotate, checked_note, checked_tags
 from assay.terminal.output import Row, deliver, table
 
 MOST_NAMED = 20
@@ -133,7 +133,7 @@ def placed(lab: Path, place: tuple[str, str | None]) -> tuple[Path, str | None]:
     return folder, None if place[1] is None else existing(folder, (place[1],))[0]
 
 
-def show(place: tuple[str, Path, str | None], found: Note, json_to: str | None) -> int:
+def show(place: tuple[str, Path, str | None], found: Remark, json_to: str | None) -> int:
     """Print what is added now to the experiment or the run of a verb."""
     verb, folder, run = place
     where = " ".join(part for part in (folder.name, run) if part)
@@ -156,7 +156,7 @@ def merge(others: Sequence[Path], lab: Path, *, json_to: str | None) -> int:
     return 0
 
 
-def lines(found: Sequence[joining.Joined], lab: Path) -> Iterator[str]:
+def lines(found: Sequence[joining.MergedExperiment], lab: Path) -> Iterator[str]:
     """Yield what became of each experiment."""
     for one in found:
         known = f", {one.known} were there" if one.known else ""

@@ -15,7 +15,7 @@ from assay.measures import with_unit
 from assay.notebook import index
 from assay.notebook import read as notebook
 from assay.notebook import sql as answers
-from assay.notebook.annotations import Annotations, Note
+from assay.notebook.annotations import Annotations, Remark
 from assay.notebook.annotations import readable as readable_annotations
 from assay.notebook.export import Format
 from assay.notebook.export import export as write
@@ -123,7 +123,7 @@ def runs_text(runs: Sequence[RunEntry], damaged: Mapping[str, str], gone: Sequen
                 figures_text(one) or "-",
                 tables.counted(one.verdicts) or "no verdicts",
             ),
-            note="; ".join(part for part in (one.error, Note(text=one.note, tags=one.tags).words) if part),
+            note="; ".join(part for part in (one.error, Remark(text=one.note, tags=one.tags).words) if part),
         )
         for one in runs
     ]
@@ -166,7 +166,7 @@ def added_text(one: Entry) -> Iterator[str]:
     """Yield what stands below an experiment: damage, tags and note, runs that were deleted."""
     if one.damaged:
         yield f"DAMAGED: {one.damaged}"
-    if words := Note(text=one.note, tags=one.tags).words:
+    if words := Remark(text=one.note, tags=one.tags).words:
         yield words
     if one.deleted_runs:
         yield f"{one.deleted_runs} {'run was' if one.deleted_runs == 1 else 'runs were'} deleted"

@@ -19,7 +19,7 @@ LONGEST_NOTE = 4000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Note:
+class Remark:
     """What is added to one experiment or run."""
 
     text: str = ""
@@ -45,20 +45,20 @@ class DeletedRun:
 class Annotations:
     """All of one experiment."""
 
-    experiment: Note = field(default_factory=Note)
-    runs: Mapping[str, Note] = field(default_factory=dict)
+    experiment: Remark = field(default_factory=Remark)
+    runs: Mapping[str, Remark] = field(default_factory=dict)
     deleted: tuple[DeletedRun, ...] = ()
 
-    def of(self, run: str | None) -> Note:
+    def of(self, run: str | None) -> Remark:
         """Return what is added to a run, or to the experiment."""
-        return self.experiment if run is None else self.runs.get(run, Note())
+        return self.experiment if run is None else self.runs.get(run, Remark())
 
-    def with_note(self, run: str | None, note: Note) -> Annotations:
+    def with_note(self, run: str | None, note: Remark) -> Annotations:
         """Return the same with another note on a run, or on the experiment; an empty one goes."""
         if run is None:
             return replace(self, experiment=note)
         rest = {name: one for name, one in self.runs.items() if name != run}
-        return replace(self, runs={**rest, run: note} if note != Note() else rest)
+        return replace(self, runs={**rest, run: note} if note != Remark() else rest)
 
 
 def added_to(folder: Path) -> Annotations:

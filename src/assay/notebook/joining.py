@@ -10,12 +10,12 @@ from pathlib import Path
 
 from assay.errors import DamagedError, RefusedError, UsageError, refuse
 from assay.notebook import files, layout, read
-from assay.notebook.annotations import Annotations, Note, added_to, annotate
+from assay.notebook.annotations import Annotations, Remark, added_to, annotate
 from assay.notebook.store import Store, acquire_lock
 
 
 @dataclass(frozen=True, kw_only=True)
-class Joined:
+class MergedExperiment:
     """What became of one experiment of a merged notebook."""
 
     experiment: str
@@ -72,7 +72,7 @@ def passed_over(_folder: str, names: list[str]) -> list[str]:
     return [name for name in names if name.startswith((layout.INDEX, layout.LOCK, layout.TEMPORARY))]
 
 
-def merge(others: Sequence[Path], lab: Path) -> tuple[Joined, ...]:
+def merge(others: Sequence[Path], lab: Path) -> tuple[MergedExperiment, ...]:
     """Add all experiments and runs of other notebooks to one; the others stay as they are.
 
     Raises UsageError with everything that speaks against it, before anything is changed; BusyError, DamagedError, RefusedError.
@@ -117,12 +117,12 @@ def same(path: Path, goal: Path, name: str) -> bool:
     return files.listed(path) == files.listed(layout.attempt_folder(goal, name))
 
 
-def join(folder: Path, goal: Path) -> Joined:
+def join(folder: Path, goal: Path) -> MergedExperiment:
     """Add an experiment, or the runs of it that are not there."""
     every = [name for name, _ in runs(folder)]
     if not goal.exists():
         copy(folder, goal)
-        return Joined(experiment=goal.name, is_new=True, added=tuple(every), known=0)
+        return MergedExperiment(experiment=goal.name, is_new=True, added=tuple(every), known=0)
     experiment, plan = read.read_plan(folder)
     with Store.open(goal) as store:
         if len(plan.trials) > len(store.plan.trials):
@@ -133,7 +133,7 @@ def join(folder: Path, goal: Path) -> Joined:
             annotate(goal, lambda ours: both(ours, theirs))
     with Store.open(goal):  # lists the new runs in the index
         pass
-    return Joined(experiment=goal.name, is_new=False, added=added, known=len(every) - len(added))
+    return MergedExperiment(experiment=goal.name, is_new=False, added=added, known=len(every) - len(added))
 
 
 def take(path: Path, goal: Path) -> bool:
@@ -167,7 +167,7 @@ def both(ours: Annotations, theirs: Annotations) -> Annotations:
     )
 
 
-def joined(ours: Note, theirs: Note) -> Note:
+def joined(ours: Remark, theirs: Remark) -> Remark:
     """Return one note with the tags and the texts of both."""
     texts = dict.fromkeys(text for text in (ours.text, theirs.text) if text)
-    return Note(text=" / ".join(texts), tags=tuple(dict.fromkeys((*ours.tags, *theirs.tags))))
+    return Remark(text=" / ".join(texts), tags=tuple(dict.fromkeys((*ours.tags, *theirs.tags))))

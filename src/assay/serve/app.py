@@ -19,13 +19,13 @@ from starlette.types import ASGIApp
 
 from assay.errors import AssayError, UsageError
 from assay.notebook import layout
-from assay.serve import metrics, tasks
+from assay.serve import metrics, work
 from assay.serve.access import Access, own_names
 from assay.serve.chart import Chart, ChartKind
 from assay.serve.live import Feed
 from assay.serve.pages import EXAMPLES, render
 from assay.serve.shelf import RUN, Listed, Shelf, Stamp, times
-from assay.serve.work import Worker
+from assay.serve.work import WorkQueue
 
 HTML = "text/html; charset=utf-8"
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
@@ -48,7 +48,7 @@ LONGEST_QUERY = 20_000
 
 
 @dataclass(kw_only=True)
-class Kept:
+class MadePage:
     """A page that was made."""
 
     stamp: Stamp
@@ -60,7 +60,7 @@ class Made:
     """Pages that were made, each until its files change; the pages that were asked for least lately go first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._kept: OrderedDict[str, MadePage] = OrderedDict()
         self._making: dict[str, asyncio.Task[bytes]] = {}
         self._bytes = 0
 
@@ -82,10 +82,10 @@ class Made:
             self._kept.move_to_end(key)
             return kept.body
         body = await asyncio.to_thread(make)
-        self.keep(key, Kept(stamp=found, seen_s=time.monotonic(), body=body))
+        self.keep(key, MadePage(stamp=found, seen_s=time.monotonic(), body=body))
         return body
 
-    def keep(self, key: str, page: Kept) -> None:
+    def keep(self, key: str, page: MadePage) -> None:
         """Keep a page."""
         if (former := self._kept.pop(key, None)) is not None:
             self._bytes -= len(former.body)
@@ -97,12 +97,12 @@ class Made:
 
 
 @dataclass(kw_only=True)
-class Site:
+class NotebookSite:
     """All pages of one notebook."""
 
     shelf: Shelf
     made: Made = field(default_factory=Made)
-    worker: Worker = field(default_factory=Worker)
+    worker: WorkQueue = field(default_factory=WorkQueue)
     feeds: dict[Path, Feed] = field(default_factory=dict)
     reports: dict[Path, tuple[Stamp, asyncio.Task[bytes]]] = field(default_factory=dict)
 
@@ -205,7 +205,7 @@ class Site:
             if listed.is_running and "now" not in request.query_params:
                 return page(render("busy", name=folder.name, again=f"/experiment/{quote(folder.name)}/report?now=1", query=None))
             self.forget_reports()
-            task = asyncio.create_task(self.worker.run(tasks.report, (str(folder),), REPORT_S))
+            task = asyncio.create_task(self.worker.run(work.report, (str(folder),), REPORT_S))
             kept = self.reports[folder] = (stamp, task)
             await asyncio.wait({task}, timeout=FRESH_S / 4)
         if not kept[1].done():
@@ -236,7 +236,7 @@ class Site:
             again = {**{key: value for key, value in asked.items() if key != "token"}, "now": "1"}
             return page(render("busy", name=running[0].name, again="/sql", query=again))
         try:
-            found = await self.worker.run(tasks.ask, (str(self.shelf.lab), text, choice), tasks.QUERY_S + tasks.FILL_S)
+            found = await self.worker.run(work.ask, (str(self.shelf.lab), text, choice), work.QUERY_S + work.FILL_S)
         except AssayError as error:
             return page(render("sql", **shown, answer=None, words=str(error)), 400 if isinstance(error, UsageError) else 503)
         return page(render("sql", **shown, answer=found, words=""))
@@ -300,6 +300,6 @@ async def refused(_request: Request, error: Exception) -> Response:
 
 def application(lab: Path, token: str, bind: str, port: int) -> ASGIApp:
     """Return the whole site behind its door."""
-    site = Site(shelf=Shelf(lab=lab))
+    site = NotebookSite(shelf=Shelf(lab=lab))
     app = Starlette(routes=site.routes(), exception_handlers={HTTPException: refused, AssayError: refused})
     return Access(app=app, token=token, cookie=f"assay-{port}", names=own_names(bind))

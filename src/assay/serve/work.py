@@ -1,4 +1,4 @@
-"""What takes long runs in a process of its own: at the lowest priority, one at a time, ended when its time is over.
+"""Queries and reports take long: each runs in a process of its own, at the lowest priority, one at a time, and not for ever.
 
 So a query or a report neither holds up the pages nor keeps memory. The process is a child of ours, so that a running experiment
 counts it as the lab's own.
@@ -12,19 +12,43 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import TypeVar
 
 from assay.errors import AssayError, BusyError, RefusedError, UsageError
+from assay.notebook.sql import QueryLimits, query
+from assay.serve.chart import Chart, chart, plain
 
 T = TypeVar("T")
 LOWEST_PRIORITY = 19
 PR_SET_PDEATHSIG = 1
 MOST_WAITING = 8
 """So many questions may wait for the process; another one is refused."""
+QUERY_S = 10.0
+FILL_S = 60.0
+"""Before a query DuckDB takes the rows from the files: most of the time of a large notebook."""
+QUERY_BYTES = 256 << 20
+MOST_ROWS = 1000
+"""So many rows are shown."""
 
 
-class Worker:
+@dataclass(frozen=True, kw_only=True)
+class QueryPage:
+    """The answer to a query, as its page shows it."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[bool, ...]
+    """Whether a column holds numbers alone."""
+    is_cut: bool
+    """Whether there are more rows than are shown."""
+    element: str
+    """The chart as SVG; empty where there is nothing to draw."""
+
+
+class WorkQueue:
     """Runs functions of this package, one after the other, each in a process of its own."""
 
     def __init__(self) -> None:
@@ -79,3 +103,30 @@ def answer(to: Connection, call: Callable[..., object], words: tuple[object, ...
         to.send(RefusedError(str(error)))
     except Exception as error:  # whatever a damaged notebook raises: the page says it
         to.send(RefusedError(f"{type(error).__name__}: {error}"))
+
+
+def ask(lab: str, text: str, choice: Chart) -> QueryPage:
+    """QueryPage a query over a notebook. Raises UsageError."""
+    limits = QueryLimits(seconds=QUERY_S, memory_bytes=QUERY_BYTES, rows=MOST_ROWS + 1)
+    found = query(Path(lab), text, limits)
+    rows = found.rows[:MOST_ROWS]
+    drawn = chart(found.columns, rows, choice)
+    return QueryPage(
+        columns=found.columns,
+        rows=tuple(tuple(plain(value) for value in row) for row in rows),
+        numbers=tuple(all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(found.columns))),
+        is_cut=len(found.rows) > MOST_ROWS,
+        element=drawn.element if drawn else "",
+    )
+
+
+def report(folder: str) -> bytes:
+    """Make the page of a report by the rules of this version; nothing is written. Raises AssayError."""
+    from assay.laboratory import pages
+    from assay.laboratory.results import current
+    from assay.notebook import read
+    from assay.report import page
+
+    place = Path(folder)
+    results, load = current(place), read.remembered(place)
+    return page.render(results, load, pages.pictures(place, results, load)).encode()
