@@ -158,8 +158,11 @@ def test_who_shows_the_notebook_works_for_the_lab_with_what_it_started_and_its_n
 
 def test_who_shows_the_notebook_is_found_by_its_lock(tmp_path):
     holds = "import sys; from pathlib import Path; from assay.machine import notebook_watchers as w; w.watch(Path(sys.argv[1]))"
-    with running(sys.executable, "-c", f"{holds}; print(flush=True); input()", str(tmp_path), stdin=subprocess.PIPE) as other:
+    with running(
+        sys.executable, "-c", f"{holds}; print(flush=True); import time; time.sleep(60)", str(tmp_path), stdin=subprocess.PIPE
+    ) as other:
         other.stdout.readline()
+        other.stdin.close()
         assert OBSERVER.read(Local(), Subject(notebook=str(tmp_path)))["/proc/locks/notebook"] == str(other.pid)
         assert OBSERVER.read(Local(), Subject(notebook="/var"))["/proc/locks/notebook"] == ""
         assert "/proc/locks/notebook" not in OBSERVER.read(Local(), Subject())

@@ -31,7 +31,7 @@ def test_a_signal_ends_it_cleanly(bench, lab, number):
 def test_ctrl_c_ends_the_query_that_it_works_on(bench, lab):
     with served(bench, lab) as site:
         with socket.create_connection(("127.0.0.1", site.port), 30) as asking:
-            query = "SELECT+count(*)+FROM+range(1000000000)+a,range(1000000000)+b"
+            query = "SELECT+sum(a.range*b.range)+FROM+range(1000000)+a,range(1000000)+b"
             asking.sendall(f"GET /sql?q={query} HTTP/1.1\r\nHost: localhost\r\nCookie: {site.cookie}\r\n\r\n".encode())
             site.until("/", lambda _: len(bench.processes()) >= 2)
             os.killpg(site.process.pid, signal.SIGINT)

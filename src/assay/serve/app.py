@@ -302,4 +302,5 @@ def application(lab: Path, token: str, bind: str, port: int) -> ASGIApp:
     """Return the whole site behind its door."""
     site = NotebookSite(shelf=Shelf(lab=lab))
     app = Starlette(routes=site.routes(), exception_handlers={HTTPException: refused, AssayError: refused})
+    app.router.redirect_slashes = False  # an address that nobody links has no page
     return Access(app=app, token=token, cookie=f"assay-{port}", names=own_names(bind))
