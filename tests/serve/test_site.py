@@ -52,7 +52,7 @@ def test_an_experiment_lists_its_runs_with_levels_figures_and_verdicts(site):
 def test_a_run_has_its_verdicts_and_what_its_rules_found(site):
     page = site.ask(f"/experiment/{NAME}/run/0002/1").text
     assert "spool.create.ops_per_s" in page
-    assert "rules passed or do not apply" in page
+    assert "passed or do not apply" in page
     assert site.ask(f"/experiment/{NAME}/run/0099/1").status == 404
     assert site.ask("/experiment/nothing/run/0001/1").status == 404
 

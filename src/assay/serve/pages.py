@@ -56,7 +56,7 @@ def when(text: str) -> str:
     return text[:16].replace("T", " ") or "-"
 
 
-def counts(findings: tuple[Finding, ...]) -> tuple[tuple[Finding, ...], int]:
-    """Return the findings that failed or lack evidence, and how many passed or do not apply."""
-    shown = tuple(one for one in findings if one.state not in (State.PASS, State.NOT_APPLICABLE))
-    return shown, len(findings) - len(shown)
+def counts(findings: tuple[Finding, ...]) -> tuple[tuple[Finding, ...], tuple[Finding, ...], int]:
+    """Return the findings that failed, those without evidence, and how many passed or do not apply."""
+    failed, lacking = (tuple(one for one in findings if one.state is state) for state in (State.FAIL, State.UNVERIFIED))
+    return failed, lacking, len(findings) - len(failed) - len(lacking)
