@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from assay.serve import metrics, work
 from assay.serve.access import Access, own_names
 from assay.serve.chart import Chart, ChartKind
 from assay.serve.live import Feed
-from assay.serve.pages import EXAMPLES, render
+from assay.serve.pages import EXAMPLES, compiled, render
 from assay.serve.shelf import RUN, Listed, Shelf, Stamp, times
 from assay.serve.work import WorkQueue
 
@@ -119,6 +120,12 @@ class NotebookSite:
             Route("/metrics", self.metrics),
             Route("/static/{file}", self.static),
         ]
+
+    def warm(self) -> None:
+        """Read the newest experiment and the templates: the first reader does not wait for them."""
+        for folder in self.shelf.folders()[:1]:
+            self.shelf.listed(folder)
+        compiled()
 
     async def index(self, _request: Request) -> Response:
         """All experiments."""
@@ -301,6 +308,8 @@ async def refused(_request: Request, error: Exception) -> Response:
 def application(lab: Path, token: str, bind: str, port: int) -> ASGIApp:
     """Return the whole site behind its door."""
     site = NotebookSite(shelf=Shelf(lab=lab))
+    with contextlib.suppress(AssayError, OSError):
+        site.warm()
     app = Starlette(routes=site.routes(), exception_handlers={HTTPException: refused, AssayError: refused})
     app.router.redirect_slashes = False  # an address that nobody links has no page
     return Access(app=app, token=token, cookie=f"assay-{port}", names=own_names(bind))

@@ -40,6 +40,12 @@ def environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     return made
 
 
+def compiled() -> None:
+    """Compile every template."""
+    for name in environment().list_templates():
+        environment().get_template(name)
+
+
 def render(template: str, /, **shown: object) -> bytes:
     """Return a page."""
     text: str = environment().get_template(f"{template}.html.j2").render(shown)

@@ -18,6 +18,7 @@ from assay.machine import notebook_watchers
 
 if TYPE_CHECKING:
     import uvicorn
+    from starlette.types import ASGIApp
 
 TOKEN_BYTES = 32
 LEAST_TOKEN = 16
@@ -102,10 +103,13 @@ def serve(lab: Path, bind: str, port: int, token_file: Path | None, ready: Calla
             is_local=is_loopback(bind),
             is_counted=watching is not None,
         )
+        from assay.serve.app import application  # the library is there
+
+        app = application(lab.resolve(), token, bind, found)
         with contextlib.suppress(KeyboardInterrupt):
             ready(opened)
             os.nice(PRIORITY)
-            loop(lab.resolve(), token, bind, listener)
+            loop(app, listener)
     finally:
         listener.close()
         if watching is not None:
@@ -124,14 +128,12 @@ def library() -> type[uvicorn.Server]:
     return uvicorn.Server
 
 
-def loop(lab: Path, token: str, bind: str, listener: socket.socket) -> None:
+def loop(app: ASGIApp, listener: socket.socket) -> None:
     """Answer until a signal comes."""
     import uvicorn
 
-    from assay.serve.app import application
-
     config = uvicorn.Config(
-        application(lab, token, bind, listener.getsockname()[1]),
+        app,
         log_config=None,
         access_log=False,
         lifespan="off",
