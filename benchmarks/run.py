@@ -36,6 +36,7 @@ BENCHMARKS = (
     "hosts",
     "same_against_same",
     "plan_time",
+    "serve_cost",
     "noise_matrix",
 )
 RESULTS = Path(__file__).parent / "RESULTS.md"

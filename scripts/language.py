@@ -81,6 +81,7 @@ CLEAN: tuple[str, ...] = (
     "src/assay/cli",
     "src/assay/laboratory",
     "src/assay/selftest",
+    "src/assay/serve",
 )
 EVERYWHERE = ("README.md", "CHANGELOG.md", "DEVELOP.md", "ARCHITECTURE.md", "docs", "experiments", "src/assay")
 PLUGS = ("targets", "workloads", "observers", "rules", "parsers")  # the first line of a plug's docstring is its help

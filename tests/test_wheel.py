@@ -76,6 +76,9 @@ def test_the_engine_travels_in_the_wheel_executable_and_static(wheel, tmp_path):
         assert archive.getinfo(LINE).external_attr >> 16 & 0o111 == 0o111
         programs = [Path(archive.extract(name, tmp_path)) for name in (ENGINE, LINE)]
         assert "assay/controls/quick.toml" in archive.namelist()
+        assert {"assay/serve/static/htmx.min.js", "assay/serve/static/htmx.LICENSE", "assay/serve/templates/base.html.j2"} <= {
+            *archive.namelist()
+        }
         assert "assay/profiles/file_server.toml" in archive.namelist()
         assert "assay/size_distributions/debian_usr.toml" in archive.namelist()
         assert not [name for name in archive.namelist() if name.startswith(("tests/", "benchmarks/")) or name.endswith(".rs")]

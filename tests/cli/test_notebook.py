@@ -107,7 +107,18 @@ def test_the_runs_of_an_experiment_are_listed_and_what_names_the_list_is_true(tm
     assert {one["outcome"] for one in found} == {"finished", "interrupted"}
     list_runs(lab, "a-mail", json_to=None)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["run", "outcome", "started", "(UTC)", "levels", "verdicts"]
+    assert lines[0].split() == ["run", "outcome", "started", "(UTC)", "levels", "figures", "verdicts"]
     assert "target=xfs" in lines[1]
+    assert "spool.create 1,500/s" in lines[1]
+    assert found[0]["figures"] == [{"measure": "spool.create.ops_per_s", "value": 1500.0, "unit": "1/s", "verdict": "SOUND"}]
     with pytest.raises(UsageError, match="`assay list EXPERIMENT` shows the runs"):
         show(lab, None, "x", json_to=None)
+
+
+def test_the_runs_of_all_experiments(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab")
+    assert list_runs(lab, None, json_to="-") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {one["experiment"] for one in found["runs"]} == {"a-mail-spool-abababab"}
+    list_runs(lab, None, json_to=None)
+    assert capsys.readouterr().out.split()[:2] == ["experiment", "run"]

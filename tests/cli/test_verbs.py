@@ -20,11 +20,16 @@ COMMAND = typer.main.get_command(app)
 VERBS = tuple(COMMAND.commands)
 BY_TYPER = tuple(verb for verb in VERBS if verb not in (STAT, "ldif"))
 """`stat` has its own reader of options; what `ldif` writes is LDIF, and nothing else."""
-NOTEBOOK = ("quick", "plan", "run", "audit", "compare", "report", "show", "list", "history", "sql", "export", "dissect")
+NOTEBOOK = (
+    *("quick", "plan", "run", "audit", "compare", "report", "show", "list", "history", "sql", "export", "dissect"),
+    *("serve", "delete", "trash", "annotate", "tag", "move", "merge"),
+)
 LASTING = ("quick", "run", "load", "survey", "selftest")
 """Verbs that may take longer than 10 s, so that progress is worth a line."""
 GATED = ("quick", "run", "load", "check", "audit", "compare", "history", "dissect", "selftest")
 ROOT = Path(__file__).parents[2]
+CHANGING = ("serve", "delete", "move", "merge")
+"""Verbs that do not end, or that cannot be called twice with the same words."""
 LOOKING = {
     "plan": f"{ROOT}/experiments/filesystems.toml",
     "check": '"1 GB/s read"',
@@ -43,6 +48,9 @@ LOOKING = {
     "catalogue": "",
     "doctor": "--no-fix",
     "hosts": f"{ROOT}/experiments/filesystems.toml",
+    "annotate": "a-mail 'a note'",
+    "tag": "a-mail nightly",
+    "trash": "",
 }
 """Verbs that end at once, with words for each."""
 
@@ -108,7 +116,7 @@ def test_json_alone_owns_standard_output_and_a_file_stands_beside_the_text(bench
 
 
 def test_every_verb_is_looked_at():
-    assert {*LOOKING, "quick", "run", "load", "dsio", "dissect", "ldif", STAT, "selftest"} == set(VERBS)
+    assert {*LOOKING, "quick", "run", "load", "dsio", "dissect", "ldif", STAT, "selftest", *CHANGING} == set(VERBS)
 
 
 def test_json_of_load_and_stat(bench):

@@ -10,6 +10,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.observers.processes import OBSERVER
 from assay.records import Edge, ServerNode, Snapshot, Subject
+from assay_process import running
 from observer_looks import look, the_series
 
 LAB, SECOND_NS, TICKS = 100, 1_000_000_000, 100
@@ -51,10 +52,12 @@ def snapshot(at, edge, *processes, group="0::/lab"):
     return Snapshot(edge=edge, at_ns=int(at * SECOND_NS), took_ns=1000, raw=raw)
 
 
-def parsed(before, after, server=None):
+def parsed(before, after, server=None, watchers=None):
     looks = [snapshot(0, Edge.ARMED, *before), snapshot(1, Edge.LAST, *after)]
     if server is not None:
         looks = [replace(one, raw={**one.raw, "/proc/server/pids": server}) for one in looks]
+    if watchers is not None:
+        looks = [replace(one, raw={**one.raw, "/proc/locks/notebook": watchers}) for one in looks]
     return OBSERVER.parse("h", "p", looks, Subject())
 
 
@@ -143,6 +146,26 @@ def test_the_processes_of_a_declared_server_are_read(tmp_path):
     node = ServerNode(pid_file=str(tmp_path / "pid"))
     assert "1" in OBSERVER.read(Local(), Subject(server=(node,)))["/proc/server/pids"].split()
     assert "/proc/server/pids" not in OBSERVER.read(Local(), Subject())
+
+
+def test_who_shows_the_notebook_works_for_the_lab_with_what_it_started_and_its_neighbours_do_not():
+    before = [Told(500, 1, "assay"), Told(600, 1, "other", job=500)]
+    after = [Told(500, 1, "assay", own=10), Told(501, 500, "query", own=30), Told(600, 1, "other", own=7, job=500)]
+    evidence = parsed(before, after, watchers="500")
+    assert (seconds(evidence), seconds(evidence, "own_cpu_ns")) == (pytest.approx(0.07), pytest.approx(0.4))
+    assert seconds(parsed(before, after)) == pytest.approx(0.47)
+
+
+def test_who_shows_the_notebook_is_found_by_its_lock(tmp_path):
+    holds = "import sys; from pathlib import Path; from assay.machine import notebook_watchers as w; w.watch(Path(sys.argv[1]))"
+    with running(
+        sys.executable, "-c", f"{holds}; print(flush=True); import time; time.sleep(60)", str(tmp_path), stdin=subprocess.PIPE
+    ) as other:
+        other.stdout.readline()
+        other.stdin.close()
+        assert OBSERVER.read(Local(), Subject(notebook=str(tmp_path)))["/proc/locks/notebook"] == str(other.pid)
+        assert OBSERVER.read(Local(), Subject(notebook="/var"))["/proc/locks/notebook"] == ""
+        assert "/proc/locks/notebook" not in OBSERVER.read(Local(), Subject())
 
 
 def test_the_manager_of_a_session_adopts_as_the_first_process_does():

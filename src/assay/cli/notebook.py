@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from assay.cli import tables
 from assay.errors import AssayError, DamagedError, UsageError
 from assay.laboratory.results import current
+from assay.measures import with_unit
 from assay.notebook import index
 from assay.notebook import read as notebook
 from assay.notebook import sql as answers
+from assay.notebook.annotations import Annotations, Remark
+from assay.notebook.annotations import readable as readable_annotations
 from assay.notebook.export import Format
 from assay.notebook.export import export as write
 from assay.notebook.sql import Kept, QueryResult
@@ -33,53 +36,111 @@ class Entry:
     verdicts: dict[str, int]
     last_run_utc: str | None
     damaged: str | None = None
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    deleted_runs: int = 0
 
 
-def list_experiments(lab: Path, *, json_to: str | None) -> int:
+def list_experiments(lab: Path, *, json_to: str | None, tag: str | None = None) -> int:
     """Show every experiment of a lab, the newest last; from its index where that is whole, else from its files."""
-    entries = [entry(folder) for folder in notebook.folders(lab)]
+    entries = [one for one in map(entry, notebook.folders(lab)) if tag is None or tag in one.tags]
     deliver(json_to, "list", lambda: {"experiments": [asdict(one) for one in entries]}, lambda: list_text(lab, entries))
     return 0
 
 
-def list_runs(lab: Path, which: str, *, json_to: str | None) -> int:
-    """Show the runs of one experiment with their verdicts. Raises UsageError naming the experiments that there are."""
-    folder = notebook.choose(lab, which)
-    results = current(folder)
-    runs = [
-        {
-            "run": judged.id,
-            "outcome": judged.run.outcome.value,
-            "started_utc": judged.run.started_utc,
-            "levels": tables.levels_text(results.experiment, judged.run.trial.levels),
-            "verdicts": dict(tables.verdict_counts([judged])),
-            "error": judged.run.error,
-        }
-        for judged in results.runs
-    ]
-    values = {"experiment": folder.name, "runs": runs, "damaged": dict(results.damaged)}
-    deliver(json_to, "list", lambda: values, lambda: runs_text(results))
+@dataclass(frozen=True, kw_only=True)
+class RunEntry:
+    """One run in the list."""
+
+    experiment: str
+    run: str
+    outcome: str
+    started_utc: str
+    levels: str
+    figures: tuple[dict[str, object], ...]
+    """Measure, value, unit and verdict of each."""
+    verdicts: dict[str, int]
+    error: str | None
+    note: str
+    tags: tuple[str, ...]
+
+
+def list_runs(lab: Path, which: str | None, *, json_to: str | None, tag: str | None = None) -> int:
+    """Show the runs of one experiment, or of all, with their figures and verdicts.
+
+    Raises UsageError naming the experiments that there are.
+    """
+    folders = notebook.folders(lab) if which is None else (notebook.choose(lab, which),)
+    found = [(folder, current(folder)) for folder in folders]
+    added = {folder: readable_annotations(folder) for folder in folders}
+    runs = [one for folder, results in found for one in run_entries(folder, results, added[folder])]
+    shown = [one for one in runs if tag is None or tag in one.tags]
+    damaged = {f"{folder.name}/{place}": why for folder, results in found for place, why in results.damaged.items()}
+    if which is not None:
+        damaged = dict(found[0][1].damaged)
+    gone = [{"experiment": folder.name, **asdict(one)} for folder in folders for one in added[folder].deleted]
+    values = {
+        **({} if which is None else {"experiment": folders[0].name}),
+        "runs": [asdict(one) for one in shown],
+        "damaged": damaged,
+        "deleted": gone,
+    }
+    deliver(json_to, "list", lambda: values, lambda: runs_text(shown, damaged, gone, is_one=which is not None))
     return 0
 
 
-def runs_text(results: Results) -> str:
-    """Return the runs as a table, then what cannot be read."""
+def run_entries(folder: Path, results: Results, added: Annotations) -> Iterator[RunEntry]:
+    """Yield the runs of an experiment."""
+    for judged in results.runs:
+        figures: tuple[dict[str, object], ...] = tuple(
+            {"measure": name, "value": one.value, "unit": one.unit, "verdict": one.state.value}
+            for name, one in judged.verdicts.items()
+        )
+        yield RunEntry(
+            experiment=folder.name,
+            run=judged.id,
+            outcome=judged.run.outcome.value,
+            started_utc=judged.run.started_utc,
+            levels=tables.levels_text(results.experiment, judged.run.trial.levels),
+            figures=figures,
+            verdicts=dict(tables.verdict_counts([judged])),
+            error=judged.run.error,
+            note=added.of(judged.id).text,
+            tags=added.of(judged.id).tags,
+        )
+
+
+def runs_text(runs: Sequence[RunEntry], damaged: Mapping[str, str], gone: Sequence[Mapping[str, object]], *, is_one: bool) -> str:
+    """Return the runs as a table, then what cannot be read, then what was deleted."""
     rows = [
         Row(
             cells=(
-                judged.id,
-                judged.run.outcome.value,
-                judged.run.started_utc[:16].replace("T", " "),
-                tables.levels_text(results.experiment, judged.run.trial.levels) or "-",
-                tables.counted(tables.verdict_counts([judged])) or "no verdicts",
+                *(() if is_one else (one.experiment,)),
+                one.run,
+                one.outcome,
+                one.started_utc[:16].replace("T", " "),
+                one.levels or "-",
+                figures_text(one) or "-",
+                tables.counted(one.verdicts) or "no verdicts",
             ),
-            note=judged.run.error or "",
+            note="; ".join(part for part in (one.error, Remark(text=one.note, tags=one.tags).words) if part),
         )
-        for judged in results.runs
+        for one in runs
     ]
-    header = ("run", "outcome", "started (UTC)", "levels", "verdicts")
-    parts = (table(header, rows) if rows else "no runs yet", tables.damage(results.damaged))
+    header = (*(() if is_one else ("experiment",)), "run", "outcome", "started (UTC)", "levels", "figures", "verdicts")
+    lines = [f"deleted: {one['experiment']} {one['run']} ({one['outcome']}, {one['at_utc']}): {one['why']}" for one in gone]
+    parts = (table(header, rows) if rows else "no runs yet", tables.damage(damaged), *lines)
     return "\n".join(part for part in parts if part)
+
+
+def figures_text(one: RunEntry) -> str:
+    """`w.write 1.20 GB/s, 300/s`: the figures, those of one operation together."""
+    found: dict[str, list[str]] = {}
+    for figure in one.figures:
+        value = figure["value"]
+        if isinstance(value, int | float):
+            found.setdefault(str(figure["measure"]).rpartition(".")[0], []).append(with_unit(value, str(figure["unit"])))
+    return "; ".join(f"{operation} {', '.join(values)}" for operation, values in found.items())
 
 
 def list_text(lab: Path, entries: Sequence[Entry]) -> str:
@@ -93,12 +154,22 @@ def list_text(lab: Path, entries: Sequence[Entry]) -> str:
                 (one.last_run_utc or "-")[:16].replace("T", " "),
                 tables.counted(one.verdicts) or "no verdicts",
             ),
-            note=f"DAMAGED: {one.damaged}" if one.damaged else "",
+            note="; ".join(added_text(one)),
         )
         for one in entries
     ]
     header = ("verdict", "experiment", "runs/trials", "last run (UTC)", "verdicts")
     return table(header, rows) if rows else f"no experiments in {lab}"
+
+
+def added_text(one: Entry) -> Iterator[str]:
+    """Yield what stands below an experiment: damage, tags and note, runs that were deleted."""
+    if one.damaged:
+        yield f"DAMAGED: {one.damaged}"
+    if words := Remark(text=one.note, tags=one.tags).words:
+        yield words
+    if one.deleted_runs:
+        yield f"{one.deleted_runs} {'run was' if one.deleted_runs == 1 else 'runs were'} deleted"
 
 
 def entry(folder: Path) -> Entry:
@@ -109,7 +180,7 @@ def entry(folder: Path) -> Entry:
         return Entry(
             experiment=folder.name, title="", runs=0, finished=0, trials=0, verdicts={}, last_run_utc=None, damaged=str(error)
         )
-    known = notebook.rulesets(folder)
+    known, added = notebook.rulesets(folder), readable_annotations(folder)
     seen = index.overview(folder, known[-1] if known else "")
     cut = notebook.cut(folder)
     if cut or seen is None or sum(seen.outcomes.values()) != len(notebook.attempts(folder)):
@@ -123,6 +194,9 @@ def entry(folder: Path) -> Entry:
         verdicts={state.value: seen.verdicts[state.value] for state in VerdictState if state.value in seen.verdicts},
         last_run_utc=seen.ended_utc,
         damaged="; ".join(f"{name}: {why}" for name, why in cut.items()) or None,
+        note=added.experiment.text,
+        tags=added.experiment.tags,
+        deleted_runs=len(added.deleted),
     )
 
 

@@ -13,15 +13,17 @@ from assay.laboratory.gate import Gate
 
 def list_(
     which: Annotated[str | None, typer.Argument(metavar="EXPERIMENT", help="List its runs. Default: all experiments.")] = None,
+    runs: Annotated[bool, typer.Option("--runs", help="List the runs of all experiments.")] = False,
+    tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only experiments, or runs, with this tag.")] = None,
     lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
 ) -> None:
-    """List the experiments of a notebook, or the runs of one."""
+    """List experiments, or runs with their figures and verdicts."""
     from assay.cli import notebook
 
-    if which is None:
-        finish(lambda: notebook.list_experiments(lab, json_to=json_to))
-    finish(lambda: notebook.list_runs(lab, which, json_to=json_to))
+    if which is None and not runs:
+        finish(lambda: notebook.list_experiments(lab, json_to=json_to, tag=tag))
+    finish(lambda: notebook.list_runs(lab, which, json_to=json_to, tag=tag))
 
 
 def import_(

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli import keeping_verbs
 from assay.cli.directory_verbs import dissect, dsio, ldif
 from assay.cli.notebook_verbs import export, history, import_, list_, sql
 from assay.cli.options import (
@@ -24,6 +25,7 @@ from assay.cli.options import (
     WhichArgument,
     finish,
 )
+from assay.cli.serve import serve
 from assay.laboratory.gate import Gate
 from assay.survey.filters import FileTime, Words
 from assay.terminal.progress import ProgressMode
@@ -234,6 +236,8 @@ app.command(name="import")(import_)
 app.command()(history)
 app.command()(sql)
 app.command()(export)
+app.command()(serve)
+keeping_verbs.add_to(app)
 app.command()(dsio)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -14,12 +15,15 @@ from assay.laboratory.history import length_ns, standing
 from assay.laboratory.results import judged_run
 from assay.laboratory.session import trial_runner
 from assay.laboratory.soaking import SoakWatch, watch_of
+from assay.machine.notebook_watchers import watchers
 from assay.notebook.store import Store
 from assay.records import Observations, Outcome, Precision, Run, Trial, Verdict
 from assay.terminal.output import say
 from assay.trial.attempt import OnProgress
 from assay.trial.runner import TrialRunner
 
+SECTOR_BYTES = 512
+"""Of /proc/diskstats, whatever the device's own are (Linux: Documentation/admin-guide/iostats.rst)."""
 MOST_ATTEMPTS = 3
 """A trial spoiled only by noise of the platform is repeated at most twice."""
 REPEATS_SHARE = 0.5
@@ -51,6 +55,39 @@ class RepeatBudget:
         return REPEATS_SHARE * whole - self.repeats_ns
 
 
+@dataclass(kw_only=True)
+class LiveRows:
+    """Keeps what a trial reports of itself where somebody watches the notebook (`assay serve`), and nothing where nobody does.
+
+    A row has the news of the trial, and in a running phase what passed the devices of the target and what waits in memory.
+    """
+
+    host: Local = field(default_factory=Local)
+    devices: tuple[str, ...] = ()
+
+    def keep(self, store: Store, news: Mapping[str, object]) -> None:
+        """Keep a row; never flushes, never fails a run."""
+        if isinstance(named := news.get("devices"), list):
+            self.devices = tuple(map(str, named))
+        if not watchers(self.host, str(store.folder.parent.resolve())):
+            return
+        with suppress(OSError, ValueError):
+            seen = self.counted() if news.get("event") == "running" else {}
+            store.live({**news, **seen})
+
+    def counted(self) -> dict[str, object]:
+        """Return the counters since the machine began. Raises OSError, ValueError."""
+        lines = (line.split() for line in self.host.read("/proc/diskstats").splitlines())
+        passed = {
+            words[2]: {"read_bytes": int(words[5]) * SECTOR_BYTES, "write_bytes": int(words[9]) * SECTOR_BYTES}
+            for words in lines
+            if words[2] in self.devices
+        }
+        memory = dict(line.split(":", 1) for line in self.host.read("/proc/meminfo").splitlines())
+        waiting = sum(int(memory[name].split()[0]) for name in ("Dirty", "Writeback")) * 1024
+        return {"passed": passed, "dirty_bytes": waiting}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Campaign:
     """What a campaign needs: where question, schedule and runs are kept, and who hears of the progress."""
@@ -63,6 +100,12 @@ class Campaign:
     """Trials that the notebook already holds."""
     attempts: Mapping[int, int] = field(default_factory=dict)
     """Trial -> how many attempts the notebook already holds."""
+    rows: LiveRows = field(default_factory=LiveRows)
+
+    def hear(self, news: Mapping[str, object]) -> None:
+        """Take a record of a running trial."""
+        self.on_progress(news)
+        self.rows.keep(self.store, news)
 
 
 def conduct(campaign: Campaign) -> None:
@@ -122,7 +165,7 @@ def enough(campaign: Campaign, sitting: int, block: int) -> bool:
         return False
     reason = planning.reason_to_stop(experiment, standing(campaign.store.folder, experiment, sitting))
     if reason is not None:
-        campaign.on_progress({"event": "enough", "block": block, "reason": reason})
+        campaign.hear({"event": "enough", "block": block, "reason": reason})
     return reason is not None
 
 
@@ -130,7 +173,7 @@ def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Rep
     """One trial with its repetitions: a run that only noise spoiled is done again while there is time, all attempts are kept."""
     first = campaign.attempts.get(trial.id, 0) + 1
     for attempt in range(first, first + MOST_ATTEMPTS):
-        run, observations = runner.run(trial, attempt, campaign.on_progress)
+        run, observations = runner.run(trial, attempt, campaign.hear)
         verdicts = keep(campaign, run, observations)
         if run.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
@@ -140,7 +183,7 @@ def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Rep
             return
         again = length_ns(run) <= patience.left_ns()
         news = {"trial": trial.id, "attempt": attempt, "rules": rules, "left_s": round(max(0.0, patience.left_ns()) / 1e9, 1)}
-        campaign.on_progress({**news, "event": "repeated for noise" if again else "noise, no time left to repeat"})
+        campaign.hear({**news, "event": "repeated for noise" if again else "noise, no time left to repeat"})
         if not again:
             return
 

@@ -104,6 +104,12 @@ def put_run(connection: sqlite3.Connection, run: Run) -> None:
     connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
 
 
+def forget(connection: sqlite3.Connection, run: str) -> None:
+    """Strike a run out, with its verdicts."""
+    connection.execute("DELETE FROM runs WHERE run = ?", (run,))
+    connection.execute("DELETE FROM verdicts WHERE run = ?", (run,))
+
+
 def put_verdicts(connection: sqlite3.Connection, ruleset: str, verdicts: Iterable[tuple[str, str, Verdict]]) -> None:
     """List verdicts, each with its run and measure."""
     rows = [(ruleset, run, measure, verdict.state.value, verdict.value, verdict.unit) for run, measure, verdict in verdicts]
@@ -119,7 +125,22 @@ def put_live(connection: sqlite3.Connection, row: Mapping[str, object]) -> None:
 
 def read_only(folder: Path) -> closing[sqlite3.Connection]:
     """Return the index for a reader, who hardly waits for the writer. Raises sqlite3.Error, also where there is no index."""
-    return closing(sqlite3.connect(f"{(folder / INDEX).resolve().as_uri()}?mode=ro", uri=True, timeout=1))
+    path = (folder / INDEX).resolve()
+    how = "mode=ro&immutable=1" if is_at_rest(path) else "mode=ro"
+    return closing(sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=1))
+
+
+def is_at_rest(path: Path) -> bool:
+    """Return whether nobody has a database with a write-ahead log open: then a reader makes no files beside it.
+
+    Bytes 18 and 19 are 2 where its writers use such a log.
+    Source: https://www.sqlite.org/fileformat2.html, "File format version numbers".
+    """
+    if path.with_name(f"{path.name}-wal").exists():
+        return False
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(20)[18:] == b"\x02\x02"
+    return False
 
 
 def overview(folder: Path, ruleset: str) -> Overview | None:
@@ -131,6 +152,33 @@ def overview(folder: Path, ruleset: str) -> Overview | None:
         ).fetchall()
         (ended,) = connection.execute("SELECT max(ended_utc) FROM runs").fetchone()
         return Overview(outcomes=outcomes, verdicts=dict(verdicts), ended_utc=ended)
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexedRun:
+    """A run as the index lists it."""
+
+    run: str
+    outcome: str
+    started_utc: str
+    ended_utc: str
+    verdicts: tuple[tuple[str, str, float | None, str], ...]
+    """Measure, state, figure and unit, by the ruleset asked for."""
+
+
+def indexed(folder: Path, ruleset: str) -> tuple[IndexedRun, ...] | None:
+    """Return all runs with their verdicts by a ruleset (its folder name); None where the index cannot be read."""
+    with suppress(sqlite3.Error), read_only(folder) as connection:
+        found: dict[str, list[tuple[str, str, float | None, str]]] = {}
+        for run, *verdict in connection.execute(
+            "SELECT run, measure, state, value, unit FROM verdicts WHERE ruleset = ? ORDER BY run, measure", (ruleset,)
+        ):
+            found.setdefault(run, []).append(tuple(verdict))
+        return tuple(
+            IndexedRun(run=run, outcome=outcome, started_utc=began, ended_utc=ended, verdicts=tuple(found.get(run, ())))
+            for run, outcome, began, ended in connection.execute("SELECT * FROM runs ORDER BY length(run), run")
+        )
     return None
 
 

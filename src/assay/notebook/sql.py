@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -29,12 +31,22 @@ class QueryResult:
     rows: tuple[Row, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class QueryLimits:
+    """What a query may take, beside the rows that the files give."""
+
+    seconds: float
+    memory_bytes: int
+    rows: int
+    """So many rows of the answer are read."""
+
+
 TABLES = (*COLUMNS, *PARQUET, *captures.COLUMNS)
 READING = frozenset({"SELECT", "EXPLAIN", "MULTI", "PRAGMA"})
 """Kinds of statements that ask: WITH, FROM, SHOW, DESCRIBE and SUMMARIZE are SELECT to DuckDB, PIVOT is MULTI."""
 
 
-def query(lab: Path, text: str) -> QueryResult:
+def query(lab: Path, text: str, limits: QueryLimits | None = None) -> QueryResult:
     """Ask all experiments of a lab. Raises UsageError with the database's words, and where there is no lab.
 
     Nothing but the tables can be reached: files and the network are shut off before the query runs.
@@ -43,6 +55,8 @@ def query(lab: Path, text: str) -> QueryResult:
 
     connection = files.connect()
     try:
+        if limits:
+            confine(connection, limits)
         names = wanted(text)
         experiments = () if names <= captures.COLUMNS.keys() else kept(lab)
         fill(connection, experiments, names)
@@ -53,14 +67,37 @@ def query(lab: Path, text: str) -> QueryResult:
         kinds = {statement.type.name for statement in connection.extract_statements(text)} - READING
         if kinds:
             raise duckdb.PermissionException(f"{', '.join(sorted(kinds))}: the tables are read-only")
-        found = connection.execute(text if connection.extract_statements(text) else "an empty query")
-        columns = tuple(column[0] for column in found.description or ())
-        return QueryResult(columns=columns, rows=tuple(found.fetchall()))
+        with within(connection, limits):
+            found = connection.execute(text if connection.extract_statements(text) else "an empty query")
+            columns = tuple(column[0] for column in found.description or ())
+            return QueryResult(columns=columns, rows=tuple(found.fetchmany(limits.rows) if limits else found.fetchall()))
+    except duckdb.InterruptException as error:
+        raise UsageError(f"found a query that takes more than {limits.seconds if limits else 0:g} s; ask for less") from error
     except duckdb.Error as error:
         tables = ", ".join(TABLES)
         raise UsageError(f"found a query that cannot be answered ({error}); expected SQL over {tables}") from error
     finally:
         connection.close()
+
+
+def confine(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
+    """Bound the memory, with no file to spill into."""
+    connection.execute(f"SET memory_limit='{limits.memory_bytes >> 20}MiB'; SET temp_directory=''")
+
+
+@contextmanager
+def within(connection: duckdb.DuckDBPyConnection, limits: QueryLimits | None) -> Iterator[None]:
+    """Interrupt the query when its time is over."""
+    if limits is None:
+        yield
+        return
+    timer = threading.Timer(limits.seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def wanted(text: str) -> frozenset[str]:

@@ -2,9 +2,10 @@
 
 Source: /proc/PID/stat of every process, and /proc/PID/io of processes that are neither the lab's nor the kernel's. A parent's
 account contains its ended children, so processes that lived between two looks are counted too. A process is the lab's own if the
-lab is its ancestor. A process that started after the lab in the lab's control group, and whose parent has ended, counts as part
-of the target (a server that its commands started), and so as the lab's own. Most processes do nothing between two looks: one
-with the same texts is the same object, so that nothing about it is worked out again. Source: proc_pid_stat(5), proc_pid_io(5).
+lab is its ancestor, or `assay serve` of the same notebook. A process that started after the lab in the lab's control group, and
+whose parent has ended, counts as part of the target (a server that its commands started), and so as the lab's own. Most processes
+do nothing between two looks: one with the same texts is the same object, so that nothing about it is worked out again.
+Source: proc_pid_stat(5), proc_pid_io(5).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from assay.records import ABSOLUTE, Series, Snapshot, Subject
 SELF = "/proc/self/stat"
 SERVER = "/proc/server/pids"
 """A key of ours: the processes of the declared server, whose work is the target's own."""
+WATCHERS = "/proc/locks/notebook"
+"""A key of ours: the processes that show the notebook in a browser (`assay serve`), whose work is the lab's own."""
 TICK_NS = 10_000_000
 INIT, USER_INIT = 1, "systemd"
 """To whom orphans go: the first process, and in a session of its own the manager of that session."""
@@ -134,6 +137,10 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
         from assay.machine.server import pids  # few commands are clients
 
         raw[SERVER] = " ".join(str(pid) for pid in pids(host, subject.server))
+    if subject.notebook:
+        from assay.machine.notebook_watchers import watchers  # commands keep no notebook
+
+        raw[WATCHERS] = " ".join(str(pid) for pid in watchers(host, subject.notebook))
     began = int(words(str(raw[SELF]))[19])
     raw["/proc/self/cgroup"] = text_or_none(host, "/proc/self/cgroup")
     for pid in filter(str.isdigit, host.list("/proc")):
@@ -184,7 +191,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
 
 
 def own_processes(look: Look, snapshot: Snapshot) -> set[int]:
-    """Return the lab, its descendants, processes that its target's commands left running, and the declared server.
+    """Return the lab, its descendants, who shows its notebook, what its target's commands left running, the declared server.
 
     An orphan in the process group of a server's process is the server's too: a worker that has ended is in no control group
     any more, and keeps its account until its new parent looks.
@@ -192,10 +199,10 @@ def own_processes(look: Look, snapshot: Snapshot) -> set[int]:
     lab, group = int((text_of(snapshot, SELF) or "").partition(" ")[0]), text_of(snapshot, "/proc/self/cgroup")
     parents = {pid for pid, one in look.items() if adopts(pid, one.command)}
     left = {pid for pid, one in look.items() if one.parent in parents and group is not None and one.group == group}
-    named = {int(word) for word in (text_of(snapshot, SERVER) or "").split()}
+    named, watching = ({int(word) for word in (text_of(snapshot, key) or "").split()} for key in (SERVER, WATCHERS))
     jobs = {look[pid].job for pid in named & look.keys()}
     workers = {pid for pid, one in look.items() if one.parent in parents and one.job in jobs}
-    return {pid for pid in look if not {lab, *left, *named, *workers}.isdisjoint(ancestry(pid, look))}
+    return {pid for pid in look if not {lab, *left, *named, *workers, *watching}.isdisjoint(ancestry(pid, look))}
 
 
 def rise(pid: int, now: SeenProcess, before: Look, gone: Sequence[SeenProcess]) -> dict[str, int]:

@@ -162,3 +162,5 @@ class Subject:
     """The addresses of the target's server that clients on this host use."""
     line: int | None = None
     """The process of the line between load and server."""
+    notebook: str | None = None
+    """Where this host keeps the notebook: who watches it there works for the lab."""

@@ -63,7 +63,7 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         start_ns = _start(bench, job)
         watchers.start()
         events.start(start_ns)
-        bench.progress(job, "running")
+        bench.progress(job, "running", devices=list(bench.place.devices), directions=dict(job.plan.directions))
         steady = _run(bench, job, start_ns)
         watchers.edge(Edge.LAST)
         drained = drains(bench, job)

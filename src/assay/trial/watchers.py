@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from assay.errors import LostHostError
 from assay.records import Direction, Edge, Endpoint, EndpointKind, Place, Subject
@@ -62,8 +63,14 @@ def _subject(bench: Bench, job: Job, station: Station) -> Subject:
         endpoints=tuple(job.endpoints[client].address for client in clients),
         server=bench.place.server.on(station.name) if bench.place.server else (),
         line=_line(bench.place) if station is bench.fleet.target else None,
+        notebook=_notebook(station),
         reaches=bench.place.server.addresses if bench.place.server and clients and _line(bench.place) is None else (),
     )
+
+
+def _notebook(station: Station) -> str | None:
+    """The notebook, in which the scratch of this machine lies; None on a far host, and where nothing is kept."""
+    return str(Path(station.scratch).parent) if station.scratch and not station.host.far else None
 
 
 def _line(place: Place) -> int | None:

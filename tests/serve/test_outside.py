@@ -1,0 +1,177 @@
+"""Nothing outside the notebook can be read: addresses of all kinds, links that lead out, and queries."""
+
+import string
+from urllib.parse import quote
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import cli_notebook
+from assay_process import Bench, kill
+from served_notebook import served
+
+CANARY = "canary-4711-of-another-user"
+ROUTES = (
+    "/experiment/{}",
+    "/experiment/{}/live",
+    "/experiment/{}/live/now",
+    "/experiment/{}/report",
+    "/experiment/{}/run/0001/1",
+)
+NAME = "a-mail-spool-abababab"
+PIECES = st.sampled_from(
+    (
+        "..",
+        ".",
+        "",
+        "/",
+        "//",
+        "%2e%2e",
+        "%2E%2E%2f",
+        "..%2f",
+        "%252e%252e%252f",
+        "..\\",
+        "%5c..",
+        "%00",
+        "~",
+        "%c0%ae%c0%ae",
+        "secret",
+        "etc",
+        "passwd",
+        "proc",
+        "self",
+        "environ",
+        "plan.json",
+        NAME,
+        "experiment",
+        "run",
+        "0001",
+        "1",
+        "static",
+        "lab",
+        ";",
+        "?",
+        "#",
+    )
+)
+TEXTS = st.text(st.characters(max_codepoint=0x2FFF, exclude_categories=("Cs",)), max_size=12).map(
+    lambda text: quote(text, safe="")
+)
+PATHS = st.lists(st.one_of(PIECES, TEXTS), min_size=1, max_size=12).map("/".join)
+
+
+@pytest.fixture(scope="module")
+def trapped(tmp_path_factory):
+    """A notebook beside secrets, with experiments that are links to them."""
+    around = tmp_path_factory.mktemp("around")
+    lab = cli_notebook.lab(around / "lab")
+    hidden = cli_notebook.lab(around / "secret")
+    for plan in hidden.glob("*/plan.json"):
+        plan.write_text(plan.read_text().replace("Which creates faster?", CANARY))
+    (around / "secret.txt").write_text(CANARY)
+    (lab / "loose").symlink_to(around / "secret.txt")
+    (lab / "linked").symlink_to(next(hidden.glob("a-mail*")))
+    (lab / "up").symlink_to(around)
+    ours = next(lab.glob("a-mail*"))
+    (ours / "trials" / "0042").symlink_to(next(hidden.glob("a-mail*")) / "trials" / "0001")
+    bench = Bench(tmp_path_factory.mktemp("home"))
+    with served(bench, lab) as found:
+        yield found, around
+    for pid in bench.processes():
+        kill(pid)
+
+
+def closed(site, path):
+    found = site.ask(path)
+    assert CANARY not in found.text, path
+    assert "root:x:0" not in found.text, path
+    assert found.status in (200, 202, 303, 400, 404, 421), (path, found.status)
+    return found
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(path=PATHS, route=st.sampled_from(("/{}", "{}", "/static/{}", *ROUTES)))
+def test_no_address_reaches_a_file_outside(trapped, path, route):
+    site, _ = trapped
+    asked = route.format(path)
+    closed(site, "".join(letter for letter in asked if letter in string.printable and not letter.isspace()) or "/")
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize(
+    "name", ["linked", "up", "loose", "..", "../secret/{}", "up%2fsecret%2f{}", "%2e%2e%2fsecret%2f{}", "{}/../../secret/{}"]
+)
+def test_links_and_parents_are_not_there(trapped, route, name):
+    site, _ = trapped
+    assert closed(site, route.format(name.replace("{}", NAME))).status == 404
+
+
+def test_a_run_that_is_a_link_out_is_not_there(trapped):
+    site, _ = trapped
+    assert closed(site, f"/experiment/{NAME}/run/0042/1").status == 404
+    assert closed(site, f"/experiment/{NAME}/run/0001/1").status == 200
+
+
+@pytest.mark.parametrize("path", ["etc/passwd", "../app.py", "..%2fapp.py", "%2e%2e/app.py", "serve.css/../../app.py"])
+def test_static_files_are_ours_alone(trapped, path):
+    site, _ = trapped
+    assert closed(site, f"/static/{path}").status == 404
+
+
+QUERIES = (
+    "SELECT * FROM read_text('{0}/secret.txt')",
+    "SELECT * FROM '{0}/secret.txt'",
+    "SELECT * FROM read_csv('{0}/secret.txt')",
+    "SELECT * FROM read_blob('{0}/*')",
+    "SELECT * FROM glob('{0}/*')",
+    "SELECT * FROM read_json('{0}/secret/*/plan.json')",
+    "SELECT * FROM read_parquet('{0}/secret/*/trials/*/*/facts.parquet')",
+    "SELECT * FROM sniff_csv('{0}/secret.txt')",
+    "SELECT * FROM parquet_metadata('/etc/passwd')",
+    "COPY (SELECT 1) TO '{0}/made.txt'",
+    "COPY runs FROM '{0}/secret.txt'",
+    "ATTACH '{0}/secret.txt' AS out",
+    "INSTALL httpfs",
+    "LOAD '{0}/secret.txt'",
+    "SET enable_external_access=true",
+    "RESET enable_external_access",
+    "SET lock_configuration=false",
+    "SET memory_limit='8GB'",
+    "PRAGMA memory_limit='8GB'",
+    "PRAGMA enable_external_access=true; SELECT * FROM read_text('{0}/secret.txt')",
+    "CREATE TABLE out AS SELECT 1",
+    "DROP TABLE runs",
+    "EXPORT DATABASE '{0}/out'",
+    "IMPORT DATABASE '{0}/secret'",
+    "WITH x AS (SELECT * FROM read_text('{0}/secret.txt')) SELECT * FROM x",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{0}/made.txt'",
+    "SELECT * FROM query('SELECT * FROM read_text(''{0}/secret.txt'')')",
+    "SELECT * FROM query_table('{0}/secret.txt')",
+    "PREPARE x AS SELECT * FROM read_text('{0}/secret.txt')",
+    "CALL pragma_version()",
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_no_query_reaches_a_file_or_changes_anything(trapped, query):
+    site, around = trapped
+    before = sorted(around.rglob("*"))
+    found = closed(site, "/sql?chart=none&q=" + quote(query.format(around)))
+    assert found.status in (200, 400)
+    assert sorted(around.rglob("*")) == before
+    assert found.status == 400 or query.startswith(("PRAGMA memory", "CALL"))
+
+
+def test_a_query_without_end_is_ended(trapped):
+    site, _ = trapped
+    found = site.ask("/sql?q=" + quote("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"), timeout=120)
+    assert found.status == 400
+    assert "takes more than 10 s" in found.text
+
+
+def test_a_query_that_wants_too_much_memory_is_ended(trapped):
+    site, _ = trapped
+    found = site.ask("/sql?q=" + quote("SELECT list(i) FROM range(100000000) t(i)"), timeout=120)
+    assert found.status in (400, 503)
+    assert site.ask("/").status == 200

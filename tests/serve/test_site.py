@@ -1,0 +1,115 @@
+"""Every page by links, with what it must show; pages follow the notebook; queries; metrics."""
+
+import re
+from urllib.parse import quote, urljoin
+
+from assay.notebook.store import Store
+
+NAME = "a-mail-spool-abababab"
+
+
+def links(page):
+    return [one.replace("&amp;", "&").replace("&#39;", "'") for one in re.findall(r'href="(/[^"]*|\?[^"]*)"', page)]
+
+
+def test_every_page_is_reached_by_links_and_answers(site):
+    seen, waiting = {}, ["/"]
+    while waiting:
+        path = waiting.pop()
+        found = site.ask(path)
+        if found.status == 202:
+            found = site.until(path, lambda one: one.status != 202)
+        seen[path] = found.status
+        if "text/html" in found.headers["content-type"] and "sandbox" not in found.headers["content-security-policy"]:
+            waiting += [one for link in links(found.text) if (one := urljoin(path, link)) not in seen and one not in waiting]
+    assert set(seen.values()) == {200}
+    assert {f"/experiment/{NAME}/run/{trial:04d}/1" for trial in range(1, 11)} <= seen.keys()
+    assert {
+        f"/experiment/{NAME}/report",
+        f"/experiment/{NAME}/live",
+        "/sql",
+        "/metrics",
+        "/experiment/nothing-yet-00000000",
+    } <= seen.keys()
+
+
+def test_the_experiments_with_their_verdicts(site):
+    page = site.ask("/").text
+    assert "A mail spool" in page
+    assert "10 of 10 trials" in page
+    assert '10 <span class="badge sound">SOUND</span>' in page
+
+
+def test_an_experiment_lists_its_runs_with_levels_figures_and_verdicts(site):
+    page = site.ask(f"/experiment/{NAME}").text
+    row = re.search(r'<tr><td><a href="[^"]*/run/0001/1">0001/1</a>.*?</tr>', page, re.DOTALL)[0]
+    for part in ("finished", "xfs", "/s", "SOUND"):
+        assert part in row
+    assert page.count("/run/") == 11
+    assert "interrupted" in page
+
+
+def test_a_run_has_its_verdicts_and_what_its_rules_found(site):
+    page = site.ask(f"/experiment/{NAME}/run/0002/1").text
+    assert "spool.create.ops_per_s" in page
+    assert "passed or do not apply" in page
+    assert site.ask(f"/experiment/{NAME}/run/0099/1").status == 404
+    assert site.ask("/experiment/nothing/run/0001/1").status == 404
+
+
+def test_the_report_is_the_report_in_an_origin_of_its_own(site):
+    found = site.until(f"/experiment/{NAME}/report", lambda one: one.status == 200)
+    assert "Which creates faster?" in found.text
+    assert found.headers["content-security-policy"].startswith("sandbox allow-scripts;")
+
+
+def ask(site, query, **more):
+    return site.ask("/sql?q=" + quote(query) + "".join(f"&{key}={quote(value)}" for key, value in more.items()))
+
+
+def test_a_query_has_its_rows_and_a_chart(site):
+    found = ask(site, "SELECT run, value FROM verdicts WHERE run IS NOT NULL ORDER BY run")
+    assert found.status == 200
+    assert "0001/1" in found.text
+    assert "10 rows" in found.text
+    assert found.text.count("<rect") >= 10
+    lines = ask(site, "SELECT trial, value, value / 2 AS half FROM verdicts WHERE run IS NOT NULL ORDER BY trial", chart="lines")
+    assert lines.text.count("<polyline") == 2
+    assert "<svg" not in ask(site, "SELECT run FROM runs").text
+
+
+def test_texts_of_a_query_are_texts(site):
+    found = ask(site, "SELECT '<script>alert(1)</script>' AS \"<b>\", 1 AS n")
+    assert "<script>alert" not in found.text
+    assert "&lt;script&gt;" in found.text
+    assert "<th><b>" not in found.text
+
+
+def test_a_query_with_many_rows_is_cut(site):
+    assert "there are more" in ask(site, "SELECT * FROM range(5000)").text
+
+
+def test_mistakes_of_a_query_are_named(site):
+    found = ask(site, "SELECT nothing FROM runs")
+    assert found.status == 400
+    assert "cannot be answered" in found.text
+
+
+def test_metrics_for_prometheus(site):
+    text = site.ask("/metrics").text
+    assert f'assay_experiment_runs{{experiment="{NAME}",outcome="finished"}} 10' in text
+    assert f'assay_experiment_running{{experiment="{NAME}"}} 0' in text
+    assert f'assay_experiment_verdicts{{experiment="{NAME}",state="SOUND"}} 10' in text
+    for line in text.splitlines():
+        assert re.fullmatch(r"# (HELP|TYPE) \w+ .+|\w+(\{\w+=\"[^\"]*\"(,\w+=\"[^\"]*\")*\})? [-+.e0-9]+", line), line
+
+
+def test_a_page_follows_the_notebook(site, notebook):
+    (folder,) = notebook.glob(f"{NAME}*")
+    assert f'assay_experiment_running{{experiment="{NAME}"}} 0' in site.ask("/metrics").text
+    with Store.open(folder):
+        site.until("/metrics", lambda one: f'assay_experiment_running{{experiment="{NAME}"}} 1' in one.text, 10)
+        site.until("/", lambda one: "runs now" in one.text, 10)
+        assert "A trial runs" in ask(site, "SELECT 1").text
+        assert ask(site, "SELECT 1", now="1").status == 200
+    site.until("/metrics", lambda one: f'assay_experiment_running{{experiment="{NAME}"}} 0' in one.text, 10)
