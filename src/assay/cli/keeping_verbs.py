@@ -26,7 +26,7 @@ def delete(
     """Move an experiment or runs of it into the trash.
 
     Asks before, or needs --yes. `assay trash` brings them back or deletes them for good.
-    Lists and reports name runs that were deleted, with the reason."""
+    Lists name runs that were deleted, with the reason."""
     from assay.cli import keeping
 
     finish(lambda: keeping.delete(lab, which, tuple(runs or ()), why, yes=yes, json_to=json_to))
