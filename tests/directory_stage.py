@@ -1,4 +1,4 @@
-"""What the tests of directory servers share: a setting with the engine, LDIF of a few people, and why a server is missing."""
+"""What the tests of directory servers share: a setting with the engine, an import, a few people, and why a server is missing."""
 
 import shutil
 from dataclasses import replace
@@ -12,6 +12,24 @@ from targets_host import setting
 
 ENGINE = Path(__file__).parent.parent / "src" / "assay" / "bin" / "assay-engine"
 PATHS = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
+SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
+"""Kind of target -> its program."""
+IMPORT = """
+title = "Import"
+question = "Is it on disk?"
+repeats = 1
+seed = 1
+[targets.people]
+kind = "{kind}"
+entries = {entries}
+state = "stopped"
+[workloads.load]
+kind = "ldap_import"
+flush = "{flush}"
+[measures]
+"load.import.ops_per_s" = {{ claim = {{ durability = "stable-media" }} }}
+"""
+"""An import that claims to be on stable media."""
 PEOPLE = """\
 dn: dc=example,dc=com
 objectClass: top
@@ -37,6 +55,14 @@ def needs(*tools):
     """Skip where a program is missing, naming it."""
     missing = [tool for tool in tools if shutil.which(tool, path=PATHS) is None]
     return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
+
+
+def server(kind):
+    """A case with this kind of server, skipped where it is not installed."""
+    return pytest.param(kind, marks=needs(SERVERS[kind], "ldapsearch"))
+
+
+both = pytest.mark.parametrize("kind", [server(kind) for kind in SERVERS])
 
 
 def given(target, undo, scratch, **knobs):
