@@ -23,6 +23,8 @@ SCHEMA = 2
 
 EXPERIMENT = "experiment.toml"
 PLAN = "plan.json"
+PLAN_COPY = "plan-copy.json"
+"""The same bytes: without a plan nobody knows what the runs of an experiment are."""
 TRIALS = "trials"
 DERIVED = "derived"
 INDEX = "index.sqlite"
