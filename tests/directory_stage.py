@@ -76,3 +76,17 @@ def people(tmp_path, text=PEOPLE, name="people.ldif"):
     path = tmp_path / name
     path.write_text(text)
     return str(path)
+
+
+def is_disturbance(finding):
+    """Whether a finding is about other work on the machine, not about the figure."""
+    return finding["part"] == "noise" or finding["meaning"] == "carry-over"
+
+
+def assert_trusted(verdict):
+    """SOUND or BOUNDED; where a busy machine disturbed the run, nothing else may be against the figure."""
+    against = [one for one in verdict["findings"] if one["state"] == "fail" and one["severity"] != "notes"]
+    others = [(one["rule"], one["statement"]) for one in against if not is_disturbance(one)]
+    unknown = [(one["rule"], one["statement"]) for one in verdict["findings"] if one["state"] == "unverified"]
+    spoiled = verdict["state"] == "TAINTED" and any(is_disturbance(one) for one in against) and not others
+    assert spoiled or verdict["state"] in ("SOUND", "BOUNDED"), (verdict["state"], others, unknown)
