@@ -6,8 +6,7 @@ import pytest
 
 from assay_process import Bench, kill
 from directory_servers import BASE, LIES, monitored, slapd, small_server
-from directory_stage import assert_trusted
-from directory_stage import needs
+from directory_stage import assert_trusted, needs
 
 __all__ = ["slapd", "small_server"]
 pytestmark = needs("ldapsearch")
