@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import EnumType
 
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperGroup
 
 from assay import catalogue
 from assay.cli.options import ALONE, ALONE_OF, LAB, Shell
@@ -58,8 +59,8 @@ def verbs(group: object) -> tuple[Verb, ...]:
 def _verb(name: str, command: object) -> Verb:
     options, words = [], list(_words(name))
     for one in getattr(command, "params", ()):
-        values = tuple(str(getattr(each, "value", each)) for each in getattr(one.type, "choices", ()))
-        if one.param_type_name == "argument":
+        values = _values(one)
+        if isinstance(one, TyperArgument):
             words += values
             continue
         alone = {**ALONE, **ALONE_OF.get(name, {})}
@@ -69,6 +70,12 @@ def _verb(name: str, command: object) -> Verb:
         options = [Option(names=(f"--{each}",), takes=each in of_stat.VALUED) for each in (*of_stat.VALUED, *of_stat.ALONE)]
     text = str(getattr(command, "help", "") or "").partition("\n")[0].rstrip(".")
     return Verb(name=name, help=text, options=tuple(options), words=tuple(words))
+
+
+def _values(one: object) -> tuple[str, ...]:
+    """Return the values of an option or argument whose type is an enumeration."""
+    kind = getattr(getattr(one, "type_descriptor", None), "annotation", None)
+    return tuple(str(each.value) for each in kind) if isinstance(kind, EnumType) else ()
 
 
 def _words(name: str) -> Iterator[str]:

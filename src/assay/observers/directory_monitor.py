@@ -41,7 +41,7 @@ STARTTLS = "-ZZ"
 """The option of ldapsearch(1) with which a look secures its connection before anything else: an extended operation."""
 BIND_ANSWER, SEARCH_DONE = 14, 14
 """Bytes of a bindResponse and a searchResultDone with success and no text, and a message id of one byte (RFC 4511, BER)."""
-STARTTLS_ANSWERS = {SLAPD: 14, DS389: 98}
+STARTTLS_ANSWERS = {SLAPD: 14, DS389: 97}
 """Bytes of the answer to StartTLS; 389-ds gives its name and a sentence in it, slapd neither."""
 
 
