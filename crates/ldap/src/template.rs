@@ -332,11 +332,11 @@ fn put_digits(room: &mut [u8], value: u64) {
 #[inline]
 fn put_eight(room: &mut [u8; 8], value: u32) {
     let value = u64::from(value);
-    let fours = value / 10_000 | (value % 10_000) << 32;
-    let hundreds = (fours * 10_486) >> 20 & 0x0000_007f_0000_007f;
-    let twos = hundreds | (fours - 100 * hundreds) << 16;
-    let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
-    let digits = tens | (twos - 10 * tens) << 8;
+    let fours = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    let digits = tens | ((twos - 10 * tens) << 8);
     *room = (digits + 0x3030_3030_3030_3030).to_le_bytes();
 }
 

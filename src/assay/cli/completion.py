@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import EnumType
+from enum import Enum, EnumType
 
 from typer.core import TyperArgument, TyperGroup
 
@@ -75,7 +75,10 @@ def _verb(name: str, command: object) -> Verb:
 def _values(one: object) -> tuple[str, ...]:
     """Return the values of an option or argument whose type is an enumeration."""
     kind = getattr(getattr(one, "type_descriptor", None), "annotation", None)
-    return tuple(str(each.value) for each in kind) if isinstance(kind, EnumType) else ()
+    if not isinstance(kind, EnumType):
+        return ()
+    members: Mapping[str, Enum] = kind.__members__
+    return tuple(str(each.value) for each in members.values())
 
 
 def _words(name: str) -> Iterator[str]:
