@@ -80,13 +80,14 @@ def people(tmp_path, text=PEOPLE, name="people.ldif"):
 
 def is_disturbance(finding):
     """Whether a finding is about other work on the machine, not about the figure."""
-    return finding["part"] == "noise" or finding["meaning"] == "carry-over"
+    return finding["rule"].startswith("N") or finding["rule"] == "W07"
 
 
 def assert_trusted(verdict):
     """SOUND or BOUNDED; where a busy machine disturbed the run, nothing else may be against the figure."""
-    against = [one for one in verdict["findings"] if one["state"] == "fail" and one["severity"] != "notes"]
+    failed = [one for one in verdict["findings"] if one.get("state", "fail") == "fail"]
+    against = [one for one in failed if one["severity"] != "notes"]
     others = [(one["rule"], one["statement"]) for one in against if not is_disturbance(one)]
-    unknown = [(one["rule"], one["statement"]) for one in verdict["findings"] if one["state"] == "unverified"]
+    unknown = [(one["rule"], one["statement"]) for one in verdict["findings"] if one.get("state") == "unverified"]
     spoiled = verdict["state"] == "TAINTED" and any(is_disturbance(one) for one in against) and not others
     assert spoiled or verdict["state"] in ("SOUND", "BOUNDED"), (verdict["state"], others, unknown)
