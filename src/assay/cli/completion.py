@@ -18,7 +18,7 @@ from assay.terminal.output import STANDARD_OUTPUT, write
 
 
 @dataclass(frozen=True, kw_only=True)
-class Option:
+class VerbOption:
     """One option of a verb."""
 
     names: tuple[str, ...]
@@ -35,7 +35,7 @@ class Verb:
 
     name: str
     help: str
-    options: tuple[Option, ...]
+    options: tuple[VerbOption, ...]
     words: tuple[str, ...] = ()
 
 
@@ -65,9 +65,9 @@ def _verb(name: str, command: object) -> Verb:
             continue
         alone = {**ALONE, **ALONE_OF.get(name, {})}
         takes = not getattr(one, "is_flag", False) and not any(each in alone for each in one.opts)
-        options.append(Option(names=tuple(one.opts), takes=takes, values=values if takes else (), help=one.help or ""))
+        options.append(VerbOption(names=tuple(one.opts), takes=takes, values=values if takes else (), help=one.help or ""))
     if name == "stat":
-        options = [Option(names=(f"--{each}",), takes=each in of_stat.VALUED) for each in (*of_stat.VALUED, *of_stat.ALONE)]
+        options = [VerbOption(names=(f"--{each}",), takes=each in of_stat.VALUED) for each in (*of_stat.VALUED, *of_stat.ALONE)]
     text = str(getattr(command, "help", "") or "").partition("\n")[0].rstrip(".")
     return Verb(name=name, help=text, options=tuple(options), words=tuple(words))
 
@@ -160,7 +160,7 @@ def zsh(every: Sequence[Verb]) -> Iterator[str]:
     yield '    esac\n}\nif [[ $funcstack[1] == _assay ]]; then\n    _assay "$@"\nelse\n    compdef _assay assay\nfi'
 
 
-def _zsh_option(option: Option) -> Iterator[str]:
+def _zsh_option(option: VerbOption) -> Iterator[str]:
     text = option.help.replace("[", "(").replace("]", ")").replace(":", "\\:")
     value = f":value:({' '.join(option.values)})" if option.values else ":value:_files"
     yield from (f"*{name}[{text}]{value * option.takes}" for name in option.names)
