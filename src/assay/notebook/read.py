@@ -82,7 +82,7 @@ def broken(folder: Path) -> dict[str, str]:
         try:
             plan_in(folder / layout.PLAN)
         except DamagedError as error:
-            found[layout.PLAN] = f"{error} {layout.PLAN_COPY} is read instead; `assay run --resume` restores it."
+            found[layout.PLAN] = f"{error} {layout.PLAN_COPY} is read instead; `assay audit` restores it."
     return found
 
 

@@ -12,6 +12,7 @@ import os
 import shutil
 import socket
 import sqlite3
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -26,6 +27,7 @@ from assay.errors import AssayError, BusyError, DamagedError, RefusedError
 from assay.notebook import files, index, layout, read, stored
 from assay.notebook.layout import LOCK
 from assay.records import Course, Experiment, Observations, Plan, Results, Run, Verdict
+from assay.terminal.output import say
 
 
 def acquire_lock(folder: Path) -> IO[str]:
@@ -240,12 +242,13 @@ def write_plan(folder: Path, data: bytes) -> None:
 
 
 def keep_plan(folder: Path) -> None:
-    """Make plan and copy alike again, from the one that is whole. Raises DamagedError, RefusedError."""
+    """Make plan and copy alike again, from the one that is whole, and say so. Raises DamagedError, RefusedError."""
     try:
         read.plan_in(folder / layout.PLAN)
         whole = layout.PLAN
-    except DamagedError:
+    except DamagedError as error:
         whole = layout.PLAN_COPY
+        say(f"assay: {error} Restored from {whole}.", sys.stderr)
     write_plan(folder, files.read_bytes(folder / whole))
 
 
