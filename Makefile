@@ -34,6 +34,7 @@ help: ## list the tasks
 
 build: .build/run.stamp $(PROGRAMS) $(BUNDLE) ## build everything; leaves .venv/bin/assay
 	@$(COMPILED)
+	@scripts/others.sh
 
 quick: build ## measure the storage below this directory, audit it, write the report
 	$(BIN)/assay quick .

@@ -20,6 +20,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from directory_stage import IMPORT
+
 ROOT = Path(__file__).parent.parent
 ASSAY = (sys.executable, "-c", "from assay.cli.main import main; main()")
 ENTRIES, TIMES = 10_000_000, 3
@@ -38,20 +41,6 @@ entries = 10000
 kind = "command"
 quiesce = "0 s"
 argv = ["sh", "-c", "{search} '(uid=u00009999)' && date +%s.%N >>{out}"]
-"""
-IMPORT = """
-title = "Import"
-question = "Is it on disk?"
-repeats = 1
-[targets.people]
-kind = "ldap_openldap"
-entries = 100000
-state = "stopped"
-[workloads.load]
-kind = "ldap_import"
-flush = "{flush}"
-[measures]
-"load.import.ops_per_s" = {{ claim = {{ durability = "stable-media" }} }}
 """
 
 
@@ -109,7 +98,7 @@ def caches() -> Iterator[tuple[str, str]]:
 
 
 def imported(flush: str) -> str:
-    answer, home = ran(IMPORT.format(flush=flush), "--progress", "json")
+    answer, home = ran(IMPORT.format(kind="ldap_openldap", entries=100_000, flush=flush), "--progress", "json")
     shutil.rmtree(home)
     (run,) = answer["runs"]
     verdict = run["verdicts"]["load.import.ops_per_s"]

@@ -64,10 +64,13 @@ def entry(person, **other):
 
 
 class SmallServer:
-    """Answers binds and searches; `lie` gives the messages of the answer to the search number `count` for a uid."""
+    """Answers binds and searches; `lie` gives the messages of the answer to the search number `count` for a uid.
 
-    def __init__(self, lie):
-        self.lie, self.count, self.lock = lie, 0, threading.Lock()
+    `refuses` says whether the bind number `count` is refused.
+    """
+
+    def __init__(self, lie, refuses=lambda count: False):
+        self.lie, self.refuses, self.count, self.binds, self.lock = lie, refuses, 0, 0, threading.Lock()
         self.silent_from = self.silent_until = 0.0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"ldap://127.0.0.1:{self.listener.getsockname()[1]}"
@@ -106,7 +109,10 @@ class SmallServer:
         length = request[1]
         ident, operation = int.from_bytes(request[2 : 2 + length], "big"), request[2 + length :]
         if operation[0] == BINDS:
-            return message(ident, ended(BINDS + 1))
+            with self.lock:
+                self.binds += 1
+                code = INVALID if self.refuses(self.binds) else SUCCESS
+            return message(ident, ended(BINDS + 1, code))
         if operation[0] != SEARCHES:
             return b""
         uid = re.search(rb"\x04\x03uid\x04.(u\d{8})", operation)
@@ -156,8 +162,8 @@ def small_server():
     """Start small servers, and close them at the end."""
     with contextlib.ExitStack() as closing:
 
-        def start(lie=honest):
-            made = SmallServer(lie)
+        def start(lie=honest, **more):
+            made = SmallServer(lie, **more)
             closing.callback(made.close)
             return made
 

@@ -235,9 +235,35 @@ def test_damaged_trials_are_measured_anew_beside_what_is_left_of_them(damaged):
     assert [(row["trial"], row["attempt"]) for row in json.loads(answer.stdout)["rows"]] == [(1, 2), (2, 2), (3, 1)]
 
 
-def test_a_damaged_plan_costs_its_experiment_only(damaged):
+def test_a_damaged_plan_costs_a_message(damaged):
     (folder,) = (damaged.home / "lab").iterdir()
     os.truncate(folder / "plan.json", 100)
+    assert "plan-copy.json is read instead" in damaged.run("list").stdout
+    done = damaged.run("audit")
+    assert done.returncode == 0, done.stderr
+    assert "plan.json: no valid JSON" in done.stderr
+    assert "Restored from plan-copy.json" in done.stderr
+    assert "plan.json" not in damaged.run("list").stdout, "it was restored"
+    (folder / "plan.json").unlink()
+    assert damaged.run("run", "e.toml", "--resume").returncode == 0
+    assert (folder / "plan.json").read_bytes() == (folder / "plan-copy.json").read_bytes()
+
+
+def test_trials_that_were_removed_cost_a_message(damaged):
+    (folder,) = (damaged.home / "lab").iterdir()
+    subprocess.run(["rm", "-r", str(folder / "trials")], check=True)
+    for verb in ("audit", "list"):
+        done = damaged.run(verb)
+        assert done.returncode == 0, done.stderr
+        assert "trials: removed, with every run" in done.stdout
+    done = damaged.run("report")
+    assert "removed, with every run" in (damaged.home / done.stdout.strip()).read_text()
+
+
+def test_a_plan_that_is_lost_with_its_copy_costs_its_experiment_only(damaged):
+    (folder,) = (damaged.home / "lab").iterdir()
+    for name in ("plan.json", "plan-copy.json"):
+        os.truncate(folder / name, 100)
     for verb in ("report", "audit", "compare"):
         refused(damaged.run(verb), 1, "plan.json")
     listed = damaged.run("list")

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from directory_servers import BASE, slapd
-from directory_stage import needs
+from directory_stage import IMPORT, both, needs
 
 __all__ = ["slapd"]
-SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
 KINDS = ["search 4", "compare 2", "add 1", "modify 1", "delete 1", "rename 1", "bind 1"]
 EVERY_KIND = """
 title = "Every kind"
@@ -30,21 +29,6 @@ ops = 1100
 "w.rename.ops_per_s" = {{}}
 "w.bind.ops_per_s" = {{}}
 """
-IMPORT = """
-title = "Import"
-question = "Is it on disk?"
-repeats = 1
-seed = 1
-[targets.people]
-kind = "{kind}"
-entries = {entries}
-state = "stopped"
-[workloads.w]
-kind = "ldap_import"
-flush = "{flush}"
-[measures]
-"w.import.ops_per_s" = {{ claim = {{ durability = "stable-media" }} }}
-"""
 CLAIMED = """
 title = "Claims"
 question = "Are they true?"
@@ -62,13 +46,6 @@ ops = {ops}
 [measures]
 "w.{operation}.ops_per_s" = {{ claim = {{ {claim} }} }}
 """
-
-
-def server(kind):
-    return pytest.param(kind, marks=needs(SERVERS[kind], "ldapsearch"))
-
-
-both = pytest.mark.parametrize("kind", [server(kind) for kind in SERVERS])
 
 
 def verdicts(bench, text):

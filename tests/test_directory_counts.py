@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from directory_stage import needs
+from directory_stage import both
 
-SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
 MIX = {"search": 4, "compare": 2, "add": 1, "modify": 1, "rename": 1, "delete": 1, "bind": 1}
 DECKS = 40
 EXPERIMENT = """
@@ -63,7 +62,7 @@ def of_the_load(bench):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", ["tcp", "tls", "starttls", "ldapi"])
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=needs(tool, "ldapsearch")) for kind, tool in SERVERS.items()])
+@both
 def test_client_and_server_count_the_same(bench, kind, transport):
     answer = ran(bench, kind, transport)
     (found,) = answer["directory"].values()

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from directory_servers import BASE, slapd
-from directory_stage import PEOPLE, needs, people
+from directory_stage import PEOPLE, both, needs, people
 
 __all__ = ["slapd"]
-SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
 TEXT = """
 title = "Facts"
 question = "What is known of the server?"
@@ -49,13 +48,6 @@ objectClasses: ( 1.3.6.1.4.1.99999.2 NAME 'shod' SUP top AUXILIARY MAY shoeSize 
 """
 SCHEMA = {"ldap_openldap": ("shoes.schema", OF_SLAPD), "ldap_389ds": ("99shoes.ldif", OF_389DS)}
 SHOD = PEOPLE.replace("inetOrgPerson\n", "inetOrgPerson\nobjectClass: shod\n") + "shoeSize: 42\n"
-
-
-def server(kind):
-    return pytest.param(kind, marks=needs(SERVERS[kind]))
-
-
-BOTH = [server(kind) for kind in SERVERS]
 
 
 def load(name="load", **knobs):
@@ -94,7 +86,7 @@ OWN = {
 @pytest.mark.root
 @needs_root
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", BOTH)
+@both
 def test_every_knob_is_read_back_from_the_running_server_and_kept(bench, tmp_path, kind):
     name, text = SCHEMA[kind]
     path = people(tmp_path, SHOD)
@@ -126,7 +118,7 @@ transport = "tls"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", BOTH)
+@both
 def test_cold_is_proved_on_the_files_of_the_server(bench, kind):
     _, run = ran(bench, kind, "entries = 20000", load(ops=200, cache="cold"))
     (phase,) = run["phases"]
@@ -135,7 +127,7 @@ def test_cold_is_proved_on_the_files_of_the_server(bench, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", BOTH)
+@both
 def test_entries_that_are_used_up_are_in_the_offline_load(bench, kind):
     mix = ["search 8", "delete 1", "rename 1"]
     answer, run = ran(bench, kind, "entries = 500", load(mix=mix, ops=1000, connections=2))
@@ -194,7 +186,7 @@ def holding(folder, password):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", BOTH)
+@both
 def test_no_password_is_in_arguments_notebook_or_report(bench, tmp_path_factory, kind):
     copy = tmp_path_factory.mktemp("elsewhere") / "password"
     script = (

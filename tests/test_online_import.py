@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from directory_stage import PEOPLE, needs
+from directory_stage import PEOPLE, both
 
-SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
 EXPERIMENT = """
 title = "Online import"
 question = "How fast are adds?"
@@ -38,7 +37,7 @@ def the_run(bench):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flush", ["none", "inside", "apart"])
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=needs(tool, "ldapsearch")) for kind, tool in SERVERS.items()])
+@both
 def test_every_entry_is_added_reported_and_counted(bench, kind, flush):
     done = run(bench, kind, flush, progress="json")
     assert done.returncode == 0, done.stderr + done.stdout
@@ -58,7 +57,7 @@ def test_every_entry_is_added_reported_and_counted(bench, kind, flush):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=needs(tool, "ldapsearch")) for kind, tool in SERVERS.items()])
+@both
 def test_refused_entries_fail_the_trial_by_name(bench, kind):
     bad = PEOPLE + "\ndn: uid=b,ou=people,dc=example,dc=com\nobjectClass: inetOrgPerson\nuid: b\ncn: b\nsn: b\nshoeSize: 9\n"
     (bench.home / "people.ldif").write_text(bad)

@@ -28,6 +28,7 @@ LOOKING = (
     "check",
     "size",
     "dsio",
+    "completion",
 )
 MEASURING = ("quick", "run", "load", "stat", "selftest")
 VERBS = (*MEASURING, *LOOKING)

@@ -42,7 +42,8 @@ def test_the_list_is_the_same_without_the_index(tmp_path, capsys):
 
 def test_a_damaged_plan_is_named(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab")
-    next(lab.glob("nothing*/plan.json")).write_text("{")
+    for path in lab.glob("nothing*/plan*.json"):
+        path.write_text("{")
     found = {one["experiment"]: one["damaged"] for one in entries(lab, capsys)}
     assert "no valid JSON" in found["nothing-yet-00000000"]
     assert found["a-mail-spool-abababab"] is None

@@ -156,7 +156,7 @@ def test_what_the_run_would_refuse_is_in_the_plan(tmp_path: Path, capsys: pytest
         f'[targets.{name}]\nkind = "directory"\npath = "{where}"\n' for name, where in (("a", "/no/such"), ("b", "/proc"))
     )
     path.write_text(f'title = "T"\n{targets}[workloads.w]\nkind = "metadata"\n')
-    assert verb.plan(path, tmp_path / "lab", json_to=None) == 0
+    assert verb.plan(path, tmp_path / "lab", json_to=None) == 2, "as `assay run` would end"
     shown = capsys.readouterr().out
     assert "refused     target a: /no/such does not exist" in shown
     assert "refused     target b: /proc" in shown

@@ -138,6 +138,24 @@ def test_a_bind_before_each_operation_is_in_its_time(engine, slapd):
     assert found["bind"]["busy_ns"] < found["search"]["busy_ns"]
 
 
+def test_a_bind_that_is_refused_before_an_operation_is_an_error_and_its_operation_is_not_sent(engine, small_server, tmp_path):
+    (tmp_path / "password").write_text("secret")
+    server = small_server(refuses=lambda count: count % 5 == 0)
+    each = {"bind": "each", "bind_dn": f"cn=admin,{BASE}", "password_file": str(tmp_path / "password")}
+    result = engine.run("ldap", settings(server, ops=200, connections=3, **each))
+    (error,) = result["errors"]
+    assert (error["operation"], error["what"], error["errno"], error["count"]) == ("bind", "invalidCredentials", 49, 40)
+    found, answers = result["operations"], result["directory"]["operations"]["search"]
+    assert (found["bind"]["count"], found["bind"]["errors"], found["search"]["count"], found["search"]["errors"]) == (
+        160,
+        40,
+        160,
+        0,
+    )
+    assert (answers["requests"], answers["entries"], server.count) == (160, 160, 160)
+    assert result["stopped_by"] == "work", "other binds succeed, so the load goes on"
+
+
 def test_keys_that_come_once_end_the_work(engine, slapd):
     once = search(keys={"count": 100, "order": "once"})
     result = engine.run("ldap", settings(slapd, once, workers=3, duration_ns=60 * SECOND))

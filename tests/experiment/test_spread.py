@@ -70,7 +70,7 @@ def test_fewer_clients_than_load_hosts_at_any_level_are_refused() -> None:
 def test_a_plan_shows_the_refusal_and_a_run_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "x.toml"
     file.write_text(FILE.format(clients="[15]", more=""))
-    assert plan_verb.plan(file, tmp_path / "lab", None, hosts=("s=borrowed",)) == 0
+    assert plan_verb.plan(file, tmp_path / "lab", None, hosts=("s=borrowed",)) == 2
     shown = capsys.readouterr().out
     assert "refused     workload spool: found 15 clients on 30 load hosts" in shown
     assert "note        spool: load from 30 hosts" in shown

@@ -264,10 +264,35 @@ def test_a_failing_index_fails_no_run(lab):
 def test_a_damaged_plan_is_named(lab):
     with create(lab) as kept:
         pass
-    plan_file = kept.folder / "plan.json"
-    plan_file.write_text(json.dumps({"schema": 1, "experiment": {"title": 3}}))
+    for name in read.PLANS:
+        (kept.folder / name).write_text(json.dumps({"schema": 1, "experiment": {"title": 3}}))
     with pytest.raises(DamagedError, match="Experiment"):
         Store.open(kept.folder)
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.write_text("{"), lambda path: path.unlink()])
+def test_a_damaged_plan_is_read_from_its_copy_named_and_restored(lab, damage):
+    with create(lab) as kept:
+        kept.add(made.run(kept.plan.trials[0]), made.observations())
+    plan_file = kept.folder / "plan.json"
+    before = plan_file.read_bytes()
+    damage(plan_file)
+    found = read.results(kept.folder)
+    assert (found.plan, len(found.runs)) == (kept.plan, 1)
+    assert "plan-copy.json is read instead" in found.damaged["plan.json"]
+    assert read.cut(kept.folder).keys() == {"plan.json"}
+    assert read.folders(lab) == (kept.folder,)
+    Store.open(kept.folder).close()
+    assert plan_file.read_bytes() == before
+    assert read.results(kept.folder).damaged == {}
+
+
+def test_trials_that_were_removed_are_named(lab):
+    with create(lab) as kept:
+        kept.add(made.run(kept.plan.trials[0]), made.observations())
+    shutil.rmtree(kept.folder / "trials")
+    assert "removed, with every run" in read.results(kept.folder).damaged["trials"]
+    assert "removed, with every run" in read.cut(kept.folder)["trials"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a file system that is soon full")

@@ -1,5 +1,7 @@
 """The counters of real directory servers: silence counts nothing, and each operation counts once."""
 
+import contextlib
+
 import pytest
 
 from assay import catalogue
@@ -8,11 +10,12 @@ from assay.machine.ldap import LdapAccess
 from assay.observers.directory_monitor import OBSERVER
 from assay.records import Edge, ServerNode, Snapshot, Subject
 from assay.undo.ledger import Ledger
-from directory_stage import given, needs, people
+from directory_stage import both, given, people
 from observer_looks import PHASE_EDGES, look, the_series
 from targets_host import HOST
 
 BASE = "dc=example,dc=com"
+OF_SLAPD = ("unbind", "extended")
 COUNTS = ("bind", "search", "compare", "modify", "modrdn", "add", "delete", "entries", "bytes", "connections")
 MONITOR = """\
 dn: cn=Search,cn=Operations,cn=Monitor
@@ -25,20 +28,27 @@ monitorCounter: {bytes}
 NODE = ServerNode(software="slapd", monitor=(("true",),))
 
 
-@pytest.fixture(params=[pytest.param("ldap_openldap", marks=needs("slapd")), pytest.param("ldap_389ds", marks=needs("ns-slapd"))])
-def server(request, tmp_path):
-    target = catalogue.find("targets", request.param)
+@pytest.fixture
+def make(tmp_path):
+    """Start servers of a few people, and take them away at the end."""
     (tmp_path / "scratch").mkdir()
     ledger = Ledger(tmp_path / "ledger")
-    setting = given(request.param, ledger, tmp_path / "scratch", ldif=people(tmp_path))
-    place = target.prepare(HOST, setting)
-    yield place, target.attach(HOST, setting, place, 0)
-    target.teardown(HOST, setting, place)
+    with contextlib.ExitStack() as closing:
+
+        def start(kind, **knobs):
+            target = catalogue.find("targets", kind)
+            setting = given(kind, ledger, tmp_path / "scratch", **knobs)
+            place = target.prepare(HOST, setting)
+            closing.callback(target.teardown, HOST, setting, place)
+            return place, target.attach(HOST, setting, place, 0)
+
+        yield start
     ledger.close()
 
 
-def test_silence_counts_nothing_and_each_operation_once(server):
-    place, endpoint = server
+@both
+def test_silence_counts_nothing_and_each_operation_once(make, tmp_path, kind):
+    place, endpoint = make(kind, ldif=people(tmp_path))
     watched = Subject(server=place.server.nodes)
     looks = [look(OBSERVER, HOST, watched, edge, at) for at, edge in enumerate(PHASE_EDGES[:3])]
     silent = OBSERVER.parse("h", "p", looks, watched)
@@ -71,6 +81,18 @@ def test_silence_counts_nothing_and_each_operation_once(server):
         "connections": 28,
     }
     assert moved > 23 * 50
+
+
+@both
+def test_looks_that_secure_their_connection_count_nothing(make, tmp_path, kind):
+    _, endpoint = make(kind, ldif=people(tmp_path), transport="starttls")
+    known = {name: endpoint.details[name] for name in ("base", "bind_dn", "password_file", "ca_file")}
+    place, _ = make("ldap_existing", url=endpoint.address, starttls=True, **known)
+    watched, name = Subject(server=place.server.nodes), place.server.nodes[0].software
+    looks = [look(OBSERVER, HOST, watched, edge, at) for at, edge in enumerate(PHASE_EDGES[:3])]
+    found = OBSERVER.parse("h", "p", looks, watched)
+    counts = [*COUNTS, *OF_SLAPD * (name == "slapd")]
+    assert {metric: set(the_series(found, metric, name).value) for metric in counts} == {metric: {0.0} for metric in counts}
 
 
 def snapshots(*pairs):

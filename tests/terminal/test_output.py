@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.terminal.output import folded
+from assay.terminal.output import HANGING, Row, folded, table
 
 ASSAY = Path(sys.executable).with_name("assay")
 NOTE = "    other programs were at work: 75.4 % of the processor time (python), with the processors 98.5 % busy"
@@ -57,6 +57,47 @@ def test_a_number_keeps_its_unit(unit):
 
 def test_a_row_is_broken_between_its_cells():
     assert folded(ROW, 80).split("\n")[1] == "    device"
+
+
+CELL = st.text("abc %", min_size=1, max_size=60).map(lambda text: " ".join(text.split()) or "-")
+TABLE = st.integers(1, 8).flatmap(lambda columns: st.lists(st.tuples(*[CELL] * columns), min_size=1, max_size=6))
+
+
+@given(TABLE, st.integers(40, 200), st.sets(st.integers(0, 7)))
+def test_a_head_stands_above_its_cells_at_every_width(rows, width, right):
+    header = [f"h{column}" for column in range(len(rows[0]))]
+    made = table(header, [Row(cells=row) for row in rows], right, width=width).split("\n")
+    assert max(map(len, made)) <= width
+    lines = [line for line, text in enumerate(made) if "h" in text]
+    assert lines == list(range(len(lines))), "the head has its lines at the top"
+    for column, name in enumerate(header):
+        (line,) = [line for line in lines if name in made[line].split()]
+        at = made[line].index(name)
+        edge = at + len(name) if column in right else at
+        for row in rows:
+            first = row[column].split()[0][: width - HANGING]
+            shown = [text for text in made[len(lines) :] if stands_at(text, first, edge, column in right)]
+            assert shown, f"{first!r} of {row} stands nowhere at {edge}"
+
+
+def stands_at(text, word, edge, is_right):
+    """Whether a line has a cell with this word at this edge: it begins there, or the words that begin with it end there."""
+    if not is_right:
+        return text[edge : edge + len(word)] == word and not text[max(0, edge - 1) : edge].strip()
+    cell = text[:edge].rpartition("  ")[2]
+    return word in cell.split() and not text[edge : edge + 1].strip()
+
+
+def test_a_table_that_is_too_wide_has_several_lines_for_a_row():
+    header = ("verdict", "measure", "at", "value")
+    rows = [Row(cells=("SOUND", "load.search.ops_per_s", "target=people clients=2", "9,317/s"), note="a note")]
+    assert table(header, rows, (3,), width=40).split("\n") == [
+        "verdict  measure",
+        "    at                         value",
+        "SOUND    load.search.ops_per_s",
+        "    target=people clients=2  9,317/s",
+        "    a note",
+    ]
 
 
 def lines_on_a_terminal(columns, *words):

@@ -70,6 +70,32 @@ impl<'a> Message<'a> {
     #[must_use]
     #[inline]
     pub fn plain(bytes: &'a [u8]) -> Option<(usize, u32, Tlv<'a>)> {
+        Self::short(bytes).or_else(|| Self::any_plain(bytes))
+    }
+
+    /// The usual answer: lengths of one byte and an id of four, each at its place.
+    #[inline]
+    fn short(bytes: &'a [u8]) -> Option<(usize, u32, Tlv<'a>)> {
+        let &[SEQUENCE, whole, 0x02, 4, a, b, c, d, tag, length] = bytes.first_chunk::<10>()?
+        else {
+            return None;
+        };
+        let end = 10 + usize::from(length);
+        let is_short = (whole | a | length) < 0x80 && end == 2 + usize::from(whole);
+        if !is_short || tag & 0xc0 != 0x40 || tag & 0x1f == 0x1f {
+            return None;
+        }
+        let op = Tlv {
+            tag,
+            head: 2,
+            length: usize::from(length),
+            body: bytes.get(10..end)?,
+        };
+        Some((end, u32::from_be_bytes([a, b, c, d]), op))
+    }
+
+    #[inline]
+    fn any_plain(bytes: &'a [u8]) -> Option<(usize, u32, Tlv<'a>)> {
         let (SEQUENCE, from, length) = whole(bytes, 0)? else {
             return None;
         };
@@ -136,6 +162,14 @@ impl<'a> Outcome<'a> {
     #[must_use]
     #[inline]
     pub fn read(op: &Tlv<'a>) -> Option<Self> {
+        if let [0x0a, 1, code @ 0..0x80, 0x04, 0, 0x04, 0] = *op.body {
+            return Some(Self {
+                code: u32::from(code),
+                matched: &[],
+                words: &[],
+                is_referral: false,
+            });
+        }
         let mut parts = op.parts();
         let code = parts.whole().filter(|part| part.tag == 0x0a)?.number()?;
         let matched = parts.whole().filter(|part| part.tag == 0x04)?.body;

@@ -209,31 +209,50 @@ pub struct Template {
     bytes: Vec<u8>,
     id_at: usize,
     holes: Vec<(Number, usize, usize)>,
+    /// Where its only number is, if that is a key of eight digits: the usual case needs no loop. Else behind all bytes.
+    key_at: usize,
 }
 
 impl Template {
     /// The message around a protocol operation; keys without a width of their own get so many digits.
     #[must_use]
     pub fn new(op: &Node, key_digits: usize) -> Self {
-        let mut template = Template {
-            bytes: Vec::new(),
-            id_at: 0,
-            holes: Vec::new(),
-        };
+        let mut template = Template::empty();
         template.bytes.push(0x30);
         put_length(&mut template.bytes, 2 + ID_BYTES + op.len(key_digits));
         template.bytes.extend_from_slice(&[0x02, ID_BYTES as u8]);
         template.id_at = template.bytes.len();
         template.bytes.extend_from_slice(&FIRST_ID.to_be_bytes());
         op.write(key_digits, &mut template);
-        template
+        template.settled()
     }
 
-    /// Puts in id and numbers; the id is at least `FIRST_ID`, so that it has four bytes. Digits that have no room are lost.
+    fn empty() -> Self {
+        Template {
+            bytes: Vec::new(),
+            id_at: 0,
+            holes: Vec::new(),
+            key_at: usize::MAX,
+        }
+    }
+
+    /// With the place of its only number, if there is one.
+    fn settled(mut self) -> Self {
+        if let [(Number::Key, at, 8)] = self.holes[..] {
+            self.key_at = at;
+        }
+        self
+    }
+
+    /// Puts in the numbers. Digits that have no room are lost.
     #[inline]
-    pub fn patch(&mut self, id: u32, key: u64, turn: u64) -> &[u8] {
-        let end = self.id_at + ID_BYTES;
-        self.bytes[self.id_at..end].copy_from_slice(&id.to_be_bytes());
+    fn fill(&mut self, key: u64, turn: u64) {
+        let only = self.bytes.get_mut(self.key_at..);
+        if let Some(room) = only.and_then(|rest| rest.first_chunk_mut::<8>())
+            && key < EIGHT_DIGITS
+        {
+            return put_eight(room, key as u32);
+        }
         for (number, at, width) in &self.holes {
             let value = match number {
                 Number::Key => key,
@@ -241,6 +260,14 @@ impl Template {
             };
             put_digits(&mut self.bytes[*at..*at + *width], value);
         }
+    }
+
+    /// Puts in id and numbers; the id is at least `FIRST_ID`, so that it has four bytes. Digits that have no room are lost.
+    #[inline]
+    pub fn patch(&mut self, id: u32, key: u64, turn: u64) -> &[u8] {
+        let end = self.id_at + ID_BYTES;
+        self.bytes[self.id_at..end].copy_from_slice(&id.to_be_bytes());
+        self.fill(key, turn);
         &self.bytes
     }
 
@@ -263,31 +290,25 @@ impl Words {
     /// # Errors
     /// The place of the first mistake in a placeholder.
     pub fn new(text: &str, key_digits: usize) -> Result<Self, Mistake> {
-        let mut template = Template {
-            bytes: Vec::new(),
-            id_at: 0,
-            holes: Vec::new(),
-        };
+        let mut template = Template::empty();
         for piece in pieces(text, 0)? {
             piece.write(key_digits, &mut template);
         }
-        Ok(Self { template })
+        Ok(Self {
+            template: template.settled(),
+        })
     }
 
     /// The text with these numbers.
     #[inline]
     pub fn with(&mut self, key: u64, turn: u64) -> &[u8] {
-        for (number, at, width) in &self.template.holes {
-            let value = match number {
-                Number::Key => key,
-                Number::Turn => turn,
-            };
-            put_digits(&mut self.template.bytes[*at..*at + *width], value);
-        }
+        self.template.fill(key, turn);
         &self.template.bytes
     }
 }
 
+/// The first number with more than eight digits.
+const EIGHT_DIGITS: u64 = 100_000_000;
 /// Two digits at a time.
 const PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[b'0'; 2]; 100];
@@ -302,19 +323,21 @@ const PAIRS: [[u8; 2]; 100] = {
 #[inline]
 fn put_digits(room: &mut [u8], value: u64) {
     match <&mut [u8; 8]>::try_from(&mut *room) {
-        Ok(room) if value < 100_000_000 => put_eight(room, value as u32),
+        Ok(room) if value < EIGHT_DIGITS => put_eight(room, value as u32),
         _ => put_any(room, value),
     }
 }
 
-/// The usual width of a key.
+/// The usual width of a key: its halves, their halves and the digits of these, each in a lane of its own.
 #[inline]
 fn put_eight(room: &mut [u8; 8], value: u32) {
-    let (high, low) = (value / 10_000, value % 10_000);
-    room[..2].copy_from_slice(&PAIRS[(high / 100) as usize]);
-    room[2..4].copy_from_slice(&PAIRS[(high % 100) as usize]);
-    room[4..6].copy_from_slice(&PAIRS[(low / 100) as usize]);
-    room[6..].copy_from_slice(&PAIRS[(low % 100) as usize]);
+    let value = u64::from(value);
+    let fours = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    let digits = tens | ((twos - 10 * tens) << 8);
+    *room = (digits + 0x3030_3030_3030_3030).to_le_bytes();
 }
 
 fn put_any(room: &mut [u8], mut value: u64) {

@@ -298,3 +298,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_key_of_eight_digits_is_written_as_it_is_read() {
+    let mut words = Words::new("u{key:08d},x", 1).unwrap();
+    let steps = (0..100_000_000_u64).step_by(997);
+    let edges = [9, 99, 999, 9_999, 10_000, 99_999, 1_000_000, 99_999_999];
+    for key in (0..20_000).chain(steps).chain(edges) {
+        assert_eq!(words.with(key, 0), format!("u{key:08},x").as_bytes());
+    }
+}

@@ -38,6 +38,14 @@ class HostAction(StrEnum):
     CERTIFICATES = "certificates"
 
 
+class Shell(StrEnum):
+    """A shell that completes words."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
 class ExportFormat(StrEnum):
     """The format of an export."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from assay import catalogue
 from assay.catalogue import Host
 from assay.cli.doctor import MissingObserver, gaps
-from assay.errors import ObstacleErrors
+from assay.errors import ObstacleErrors, UsageError
 from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment import spread
@@ -65,14 +65,17 @@ class Preview:
 
 
 def plan(file: Path, lab: Path, json_to: str | None, hosts: Sequence[str] = ()) -> int:
-    """Print the plan of an experiment file for this machine; `hosts` are other addresses. Raises InputErrors, UsageError."""
+    """Print the plan of an experiment file for this machine; `hosts` are other addresses. Raises InputErrors, UsageError.
+
+    Gives 2 where `assay run` would refuse it.
+    """
     experiment = readdressed(experiment_of(file, lab), hosts)
     host = Local()
     preview = preview_of(experiment, host, history(lab, experiment))
     few = spread.too_few_clients(experiment, preview.plan.trials)
     preview = replace(preview, obstacles=(*few, *map(str, here(experiment, host, lab))))
     deliver(json_to, "plan", lambda: to_plain(preview), lambda: text(experiment, preview))
-    return 0
+    return UsageError.exit_status if preview.obstacles else 0
 
 
 def preview_of(experiment: Experiment, host: Host, known: planning.History | None = None) -> Preview:

@@ -21,6 +21,7 @@ from assay.cli.options import (
     LabOption,
     ProgressOption,
     ReportFormat,
+    Shell,
     VerdictGateOption,
     WhichArgument,
     finish,
@@ -388,6 +389,20 @@ def hosts(
     from assay.cli.hosts import verb
 
     finish(lambda: verb(file, action, json_to, out, tuple(forget or ()), pairs=pairs))
+
+
+@app.command()
+def completion(
+    context: typer.Context, shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]
+) -> None:
+    """Print the script that completes words of `assay` in a shell.
+
+    bash: assay completion bash > ~/.local/share/bash-completion/completions/assay
+    zsh: assay completion zsh > DIR/_assay, where DIR is in $fpath
+    fish: assay completion fish > ~/.config/fish/completions/assay.fish"""
+    from assay.cli.completion import completion as verb
+
+    finish(lambda: verb(shell, context.find_root().command))
 
 
 @app.command()

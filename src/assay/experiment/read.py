@@ -7,7 +7,7 @@ and what the catalogue and the rest of the file say of each value (`parts`, `fac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay import catalogue
@@ -43,6 +43,8 @@ class Control:
     """What the rule must say of the lie: fail or unverified."""
     anytime: bool = False
     """Whether its verdicts hang neither on the speed nor on the quiet of the machine, so that tests run it beside others."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Name -> text of the files that the experiment reads; `{files}` in its text is their directory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +123,7 @@ def control(path: Path) -> Control | None:
         blind=tuple(table.blind),
         says=table.says,
         anytime=table.anytime,
+        files=table.files,
     )
 
 

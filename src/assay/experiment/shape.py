@@ -105,6 +105,7 @@ class ControlShape(_Shape):
     blind: list[StrictStr] = []
     says: Literal["fail", "unverified"] = "fail"
     anytime: StrictBool = False
+    files: dict[StrictStr, StrictStr] = {}
 
 
 class FileShape(_Shape):

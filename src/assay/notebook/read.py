@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Load = Callable[[str], Observations]
 
+PLANS = (layout.PLAN, layout.PLAN_COPY)
 MOST_REMEMBERED = 64
 """Runs whose evidence stays in memory, 2.4 MB each (200 series of 500 points): a large notebook's page shows about so many."""
 
@@ -54,12 +55,42 @@ class Scan:
 
 
 def read_plan(folder: Path) -> tuple[Experiment, Plan]:
-    """Return the experiment and its schedule. Raises DamagedError."""
-    found = files.read_json(folder / layout.PLAN)
+    """Return the experiment and its schedule, from their copy where the file is damaged. Raises DamagedError."""
+    try:
+        return plan_in(folder / layout.PLAN)
+    except DamagedError:
+        with suppress(DamagedError):
+            return plan_in(folder / layout.PLAN_COPY)
+        raise
+
+
+def plan_in(path: Path) -> tuple[Experiment, Plan]:
+    """Return the experiment and the schedule in a file. Raises DamagedError."""
+    found = files.read_json(path)
     try:
         return stored.read(Experiment, stored.experiment, found["experiment"]), stored.read(Plan, stored.plan, found["plan"])
     except (TypeError, KeyError) as error:
-        raise DamagedError(f"{folder / layout.PLAN}: no plan") from error
+        raise DamagedError(f"{path}: no plan") from error
+
+
+def broken(folder: Path) -> dict[str, str]:
+    """Return what is wrong with the files of an experiment besides its runs, as `Scan.damaged`."""
+    found = {}
+    if not (folder / layout.TRIALS).is_dir():
+        found[layout.TRIALS] = "removed, with every run. Restore it from a copy, or measure again with `assay run --resume`."
+    if (folder / layout.PLAN_COPY).is_file() and not is_alike(folder / layout.PLAN, folder / layout.PLAN_COPY):
+        try:
+            plan_in(folder / layout.PLAN)
+        except DamagedError as error:
+            found[layout.PLAN] = f"{error} {layout.PLAN_COPY} is read instead; `assay audit` restores it."
+    return found
+
+
+def is_alike(one: Path, other: Path) -> bool:
+    """Whether two files have the same bytes; False where one cannot be read."""
+    with suppress(OSError):
+        return one.read_bytes() == other.read_bytes()
+    return False
 
 
 def folders(lab: Path) -> tuple[Path, ...]:
@@ -68,16 +99,17 @@ def folders(lab: Path) -> tuple[Path, ...]:
         raise UsageError(
             f"found no notebook at {lab}; expected a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB)"
         )
-    found = [path.parent for path in lab.glob(f"*/{layout.PLAN}") if not path.parent.name.startswith(layout.TEMPORARY)]
+    paths = (path for name in PLANS for path in lab.glob(f"*/{name}"))
+    found = {path.parent for path in paths if not path.parent.name.startswith(layout.TEMPORARY)}
     return tuple(sorted(found, key=lambda folder: (newest(folder), folder.name)))
 
 
 def newest(folder: Path) -> int:
     """When the last run of an experiment was kept, or its plan where there is none (ns of the file system's clock)."""
-    times = [(folder / layout.PLAN).stat().st_mtime_ns]
-    for trial in (folder / layout.TRIALS).glob("*"):
+    times = [0]
+    for path in (*(folder / name for name in PLANS), *(folder / layout.TRIALS).glob("*")):
         with suppress(OSError):
-            times.append(trial.stat().st_mtime_ns)
+            times.append(path.stat().st_mtime_ns)
     return max(times)
 
 
@@ -101,7 +133,7 @@ def choose(lab: Path, which: str | None) -> Path:
 
 def scan(folder: Path) -> Scan:
     """Look at every run of an experiment and hold its files against their manifest."""
-    runs, damaged = [], {}
+    runs, damaged = [], broken(folder)
     for path in attempts(folder):
         try:
             runs.append(read_whole(path))
@@ -118,7 +150,7 @@ def read_whole(path: Path) -> Run:
 
 def cut(folder: Path) -> Mapping[str, str]:
     """Return what is damaged as far as the lengths of files tell, as `Scan.damaged`; no run is read for it."""
-    damaged = {}
+    damaged = broken(folder)
     for path in attempts(folder):
         try:
             files.check_lengths(path)

@@ -12,6 +12,7 @@ import os
 import shutil
 import socket
 import sqlite3
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -26,6 +27,7 @@ from assay.errors import AssayError, BusyError, DamagedError, RefusedError
 from assay.notebook import files, index, layout, read, stored
 from assay.notebook.layout import LOCK
 from assay.records import Course, Experiment, Observations, Plan, Results, Run, Verdict
+from assay.terminal.output import say
 
 
 def acquire_lock(folder: Path) -> IO[str]:
@@ -104,6 +106,7 @@ class Store:
         try:
             experiment, plan = read.read_plan(folder)  # another writer may have made it longer until now
             clear(folder)
+            keep_plan(folder)
             database = index.connect(folder)
             refill(database, folder)
         except BaseException:
@@ -118,7 +121,7 @@ class Store:
         """
         if plan.trials[: len(self.plan.trials)] != self.plan.trials or experiment.digest != self.experiment.digest:
             raise RefusedError(f"{self.folder} has another schedule: a schedule can only grow at its end")
-        files.write_whole(self.folder / layout.PLAN, files.to_json(plan_of(experiment, plan)))
+        write_plan(self.folder, files.to_json(plan_of(experiment, plan)))
         self.experiment, self.plan = experiment, plan
 
     def add(self, run: Run, observations: Observations) -> str:
@@ -222,13 +225,31 @@ def make_folder(folder: Path, experiment: Experiment, plan: Plan, text: str) -> 
         with files.beside(folder) as temporary:
             (temporary / layout.TRIALS).mkdir()
             (temporary / layout.EXPERIMENT).write_text(text, encoding="utf-8")
-            files.write_whole(temporary / layout.PLAN, files.to_json(plan_of(experiment, plan)))
+            write_plan(temporary, files.to_json(plan_of(experiment, plan)))
             files.flush(temporary / layout.EXPERIMENT)
             temporary.rename(folder)
             files.flush(folder.parent)
     except OSError as error:
         if not (folder / layout.PLAN).is_file():
             raise files.cannot_write(folder, error) from error
+
+
+def write_plan(folder: Path, data: bytes) -> None:
+    """Write the plan and its copy, as far as they are not there so. Raises RefusedError."""
+    for path in (folder / name for name in read.PLANS):
+        if not (path.is_file() and path.read_bytes() == data):
+            files.write_whole(path, data)
+
+
+def keep_plan(folder: Path) -> None:
+    """Make plan and copy alike again, from the one that is whole, and say so. Raises DamagedError, RefusedError."""
+    try:
+        read.plan_in(folder / layout.PLAN)
+        whole = layout.PLAN
+    except DamagedError as error:
+        whole = layout.PLAN_COPY
+        say(f"assay: {error} Restored from {whole}.", sys.stderr)
+    write_plan(folder, files.read_bytes(folder / whole))
 
 
 def plan_of(experiment: Experiment, plan: Plan) -> Mapping[str, object]:

@@ -37,8 +37,12 @@ OF_DS389 = {
 OWN_ALWAYS = ("bind", "search", "connections")
 OWN_SLAPD = (*OWN_ALWAYS, "unbind")
 """What each command of a look adds by itself: counted from the look after it, or already in it, so always one a look."""
+STARTTLS = "-ZZ"
+"""The option of ldapsearch(1) with which a look secures its connection before anything else: an extended operation."""
 BIND_ANSWER, SEARCH_DONE = 14, 14
 """Bytes of a bindResponse and a searchResultDone with success and no text, and a message id of one byte (RFC 4511, BER)."""
+STARTTLS_ANSWERS = {SLAPD: 14, DS389: 97}
+"""Bytes of the answer to StartTLS; 389-ds gives its name and a sentence in it, slapd neither."""
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
@@ -105,7 +109,7 @@ def _series(origin: Origin, node: ServerNode, at_ns: Sequence[int], looks: Seque
     """Yield one counter per metric, from 0 at the first look."""
     read_one = _of_slapd if node.software == SLAPD else _of_ds389
     counts = [read_one(look) for look in looks]
-    own = list(_own(node.software or "", looks))
+    own = list(_own(node, looks))
     for metric in COUNTED:
         if all(metric in one for one in counts):
             values = [one[metric] - mine.get(metric, 0) for one, mine in zip(counts, own, strict=True)]
@@ -165,30 +169,37 @@ def _number(entry: Entry, name: str) -> int:
     return int(text)
 
 
-def _own(software: str, looks: Sequence[Answers]) -> Iterator[dict[str, int]]:
+def _own(node: ServerNode, looks: Sequence[Answers]) -> Iterator[dict[str, int]]:
     """Yield what all looks so far have added by themselves, against the first one."""
-    names = OWN_SLAPD if software == SLAPD else OWN_ALWAYS
-    own = dict.fromkeys((*names, "entries", "bytes"), 0)
+    names = OWN_SLAPD if node.software == SLAPD else OWN_ALWAYS
+    own = dict.fromkeys((*names, "extended", "entries", "bytes"), 0)
     for place, look in enumerate(looks):
         if place:
             before = looks[place - 1]
             for name in names:
                 own[name] += len(look)
+            own["extended"] += sum(STARTTLS in argv for argv in node.monitor)
             own["entries"] += sum(len(answer) for answer in before)
-            own["bytes"] += _between(software, before, look)
+            own["bytes"] += _between(node, before, look)
         yield dict(own)
 
 
-def _between(software: str, before: Answers, now: Answers) -> int:
+def _between(node: ServerNode, before: Answers, now: Answers) -> int:
     """Return the bytes that were sent to us from the reading of the counter at one look to that at the next one."""
-    after = sum(map(_answer_bytes, before)) - _until_counter(software, before[0])
-    return after + _until_counter(software, now[0])
+    greetings = [_greeting(node, argv) for argv in node.monitor]
+    whole = sum(greetings) + sum(map(_answer_bytes, before))
+    return whole - _until_counter(node, before[0]) + _until_counter(node, now[0])
 
 
-def _until_counter(software: str, answer: Sequence[Entry]) -> int:
+def _greeting(node: ServerNode, argv: Sequence[str]) -> int:
+    """Return the bytes that the server sends before the answers to the bind and the search of one command."""
+    return STARTTLS_ANSWERS[node.software or ""] if STARTTLS in argv else 0
+
+
+def _until_counter(node: ServerNode, answer: Sequence[Entry]) -> int:
     """Return the bytes of a look that were sent before its counter of bytes was read."""
-    sent = BIND_ANSWER
-    if software == SLAPD:
+    sent = _greeting(node, node.monitor[0]) + BIND_ANSWER
+    if node.software == SLAPD:
         for entry in answer:
             if _first(entry, "dn").lower().startswith("cn=bytes,"):
                 return sent

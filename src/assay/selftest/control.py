@@ -124,7 +124,8 @@ def run_control(path: Path, lab: Path) -> Heard:
     """Run the experiment of a control file into a notebook of its own and gather what its rule said."""
     control = reading.control(path)
     assert control is not None, f"{path} has no [control] table"
-    experiment, text = reading.read(path), path.read_text(encoding="utf-8")
+    text = with_files(path.read_text(encoding="utf-8"), control.files, lab)
+    experiment = reading.parse(text, str(path))
     whole = scope_of(control) is Scope.EXPERIMENT
     twin = measured(fixed(experiment, control.passes) if whole else experiment, text, lab / "twin")
     lie = twin
@@ -138,6 +139,17 @@ def run_control(path: Path, lab: Path) -> Heard:
         lie_spoiled=tuple(spoiled(lie, control, control.fail)),
         twin_spoiled=tuple(spoiled(twin, control, control.passes)),
     )
+
+
+def with_files(text: str, named: Mapping[str, str], lab: Path) -> str:
+    """The text of a control after its files were written below the lab: `{files}` is their directory there."""
+    if not named:
+        return text
+    folder = lab.resolve() / "files"
+    folder.mkdir(parents=True)
+    for name, content in named.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return text.replace("{files}", str(folder))
 
 
 def fixed(experiment: Experiment, levels: Mapping[str, Value]) -> Experiment:

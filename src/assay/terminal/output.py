@@ -105,21 +105,57 @@ class Row:
 
 
 def table(header: Sequence[str], rows: Sequence[Row], right: Iterable[int] = (), width: int | None = None) -> str:
-    """Aligned lines; the columns in `right` are aligned to the right. Width is that of the terminal (80 where there is none)."""
+    """Aligned lines; the columns in `right` are aligned to the right. Width is that of the terminal.
+
+    A table that is wider than the terminal has several lines for each row, and the same ones for its head.
+    """
     import shutil
 
     lines = [tuple(header), *(row.cells for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    flush_right = frozenset(right)
     room = width or shutil.get_terminal_size().columns
+    grid = _grid(widths, width or columns(sys.stdout))
+    start = sum(widths) + len(BETWEEN) * len(widths) if len(grid) == 1 else room
     made: list[str] = []
     for line, note in zip(lines, ["", *(row.note for row in rows)], strict=True):
-        text = BETWEEN.join(
-            cell.rjust(size) if column in flush_right else cell.ljust(size)
-            for column, (cell, size) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        made.extend(with_note(text, note, sum(widths) + len(BETWEEN) * len(widths), room))
+        *above, last = _row(line, grid, frozenset(right))
+        made += [*above, *with_note(last, note, start, room)]
     return "\n".join(made)
+
+
+Grid = list[list[tuple[int, int]]]
+"""Which columns are on each line of a row, and how wide they are."""
+
+
+def _grid(widths: Sequence[int], room: int | None) -> Grid:
+    """As many columns on a line as there is room for; a wider one is as wide as the room. None: all on one line."""
+    if room is None or sum(widths) + len(BETWEEN) * (len(widths) - 1) <= room:
+        return [list(enumerate(widths))]
+    made: Grid = []
+    used = room
+    for column, size in enumerate(min(each, room - HANGING) for each in widths):
+        if made and used + len(BETWEEN) + size <= room:
+            made[-1].append((column, size))
+            used += len(BETWEEN) + size
+        else:
+            used = HANGING * bool(made) + size
+            made.append([(column, size)])
+    return made
+
+
+def _row(cells: Sequence[str], grid: Grid, right: frozenset[int]) -> Iterator[str]:
+    """The lines of one row; a cell that is wider than its column goes on below itself."""
+    from textwrap import wrap
+
+    for number, places in enumerate(grid):
+        parts = [(wrap(cells[column], size) if len(cells[column]) > size else [cells[column]]) or [""] for column, size in places]
+        for depth in range(max(map(len, parts))):
+            texts = [part[depth] if depth < len(part) else "" for part in parts]
+            aligned = (
+                text.rjust(size) if column in right else text.ljust(size)
+                for text, (column, size) in zip(texts, places, strict=True)
+            )
+            yield (" " * HANGING * bool(number) + BETWEEN.join(aligned)).rstrip()
 
 
 def with_note(text: str, note: str, start: int, room: int) -> Iterator[str]:

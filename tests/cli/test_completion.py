@@ -1,0 +1,97 @@
+"""Completion as a shell asks for it: each test writes part of a line and reads what the shell would offer."""
+
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ASSAY = (sys.executable, "-c", "from assay.cli.main import main; main()")
+OFFERED = [
+    ("assay ru", {"run"}),
+    ("assay run --res", {"--resume"}),
+    ("assay run --progress ", {"auto", "json", "none"}),
+    ("assay hosts e.toml cl", {"clean"}),
+    ("assay explain T0", {f"T0{number}" for number in (1, 2, 3, 4, 5, 6, 7, 8, 9)}),
+    ("assay load ldap_", {"ldap_import", "ldap_load"}),
+    ("assay stat --prep", {"--prepare"}),
+]
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    """The script of a shell, in a file."""
+
+    def made(shell, name="script"):
+        done = subprocess.run([*ASSAY, "completion", shell], capture_output=True, text=True, check=True)
+        path = tmp_path_factory.mktemp(shell) / name
+        path.write_text(done.stdout)
+        return path
+
+    return made
+
+
+def needs(shell):
+    return pytest.mark.skipif(shutil.which(shell) is None, reason=f"needs {shell}")
+
+
+BASH = """
+source {script}
+COMP_LINE={line}
+IFS=' ' read -ra COMP_WORDS <<< "$COMP_LINE"
+[[ $COMP_LINE == *' ' ]] && COMP_WORDS+=('')
+COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_assay
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+ZSH = """
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z 'PS1=; fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D; zstyle ":completion:*" list-separator "#"'
+zpty -w z 'zstyle ":completion:*" menu no; unsetopt ZLE; setopt ZLE NO_ALWAYS_LAST_PROMPT NO_LIST_BEEP; LISTMAX=1000; print READY'
+while zpty -r z line; do [[ $line == READY* ]] && break; done
+zpty -n -w z {line}$'\\t\\t'
+sleep 1
+zpty -rt z all; while zpty -rt z more; do all+=$more; done
+print -r -- $all
+"""
+
+
+@needs("bash")
+@pytest.mark.parametrize(("line", "words"), OFFERED)
+def test_bash_offers_what_fits(script, line, words):
+    text = BASH.format(script=shlex.quote(str(script("bash"))), line=shlex.quote(line))
+    done = subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True, check=False)
+    assert (done.stderr, words - set(done.stdout.split())) == ("", set())
+    assert all(word.startswith(line.rpartition(" ")[2]) for word in done.stdout.split())
+
+
+@needs("bash")
+@pytest.mark.parametrize("line", ["assay run x", "assay run --lab ", "assay stat -- l"])
+def test_bash_leaves_files_and_commands_to_the_shell(script, line):
+    text = BASH.format(script=shlex.quote(str(script("bash"))), line=shlex.quote(line))
+    done = subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "", "nothing of its own, so that -o default offers files"
+
+
+@needs("fish")
+@pytest.mark.parametrize(("line", "words"), OFFERED)
+def test_fish_offers_what_fits(script, line, words):
+    text = f"source {shlex.quote(str(script('fish')))}; complete -C {shlex.quote(line)}"
+    done = subprocess.run(["fish", "--no-config", "-c", text], capture_output=True, text=True, check=True)
+    assert words <= {offered.partition("\t")[0] for offered in done.stdout.splitlines()}
+
+
+@needs("zsh")
+@pytest.mark.parametrize(("line", "words"), OFFERED)
+def test_zsh_offers_what_fits(script, line, words):
+    text = ZSH.format(folder=shlex.quote(str(script("zsh", "_assay").parent)), line=shlex.quote(line))
+    done = subprocess.run(["zsh", "-f", "-c", text], capture_output=True, text=True, check=True, timeout=60)
+    assert not [word for word in words if word not in done.stdout], done.stdout
+
+
+def test_another_shell_is_refused():
+    done = subprocess.run([*ASSAY, "completion", "csh"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "bash, zsh" in done.stderr.replace("'", "")
