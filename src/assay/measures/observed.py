@@ -50,15 +50,24 @@ def cpu_share(phase: Phase, observations: Observations, host: str) -> float | No
     return sum(rises[metric] for metric in BUSY_METRICS) / total
 
 
+SERVER = "server"
+"""The layer of the processes of the target's server."""
 BOX = "middlebox"
 """The layer of the box between the two ends of a workload."""
 
 
 def on_host(phase: Phase, observations: Observations, host: str, name: str) -> float | None:
-    """A figure that follows `@HOST.`; None where that host has no such evidence. The CPU time of a box is a share of one CPU."""
+    """A figure that follows `@HOST.`; None where that host has no such evidence.
+
+    The CPU time of a box and of a server is a share of one CPU.
+    """
     if name == "cpu_share":
         return cpu_share(phase, observations, host)
     own = observations.on(host)
+    if name == "server_cpu_share":
+        parts = own.over_time(phase.name, SERVER, "run_ns", ABSOLUTE)
+        rates = [ladder.rate(one, phase.start_ns, phase.end_ns) for one in parts]
+        return sum(rate or 0.0 for rate in rates) if parts and None not in rates else None
     if name == "box_drops":
         lost = [_box(phase, own, metric) for metric in ("dropped", "shaper_dropped", "invalid", "output_discards")]
         known = [ladder.rise(one, phase.start_ns, phase.end_ns) for one in lost if one is not None]

@@ -23,7 +23,7 @@ from assay.records import (
     Trial,
     When,
 )
-from assay.trial import clocks, initial_state, placement, trial_facts
+from assay.trial import clocks, initial_state, memory_files, placement, trial_facts
 from assay.trial.bench import Bench, Job, Tell, whole
 from assay.trial.clients import Crew
 from assay.trial.dialogue import Dialogue
@@ -282,15 +282,17 @@ def _programs(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...]) -
 def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
     """One workload with clients of its own, phase after phase until one does not end as it should."""
     fleet, endpoints = site.fleet(load, attempt.stations), site.endpoints(load)
-    order = Order(
-        workload=load.spec.name,
-        knobs=load.spec.knobs,
-        endpoints=endpoints,
-        seed=attempt.trial.seed,
-        token=secrets.token_hex(TOKEN_BYTES),
-    )
-    crew = Crew()
+    crew, memory = Crew(), memory_files.path(load)
     try:
+        memory_files.make(load, memory)
+        order = Order(
+            workload=load.spec.name,
+            knobs=load.spec.knobs,
+            endpoints=endpoints,
+            seed=attempt.trial.seed,
+            token=secrets.token_hex(TOKEN_BYTES),
+            memory=memory,
+        )
         with attempt.interrupts.shielded():
             crew.spawn(load.everyone, site.cgroups, site.inside(load))
         dialogue = _gather(attempt, crew, load, fleet)
@@ -309,6 +311,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
     finally:
         with attempt.interrupts.uninterrupted():
             crew.close()
+            memory_files.remove(load, memory)
 
 
 def _perform_all(attempt: Attempt, bench: Bench, load: PlacedWorkload, order: Order) -> None:
