@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 import secrets
 import shlex
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ REGION = "us-east-1"
 NOTHING_THERE = (3, 4)
 """Exit statuses of rclone: directory not found, file not found."""
 ENVIRONMENT = ("AWS_ACCESS_KEY_ID=", "AWS_ACCESS_KEY=", "AWS_SESSION_TOKEN=", "AWS_PROFILE=default", "AWS_CA_BUNDLE=")
-"""Keys of the user's environment would be used instead of those of the file; with a bundle of authorities rclone does not start."""
+"""Keys of the user's environment would go before those of the file; with a bundle of authorities rclone does not start."""
 COMMON = ("--retries", "1", "--low-level-retries", "1", "--s3-no-check-bucket", "--expect-continue-timeout", "0")
 """A request that fails is not repeated unseen; a part is sent without waiting for leave (1 s at some servers)."""
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
@@ -182,9 +183,9 @@ def unmark(host: Host, undo: Undo, back: str) -> None:
 
 
 def words_of(text: str) -> str:
-    """Return the last line of rclone's complaint without its date."""
-    last = (text.strip().splitlines() or ["no reason given"])[-1]
-    return last.partition(" : ")[2] or last
+    """Return rclone's last dated complaint without its date."""
+    found = re.findall(r"^\d{4}/\d\d/\d\d [\d:]+ (?:ERROR : : |ERROR : |Failed to )?(.*)$", text, re.MULTILINE)
+    return found[-1] if found else text.strip() or "no reason given"
 
 
 def version(host: Host) -> str:
