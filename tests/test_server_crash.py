@@ -5,11 +5,13 @@ import os
 import random
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from assay_process import Bench, kill, wait_until
-from served_stage import needs, needs_fuse, sshd
+from assay.trial import memory_files
+from served_stage import needs, needs_fuse, sshd, versitygw
 from sizes import few_and_many
 
 LATEST_S = 6.0
@@ -46,6 +48,35 @@ quiesce = "0 s"
 target = ["files", "disk"]
 clients = [2]
 """
+OBJECTS = """
+title = "Killed beside an S3 server"
+question = "Is anything left, also in memory?"
+repeats = 500
+seed = 3
+
+[paths.wan]
+rate = "1 Gbit/s"
+delay = "1 ms"
+queue = "1 MB"
+[targets.lower]
+kind = "loopfs"
+filesystem = "ext4"
+size = "48 MiB"
+[targets.objects]
+kind = "s3_versitygw"
+on = "lower"
+through = "wan"
+
+[workloads.killed]
+kind = "transfer"
+files = 2
+file_size = "1 MiB"
+quiesce = "0 s"
+
+[factors]
+target = ["objects"]
+clients = [2]
+"""
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
 
 
@@ -62,9 +93,24 @@ def named(words):
 @needs("sshfs", "ssh-keygen", "qemu-storage-daemon", "losetup", "mkfs.ext4", "ip", "nsenter")
 @few_and_many("points", 4, 20)
 def test_nothing_is_left_at_random_moments(tmp_path, points):
-    bench, chance, had = Bench(tmp_path), random.Random(), 0
     program = sshd().get("server.program")
-    text = EXPERIMENT.replace("SSHD", f'server.program = "{program}"' if program else "")
+    killed_at_random(tmp_path, points, EXPERIMENT.replace("SSHD", f'server.program = "{program}"' if program else ""))
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@needs_root
+@needs("rclone", "losetup", "mkfs.ext4", "ip", "nsenter")
+@few_and_many("points", 4, 20)
+def test_nothing_is_left_of_an_s3_server_and_of_files_in_memory(tmp_path, points):
+    versitygw()
+    name = f"killed{os.getpid()}"  # so that no other test's files in memory are taken for ours
+    killed_at_random(tmp_path, points, OBJECTS.replace("workloads.killed", f"workloads.{name}"))
+    assert not [*Path(memory_files.PARENT).glob(f".assay-*/{name}-*")]
+
+
+def killed_at_random(tmp_path, points, text):
+    bench, chance, had = Bench(tmp_path), random.Random(), 0
     (tmp_path / "e.toml").write_text(text)
     try:
         for number in range(points):

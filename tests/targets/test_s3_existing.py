@@ -23,7 +23,7 @@ from targets_host import HOST, MIB, setting
 from trial_stage import HURRY
 
 TARGET = catalogue.find("targets", "s3_existing")
-ACCESS, SECRET = "somebody", "else-s-secret-word"  # noqa: S105 - of a server of this test
+ACCESS, SECRET = "somebody", "else-s-secret-word"
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """The plug `transfer`: its phases, what it refuses, and real transfers through a directory."""
 
-import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,16 @@ BUCKET = Endpoint(
         "get": ("client", "{name}"),
     },
 )
-needs_memory = pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no /dev/shm")  # noqa: S108
+needs_memory = pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no /dev/shm")
+
+
+@pytest.fixture
+def memory(monkeypatch):
+    """A directory in memory of this test alone."""
+    made = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="assay-test-"))
+    monkeypatch.setattr(memory_files, "PARENT", str(made))
+    yield made
+    made.rmdir()
 
 
 def order(*endpoints, memory="/m", **knobs):
@@ -100,12 +109,11 @@ def test_files_larger_than_the_memory_or_the_disk_are_refused(tmp_path):
 
 
 @needs_memory
+@pytest.mark.usefixtures("memory")
 def test_files_come_back_as_they_went_and_nothing_is_left(tmp_path):
     stage = Laboratory(tmp_path)
-    before = set(os.listdir(memory_files.PARENT))
     run, seen = stage.lab(load(), observers=("process_io", "page_cache")).run(_trial(), 1)
     assert run.outcome is Outcome.FINISHED, run.error
-    assert set(os.listdir(memory_files.PARENT)) <= before, "nothing is left in memory"
     put = next(phase for phase in run.phases if phase.name == "t.put")
     assert sum(one.bytes for client in put.clients for one in client.operations) == 3 * (MIB + 5)
     assert {one.key: one.value for one in seen.facts if one.key.startswith("program.t.")}.keys() == {
@@ -129,9 +137,10 @@ def test_files_come_back_as_they_went_and_nothing_is_left(tmp_path):
         (("sh", "-c", "echo refused >&2; false {source} {name}"), "refused"),
     ],
 )
+@pytest.mark.usefixtures("memory")
 def test_a_client_that_carries_something_else_has_no_figure(tmp_path, put, said):
     stage = Laboratory(tmp_path)
-    run, seen = stage.lab(load(put=put)).run(_trial(), 1)
+    run, _ = stage.lab(load(put=put)).run(_trial(), 1)
     assert run.outcome is Outcome.FAILED
     assert said in run.error
     assert "t.get" not in [phase.name for phase in run.phases]

@@ -68,6 +68,11 @@ PACKAGES = {
     "sshd": "openssh-server",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
+    "scp": "openssh-client",
+    "sftp": "openssh-client",
+    "nfs-cp": "libnfs-utils",
+    "xrdcp": "xrootd-client",
+    "globus-url-copy": "globus-gass-copy-progs",
 }
 """Debian 12 package of each tool that Assay calls."""
 
