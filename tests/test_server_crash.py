@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assay_process import Bench, kill, wait_until
 from assay.trial import memory_files
+from assay_process import Bench, kill, wait_until
 from served_stage import needs, needs_fuse, sshd, versitygw
 from sizes import few_and_many
 
