@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from assay import catalogue
+from assay import catalogue, measures
 from assay.errors import TrialError
 from assay.machine import s3
-from assay.records import CacheState, EndpointKind, Outcome, TargetSpec, WorkloadSpec
+from assay.records import CacheState, EndpointKind, Measure, Outcome, TargetSpec, WorkloadSpec
 from assay.targets import s3_versitygw
 from assay.undo.ledger import Ledger
 from served_stage import NOTHING, WAN, ServedBench, fact, needs, needs_root, versitygw
@@ -77,6 +77,8 @@ class TestReal:
         )
         assert delivered >= 0.95 * 3 * 4 * MIB, "the server's storage delivered it"
         assert run.phases[1].drain_ns > 0
+        share = measures.value(run, seen, Measure(workload="t", operation="put", figure="@local.server_cpu_share"))
+        assert 0 < share.value < 8
         assert bench.left() == NOTHING
 
     def test_behind_a_path_on_another_target(self, bench):
