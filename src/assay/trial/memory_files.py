@@ -47,7 +47,7 @@ def obstacles(load: Mapping[str, Sequence[Host]], experiment: Experiment) -> Ite
     for spec in experiment.workloads:
         workload = catalogue.find("workloads", spec.kind)
         knobs = {"clients": _most_clients(experiment, spec), **catalogue.resolved(workload.knobs, spec.knobs)}
-        for host in dict.fromkeys(load.get(spec.name, ())) if not workload.check(knobs) else ():
+        for host in () if workload.check(knobs) else load.get(spec.name, ()):
             lacking = (*external_commands.missing(host, workload.tools(knobs)), *_no_memory(host, workload.memory(knobs)))
             yield from (Obstacle(at=("workloads", spec.name), text=f"workload {spec.name}: {text}") for text in lacking)
 

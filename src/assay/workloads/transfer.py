@@ -14,7 +14,7 @@ from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Pace, Unit, Worklo
 from assay.errors import refuse
 from assay.machine.external_commands import substitute, unknown_placeholders
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, PhasePlan, Value
-from assay.settings.knobs import Values, choice, integer, messages, names, number, quantity, text, texts
+from assay.settings.knobs import Values, choice, in_bytes, integer, messages, names, number, quantity, text, texts
 
 PUT, GET = "put", "get"
 MAKE, COMPARE, FETCH, COMPARE_GOT = "make", "compare", "fetch", "compare_got"
@@ -66,6 +66,10 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
         (_misses(values, PUT, "name"), "found put without {name}; expected the file's name at the server"),
         (_misses(values, GET, "destination"), "found get without {destination}; expected the file that it writes"),
         (_misses(values, GET, "name"), "found get without {name}; expected the file's name at the server"),
+        (
+            values["memory"] and integer(values, "memory") < amount(values),
+            f"found memory = {in_bytes(integer(values, 'memory'))}; expected more than the files, which are in memory",
+        ),
         (sizes > 1 << 50, f"found {sizes} bytes of files; expected at most 1 PiB"),
     )
     return (*unknown, *messages(mistakes))
@@ -169,9 +173,10 @@ def _of_endpoint(endpoint: Endpoint) -> dict[str, str]:
 
 def _lacking(order: Order, values: Values) -> Iterator[str]:
     """Yield the placeholders that this target does not fill."""
-    for endpoint in order.endpoints:
+    for client, endpoint in enumerate(order.endpoints):
         known = (*OF_A_FILE, *_of_endpoint(endpoint))
-        for knob in names(values, "operations"):
+        is_seen = all(_stored(order, values, client))
+        for knob in dict.fromkeys((*names(values, "operations"), *(() if is_seen else (GET,)))):
             for name in unknown_placeholders(_words(values, endpoint, knob), known):
                 yield f"workload {order.workload}: found {{{name}}} in {knob}; expected one of: {', '.join(sorted(known))}"
 
