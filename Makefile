@@ -47,7 +47,7 @@ servers: .build/servers/versitygw ## build the optional S3 server (Go, which fet
 
 .build/servers/versitygw:
 	@command -v go >/dev/null || { echo "go: not found. Install Go 1.25 or newer (https://go.dev/dl), or put versitygw on the PATH."; exit 1; }
-	GOBIN=$(CURDIR)/.build/servers CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+	GOBIN=$(CURDIR)/.build/servers CGO_ENABLED=0 go install -ldflags '-s -w -X main.Version=v1.8.0' github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
 test: .build/dev.stamp $(PROGRAMS) $(BUNDLE) tools ## every check and every test, with the real controls (root adds evidence)
 	@$(MAKE) --no-print-directory -j2 -Otarget check-python test-rust

@@ -92,7 +92,7 @@ def prepare(host: Host, setting: Setting) -> Place:
     try:
         instance = file_server.instance_of(host, setting, place)
         bucket = _bucket(instance)
-        host.run([*bucket.command("mkdir", bucket.place())], timeout_s=s3.PATIENCE_S)
+        host.run([*bucket.command("mkdir", "--s3-no-check-bucket=false", bucket.place())], timeout_s=s3.PATIENCE_S)
         s3.prove(host, bucket, "", f"{instance.data}/{BUCKET}")
     except BaseException:
         file_server.teardown(SOFTWARE, host, setting, place)
