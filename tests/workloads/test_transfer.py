@@ -11,7 +11,7 @@ from assay.errors import UsageError
 from assay.records import CacheState, Claim, Direction, Durability, Endpoint, EndpointKind, Measure, Outcome, WorkloadSpec
 from assay.trial import memory_files
 from assay.workloads.transfer import WORKLOAD
-from trial_stage import HOST, HURRY, MIB, Laboratory
+from trial_stage import HOST, HURRY, MIB, Laboratory, trial
 
 BUCKET = Endpoint(
     kind=EndpointKind.BUCKET,
@@ -112,7 +112,7 @@ def test_files_larger_than_the_memory_or_the_disk_are_refused(tmp_path):
 @pytest.mark.usefixtures("memory")
 def test_files_come_back_as_they_went_and_nothing_is_left(tmp_path):
     stage = Laboratory(tmp_path)
-    run, seen = stage.lab(load(), observers=("process_io", "page_cache")).run(_trial(), 1)
+    run, seen = _conduct(stage.lab(load(), observers=("process_io", "page_cache")))
     assert run.outcome is Outcome.FINISHED, run.error
     put = next(phase for phase in run.phases if phase.name == "t.put")
     assert sum(one.bytes for client in put.clients for one in client.operations) == 3 * (MIB + 5)
@@ -140,7 +140,7 @@ def test_files_come_back_as_they_went_and_nothing_is_left(tmp_path):
 @pytest.mark.usefixtures("memory")
 def test_a_client_that_carries_something_else_has_no_figure(tmp_path, put, said):
     stage = Laboratory(tmp_path)
-    run, _ = stage.lab(load(put=put)).run(_trial(), 1)
+    run, _ = _conduct(stage.lab(load(put=put)))
     assert run.outcome is Outcome.FAILED
     assert said in run.error
     assert "t.get" not in [phase.name for phase in run.phases]
@@ -151,10 +151,12 @@ def _measure(figure, **claim):
     return Measure(workload="t", operation="put", figure=figure, claim=Claim(**claim))
 
 
-def _trial():
-    from trial_stage import trial
-
-    return trial()
+def _conduct(lab):
+    lab.install()
+    try:
+        return lab.run(trial(), 1)
+    finally:
+        lab.remove()
 
 
 def test_its_directory_in_memory_is_refused_where_there_is_none(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from assay.evidence import ladder, observed
+from assay.evidence import ladder, observed, served
 from assay.records import ABSOLUTE, Observations, ObserveKind, ObserveSpec, Phase, Series
 from assay.units import Unit
 
@@ -50,8 +50,6 @@ def cpu_share(phase: Phase, observations: Observations, host: str) -> float | No
     return sum(rises[metric] for metric in BUSY_METRICS) / total
 
 
-SERVER = "server"
-"""The layer of the processes of the target's server."""
 BOX = "middlebox"
 """The layer of the box between the two ends of a workload."""
 
@@ -65,9 +63,8 @@ def on_host(phase: Phase, observations: Observations, host: str, name: str) -> f
         return cpu_share(phase, observations, host)
     own = observations.on(host)
     if name == "server_cpu_share":
-        parts = own.over_time(phase.name, SERVER, "run_ns", ABSOLUTE)
-        rates = [ladder.rate(one, phase.start_ns, phase.end_ns) for one in parts]
-        return sum(rate or 0.0 for rate in rates) if parts and None not in rates else None
+        spent, time_ns = served.rose(phase, own, "run_ns"), phase.end_ns - phase.start_ns
+        return spent / time_ns if spent is not None and time_ns > 0 else None
     if name == "box_drops":
         lost = [_box(phase, own, metric) for metric in ("dropped", "shaper_dropped", "invalid", "output_discards")]
         known = [ladder.rise(one, phase.start_ns, phase.end_ns) for one in lost if one is not None]

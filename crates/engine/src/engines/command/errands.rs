@@ -171,14 +171,16 @@ impl Errands {
     fn make(&self, number: usize, recorder: &mut Recorder) -> bool {
         let path = self.path(number);
         path.clone_into(&mut recorder.path);
+        let mut made = false;
         let goes_on = recorder.measure(0, || {
             let opened = OpenOptions::new().write(true).create_new(true).open(path);
             let mut file = opened.map_err(|error| errno(&error))?;
             self.each_block(number, |block| file.write_all(block))
                 .map_err(|error| errno(&error))?;
+            made = true;
             Ok(self.settings.bytes as usize)
         });
-        goes_on || stop(recorder)
+        (goes_on && made) || stop(recorder)
     }
 
     /// Runs one command; the file that must be there afterwards has its whole length.
@@ -221,17 +223,18 @@ impl Errands {
     fn compare(&self, number: usize, recorder: &mut Recorder) -> bool {
         let path = self.path(number);
         path.clone_into(&mut recorder.path);
-        let mut same = true;
+        let (mut read, mut same) = (false, true);
         let goes_on = recorder.measure(0, || {
             same = self
                 .is_same(number, Path::new(path))
                 .map_err(|error| errno(&error))?;
+            read = true;
             Ok(self.settings.bytes as usize)
         });
         if !same {
             recorder.refuse_content(0);
         }
-        (goes_on && same) || stop(recorder)
+        (goes_on && read && same) || stop(recorder)
     }
 
     /// Whether a file has the length and every byte of what was made.
