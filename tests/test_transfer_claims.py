@@ -55,10 +55,9 @@ def test_s3_without_a_flush_is_faster_by_the_clients_clock_and_loses_a_claim_of_
     phase = next(one for one in run.phases if one.name == "w.put")
     assert rule(put, "D04").state is State.FAIL, rule(put, "D04")
     assert put.state is VerdictState.INVALID
-    amount = 10 * 8 * (1 << 20)
-    seconds = amount / by_t.undrained
-    assert by_t.value == pytest.approx(amount / (seconds + phase.drain_ns / 1e9), rel=0.01), "T is the sync longer"
-    assert by_t.value < by_t.undrained
+    amount, clock_ns = 10 * 8 * (1 << 20), phase.end_ns - phase.start_ns
+    assert by_t.value == pytest.approx(amount * 1e9 / (clock_ns + phase.drain_ns), rel=0.05), "T is longer by the sync"
+    assert by_t.value < amount * 1e9 / clock_ns
     get = verdicts["w.get.bytes_per_s"]
     assert rule(get, "T02").state is State.PASS, rule(get, "T02")
 
@@ -74,12 +73,10 @@ def test_nfs_with_commit_keeps_its_claim_of_stable_media(tmp_path):
 
 
 @needs("xrdcp", "xrootd", "globus-gridftp-server", "globus-url-copy", "tc")
-@pytest.mark.parametrize("server", ["xrootd", "gridftp"])
-def test_the_recipes_of_xrootd_and_gridftp_carry_files(server, tmp_path, monkeypatch):
+def test_the_recipes_of_xrootd_and_gridftp_carry_files(tmp_path, monkeypatch):
     text = (ROOT / "experiments" / "grid_protocols.toml").read_text()
     text = re.sub(r"(?m)^repeats = 3$", "repeats = 1", text).replace('"48 MiB"', '"4 MiB"').replace("files = 10", "files = 2")
-    text = text.replace('target = ["xrootd", "gridftp"]', f'target = ["{server}"]')
     monkeypatch.chdir(ROOT)
-    (one,) = measured(read.parse(text, "grid.toml"), text, tmp_path).runs
-    assert one.run.outcome is Outcome.FINISHED, one.run.error
-    assert [phase.name for phase in one.run.phases][-1] == "files.compare_got"
+    runs = measured(read.parse(text, "grid.toml"), text, tmp_path).runs
+    assert [one.run.error for one in runs] == [None, None]
+    assert {one.run.phases[-1].name for one in runs} == {"files.compare_got"}
