@@ -70,7 +70,7 @@ start() {  # RATE SERVER
   printf 'xrd.port 1094\nall.export /data\noss.localroot /run\nall.adminpath /run/own\nall.pidpath /run/own\n' > "$dir/xrootd.cfg"
   # The first process of a process namespace: all that the server starts ends with it. Its mounts are seen by it alone.
   # shellcheck disable=SC2016  # the words are those of the inner shell
-  inside unshare --mount --pid --fork --kill-child -- sh -c '
+  nsenter --net="/run/netns/$space" unshare --mount --pid --fork --kill-child -- sh -c '
     mount -t tmpfs -o mode=755 tmpfs /run && mkdir -m 755 /run/data && mkdir -m 777 /run/own || exit 1
     mount --bind "$1/data" /run/data && cp "$1/xrootd.cfg" /run/own/ && cd /run/own || exit 1
     case $2 in
