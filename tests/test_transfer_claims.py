@@ -1,6 +1,5 @@
 """Transfers to real servers, judged: by the client's clock and by T, and whether an acknowledged file is on stable media."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from assay.selftest.control import measured
 from served_stage import needs, needs_fuse, needs_root, versitygw
 
 pytestmark = [pytest.mark.root, pytest.mark.slow, needs_root, needs("ip", "nsenter", "unshare", "mkfs.ext4", "losetup")]
-ROOT = Path(__file__).parent.parent
 CLIENT = Path(assay.__file__).parent / "bin" / "assay-nfs"
 HEAD = """
 title = "transfers"
@@ -70,13 +68,3 @@ def test_nfs_with_commit_keeps_its_claim_of_stable_media(tmp_path):
     put, get = verdicts["w.put.bytes_per_s"], verdicts["w.get.bytes_per_s"]
     assert rule(put, "D04").state is State.PASS, rule(put, "D04")
     assert rule(get, "T02").state is State.PASS, rule(get, "T02")
-
-
-@needs("xrdcp", "xrootd", "globus-gridftp-server", "globus-url-copy", "tc")
-def test_the_recipes_of_xrootd_and_gridftp_carry_files(tmp_path, monkeypatch):
-    text = (ROOT / "experiments" / "grid_protocols.toml").read_text()
-    text = re.sub(r"(?m)^repeats = 3$", "repeats = 1", text).replace('"48 MiB"', '"4 MiB"').replace("files = 10", "files = 2")
-    monkeypatch.chdir(ROOT)
-    runs = measured(read.parse(text, "grid.toml"), text, tmp_path).runs
-    assert [one.run.error for one in runs] == [None, None]
-    assert {one.run.phases[-1].name for one in runs} == {"files.compare_got"}
