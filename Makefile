@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build clients quick test check check-python check-rust test-rust bench long docs dist tools clean
+.PHONY: help build clients servers quick test check check-python check-rust test-rust bench long docs dist tools clean
 
 UV := .build/uv/bin/uv
 BIN := .venv/bin
@@ -43,6 +43,12 @@ clients: src/assay/bin/assay-nfs ## build the optional clients of file servers (
 
 src/assay/bin/assay-nfs: clients/nfs.c
 	gcc -O2 -std=gnu11 -Wall -Wextra -Werror -D_FILE_OFFSET_BITS=64 -o $@ $< $$(pkg-config --cflags --libs fuse3) -lnfs
+
+servers: .build/servers/versitygw ## build the optional S3 server (Go, which fetches its modules; about 10 minutes)
+
+.build/servers/versitygw:
+	@command -v go >/dev/null || { echo "go: not found. Install Go 1.25 or newer (https://go.dev/dl), or put versitygw on the PATH."; exit 1; }
+	GOBIN=$(CURDIR)/.build/servers CGO_ENABLED=0 go install -ldflags '-s -w -X main.Version=v1.8.0' github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
 test: .build/dev.stamp $(PROGRAMS) $(BUNDLE) tools ## every check and every test, with the real controls (root adds evidence)
 	@$(MAKE) --no-print-directory -j2 -Otarget check-python test-rust

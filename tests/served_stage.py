@@ -13,6 +13,7 @@ from assay import catalogue
 from assay.catalogue import FAMILY
 from assay.hosts.local import Local
 from assay.records import CacheState, Experiment, Outcome, PathSpec
+from assay.targets import s3_versitygw
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
 from targets_host import MIB, leftovers
@@ -48,6 +49,13 @@ def sshd():
     if BUILT_SSHD.exists():
         return {"server.program": str(BUILT_SSHD)}
     pytest.skip("no sshd: scripts/tools.sh unpacks Debian's openssh-server below .build")
+
+
+def versitygw():
+    """No knob: versitygw is found where `make servers` leaves it, or on the PATH; skips without it."""
+    if shutil.which("versitygw", path=SBIN) or s3_versitygw.BUILT.exists():
+        return {}
+    pytest.skip("no versitygw: make servers")
 
 
 class ServedBench:

@@ -6,12 +6,14 @@ import random
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from assay.machine import nfs_clients
+from assay.trial import memory_files
 from assay_process import Bench, kill, wait_until
-from served_stage import SBIN, alone, needs, needs_fuse, sshd
+from served_stage import SBIN, alone, needs, needs_fuse, sshd, versitygw
 from sizes import few_and_many
 
 LATEST_S = 6.0
@@ -46,6 +48,35 @@ quiesce = "0 s"
 
 [factors]
 target = ["files", "disk"]
+clients = [2]
+"""
+OBJECTS = """
+title = "Killed beside an S3 server"
+question = "Is anything left, also in memory?"
+repeats = 500
+seed = 3
+
+[paths.wan]
+rate = "1 Gbit/s"
+delay = "1 ms"
+queue = "1 MB"
+[targets.lower]
+kind = "loopfs"
+filesystem = "ext4"
+size = "48 MiB"
+[targets.objects]
+kind = "s3_versitygw"
+on = "lower"
+through = "wan"
+
+[workloads.killed]
+kind = "transfer"
+files = 2
+file_size = "1 MiB"
+quiesce = "0 s"
+
+[factors]
+target = ["objects"]
 clients = [2]
 """
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
@@ -116,6 +147,18 @@ def test_nothing_is_left_of_any_file_server(tmp_path, points, kind):
     text = ONE.replace("KIND", kind).replace("KNOBS", knobs)
     with alone(kind) if kind == "zfs" else contextlib.nullcontext():
         killed_at_random_moments(tmp_path, text, points, LATEST_OF.get(kind, LATEST_S))
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@needs_root
+@needs("rclone", "losetup", "mkfs.ext4", "ip", "nsenter")
+@few_and_many("points", 4, 20)
+def test_nothing_is_left_of_an_s3_server_and_of_files_in_memory(tmp_path, points):
+    versitygw()
+    name = f"killed{os.getpid()}"  # so that no other test's files in memory are taken for ours
+    killed_at_random_moments(tmp_path, OBJECTS.replace("workloads.killed", f"workloads.{name}"), points, LATEST_S)
+    assert not [*Path(memory_files.PARENT).glob(f".assay-*/{name}-*")]
 
 
 def killed_at_random_moments(tmp_path, text, points, latest_s):

@@ -42,7 +42,18 @@ def ends_within(process, seconds):
 def test_it_says_what_it_is(engine):
     assert engine.hello["type"] == "hello"
     assert engine.hello["pid"] == engine.process.pid
-    assert engine.hello["engines"] == ["bulk", "coherence", "command", "ldap", "metadata", "net", "null", "tree"]
+    assert engine.hello["engines"] == [
+        "bulk",
+        "coherence",
+        "command",
+        "drill",
+        "ldap",
+        "metadata",
+        "net",
+        "null",
+        "transfer",
+        "tree",
+    ]
     assert engine.hello["build"] == "release"
 
 

@@ -95,6 +95,19 @@ impl From<&libc::rusage> for Cost {
 }
 
 impl Cost {
+    /// The sum of two; what the counters of the CPU show is left out, as no child has such.
+    pub fn and(self, other: &Self) -> Self {
+        Self {
+            cpu_user_ns: self.cpu_user_ns + other.cpu_user_ns,
+            cpu_system_ns: self.cpu_system_ns + other.cpu_system_ns,
+            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
+            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
+            minor_faults: self.minor_faults + other.minor_faults,
+            major_faults: self.major_faults + other.major_faults,
+            ..Self::default()
+        }
+    }
+
     fn since(self, from: &Self) -> Self {
         Self {
             cpu_user_ns: self.cpu_user_ns.saturating_sub(from.cpu_user_ns),
@@ -113,6 +126,19 @@ impl Cost {
 }
 
 impl Io {
+    /// The sum of two.
+    pub fn and(self, other: &Self) -> Self {
+        Self {
+            rchar: self.rchar + other.rchar,
+            wchar: self.wchar + other.wchar,
+            syscr: self.syscr + other.syscr,
+            syscw: self.syscw + other.syscw,
+            read_bytes: self.read_bytes + other.read_bytes,
+            write_bytes: self.write_bytes + other.write_bytes,
+            cancelled_write_bytes: self.cancelled_write_bytes + other.cancelled_write_bytes,
+        }
+    }
+
     /// What was added since.
     pub fn since(&self, from: &Self) -> Self {
         Self {

@@ -146,6 +146,8 @@ class Order:
     seed: int
     token: str = ""
     """A random word of this trial that both ends of a connection know; empty where the order only asks for phases."""
+    memory: str = ""
+    """A directory of ours in memory on the hosts of the load (Workload.memory); empty where there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,6 +178,10 @@ class Workload:
     """Knob -> the content of the file that it names and that decides what is done, recorded as a fact with each trial."""
     space: Callable[[Mapping[str, Value]], int] = lambda knobs: 0
     """Bytes of space that it needs on the target."""
+    memory: Callable[[Mapping[str, Value]], int] = lambda knobs: 0
+    """Bytes of files that all its clients together hold in memory, in a directory that each load host is given."""
+    tools: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
+    """Programs that its knobs name and that every load host must have."""
     own_entries: Callable[[Mapping[str, Value]], Mapping[str, int]] = lambda knobs: {}
     """First letter of a name -> how many such entries it renames or deletes: a directory of ours is filled with them."""
     seconds: Callable[[Mapping[str, Value], Pace], float] = lambda knobs, pace: 10.0

@@ -84,6 +84,11 @@ PACKAGES = {
     "zpool": "zfs-fuse",
     "zfs": "zfs-fuse",
     "pgrep": "procps",
+    "scp": "openssh-client",
+    "sftp": "openssh-client",
+    "nfs-cp": "libnfs-utils",
+    "xrdcp": "xrootd-client",
+    "globus-url-copy": "globus-gass-copy-progs",
 }
 """Debian 12 package of each tool that Assay calls."""
 

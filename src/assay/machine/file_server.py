@@ -23,10 +23,16 @@ from assay.machine.service import Program, Service
 from assay.machine.stack import mount_of, stack
 from assay.records import ON, Endpoint, EndpointKind, Place, Server, ServerNode, Value, WorkSide
 
+PROGRAMS = ("put", "get")
+"""Knobs that name the client programs of a transfer, and details of an endpoint that have them."""
 KNOBS = (
     Knob(name=ON, kind=KnobKind.TEXT, help="target whose directory holds the server's data; default: the experiment's scratch"),
     *network_pair.KNOBS,
     *service.LIMITS,
+    *(
+        Knob(name=name, kind=KnobKind.TEXTS, default=(), is_command=True, help=f"client program of transfer for {name}")
+        for name in PROGRAMS
+    ),
 )
 FUSE = "/dev/fuse"
 ALIKE = ("filesystem", "below", "mount.options")
@@ -80,6 +86,8 @@ class FileSoftware:
         host, plan, point, instance.data
     )
     """Prove the mount at a point and return what an fsync through it does; raises TrialError. Default: the data are files."""
+    mounts: bool = True
+    """Whether its clients mount it; otherwise no FUSE is needed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +129,9 @@ def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ..
         *network_pair.mistakes(host, setting),
         *software.check(host, setting),
     ]
-    if not host.exists(FUSE):
+    if software.mounts and not host.exists(FUSE):
         found.append(f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.")
+    found += external_commands.missing(host, _programs(setting.knobs))
     beneath = setting.beneath.address if setting.beneath else None
     if where := beneath if setting.knobs.get(ON) else setting.scratch:
         found += files.mistakes(host, where, setting.needs_bytes)
@@ -234,7 +243,19 @@ def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, c
         host, setting.undo, plan, directory, instance.load, lambda found: software.proof(host, instance, plan, found)
     )
     host.write(posixpath.join(directory, FSYNC), made.fsync)
-    return Endpoint(kind=EndpointKind.DIRECTORY, address=point, details=mounted.kept(made))
+    return Endpoint(kind=EndpointKind.DIRECTORY, address=point, details={**mounted.kept(made), **reached(instance)})
+
+
+def reached(instance: FileInstance) -> dict[str, Value]:
+    """What a client's own program needs to reach the server, and where the server keeps what it is given."""
+    programs = {name: instance.knobs[name] for name in PROGRAMS if instance.knobs.get(name)}
+    return {**programs, "server.address": instance.address, "data": instance.data, "instance": instance.directory}
+
+
+def _programs(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the client programs that the knobs name, without those with a path."""
+    argv = (value for name in PROGRAMS if isinstance(value := knobs.get(name), tuple) and value)
+    return tuple(dict.fromkeys(str(words[0]) for words in argv if "/" not in str(words[0])))
 
 
 def instance_of(host: Host, setting: Setting, place: Place) -> FileInstance:

@@ -148,11 +148,12 @@ def start(host: Host, directory: str, name: str, ready: Callable[[], bool], pati
     host.run(["/bin/sh", posixpath.join(directory, START)])
     deadline = time.monotonic() + patience_s
     while True:
+        has_begun = _has_begun(host, directory)  # asked first: between two looks it may begin
         if is_running(host, directory):
             with contextlib.suppress(TrialError):
                 if ready():
                     return
-        elif _has_begun(host, directory):
+        elif has_begun:
             raise TrialError(f"{name} has ended instead of starting: {words(host, directory, begun)}")
         if time.monotonic() > deadline:
             raise TrialError(f"{name} does not answer {patience_s:g} s after its start: {words(host, directory, begun)}")

@@ -66,6 +66,7 @@ FIGURES: Mapping[str, FigureKind] = {
     "ops_per_s": FigureKind(unit=Unit.PER_S, better=Better.HIGHER),
     "busy_ops_per_s": FigureKind(unit=Unit.PER_S, better=Better.HIGHER),
     "bytes_per_s": FigureKind(unit=Unit.BYTES_PER_S, better=Better.HIGHER),
+    "synced_bytes_per_s": FigureKind(unit=Unit.BYTES_PER_S, better=Better.HIGHER),
     "latency_mean_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
     **{name: FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER) for name in PERCENTILES},
     "elapsed_ns": FigureKind(unit=Unit.NANOSECONDS, better=Better.LOWER),
@@ -86,6 +87,7 @@ FIGURES: Mapping[str, FigureKind] = {
 }
 OBSERVED: Mapping[str, FigureKind] = {
     "cpu_share": FigureKind(unit=Unit.SHARE, better=Better.LOWER),
+    "server_cpu_share": FigureKind(unit=Unit.SHARE, better=Better.LOWER),
     "box_packets_per_s": FigureKind(unit=Unit.PER_S, better=Better.HIGHER),
     "box_drops": FigureKind(unit=Unit.COUNT, better=Better.LOWER),
     "box_cpu_share": FigureKind(unit=Unit.SHARE, better=Better.LOWER),
@@ -183,6 +185,20 @@ def rate(phase: Phase, observations: Observations, measure: Measure) -> Figure |
         flush_ns=last_flush_ns(phase, measure.operation, whole),
         flushes=own_flushes(phase),
         drain_ns=drain_ns,
+    )
+
+
+def synced_rate(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+    """Bytes over T, whatever is claimed: the time of all transfers, and of the flush of both ends (the slower one counts)."""
+    whole = phase_window(phase, measure.operation)
+    if whole is None or phase.drain_ns is None or whole.seconds <= 0:
+        return None
+    return Figure(
+        value=whole.bytes / (whole.seconds + phase.drain_ns / 1e9),
+        unit=Unit.BYTES_PER_S,
+        raw=whole.bytes / whole.seconds,
+        window=whole,
+        drain_ns=phase.drain_ns,
     )
 
 
@@ -368,6 +384,7 @@ def on_host(phase: Phase, observations: Observations, figure: str) -> Figure | N
 COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] = {
     "ops_per_s": rate,
     "bytes_per_s": rate,
+    "synced_bytes_per_s": synced_rate,
     "busy_ops_per_s": busy_rate,
     "latency_mean_ns": mean_latency,
     **dict.fromkeys(PERCENTILES, percentile),

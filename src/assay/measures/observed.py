@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from assay.evidence import ladder, observed
+from assay.evidence import ladder, observed, served
 from assay.records import ABSOLUTE, Observations, ObserveKind, ObserveSpec, Phase, Series
 from assay.units import Unit
 
@@ -55,10 +55,16 @@ BOX = "middlebox"
 
 
 def on_host(phase: Phase, observations: Observations, host: str, name: str) -> float | None:
-    """A figure that follows `@HOST.`; None where that host has no such evidence. The CPU time of a box is a share of one CPU."""
+    """A figure that follows `@HOST.`; None where that host has no such evidence.
+
+    The CPU time of a box and of a server is a share of one CPU.
+    """
     if name == "cpu_share":
         return cpu_share(phase, observations, host)
     own = observations.on(host)
+    if name == "server_cpu_share":
+        spent, time_ns = served.rose(phase, own, "run_ns"), phase.end_ns - phase.start_ns
+        return spent / time_ns if spent is not None and time_ns > 0 else None
     if name == "box_drops":
         lost = [_box(phase, own, metric) for metric in ("dropped", "shaper_dropped", "invalid", "output_discards")]
         known = [ladder.rise(one, phase.start_ns, phase.end_ns) for one in lost if one is not None]

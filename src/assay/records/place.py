@@ -23,6 +23,7 @@ class EndpointKind(StrEnum):
     DEVICE = "device"
     SOCKET = "socket"
     URL = "url"
+    BUCKET = "bucket"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,8 @@ class Endpoint:
     details: Mapping[str, Value] = field(default_factory=dict)
     """What else a client needs to use it: a bucket, a base, a version of a protocol.
 
+    Of a bucket: `bucket`, `prefix`, `config` (of rclone), `key_file`. For the programs of a transfer: `put` and `get`, their
+    argument lists, `env` (NAME=value), and `data`: where the server keeps the files, on the target's host.
     Of a directory server: `base`, `bind_dn`, `password_file`, `writable_base` (the entry below which Assay may write; empty:
     nowhere) and `population` (template, entries and seed of the people in it, as JSON; empty: not ours).
     """

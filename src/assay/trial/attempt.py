@@ -24,7 +24,7 @@ from assay.records import (
     When,
 )
 from assay.records.layers import offered, place_at
-from assay.trial import clocks, initial_state, placement, trial_facts
+from assay.trial import clocks, initial_state, memory_files, placement, trial_facts
 from assay.trial.bench import Bench, Job, Tell, outside, whole
 from assay.trial.clients import Crew
 from assay.trial.dialogue import Dialogue
@@ -292,15 +292,17 @@ def _programs(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...]) -
 def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
     """One workload with clients of its own, phase after phase until one does not end as it should."""
     fleet, endpoints = site.fleet(load, attempt.stations), site.endpoints(load)
+    crew, memory = Crew(free=partial(_free, site, load)), memory_files.path(load)
     order = Order(
         workload=load.spec.name,
         knobs=load.spec.knobs,
         endpoints=endpoints,
         seed=attempt.trial.seed,
         token=secrets.token_hex(TOKEN_BYTES),
+        memory=memory,
     )
-    crew = Crew(free=partial(_free, site, load))
     try:
+        memory_files.make(load, memory)
         with attempt.interrupts.shielded():
             crew.spawn(load.everyone, site.cgroups, site.inside(load))
         dialogue = _gather(attempt, crew, load, fleet)
@@ -321,6 +323,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
         with attempt.interrupts.uninterrupted():
             crew.close()
             _forget(load, order)
+            memory_files.remove(load, memory)
 
 
 def _forget(load: PlacedWorkload, order: Order) -> None:

@@ -13,7 +13,7 @@ from assay.catalogue import Host, Mounts, Setting
 from assay.errors import Obstacle
 from assay.machine import files
 from assay.records import CacheState, Experiment, TargetSpec, Value
-from assay.trial import ends, placement
+from assay.trial import ends, memory_files, placement
 from assay.trial.knob_levels import levels, table_of
 
 
@@ -33,6 +33,7 @@ def obstacles(
             (
                 *placement.obstacles(load, experiment, [hosts[spec.host] for spec in used]),
                 *ends.obstacles(load, experiment, hosts),
+                *memory_files.obstacles(load, experiment),
                 *(one for host in hosts.values() for one in unknown_limits(host, experiment)),
                 *cold_in_memory(hosts, experiment),
                 *(one for spec in used for one in of_target(spec, hosts[spec.host], settings.get(spec.name, ()))),

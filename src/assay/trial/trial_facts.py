@@ -107,16 +107,27 @@ def versions() -> dict[str, str]:
 def programs(host: Host, workload: Workload, spec: WorkloadSpec, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
     """`program.WORKLOAD` -> path and size of what an external command starts; nothing for an engine of our own.
 
+    A workload that starts programs for some of its operations has `program.WORKLOAD.OPERATION` instead.
+
     The path is the one that its links lead to. The directory of the trial has another name in every trial and is left out.
     """
-    if workload.parse is None:
+    if not any(knob.is_command for knob in workload.knobs):
         return
     order = Order(workload=spec.name, knobs=spec.knobs, endpoints=(endpoint,), seed=0)
     for plan in workload.phases(order):
-        argv, env = plan.settings[0].get("argv"), plan.settings[0].get("env")
-        if isinstance(argv, Sequence) and argv:
+        argv, env = _first_command(plan.settings[0]), plan.settings[0].get("env")
+        if argv and plan.measured:
             path = _found(host, str(argv[0]), endpoint.address, env if isinstance(env, Mapping) else {})
-            yield f"program.{spec.name}", _path_and_size(host, path, endpoint.address) if path else f"{argv[0]}: not found"
+            key = f"program.{spec.name}" if workload.parse is not None else f"program.{spec.name}.{plan.name}"
+            yield key, _path_and_size(host, path, endpoint.address) if path else f"{argv[0]}: not found"
+
+
+def _first_command(settings: Mapping[str, object]) -> Sequence[object]:
+    """The arguments of a client's command, or of the first of its commands."""
+    files = settings.get("files")
+    rows = files if isinstance(files, Sequence) else ()
+    argv = settings.get("argv") or next((one.get("argv") for one in rows if isinstance(one, Mapping)), None)
+    return argv if isinstance(argv, Sequence) else ()
 
 
 def inputs(workload: Workload, spec: WorkloadSpec, levels: Mapping[str, Value]) -> Iterator[tuple[str, str, FactClass]]:

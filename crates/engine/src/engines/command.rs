@@ -1,7 +1,10 @@
 //! An external command: started at T in a process group of its own, drained, and read out before it is reaped.
 //! How far it has read a file can be followed, as its progress.
 
+mod errands;
 mod place;
+
+pub use errands::arm as arm_errands;
 
 use crate::control::Control;
 use crate::cost::read_io;
@@ -53,8 +56,8 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
     if !Path::new(&settings.directory).is_dir() {
         return Err(Fault::call("directory", &settings.directory, Errno::NOTDIR));
     }
-    let program =
-        find(name, &settings).ok_or_else(|| Fault::call("command", name, Errno::NOENT))?;
+    let program = find(name, &settings.directory, &settings.env)
+        .ok_or_else(|| Fault::call("command", name, Errno::NOENT))?;
     let mut operations = vec![settings.operation.clone()];
     operations.extend(settings.follow.as_ref().map(|_| PROGRESS.to_owned()));
     let worker = External {
@@ -72,21 +75,20 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
 }
 
 /// The program that this name stands for, as a shell would find it.
-fn find(name: &str, settings: &Settings) -> Option<PathBuf> {
+fn find(name: &str, directory: &str, env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let runs = |path: &PathBuf| {
         path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
     };
     if name.contains('/') {
-        return Some(Path::new(&settings.directory).join(name)).filter(runs);
+        return Some(Path::new(directory).join(name)).filter(runs);
     }
-    let path = settings
-        .env
+    let path = env
         .get("PATH")
         .cloned()
         .or_else(|| std::env::var("PATH").ok())
         .unwrap_or_default();
     std::env::split_paths(&path)
-        .map(|folder| Path::new(&settings.directory).join(folder).join(name))
+        .map(|folder| Path::new(directory).join(folder).join(name))
         .find(runs)
 }
 
@@ -99,7 +101,9 @@ struct External {
 impl Worker for External {
     fn run(&mut self, recorder: &mut Recorder) {
         recorder.path = self.program.display().to_string();
-        let mut command = self.command();
+        let settings = &self.settings;
+        let words = (settings.argv.as_slice(), settings.directory.as_str());
+        let mut command = prepared(&self.program, words, &settings.env);
         let mut finished = None;
         let (control, live) = (recorder.control(), recorder.live());
         let follow = self.settings.follow.as_ref().map(|follow| (follow, &live));
@@ -121,34 +125,34 @@ impl Worker for External {
     }
 }
 
-impl External {
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command
-            .arg0(&self.settings.argv[0])
-            .args(&self.settings.argv[1..])
-            .envs(&self.settings.env);
-        command
-            .current_dir(&self.settings.directory)
-            .process_group(0);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        // SAFETY: prctl is a plain system call, allowed between fork and exec.
-        unsafe {
-            command.pre_exec(|| {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                Ok(())
-            });
-        }
-        command
+/// The program with its arguments and its working directory, in a process group that dies with this process.
+fn prepared(
+    program: &Path,
+    (argv, directory): (&[String], &str),
+    env: &BTreeMap<String, String>,
+) -> Command {
+    let mut command = Command::new(program);
+    command.arg0(&argv[0]).args(&argv[1..]).envs(env);
+    command.current_dir(directory).process_group(0);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    // SAFETY: prctl is a plain system call, allowed between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
     }
+    command
 }
 
 /// A child that has ended and has not been reaped.
 struct Running {
     pid: i32,
+    /// Whether its exit status was 0.
+    succeeded: bool,
     stdout: Drain,
     stderr: Drain,
 }
@@ -167,18 +171,20 @@ fn execute(
     if control.reason().is_some() {
         lifetime::kill_child_group();
     }
-    let running = Running {
+    let mut running = Running {
         pid,
+        succeeded: false,
         stdout: Drain::start(child.stdout.take().expect("piped").into()),
         stderr: Drain::start(child.stderr.take().expect("piped").into()),
     };
     let follower = follow.map(|(follow, live)| Follower::start(pid, follow, live, 1));
-    wait_for_end(pid);
+    running.succeeded = wait_for_end(pid);
     drop(follower);
     Ok(running)
 }
 
-fn wait_for_end(pid: i32) {
+/// Waits until the child has ended; whether it did so with status 0.
+fn wait_for_end(pid: i32) -> bool {
     // SAFETY: siginfo is plain data, for which zero is a value.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     loop {
@@ -191,8 +197,12 @@ fn wait_for_end(pid: i32) {
                 libc::WEXITED | libc::WNOWAIT,
             )
         };
-        if status == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
-            return;
+        if status == 0 {
+            // SAFETY: waitid has filled it in for a child.
+            return info.si_code == libc::CLD_EXITED && unsafe { info.si_status() } == 0;
+        }
+        if std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            return false;
         }
     }
 }

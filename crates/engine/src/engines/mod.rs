@@ -31,6 +31,7 @@ const ENGINES: &[(&str, Arm)] = &[
     ("metadata", metadata::arm),
     ("net", net::arm),
     ("null", null::arm),
+    ("transfer", command::arm_errands),
     ("tree", tree::arm),
 ];
 
