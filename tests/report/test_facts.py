@@ -3,7 +3,7 @@
 import dataclasses
 
 from assay.records import Finding, Meaning, Results, Severity, State
-from assay.report.runs import arms
+from assay.report.arms import arms
 from report import fixture
 
 

@@ -25,7 +25,6 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
     let during = ended.during;
     let (started, first, last) = edges(&ended.done, &tallies);
     let points = timeline(&ended.done, ended.checkpoints, &tallies, &during);
-    let own = OwnCost::measure(phase.clock, &during);
     let recorders: Vec<&Recorder> = ended.done.iter().map(|one| &one.recorder).collect();
     let known = (0..).zip(&tallies).map(|(slot, tally)| {
         let spread = spread::together(&recorders, slot, &during);
@@ -52,13 +51,19 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         net: phase.beside.as_ref().map(|beside| beside.finish()),
         cost,
         io,
-        clock: ClockResult {
-            source: phase.clock.name(),
-            error_ppm: error_ppm(&phase.calibrated, &during),
-            stamp_ns: own.stamp_ns,
-            operation_ns: own.operation_ns,
-        },
+        clock: clock(phase, &during),
         command: rest.child.map(|child| child.command),
+    }
+}
+
+/// The phase's clock, and what one look at it and one empty operation cost.
+fn clock(phase: &Phase, during: &Timebase) -> ClockResult {
+    let own = OwnCost::measure(phase.clock, during);
+    ClockResult {
+        source: phase.clock.name(),
+        error_ppm: error_ppm(&phase.calibrated, during),
+        stamp_ns: own.stamp_ns,
+        operation_ns: own.operation_ns,
     }
 }
 

@@ -19,7 +19,7 @@ from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.prediction.demand import DemandGroup, groups
 from assay.records import Observations, Results
-from assay.report.runs import arms
+from assay.report.arms import arms
 from assay.rulekit.pairs import NOTEBOOK
 from assay.terminal.output import deliver
 

@@ -23,13 +23,11 @@ from assay.terminal.output import Row, deliver, table
 from assay.units import Refusal, Unit
 
 STANDARD_INPUT = "-"
-FROM_INPUT, MOST_ARGUMENT = "-", 100_000
+MOST_ARGUMENT = 100_000
 """The reader takes longer options from its standard input: Linux takes no argument of 128 KiB."""
-DAMAGED, UNMET = 1, 4
-"""Exit statuses."""
-MOST_LINES = 40
-"""Lines on a terminal."""
-MOST_PORT = 65_535
+DAMAGED, UNMET = 1, 4  # exit statuses
+MOST_LINES, MOST_PORT = 40, 65_535
+"""Lines on a terminal; ports."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +162,7 @@ def _answer(options: str, *, live: bool) -> str:
     from assay.hosts.local import Local
 
     is_long = len(options.encode()) > MOST_ARGUMENT
-    process = Local().spawn([str(engine_path()), "dissect", FROM_INPUT if is_long else options])
+    process = Local().spawn([str(engine_path()), "dissect", STANDARD_INPUT if is_long else options])
     if is_long:
         process.send(options)
     line: str | None = ""

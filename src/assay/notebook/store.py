@@ -12,7 +12,6 @@ import os
 import shutil
 import socket
 import sqlite3
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -24,10 +23,9 @@ from typing import IO, Self
 
 from assay import plain
 from assay.errors import AssayError, BusyError, DamagedError, RefusedError
-from assay.notebook import files, index, layout, read, stored
+from assay.notebook import files, folders, index, layout, read, stored
 from assay.notebook.layout import LOCK
 from assay.records import Course, Experiment, Observations, Plan, Results, Run, Verdict
-from assay.terminal.output import say
 
 
 def acquire_lock(folder: Path) -> IO[str]:
@@ -91,10 +89,10 @@ class Store:
         """
         folder = lab / layout.folder_name(experiment)
         if fresh:
-            folder = unused(folder)
+            folder = folders.unused(folder)
         note = None if folder.exists() else changed(lab, experiment)
         if not folder.exists():
-            make_folder(folder, experiment, plan, text)
+            folders.make_folder(folder, experiment, plan, text)
             return cls.open(folder, resumed=False, note=note)
         return cls.open(folder)
 
@@ -106,7 +104,7 @@ class Store:
         try:
             experiment, plan = read.read_plan(folder)  # another writer may have made it longer until now
             clear(folder)
-            keep_plan(folder)
+            folders.keep_plan(folder)
             database = index.connect(folder)
             refill(database, folder)
         except BaseException:
@@ -121,7 +119,7 @@ class Store:
         """
         if plan.trials[: len(self.plan.trials)] != self.plan.trials or experiment.digest != self.experiment.digest:
             raise RefusedError(f"{self.folder} has another schedule: a schedule can only grow at its end")
-        write_plan(self.folder, files.to_json(plan_of(experiment, plan)))
+        folders.write_plan(self.folder, files.to_json(folders.plan_of(experiment, plan)))
         self.experiment, self.plan = experiment, plan
 
     def add(self, run: Run, observations: Observations) -> str:
@@ -219,53 +217,6 @@ def write_run(folder: Path, run: Run, observations: Observations) -> None:
         files.flush(path)
 
 
-def make_folder(folder: Path, experiment: Experiment, plan: Plan, text: str) -> None:
-    """A new experiment's folder, there at once with its text and its plan. Raises RefusedError."""
-    try:
-        with files.beside(folder) as temporary:
-            (temporary / layout.TRIALS).mkdir()
-            (temporary / layout.EXPERIMENT).write_text(text, encoding="utf-8")
-            write_plan(temporary, files.to_json(plan_of(experiment, plan)))
-            files.flush(temporary / layout.EXPERIMENT)
-            temporary.rename(folder)
-            files.flush(folder.parent)
-    except OSError as error:
-        if not (folder / layout.PLAN).is_file():
-            raise files.cannot_write(folder, error) from error
-
-
-def write_plan(folder: Path, data: bytes) -> None:
-    """Write the plan and its copy, as far as they are not there so. Raises RefusedError."""
-    for path in (folder / name for name in read.PLANS):
-        if not (path.is_file() and path.read_bytes() == data):
-            files.write_whole(path, data)
-
-
-def keep_plan(folder: Path) -> None:
-    """Make plan and copy alike again, from the one that is whole, and say so. Raises DamagedError, RefusedError."""
-    try:
-        read.plan_in(folder / layout.PLAN)
-        whole = layout.PLAN
-    except DamagedError as error:
-        whole = layout.PLAN_COPY
-        say(f"assay: {error} Restored from {whole}.", sys.stderr)
-    write_plan(folder, files.read_bytes(folder / whole))
-
-
-def plan_of(experiment: Experiment, plan: Plan) -> Mapping[str, object]:
-    """Return what stands in `plan.json`; with the directory in which relative paths of the experiment begin."""
-    here = {} if (directory := working_directory()) is None else {layout.BEGUN_IN: directory}
-    return {"schema": layout.SCHEMA, "experiment": plain.to_plain(experiment), "plan": plain.to_plain(plan), **here}
-
-
-def working_directory() -> str | None:
-    """Return the directory in which the verb was called; None where it is gone."""
-    try:
-        return str(Path.cwd())
-    except OSError:
-        return None
-
-
 def refill(database: sqlite3.Connection, folder: Path) -> None:
     """List in the index what the files have and it has not, as after a loss of the index."""
     known = index.known(database)
@@ -285,15 +236,6 @@ def clear(folder: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
         with suppress(OSError):
             left.unlink(missing_ok=True)
-
-
-def unused(folder: Path) -> Path:
-    """Return the folder's name, or the first of `-2`, `-3`, ... that is free."""
-    number, name = 1, folder
-    while name.exists():
-        number += 1
-        name = folder.with_name(f"{folder.name}-{number}")
-    return name
 
 
 def changed(lab: Path, experiment: Experiment) -> str | None:

@@ -14,7 +14,7 @@ from assay.answer.doubts import Doubt
 from assay.answer.scales import NARROW, number, show, show_range, times
 from assay.answer.wording import comparison, effects, hosts, labels, scaling, summary, trust
 from assay.records import Bound, Estimate, Results, Severity, State, Verdict
-from assay.report import galleries, ladder, listing, picture, runs
+from assay.report import arms, galleries, ladder, listing, picture, runs
 from assay.report.charts import blocks, forest, theme
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import ChartFigure
@@ -66,7 +66,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "hosts": runs.spread(observed),
         "host_columns": hosts.HEAD,
         "places": runs.places(results.experiment, observed),
-        "arms": runs.arms(results),
+        "arms": arms.arms(results),
         "costs": runs.costs(results.experiment, observed),
         **opening(results),
         "verdict_groups": tuple(listing.verdicts(results)),
