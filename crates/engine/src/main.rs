@@ -9,6 +9,7 @@ mod control;
 mod cost;
 mod directory_result;
 mod drain;
+mod drill_result;
 mod driver;
 mod engines;
 mod failures;

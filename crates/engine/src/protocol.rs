@@ -1,6 +1,7 @@
 //! The lines that come in and go out: `docs/engine-protocol.md` as types.
 
 pub use crate::directory_result::DirectoryResult;
+pub use crate::drill_result::DrillResult;
 pub use crate::fault::Fault;
 pub use crate::net_result::NetResult;
 use crate::spread::Bars;
@@ -113,6 +114,7 @@ pub struct PhaseResult {
     pub tree: Option<TreeResult>,
     pub net: Option<NetResult>,
     pub directory: Option<DirectoryResult>,
+    pub drill: Option<DrillResult>,
     pub cost: Cost,
     pub io: Io,
     pub clock: ClockResult,

@@ -193,9 +193,16 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     pub fn refuse_content(&mut self, slot: usize) {
+        self.refuse(slot, "verify");
+    }
+
+    /// Counts a record that is not as it should be, and in which way.
+    #[cold]
+    #[inline(never)]
+    pub fn refuse(&mut self, slot: usize, what: &'static str) {
         self.tallies[slot].record_error();
         self.failures
-            .note(slot, libc::EILSEQ, Some("verify"), &self.path);
+            .note(slot, libc::EILSEQ, Some(what), &self.path);
     }
 
     /// What an open loop fell behind by.

@@ -7,7 +7,7 @@ use crate::marks;
 use crate::own_cost::OwnCost;
 use crate::phase::{Ended, Phase};
 use crate::protocol::{
-    Buckets, ClockResult, Cost, Curve, DirectoryResult, ErrorCount, Io, LoadResult,
+    Buckets, ClockResult, Cost, Curve, DirectoryResult, DrillResult, ErrorCount, Io, LoadResult,
     OperationResult, PhaseResult, QueueResult, TreeResult,
 };
 use crate::recorder::Recorder;
@@ -47,6 +47,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         queue: rest.queue,
         tree: rest.tree,
         directory: rest.directory,
+        drill: rest.drill,
         net: phase.beside.as_ref().map(|beside| beside.finish()),
         cost,
         io,
@@ -67,6 +68,7 @@ struct Left {
     queue: Option<QueueResult>,
     tree: Option<TreeResult>,
     directory: Option<DirectoryResult>,
+    drill: Option<DrillResult>,
 }
 
 /// The external command and the sums of queues, trees and directories, where there were such.
@@ -85,6 +87,7 @@ fn left(done: &mut [Done]) -> Left {
             Finished::Directory(directory) => {
                 left.directory = Some(left.directory.unwrap_or_default().and(*directory));
             }
+            Finished::Drill(drill) => left.drill = Some(*drill),
         }
     }
     left

@@ -49,6 +49,7 @@ from assay.catalogue.plugs import (
     Setting,
     Source,
     Target,
+    TargetEvent,
     Undo,
     Watch,
     Workload,

@@ -12,6 +12,7 @@ from assay.catalogue.knobs import Knob
 from assay.catalogue.pace import Pace
 from assay.frozen import dataclass, field
 from assay.records import (
+    Action,
     Endpoint,
     EndpointKind,
     Fact,
@@ -79,6 +80,16 @@ class Mounts(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TargetEvent:
+    """Something that an event of a workload does to a target, and what takes it back after its time."""
+
+    do: Callable[[Host, Setting, Place], None]
+    back: Callable[[Host, Setting, Place], None]
+    untested: str
+    """What it does not test, in words that follow "not tested:"."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Target:
     """A system under test. `install` runs once per experiment, `prepare` before each trial, `remove` at the end."""
 
@@ -119,6 +130,8 @@ class Target:
     """Which paths of the experiment it uses with these knobs."""
     sides: tuple[WorkSide, ...] = (WorkSide.CLIENT,)
     """Where workloads may work; the path needs both namespaces in the place, the server's side its data at the address."""
+    events: Mapping[Action, TargetEvent] = field(default_factory=dict)
+    """What an event may do to it."""
 
 
 @dataclass(frozen=True, kw_only=True)

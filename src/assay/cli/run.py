@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -27,11 +28,12 @@ from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.gate import Gate, status
 from assay.laboratory.results import conclude
 from assay.laboratory.session import clean_quietly, experiment_of, placed
+from assay.laboratory.soaking import watch_of
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Change, Experiment, Outcome, Plan, Precision, Results
-from assay.terminal.output import STANDARD_OUTPUT, deliver
+from assay.terminal.output import STANDARD_OUTPUT, deliver, say
 from assay.terminal.progress import Progress, ProgressMode
 
 NOT_ALL_MEASURED = 1
@@ -82,8 +84,18 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
             store.withdraw()
             raise
         results = conclude(store)
+        over = stopped_early(store)
     show(request, results, store.folder)
+    if over is not None:
+        say(f"assay: soak {over}", sys.stderr)
+        return NOT_ALL_MEASURED
     return NOT_ALL_MEASURED if doubts.never_finished(results.runs) else status(results, request.gate)
+
+
+def stopped_early(store: Store) -> str | None:
+    """Why a soak ended before its time; None where it did not, and of other experiments."""
+    watch = watch_of(store)
+    return None if watch is None else watch.reason
 
 
 def opened(lab: Path, experiment: Experiment, schedule: Plan, text: str, *, fresh: bool) -> Store:

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import steady_state
 from assay.answer import doubts
-from assay.answer.wording import hosts, labels, network, steady
+from assay.answer.wording import drill, hosts, labels, network, steady
 from assay.answer.wording import operations as ladders
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
@@ -120,6 +120,7 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
         table(hosts.HEAD, [Row(cells=cells) for cells in found], hosts.NUMBERS) if (found := hosts.rows(run, seen)) else "",
         "\n".join(("missing evidence:", *lacking)) if lacking else "",
         "\n".join(("outages:", *cuts)) if (cuts := lines_of_cuts(outages_of(experiment, judged, seen))) else "",
+        "\n".join(("drill:", *(f"    {line}" for line in records))) if (records := list(drill.lines(run, seen))) else "",
         account(run.phases),
         own_cost(run.phases),
     ]

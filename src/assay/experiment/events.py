@@ -1,4 +1,4 @@
-"""Timed events of a workload: commands on hosts, and paths that are cut, mended or get another rate."""
+"""Timed events of a workload: commands on hosts, paths that are cut, mended or get another rate, and what is done to targets."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from assay.records import Action, Event, HostSpec
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
+ACTIONS = "run = [...], or an action on a path (cut, mend, rate) or on a target (kill, stop, power, fill)"
 FREE_RATE = "none"
 """The rate of an event that takes the limit away."""
 
@@ -28,11 +29,33 @@ def events(document: Document, at: Path, found: object, hosts: tuple[HostSpec, .
         moment = attempt(shape.at, Unit.NANOSECONDS)
         if isinstance(moment, Refusal):
             document.wrong((*here, "at"), moment.found, moment.expected)
-        by_host = shape.action is Action.RUN
-        one = _on_host(document, here, shape, hosts) if by_host else _on_path(document, here, shape, paths)
+        one = _one(document, here, shape, hosts, paths)
         if one is not None and not isinstance(moment, Refusal):
             made.append(replace(one, at_ns=int(moment)))
     return tuple(made)
+
+
+def _one(document: Document, at: Path, shape: EventShape, hosts: tuple[HostSpec, ...], paths: tuple[str, ...]) -> Event | None:
+    """An event by what it is done to, its time left open."""
+    if shape.action is Action.RUN:
+        return _on_host(document, at, shape, hosts)
+    return _on_target(document, at, shape) if shape.action.of_target else _on_path(document, at, shape, paths)
+
+
+def _on_target(document: Document, at: Path, shape: EventShape) -> Event | None:
+    """An event on a target of the trial; which targets it fits is seen when all are known (`target_events`)."""
+    before = len(document.mistakes)
+    for name in ("host", "run", "rate"):
+        if getattr(shape, name if name != "rate" else "rate_") is not None:
+            wanted = "on = the name of a target, or no key for the target of the trial"
+            document.wrong((*at, name), f"{name!r} with action = {shape.action.value!r}", wanted, Point.KEY)
+    lasts = _lasts(document, at, shape)
+    if shape.for_ is None:
+        wanted = 'for = "5 s": after that time the lab takes it back, so that records can be looked for'
+        document.wrong(at, f"action = {shape.action.value!r} without 'for'", wanted, Point.KEY)
+    if len(document.mistakes) > before:
+        return None
+    return Event(phase=shape.phase, at_ns=0, on=shape.on or "", action=shape.action, for_ns=lasts)
 
 
 def _on_host(document: Document, at: Path, shape: EventShape, known: tuple[HostSpec, ...]) -> Event | None:
@@ -45,7 +68,7 @@ def _on_host(document: Document, at: Path, shape: EventShape, known: tuple[HostS
         if getattr(shape, f"{name}_") is not None:
             document.wrong((*at, name), f"{name} of an event that runs a command", 'action = "cut" or "rate" with it', Point.KEY)
     if not shape.run:
-        document.wrong(at, "an event without 'run'", "run = [...], or an action on a path: cut, mend, rate", Point.KEY)
+        document.wrong(at, "an event without 'run'", ACTIONS, Point.KEY)
         return None
     return Event(phase=shape.phase, at_ns=0, on=host, argv=tuple(shape.run))
 
@@ -74,7 +97,7 @@ def _lasts(document: Document, at: Path, shape: EventShape) -> int | None:
         document.wrong((*at, "for"), lasts.found, lasts.expected)
         return None
     if lasts <= 0 or shape.action is Action.MEND:
-        document.wrong((*at, "for"), f"for = {shown(shape.for_)}", "a time above 0, with cut or rate")
+        document.wrong((*at, "for"), f"for = {shown(shape.for_)}", "a time above 0, not with mend")
     return int(lasts)
 
 

@@ -9,7 +9,7 @@ from assay.experiment.factors import Scene, measured, variants
 from assay.experiment.knobs import declared, settings
 from assay.experiment.parts import PartSpec, Varied, check_name
 from assay.experiment.shape import FileShape
-from assay.records import Action, Factor, PathSpec, WorkloadSpec
+from assay.records import Factor, PathSpec, WorkloadSpec
 from assay.settings.paths import mistakes
 from assay.toml_document import Document, Path, Point, one_of
 
@@ -67,7 +67,7 @@ def _changed(document: Document, workloads: Mapping[str, PartSpec], always: set[
     for part in workloads.values():
         events = part.spec.events if isinstance(part.spec, WorkloadSpec) else ()
         for event in events:
-            if event.action is not Action.RUN and event.on not in always:
+            if event.action.of_path and event.on not in always:
                 found = f"an event on path {event.on!r}, which not every target uses with every level"
                 document.wrong((*part.at, "events"), found, f"a target of kind line with that path: {one_of(always)}", Point.KEY)
 

@@ -15,11 +15,13 @@ from assay.errors import UsageError
 from assay.experiment import consistency, figures, parts, servers, top_level, watched
 from assay.experiment import factors as varying
 from assay.experiment import paths as ways
+from assay.experiment import soak as soaks
 from assay.experiment.digest import digest
 from assay.experiment.factors import Scene
 from assay.experiment.hosts import hosts as machines
 from assay.experiment.hosts import with_ports
 from assay.experiment.shape import FileShape, check
+from assay.experiment.target_events import target_events_fit
 from assay.records import Experiment, Factor, Pairs, PathSpec, TargetSpec, Value, WorkloadSpec
 from assay.toml_document import Document, load
 
@@ -174,6 +176,7 @@ def _fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> None:
     varying.knobs_fit(document, scene.workloads, factors)
     ways.paths_fit(document, scene, factors)
     consistency.events_fit(document, scene.workloads, factors)
+    target_events_fit(document, scene, factors)
     consistency.writes_fit(document, upper, scene.workloads, factors)
     consistency.keys_fit(document, scene.targets, scene.workloads, factors)
     servers.servers_fit(document, scene.targets, scene.workloads, factors)
@@ -181,11 +184,14 @@ def _fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> None:
 
 
 def _assemble(document: Document, shape: FileShape) -> Experiment:
+    shape = soaks.timed(document, shape)
     scene, factors = _scene(document, shape)
     _fit(document, scene, factors)
     observe = watched.specs(document, shape.observe, scene.hosts)
     measures = figures.measures(document, shape, figures.known(scene, factors, observe))
-    repeats = top_level.repeats(document, shape)
+    soaked = soaks.soak(document, shape, factors)
+    soaks.measurable(document, soaked, measures)
+    repeats = top_level.repeats(document, shape) if soaked is None else soaked.pieces
     designed = consistency.fits(document, shape, factors)
     top_level.count_trials(document, factors, designed, repeats)
     limits = top_level.limits(document, shape.limits, scene.hosts)
@@ -212,6 +218,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         observers=top_level.observers(document, shape.observers),
         observe=observe,
         paths=tuple(part.spec for part in scene.paths.values() if isinstance(part.spec, PathSpec)),
+        soak=soaked,
     )
 
 

@@ -86,6 +86,14 @@ class EventShape(_Shape):
     rate_: StrictStr | None = Field(default=None, alias="rate")
 
 
+class SoakShape(_Shape):
+    """A load for hours, in pieces."""
+
+    duration: StrictStr
+    piece: StrictStr = "10 min"
+    stop_on: list[StrictStr] = ["kernel error", "verification"]
+
+
 class ControlShape(_Shape):
     """What a control shows: the rule, the measure, and the levels with which it must fail and pass."""
 
@@ -123,6 +131,7 @@ class FileShape(_Shape):
     limits: dict[StrictStr, StrictStr] = {}
     observe: dict[StrictStr, ObserveShape] = {}
     paths: dict[StrictStr, Table] = {}
+    soak: SoakShape | None = None
     control: ControlShape | None = None
 
 

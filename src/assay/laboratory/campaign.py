@@ -13,6 +13,7 @@ from assay.hosts.local import Local
 from assay.laboratory.history import length_ns, standing
 from assay.laboratory.results import judged_run
 from assay.laboratory.session import trial_runner
+from assay.laboratory.soaking import SoakWatch, watch_of
 from assay.notebook.store import Store
 from assay.records import Observations, Outcome, Precision, Run, Trial, Verdict
 from assay.terminal.output import say
@@ -65,18 +66,39 @@ class Campaign:
 
 
 def conduct(campaign: Campaign) -> None:
-    """Run what is left of the schedule, or until a host is lost. All that was set up is removed at the end."""
+    """Run what is left of the schedule, or until a host is lost or a soak is over. All that was set up is removed at the end."""
     mine = [one for one in campaign.store.plan.trials if campaign.sitting in (None, one.sitting)]
     patience = RepeatBudget(
         trials=sum(one.id not in campaign.finished for one in mine),
         grows=campaign.store.experiment.budget_ns is not None or isinstance(campaign.store.experiment.repeats, Precision),
     )
+    watch = watch_of(campaign.store)
+    if watch is not None and watch.reason is not None:
+        campaign.on_progress({"event": "enough", "block": watch.pieces, "reason": f"soak: {watch.reason}"})
+        return
     with trial_runner(campaign.store.experiment, Local(), campaign.store.folder.parent) as runner:
         for trial in pending(campaign):
-            execute(campaign, runner, trial, patience)
+            if watch is not None:
+                if soaked(campaign, runner, trial, watch):
+                    return
+            else:
+                execute(campaign, runner, trial, patience)
             if (lost := runner.lost()) is not None:
                 say(f"assay: {lost}. The schedule ends here. Continue it with --resume.", sys.stderr)
                 return
+
+
+def soaked(campaign: Campaign, runner: TrialRunner, trial: Trial, watch: SoakWatch) -> bool:
+    """One piece of a soak, once; True where it is the last one, as something went wrong."""
+    attempt = campaign.attempts.get(trial.id, 0) + 1
+    run, observations = runner.run(trial, attempt, campaign.on_progress)
+    verdicts = keep(campaign, run, observations)
+    if run.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    watch.look(run, verdicts)
+    if watch.reason is not None:
+        campaign.on_progress({"event": "enough", "block": trial.block, "reason": f"soak: {watch.reason}"})
+    return watch.reason is not None
 
 
 def pending(campaign: Campaign) -> Iterator[Trial]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target
 from assay.errors import AssayError, TrialError, UsageError, refuse
 from assay.frozen import dataclass
-from assay.machine import external_commands, files, mounted, network_pair, ownership, server, service
+from assay.machine import external_commands, files, mounted, network_pair, ownership, server, server_events, service
 from assay.machine.mounted import MountPlan
 from assay.machine.net_namespaces import NETWORK
 from assay.machine.network_pair import NetworkPair
@@ -103,6 +103,7 @@ def target(name: str, software: FileSoftware, *knobs: Knob) -> Target:
         paths=network_pair.used,
         mounts=Mounts.LAB,
         sides=tuple(WorkSide),
+        events=server_events.events(software.name, software.ports),
     )
 
 
@@ -134,6 +135,7 @@ def prepare(software: FileSoftware, host: Host, setting: Setting) -> Place:
         pair = network_pair.make(host, setting)
         instance = _instance(host, setting, folders, pair)
         software.configure(host, instance)
+        host.run(["sync", "-f", "--", instance.data])  # its directories outlive a cut of the power
         made, settings = _start(software, host, setting, instance, pair)
         begun = BegunServer(pair=pair, service=made, folders=tuple(folders), settings=settings)
         return _place(host, setting, instance, begun)

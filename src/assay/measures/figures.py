@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from assay.frozen import dataclass
-from assay.measures import cost, far_end, latency
+from assay.measures import cost, drill, far_end, latency
 from assay.measures.text import with_unit
 from assay.measures.windows import Window, common_window, counted, steady_edges, totals, whole_window
 from assay.records import Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
@@ -77,6 +77,10 @@ FIGURES: Mapping[str, FigureKind] = {
     **{
         name: FigureKind(unit=unit, better=Better.HIGHER if name in far_end.ARRIVED else Better.LOWER)
         for name, unit in far_end.FAR_UNITS.items()
+    },
+    **{
+        name: FigureKind(unit=unit, better=Better.HIGHER if name == "up_share" else Better.LOWER)
+        for name, unit in drill.DRILL_UNITS.items()
     },
 }
 OBSERVED: Mapping[str, FigureKind] = {
@@ -320,6 +324,12 @@ def longest_pause(phase: Phase, observations: Observations, measure: Measure) ->
     return None if found is None else Figure(value=found, unit=Unit.NANOSECONDS)
 
 
+def of_drill(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+    """How the target came through a drill; None of another workload."""
+    found = drill.drill_figure(phase, measure.figure)
+    return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
+
+
 def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
     """What the load itself or its servers used, over all operations of the phase; None where a client does not tell."""
     far = measure.figure in far_end.FAR_UNITS
@@ -363,5 +373,6 @@ COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] =
     "bytes": tally,
     "errors": tally,
     "longest_pause_ns": longest_pause,
+    **dict.fromkeys(drill.DRILL_UNITS, of_drill),
     **dict.fromkeys((*cost.UNITS, *far_end.FAR_UNITS), own_cost),
 }

@@ -1,4 +1,4 @@
-"""How a load came through an outage: its longest pause, its rates before, while and after a path was cut, when it was back.
+"""How a load came through an outage: its longest pause, its rates before, while and after an event, when it was back.
 
 The engines note their counters every 100 ms, and more seldom in a long phase: times are known to the time between two notes.
 Bytes that were sent count where they arrived, if that end was observed.
@@ -7,6 +7,7 @@ Bytes that were sent count where they arrived, if that end was observed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 
 from assay.frozen import dataclass
@@ -27,13 +28,15 @@ BACK_SPANS_NS = (200_000_000, 1_000_000_000)
 
 @dataclass(frozen=True, kw_only=True)
 class Outage:
-    """One cut of a path in a phase, and what one operation did around it."""
+    """One cut of a path, or one event on a target, in a phase, and what one operation did around it."""
 
     path: str
+    """The path, or the target; empty for the target of the trial."""
     operation: str
     from_ns: int
     to_ns: int
     """Of the cut, since the phase began; its end is that of the phase where nothing mended the path."""
+    action: Action = Action.CUT
     rates_per_s: Mapping[str, float]
     """`before`, `while` and `after` it: over as long a time as it lasted, as far as the phase has that. Bytes or operations."""
     pause_ns: float
@@ -72,11 +75,15 @@ def rises(one: Series, start_ns: int) -> Iterator[float]:
 
 
 def outages(phase: Phase, seen: Observations, events: Iterable[Event]) -> tuple[Outage, ...]:
-    """What each operation did around each cut of a path in this phase, by the events of its workload."""
+    """What each operation did around each event that keeps it from its target, by the events of its workload."""
     mine = [one for one in events if f"{phase.workload}.{one.phase}" == phase.name]
-    cuts = [(one.on, cut_of(one, mine, phase.end_ns - phase.start_ns)) for one in mine if one.action is Action.CUT]
-    every = (outage(phase, seen, (path, operation), cut) for path, cut in cuts for operation in phase.operations)
-    return tuple(one for one in every if one is not None)
+    away = [one for one in mine if one.action is Action.CUT or one.action.of_target]
+    every = (
+        (event.action, outage(phase, seen, (event.on, operation), cut_of(event, mine, phase.end_ns - phase.start_ns)))
+        for event in away
+        for operation in phase.operations
+    )
+    return tuple(replace(one, action=action) for action, one in every if one is not None)
 
 
 def cut_of(event: Event, events: Iterable[Event], end_ns: int) -> Span:

@@ -5,6 +5,7 @@ unless a name ends in `_utc`. Shares are 0..1. Nothing here imports numpy: `assa
 """
 
 from assay.records.directory import DirectoryAnswers, DirectoryEnd, RefusedEntry
+from assay.records.drill import DrillEnd, TimeAway
 from assay.records.estimates import (
     Adjustment,
     Cell,
@@ -58,6 +59,7 @@ from assay.records.experiment import (
     Regime,
     Requirement,
     RequirementKind,
+    SoakSpec,
     Summary,
     TargetSpec,
     Tier,

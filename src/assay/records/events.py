@@ -16,6 +16,24 @@ class Action(StrEnum):
     MEND = "mend"
     RATE = "rate"
     """A path gets another rate, in both directions."""
+    KILL = "kill"
+    """A server's processes are killed; after its time it is started again."""
+    STOP = "stop"
+    """A server's processes are stopped; after its time they go on."""
+    POWER = "power"
+    """The power of a crash disk, and of the servers on it, is cut; after its time it is back."""
+    FILL = "fill"
+    """A file system of the lab is filled; after its time it has room again."""
+
+    @property
+    def of_path(self) -> bool:
+        """Whether it changes a path."""
+        return self in (Action.CUT, Action.MEND, Action.RATE)
+
+    @property
+    def of_target(self) -> bool:
+        """Whether it is done to a target, which is called back after its time."""
+        return self in (Action.KILL, Action.STOP, Action.POWER, Action.FILL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +43,8 @@ class Event:
     phase: str
     at_ns: int
     on: str = "local"
-    """A host; for `cut`, `mend` and `rate` a path."""
+    """A host; for `cut`, `mend` and `rate` a path; for what is done to a target its name, empty for the trial's own or the
+    nearest one below it that the action fits."""
     action: Action = Action.RUN
     for_ns: int | None = None
     """How long it lasts before it is undone; None where it is not."""

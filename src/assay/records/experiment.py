@@ -242,6 +242,25 @@ class Precision:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SoakSpec:
+    """A load for hours, in pieces of which each is a trial, until its time is over or something goes wrong."""
+
+    duration_ns: int
+    piece_ns: int
+    kernel_error: bool = True
+    """Whether it stops at the first error in the kernel's log."""
+    verification: bool = True
+    """Whether it stops at the first record that is not what was written."""
+    least_rate_share: float | None = None
+    """It stops where a rate is below this share of that of the first piece; None where rates do not matter."""
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces its time has."""
+        return -(-self.duration_ns // self.piece_ns)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
     """A question, what varies, what stays constant, what is measured and how often."""
 
@@ -271,6 +290,7 @@ class Experiment:
     observe: tuple[ObserveSpec, ...] = ()
     paths: tuple[PathSpec, ...] = ()
     """Commands that watch hosts beside the observers."""
+    soak: SoakSpec | None = None
     digest: str = ""
     """SHA-256 of the canonical form (experiment/digest.py)."""
 

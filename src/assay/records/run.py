@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from assay.frozen import dataclass, field
 from assay.records.directory import DirectoryEnd
+from assay.records.drill import DrillEnd
 from assay.records.evidence import Direction
 from assay.records.experiment import WorkSide
 from assay.records.network import NetEnd
@@ -210,6 +211,8 @@ class Client:
     """Of an end of connections; None of the other engines."""
     directory: DirectoryEnd | None = None
     """Of a load on a directory server."""
+    drill: DrillEnd | None = None
+    """Of records that were appended or looked for."""
     printed: Printed | None = None
     """Of an external command; None for our own engines, and in runs of before it was kept."""
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import ComparisonCase, TrialCase, find, names
 from assay.evidence import served
-from assay.records import Claim, Direction, Durability, Tier
+from assay.records import Action, Claim, Direction, Durability, Tier
 
 
 def lookups(case: TrialCase) -> Mapping[str, tuple[str, ...]]:
@@ -51,6 +51,17 @@ def kept_only(case: TrialCase) -> str | None:
 def servers_only(case: TrialCase) -> str | None:
     """Whatever is asked of a server that the target names."""
     return None if served.server(case.run) else "the target names no server"
+
+
+def power_cuts(case: TrialCase) -> tuple[int, ...]:
+    """The times (ns after the start) at which the experiment cuts the power of the case's target in this phase."""
+    return tuple(
+        event.at_ns
+        for spec in case.experiment.workloads
+        if spec.name == case.measure.workload
+        for event in spec.events
+        if event.action is Action.POWER and case.phase.name == f"{spec.name}.{event.phase}"
+    )
 
 
 def rests_on_storage(claim: Claim) -> bool:

@@ -17,8 +17,11 @@ from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import reports
 from assay.measures import figures
 from assay.records import Direction, EngineError, Finding, Scope, Severity, State
+from assay.rulekit.applicability import workload_kind
 from assay.rulekit.findings import found
 
+DRILL = "drill"
+"""The workload that tries again until a record is acknowledged."""
 SHOWN = 3
 """Kinds of failure that the finding names."""
 
@@ -27,6 +30,8 @@ def applies(case: TrialCase) -> str | None:
     """Figures of operations; an external tool must report its failures."""
     if case.measure.figure == "errors":
         return "failures are the figure itself"
+    if workload_kind(case) == DRILL:
+        return "failures are what a drill is for: its latencies and times away contain them"
     if case.phase.values and reports.reported_share(case.phase, case.measure.operation) is None:
         return "an external tool without a count of failures: exit status 0 counts"
     return None

@@ -9,6 +9,8 @@ The observer `kernel_log` reads /dev/kmsg from arming to the end of the drain. L
 
 The log does not tell how much time an error took, so there is no bound. Noise never invalidates.
 
+A phase in which the experiment cuts the power of a disk (drill, crash_disk) is not judged: its errors are the experiment's.
+
 Messages that programs wrote into the log are counted and are no evidence.
 Containers may lack /dev/kmsg, and kernel.dmesg_restrict = 1 limits it to root: then the rule is unverified.
 """
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Finding, Path, Scope, Severity, State, Tier
-from assay.rulekit.applicability import rests_on_storage
+from assay.rulekit.applicability import power_cuts, rests_on_storage
 from assay.rulekit.findings import found
 
 FACTS = "kernel.log."
@@ -57,6 +59,11 @@ class JudgedMessage:
     severity: Severity
     kind: str
     text: str
+
+
+def applies(case: TrialCase) -> str | None:
+    """All but phases in which the experiment itself cuts the power of a disk."""
+    return "the experiment cut the power of the disk: the kernel's errors are its own" if power_cuts(case) else None
 
 
 def check(case: TrialCase) -> Finding:
@@ -139,6 +146,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="noise",
     needs=("kernel.messages",),
+    applies=applies,
     check=check,
     about=About.EACH_HOST,
     wrong="A disk was reset and answered after thirty seconds, a hot CPU was throttled, a file system met a broken block. The "

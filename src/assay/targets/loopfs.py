@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target, Undo, Unit
 from assay.errors import AssayError, BusyError, refuse
-from assay.machine import cgroups, external_commands, image, namespaces, ownership
+from assay.machine import cgroups, external_commands, filling, image, namespaces, ownership
 from assay.machine.filesystems import FILESYSTEMS, PATIENCE_S, features, lives_on, make, mount, unmount
 from assay.machine.stack import device_number, device_stack, mount_of
-from assay.records import EndpointKind, Place, Value
+from assay.records import Action, EndpointKind, Place, Value
 from assay.settings.knobs import choice
 
 USABLE = 0.9
@@ -195,6 +195,7 @@ TARGET = Target(
     teardown=teardown,
     mounts=Mounts.LAB,
     remove=remove,
+    events={Action.FILL: filling.EVENT},
     seconds=seconds,
     limits=lambda knobs: tuple(f"{name.replace('_', ' ')} {rate}" for name, rate in cgroups.rates_of(knobs).items()),
 )

@@ -25,7 +25,7 @@ from assay.records import (
 )
 from assay.records.layers import offered, place_at
 from assay.trial import clocks, initial_state, placement, trial_facts
-from assay.trial.bench import Bench, Job, Tell, whole
+from assay.trial.bench import Bench, Job, Tell, outside, whole
 from assay.trial.clients import Crew
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Fleet, Station, each, seen_from
@@ -290,7 +290,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
         seed=attempt.trial.seed,
         token=secrets.token_hex(TOKEN_BYTES),
     )
-    crew = Crew()
+    crew = Crew(free=partial(_free, site, load))
     try:
         with attempt.interrupts.shielded():
             crew.spawn(load.everyone, site.cgroups, site.inside(load))
@@ -304,12 +304,32 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
             tell=attempt.tell,
             paths=site.setting.paths,
             cgroups={name: group.paths for name, group in site.cgroups.items()},
+            layers=site.layers(),
         )
         with dialogue.kept():
             _perform_all(attempt, bench, load, order)
     finally:
         with attempt.interrupts.uninterrupted():
             crew.close()
+            _forget(load, order)
+
+
+def _forget(load: PlacedWorkload, order: Order) -> None:
+    """Remove what the clients kept outside the target."""
+    for plan in load.workload.phases(order):
+        for client, settings in enumerate(plan.settings):
+            station = load.on(client)
+            path = outside(settings, station.scratch).get("journal")
+            if isinstance(path, str) and station.host.lost() is None:
+                station.host.run(["rm", "-f", "--", path], check=False)
+
+
+def _free(site: Site, load: PlacedWorkload) -> None:
+    """End the programs of the mounts that the clients work in: without its program a mount fails, and no call waits for it."""
+    for (client, name), endpoint in site.attached.items():
+        token, station = endpoint.details.get("token"), load.on(client)
+        if token and station.name == name:
+            station.undo.undo("family", token=str(token))
 
 
 def _perform_all(attempt: Attempt, bench: Bench, load: PlacedWorkload, order: Order) -> None:

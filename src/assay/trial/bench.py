@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 from assay.catalogue import Host, Target, Workload
 from assay.records import Endpoint, PhasePlan, Place, Role, Value, WorkloadSpec
+from assay.trial.deeds import Layer
 from assay.trial.dialogue import Dialogue
 from assay.trial.fleet import Fleet, Station, part_of, seen_from
 
 Tell = Callable[[Mapping[str, object]], None]
+SCRATCH = "{scratch}"
+"""In a client's setting `journal`: the lab's own directory on its host."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +32,8 @@ class Bench:
     """Path of the trial -> its knobs."""
     cgroups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Host -> the control groups of its clients."""
+    layers: tuple[Layer, ...] = ()
+    """The target, and those that it stands on, for events."""
 
     @property
     def hosts(self) -> dict[str, Host]:
@@ -78,3 +83,9 @@ def whole(knobs: Mapping[str, Value], name: str) -> int | None:
     """A knob that is a whole number, None where it is not set."""
     found = knobs.get(name)
     return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def outside(settings: Mapping[str, object], scratch: str) -> Mapping[str, object]:
+    """The settings of a client with the place of what it keeps outside the target (`{scratch}`)."""
+    journal = settings.get("journal")
+    return {**settings, "journal": journal.replace(SCRATCH, scratch)} if isinstance(journal, str) else settings

@@ -56,6 +56,8 @@ class Crew:
     inbox: queue.SimpleQueue[Received] = field(default_factory=queue.SimpleQueue)
     token: str = field(default_factory=lambda: secrets.token_hex(8))
     """In the environment of every engine and of all that it starts."""
+    free: Callable[[], None] = lambda: None
+    """Ends what engines wait for that do not go: a mount without its server never lets a process end."""
     _members: dict[int, _Member] = field(default_factory=dict)
     """Client -> its process."""
     _stations: dict[str, Station] = field(default_factory=dict)
@@ -149,7 +151,7 @@ class Crew:
             if member.station is not station:
                 continue
             try:
-                _dismiss(member)
+                _dismiss(member, self.free)
                 station.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
             except LostHostError:
                 return []
@@ -196,7 +198,7 @@ def start_ticks(host: Host, pid: int) -> str:
     return found[0] if found else "0"
 
 
-def _dismiss(member: _Member) -> None:
+def _dismiss(member: _Member, free: Callable[[], None]) -> None:
     # The end of its output must be seen before the pipe is closed under its listener, which would wait in vain on a closed one.
     if member.start_ticks:  # else nobody listens
         member.heard_out.wait(FAREWELL_S)
@@ -205,5 +207,6 @@ def _dismiss(member: _Member) -> None:
     try:
         member.process.wait(FAREWELL_S)
     except TimeoutError:
+        free()
         member.process.kill()
     member.ended = True

@@ -5,7 +5,9 @@ What was done, when and with which status is kept as facts, so that a curve with
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,9 +17,12 @@ from assay.catalogue import Host
 from assay.errors import AssayError, UsageError
 from assay.machine import line
 from assay.machine.external_commands import substitute
+from assay.machine.net_namespaces import NETWORK, inside
 from assay.records import Action, Event, Fact, FactClass, Place, Value, When
 from assay.settings.paths import WAYS, way
+from assay.trial.deeds import Deed, Layer, deeds
 
+SS_S = 2.0
 LONGEST_S = 60.0
 """An event that takes longer than this is ended and has failed."""
 
@@ -31,6 +36,10 @@ class TimedCommand:
     on: str = "local"
     words: str = ""
     """What it does; empty = the command."""
+    deed: Deed | None = field(default=None, compare=False)
+    """What is done instead of a command."""
+    namespaces: tuple[str, ...] = ()
+    """The network namespaces whose connections are asked for their retransmission timeouts just before."""
 
     def __str__(self) -> str:
         return self.words or " ".join(self.argv)
@@ -71,13 +80,17 @@ class Events:
             if self._over.wait(max(0.0, (start_ns + due.at_ns - time.monotonic_ns()) / 1e9)):
                 return
             self._begun += 1
+            waits = timeouts(self.hosts[due.on], due.namespaces)
             began_ns = time.monotonic_ns() - start_ns
             status = self._do(self.hosts[due.on], due)
-            value = f"at {began_ns / 1e9:.3f} s: {due}: {status}"
+            took = f", done at {(time.monotonic_ns() - start_ns) / 1e9:.3f} s" if due.deed is not None else ""
+            value = f"at {began_ns / 1e9:.3f} s: {due}: {status}{took}{waits}"
             key = f"event.{self.phase}.{number}"
             self.facts.append(Fact(host=due.on, when=When.AFTER, key=key, value=value, fact_class=FactClass.NOISE))
 
     def _do(self, host: Host, due: TimedCommand) -> str:
+        if due.deed is not None:
+            return self._perform(due, due.deed)
         try:
             done = host.run(due.argv, check=False, timeout_s=LONGEST_S)
         except (AssayError, OSError) as error:
@@ -89,6 +102,27 @@ class Events:
             )
         return f"exit status {done.status}"
 
+    def _perform(self, due: TimedCommand, deed: Deed) -> str:
+        try:
+            deed()
+        except (AssayError, OSError) as error:
+            self.failures.append(f"event {str(due)!r}: {error}")
+            return str(error)
+        return "done"
+
+
+def timeouts(host: Host, namespaces: Iterable[str]) -> str:
+    """The longest retransmission timeout of the connections at both ends, in words: so much later a client may notice.
+
+    TCP_INFO as ss(8) shows it; empty where nothing is asked, and where there is no ss or no connection.
+    """
+    found: list[int] = []
+    for namespace in namespaces:
+        with contextlib.suppress(AssayError, OSError):
+            done = host.run([*inside(namespace), "ss", "-Htin"], check=False, timeout_s=SS_S)
+            found += [int(word) for word in re.findall(r"\brto:(\d+)", done.stdout)]
+    return f"; longest retransmission timeout {max(found) / 1e3:g} s (TCP_INFO)" if found else ""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ways:
@@ -98,15 +132,19 @@ class Ways:
     host: str = "local"
     rates: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     """Path -> direction -> bytes/s."""
+    namespaces: tuple[str, ...] = ()
+    """Those of both ends of the line."""
 
 
 NO_LINE = Ways()
 
 
-def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str], ways: Ways = NO_LINE) -> list[TimedCommand]:
+def commands_of(
+    events: Iterable[Event], phase: str, values: Mapping[str, str], ways: Ways = NO_LINE, layers: Sequence[Layer] = ()
+) -> list[TimedCommand]:
     """The events of one phase with their placeholders filled in; what is done to a path is said to the line of the target.
 
-    Raises UsageError for a placeholder nobody knows.
+    `layers` are the targets of the trial, the measured one first. Raises UsageError for a placeholder nobody knows.
     """
     found: list[TimedCommand] = []
     for event in events:
@@ -115,6 +153,10 @@ def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str], 
         if event.action is Action.RUN:
             argv = tuple(substitute(word, values) for word in event.argv)
             found.append(TimedCommand(at_ns=event.at_ns, argv=argv, on=event.on))
+        elif event.action.of_target:
+            found += [
+                TimedCommand(at_ns=one.at_ns, argv=(), on=one.on, words=one.words, deed=one.deed) for one in deeds(event, layers)
+            ]
         else:
             found += _on_path(event, ways)
     return found
@@ -124,7 +166,8 @@ def ways_of(place: Place, paths: Mapping[str, Mapping[str, Value]]) -> Ways:
     """The line of a place, and the rates of paths with these knobs."""
     pid = place.private.get("line")
     rates = {name: {one: way(knobs, one).rate_bytes_per_s for one in WAYS} for name, knobs in paths.items()}
-    return Ways(line=int(pid) if isinstance(pid, str) else None, host=place.host, rates=rates)
+    both = tuple(str(place.private[name]) for end in line.ENDS if (name := f"{NETWORK}{end}") in place.private)
+    return Ways(line=int(pid) if isinstance(pid, str) else None, host=place.host, rates=rates, namespaces=both)
 
 
 def _on_path(event: Event, ways: Ways) -> Iterator[TimedCommand]:
@@ -144,7 +187,8 @@ def _on_path(event: Event, ways: Ways) -> Iterator[TimedCommand]:
     for at_ns, action, rates, words in steps:
         more = {f"{name}_bytes_per_s": rates.get(name) for name in WAYS} if action is Action.RATE else {}
         message = json.dumps({"type": action.value, "link": event.on, **more})
-        yield TimedCommand(at_ns=at_ns, argv=line.asking(ways.line, message), on=ways.host, words=words)
+        asked = ways.namespaces if action is Action.MEND else ()
+        yield TimedCommand(at_ns=at_ns, argv=line.asking(ways.line, message), on=ways.host, words=words, namespaces=asked)
 
 
 def values_of(place: Place, knobs: Mapping[str, Value], pids: Sequence[int]) -> dict[str, str]:

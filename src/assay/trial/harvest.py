@@ -18,6 +18,7 @@ from assay.records import (
     Client,
     Direction,
     DirectoryEnd,
+    DrillEnd,
     EngineCost,
     EngineError,
     ErrorSpace,
@@ -97,6 +98,7 @@ def client_of(answer: ClientReport) -> Client:
         errors=tuple(error(one) for one in result.get("errors", ())),
         net=net_end(result.get("net")),
         directory=directory_end(result.get("directory"), answer.plan.settings[answer.client : answer.client + 1]),
+        drill=drill_end(answer, result.get("drill")),
         printed=printed(result.get("command")),
     )
 
@@ -107,6 +109,18 @@ def directory_end(found: Mapping[str, Any] | None, settings: Sequence[Mapping[st
         return None
     depth = next((one["depth"] for one in settings if isinstance(one.get("depth"), int)), 1)
     return plain.from_plain(DirectoryEnd, {**found, "places": found["connections"] * depth})
+
+
+def drill_end(answer: ClientReport, found: Mapping[str, Any] | None) -> DrillEnd | None:
+    """The record of the result's section `drill`, its times relative to T0; None of another engine. Raises DamagedError."""
+    if found is None:
+        return None
+    at = {"from_ns", "to_ns", "caught_up_ns"}
+    outages = [
+        {name: answer.at(value) if name in at and value is not None else value for name, value in one.items()}
+        for one in found["outages"]
+    ]
+    return plain.from_plain(DrillEnd, {**found, "outages": outages})
 
 
 def printed(command: Mapping[str, Any] | None) -> Printed | None:

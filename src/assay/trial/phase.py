@@ -26,7 +26,7 @@ from assay.records import (
 from assay.settings.load import scheduled_ns
 from assay.trial import clocks, initial_state
 from assay.trial.answers import ClientReport
-from assay.trial.bench import Bench, Job, whole
+from assay.trial.bench import Bench, Job, outside, whole
 from assay.trial.dialogue import Stopper, progress_report
 from assay.trial.events import Events, commands_of, values_of, ways_of
 from assay.trial.fleet import Station, each
@@ -55,9 +55,8 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
     proofs, quiet = _prepare(bench, job)
     watchers = Watchers(bench, job)
     values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
-    events = Events(
-        bench.everywhere, job.name, commands_of(job.spec.events, job.plan.name, values, ways_of(bench.place, bench.paths))
-    )
+    due = commands_of(job.spec.events, job.plan.name, values, ways_of(bench.place, bench.paths), bench.layers)
+    events = Events(bench.everywhere, job.name, due)
     try:
         with _memory_held(bench, job):
             _arm(bench, job, watchers)
@@ -156,7 +155,7 @@ def _config(bench: Bench, job: Job, client: int) -> dict[str, object]:
         "seed": job.seed,
         "cpus": job.cpus_of(client, bench.fleet.of(client).name),
         "interval_ns": min(INTERVAL_NS, (_round_ns(job) or INTERVAL_NS * CELLS) // CELLS),
-        "settings": settings,
+        "settings": outside(settings, bench.fleet.of(client).scratch),
     }
 
 

@@ -12,6 +12,7 @@ from assay.machine.net_namespaces import NETWORK
 from assay.records import Endpoint, EndpointKind, Experiment, Place, TargetSpec, Value, WorkloadSpec, WorkSide
 from assay.records.layers import endpoint_at
 from assay.trial import placement
+from assay.trial.deeds import Layer
 from assay.trial.fleet import Fleet, Station, each, seen_from
 
 AT_ONCE = 8
@@ -69,6 +70,11 @@ class Site:
         beside = tuple(stations[name] for name in names if name in stations)
         watched = tuple(one for one in stations.values() if system_of(one.host) == SNMP)
         return Fleet(target=self.station, load=load.stations, clients=load.clients, beside=beside, watched=watched)
+
+    def layers(self) -> tuple[Layer, ...]:
+        """The target, and those below it."""
+        own = Layer(target=self.target, host=self.station.host, setting=self.setting, place=self.place)
+        return (own, *(self.below.layers() if self.below is not None else ()))
 
     def endpoints(self, load: PlacedWorkload) -> tuple[Endpoint, ...]:
         """What the clients of a workload are given."""

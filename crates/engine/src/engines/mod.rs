@@ -2,13 +2,15 @@
 
 use crate::load::Load;
 use crate::protocol::{
-    CommandResult, Config, Cost, DirectoryResult, Fault, Io, NetResult, QueueResult, TreeResult,
+    CommandResult, Config, Cost, DirectoryResult, DrillResult, Fault, Io, NetResult, QueueResult,
+    TreeResult,
 };
 use crate::recorder::Recorder;
 use std::sync::Arc;
 
 mod bulk;
 mod command;
+mod drill;
 mod ldap;
 mod metadata;
 mod net;
@@ -22,6 +24,7 @@ pub type Arm = fn(&Config) -> Result<Armed, Fault>;
 const ENGINES: &[(&str, Arm)] = &[
     ("bulk", bulk::arm),
     ("command", command::arm),
+    ("drill", drill::arm),
     ("ldap", ldap::arm),
     ("metadata", metadata::arm),
     ("net", net::arm),
@@ -79,6 +82,7 @@ pub enum Finished {
     Queue(QueueResult),
     Tree(TreeResult),
     Directory(Box<DirectoryResult>),
+    Drill(Box<DrillResult>),
 }
 
 /// An external command that has ended, with what its whole tree used.

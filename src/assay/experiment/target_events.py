@@ -1,0 +1,76 @@
+"""Events that are done to targets: each fits the target of every trial, or one that it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from assay import catalogue
+from assay.catalogue import Target
+from assay.experiment.factors import Scene, measured, stands_on
+from assay.experiment.parts import PartSpec
+from assay.records import Action, Event, Factor, WorkloadSpec
+from assay.toml_document import Document, Path, one_of
+
+WHY = {
+    Action.KILL: "has no server that the lab started",
+    Action.STOP: "has no server that the lab started",
+    Action.POWER: "has no power that can be cut: the lab cuts that of a disk of its own, never below a file system of yours",
+    Action.FILL: "has no file system that the lab made: it never fills yours",
+}
+INSTEAD = {
+    Action.KILL: "a target whose server the lab starts",
+    Action.STOP: "a target whose server the lab starts",
+    Action.POWER: "kind = crash_disk, or a target on one",
+    Action.FILL: "kind = crash_disk or loopfs, or a target on one",
+}
+
+
+def target_events_fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> None:
+    """Note each event that could not happen in some trial: there its dip would be missing, and nobody would know why."""
+    named = next((factor.levels for factor in factors if factor.path == "target"), None)
+    every = measured(scene.targets, factors)
+    uppermost = every if named is None else {name: part for name, part in every.items() if name in named}
+    for part in scene.workloads.values():
+        for index, event in _events(document, part):
+            at = (*part.at, "events", index)
+            if event.on and event.on not in scene.targets:
+                document.wrong((*at, "on"), f"an event on target {event.on!r}", one_of(tuple(scene.targets), event.on))
+                continue
+            for target in uppermost.values():
+                if not all(_fits(event, chain) for chain in _chains(target, scene.targets, factors)):
+                    _refuse(document, at, event, target)
+
+
+def _events(document: Document, part: PartSpec) -> Iterator[tuple[int, Event]]:
+    """Yield the events on targets with their index in the file; none where a mistake in one has moved the others."""
+    events = part.spec.events if isinstance(part.spec, WorkloadSpec) else ()
+    tables = document.values.get("workloads")
+    table = tables.get(part.name) if isinstance(tables, dict) else None
+    written = table.get("events") if isinstance(table, dict) else None
+    if isinstance(written, list) and len(written) == len(events):
+        yield from ((index, event) for index, event in enumerate(events) if event.action.of_target)
+
+
+def _chains(target: PartSpec, targets: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> Iterator[tuple[PartSpec, ...]]:
+    """Yield the target with what it stands on, for each level of what it stands on."""
+    lower = [targets[name] for name in stands_on(target, factors) if name in targets and name != target.name]
+    if not lower:
+        yield (target,)
+    for one in lower:
+        rest = {name: part for name, part in targets.items() if name != target.name}
+        yield from ((target, *chain) for chain in _chains(one, rest, factors))
+
+
+def _fits(event: Event, chain: tuple[PartSpec, ...]) -> bool:
+    return any(event.on in ("", one.name) and isinstance(one.plug, Target) and event.action in one.plug.events for one in chain)
+
+
+def _refuse(document: Document, at: Path, event: Event, target: PartSpec) -> None:
+    found = f"an event {event.action.value!r} on target {event.on or target.name!r}, which {WHY[event.action]}"
+    if event.on and event.on != target.name:
+        found = f"an event {event.action.value!r} on target {event.on!r}, which is not below {target.name!r} or cannot have it"
+    document.wrong((*at, "action"), found, f"{INSTEAD[event.action]}; kinds that can: {', '.join(_kinds(event.action))}")
+
+
+def _kinds(action: Action) -> tuple[str, ...]:
+    return tuple(name for name in catalogue.names("targets") if action in catalogue.find("targets", name).events)

@@ -1,0 +1,80 @@
+"""When a soak is over before its time: a kernel error, a failed verification, a rate below a share of the first piece's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from assay.audit import judge
+from assay.measures.text import percent
+from assay.notebook import read as notebook
+from assay.notebook.store import Store
+from assay.records import Outcome, Run, Severity, SoakSpec, State, Verdict
+from assay.units import Unit
+from assay.units import format as formatted
+
+KERNEL_LOG = "N07"
+RATES = ("ops_per_s", "bytes_per_s")
+BAD = ("verify", "lost", "changed", "unreadable")
+"""Ways in which a record is not what was written (Client.errors)."""
+
+
+@dataclass(kw_only=True)
+class SoakWatch:
+    """Looks at each piece; keeps the rates of the first one and nothing else."""
+
+    spec: SoakSpec
+    pieces: int = 0
+    reason: str | None = None
+    _first: dict[str, float] = field(default_factory=dict)
+
+    def look(self, run: Run, verdicts: Iterable[Verdict]) -> None:
+        """Look at a piece that has ended; `reason` then says why the soak is over, where it is."""
+        self.pieces += 1
+        found = tuple(verdicts)
+        causes = (*self._causes(run, found), *([f"the piece {run.outcome.value}: {run.error}"] if run.error else []))
+        rates = {one.measure: one.value for one in found if one.measure.rpartition(".")[2] in RATES and one.value}
+        self._first = self._first or rates
+        if causes and self.reason is None:
+            after = formatted(self.pieces * self.spec.piece_ns, Unit.NANOSECONDS)
+            self.reason = f"stopped at piece {self.pieces} of {self.spec.pieces}, after {after}: {causes[0]}"
+
+    def _causes(self, run: Run, verdicts: tuple[Verdict, ...]) -> Iterator[str]:
+        if self.spec.kernel_error:
+            yield from dict.fromkeys(
+                f"kernel error: {one.statement}"
+                for verdict in verdicts
+                for one in verdict.findings
+                if one.rule == KERNEL_LOG and one.state is State.FAIL and one.severity is not Severity.NOTES
+            )
+        if self.spec.verification and (bad := wrong_records(run)):
+            yield f"failed verification: {bad:,} records are not what was written"
+        yield from self._slow(verdicts)
+
+    def _slow(self, verdicts: tuple[Verdict, ...]) -> Iterator[str]:
+        share = self.spec.least_rate_share
+        for one in verdicts if share is not None else ():
+            first = self._first.get(one.measure)
+            if first and share and (one.value or 0.0) < share * first:
+                now = (one.value or 0.0) / first
+                yield f"rate: {one.measure} is {percent(now)} of the first piece's (limit {percent(share)})"
+
+
+def wrong_records(run: Run) -> int:
+    """How many records of a piece were read and are not what was written."""
+    every = (error for phase in run.phases for client in phase.clients for error in client.errors)
+    return sum(error.count for error in every if error.what in BAD)
+
+
+def watch_of(store: Store) -> SoakWatch | None:
+    """Return the watch of a soak, which has looked at all pieces that the notebook holds; None of other experiments."""
+    spec = store.experiment.soak
+    if spec is None:
+        return None
+    watch = SoakWatch(spec=spec)
+    for path in notebook.attempts(store.folder):
+        run = notebook.read_run(path)
+        if run.outcome is Outcome.FINISHED:
+            kept = notebook.one_result(store.folder, run.id, judge.ruleset())
+            watch.look(run, kept.verdicts.values() if kept is not None else ())
+    return watch

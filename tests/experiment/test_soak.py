@@ -1,0 +1,59 @@
+"""`[soak]` in the file: pieces are the repeats, workloads last one piece, and every mistake is named at once."""
+
+import pytest
+
+from assay.errors import InputErrors
+from assay.experiment import read
+
+HEAD = """title = "T"
+{top}
+[targets.d]
+kind = "directory"
+path = "/tmp"
+[workloads.w]
+kind = "null"
+{knobs}
+[soak]
+{soak}
+"""
+SECOND = 10**9
+
+
+def parsed(soak, top="", knobs=""):
+    return read.parse(HEAD.format(top=top, knobs=knobs, soak=soak), "x.toml")
+
+
+def wrong(*args, **kwargs):
+    with pytest.raises(InputErrors) as caught:
+        parsed(*args, **kwargs)
+    return [one.found for one in caught.value.mistakes]
+
+
+def test_each_piece_is_a_repeat_and_the_workload_lasts_one():
+    found = parsed('duration = "8 h"')
+    assert (found.repeats, found.soak.pieces, found.soak.piece_ns) == (48, 48, 600 * SECOND)
+    assert found.workloads[0].knobs["duration"] == 600 * SECOND
+    assert (found.soak.kernel_error, found.soak.verification, found.soak.least_rate_share) == (True, True, None)
+    assert parsed('duration = "25 min"').repeats == 3, "the last one is whole as well"
+
+
+def test_what_stops_it_can_be_chosen():
+    found = parsed('duration = "1 h"\npiece = "30 s"\nstop_on = ["rate < 50 %"]')
+    assert (found.soak.kernel_error, found.soak.verification, found.soak.least_rate_share) == (False, False, 0.5)
+
+
+def test_every_mistake_is_named_at_once():
+    found = wrong(
+        'duration = "soon"\npiece = "0 s"\nstop_on = ["rain", "rate < 500 %"]',
+        top="repeats = 3",
+        knobs='duration = "5 s"\n[factors]\nclients = [1, 2]',
+    )
+    for text in ("repeats with [soak]", "2 levels with [soak]", "soon", "'0 s'", "'rain'", "500 %"):
+        assert any(text in one for one in found), (text, found)
+    assert wrong('duration = "1 h"', knobs='duration = "5 s"') == ["duration with [soak]"]
+    assert wrong('duration = "1 min"') == ["piece = '10 min'"]
+
+
+def test_an_experiment_without_a_soak_keeps_its_digest():
+    plain = HEAD.partition("[soak]")[0].format(top="", knobs='duration = "5 s"')
+    assert read.parse(plain, "x.toml").soak is None

@@ -1,0 +1,111 @@
+"""A soak: piece after piece, over at the first thing that goes wrong, and resumed where it was left."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.audit import judge
+from assay.experiment import plan as planning
+from assay.experiment import read
+from assay.laboratory.campaign import Campaign, conduct
+from assay.laboratory.soaking import SoakWatch
+from assay.notebook import read as notebook
+from assay.notebook.store import Store
+from assay.records import Claim, EngineError, Label, Nature, Severity, SoakSpec, State, Verdict, VerdictState
+from audit.case_builder import SECOND, Made, case_of, run_of
+
+SPEC = SoakSpec(duration_ns=3600 * SECOND, piece_ns=600 * SECOND, least_rate_share=0.5)
+
+
+def verdict(value, *findings):
+    return Verdict(
+        subject="0001/1",
+        measure="w.read.ops_per_s",
+        state=VerdictState.SOUND,
+        value=value,
+        unit="1/s",
+        findings=findings,
+        claim=Claim(),
+        label=Label(nature=Nature.AS_SEEN),
+        bound=None,
+        corrected=None,
+    )
+
+
+def watched(*pieces, spec=SPEC):
+    watch = SoakWatch(spec=spec)
+    for run, verdicts in pieces:
+        watch.look(run, verdicts)
+    return watch
+
+
+RUN = run_of(Made())
+
+
+def kernel(severity):
+    from assay.rulekit.findings import found
+    from assay.rules.kernel_log import RULE
+
+    return found(RULE, case_of(Made(), "N07"), State.FAIL, "I/O error on sda.", severity=severity)
+
+
+def test_nothing_wrong_goes_on():
+    assert watched((RUN, [verdict(100.0)]), (RUN, [verdict(60.0)])).reason is None
+
+
+def test_the_first_thing_that_goes_wrong_is_the_reason():
+    slow = watched((RUN, [verdict(100.0)]), (RUN, [verdict(90.0)]), (RUN, [verdict(40.0)]), (RUN, [verdict(1.0)]))
+    assert slow.reason.startswith("stopped at piece 3 of 6, after 30 min: rate: w.read.ops_per_s is 40")
+    assert "I/O error on sda" in watched((RUN, [verdict(1.0, kernel(Severity.QUALIFIES))])).reason
+    assert watched((RUN, [verdict(1.0, kernel(Severity.NOTES))])).reason is None, "of another device"
+
+
+@pytest.mark.parametrize("what", ["verify", "lost", "changed"])
+def test_a_failed_verification_stops_it(what):
+    (phase,) = RUN.phases
+    (client, *_) = phase.clients
+    error = EngineError(operation="read", code=84, count=3, path="/x", what=what)
+    bad = replace(RUN, phases=(replace(phase, clients=(replace(client, errors=(error,)),)),))
+    assert "3 records are not what was written" in watched((bad, [verdict(1.0)])).reason
+    off = replace(SPEC, verification=False)
+    assert watched((bad, [verdict(1.0)]), spec=off).reason is None
+
+
+FILE = """title = "S"
+[targets.d]
+kind = "directory"
+path = "{path}"
+[workloads.w]
+kind = "null"
+quiesce = "0 s"
+rate = "1000 /s"
+[soak]
+duration = "3 s"
+piece = "1 s"
+stop_on = ["verification"{more}]
+"""
+
+
+def store_of(tmp_path, more=""):
+    text = FILE.format(path=tmp_path, more=more)
+    experiment = read.parse(text, "s.toml")
+    return Store.create(tmp_path / "lab", experiment, planning.plan(experiment), text, fresh=False)
+
+
+def conducted(store, heard):
+    finished = frozenset(run.trial.id for run in notebook.runs(store.folder))
+    conduct(Campaign(store=store, on_progress=heard.append, finished=finished))
+    return [run.outcome.value for run in notebook.runs(store.folder)]
+
+
+def test_it_runs_piece_after_piece_and_goes_on_where_it_was_left(tmp_path, monkeypatch):
+    with store_of(tmp_path) as store:
+        monkeypatch.setattr(SoakWatch, "look", lambda self, run, verdicts: setattr(self, "reason", "a test says so"))
+        heard = []
+        assert conducted(store, heard) == ["finished"], "over after the first piece"
+        assert [one["reason"] for one in heard if one["event"] == "enough"] == ["soak: a test says so"]
+        assert conducted(store, []) == ["finished"], "and stays over"
+        monkeypatch.undo()
+        assert conducted(store, []) == ["finished"] * 3
+        assert all(run.phases[0].clients[0].operations[0].count in range(900, 1100) for run in notebook.runs(store.folder))
+    assert judge.ruleset()

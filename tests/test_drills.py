@@ -1,0 +1,141 @@
+"""Drills on real targets: what an event does to the records, and that the time away is what the events say."""
+
+import re
+
+import pytest
+
+from assay.measures.drill import away_ns, times_away
+from assay.records import Action, Event, Outcome, TargetSpec, WorkloadSpec
+from served_stage import NOTHING, WAN, ServedBench, needs, needs_fuse, needs_root, sshd
+from targets_host import MIB
+from trial_stage import HURRY
+
+SECOND = 10**9
+NEAR_NS = 300_000_000
+"""How exactly an outage is known."""
+SIZES = {"ext4": 64 * MIB, "xfs": 320 * MIB}
+pytestmark = [pytest.mark.root, needs_root, needs_fuse, needs("losetup", "mkfs.ext4", "mkfs.xfs", "ip", "nsenter")]
+on_crash_disk = needs("nbdkit", "nbdfuse")
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return ServedBench(tmp_path)
+
+
+def drill(*events, **knobs):
+    given = {"rate": 200, "duration": 6 * SECOND, **HURRY, **knobs}
+    return WorkloadSpec(name="d", kind="drill", knobs=given, events=events)
+
+
+def event(action, at_s=3.0, for_s=1.0, on=""):
+    return Event(phase="append", at_ns=round(at_s * SECOND), on=on, action=action, for_ns=round(for_s * SECOND))
+
+
+def disk(**knobs):
+    size = SIZES[knobs.get("filesystem", "ext4")]
+    return TargetSpec(name="disk", kind="crash_disk", knobs={"size": size, **knobs})
+
+
+def fates(run):
+    """(acknowledged, lost, changed, unreadable) of each check, over all clients."""
+    found = {}
+    for phase in run.phases[1:]:
+        ends = [client.drill for client in phase.clients]
+        found[phase.name] = tuple(
+            sum(getattr(end, name) for end in ends) for name in ("acknowledged", "lost", "changed", "unreadable")
+        )
+    return found
+
+
+def began_and_ended(seen):
+    """When each event really was done (s after the start of its phase): from (begun, done)."""
+    facts = sorted((one.key, one.value) for one in seen.facts if one.key.startswith("event."))
+    return [tuple(float(word) for word in re.findall(r"(?:at|done at) ([0-9.]+) s", value)) for _, value in facts]
+
+
+@on_crash_disk
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_a_cut_of_the_power_loses_no_flushed_record(bench, filesystem):
+    run, seen = bench.conduct(disk(filesystem=filesystem), workloads=(drill(event(Action.POWER)),), observers=())
+    assert run.outcome is Outcome.FINISHED, run.error
+    looked, *bad = fates(run)["d.check"]
+    assert looked > 300
+    assert bad == [0, 0, 0]
+    assert any("not tested" in one.value for one in seen.facts if one.key == "event.d.append.0")
+    assert times_away(run.phases[0]), "it was away meanwhile"
+    assert bench.left() == NOTHING
+
+
+@on_crash_disk
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+@pytest.mark.parametrize("lie", [{"disk": {"flush": "ignored"}}, {"load": {"flush": "none"}}], ids=["ignored", "no fsync"])
+def test_a_lying_disk_and_a_load_without_flushes_lose_all_that_came_before_the_cut(bench, filesystem, lie):
+    target, load = disk(filesystem=filesystem, **lie.get("disk", {})), drill(event(Action.POWER), **lie.get("load", {}))
+    run, _ = bench.conduct(target, workloads=(load,), observers=())
+    assert run.outcome is Outcome.FINISHED, run.error
+    (check,) = run.phases[1].clients
+    assert check.drill.bad > 300
+    assert check.drill.first_bad == 0
+    assert check.drill.last_bad == check.drill.bad - 1, "all from the first to the last one before the cut"
+    assert bench.left() == NOTHING
+
+
+@on_crash_disk
+def test_a_full_disk_takes_nothing_until_it_has_room_and_loses_nothing(bench):
+    run, _ = bench.conduct(disk(), workloads=(drill(event(Action.FILL)),), observers=())
+    assert run.outcome is Outcome.FINISHED, run.error
+    assert fates(run)["d.check"][1:] == (0, 0, 0)
+    assert {one.code for one in run.phases[0].clients[0].errors} == {28}
+    assert away_ns(run.phases[0]) > 0.5 * SECOND
+    assert bench.left() == NOTHING
+
+
+def served(**knobs):
+    return TargetSpec(name="files", kind="sftp_openssh", knobs={**sshd(), **knobs})
+
+
+@needs("ssh", "ssh-keygen", "sshfs")
+def test_a_stopped_server_is_away_as_long_as_the_events_say(bench):
+    run, seen = bench.conduct(served(), workloads=(drill(event(Action.STOP, for_s=2.0), clients=2),), clients=2)
+    assert run.outcome is Outcome.FINISHED, run.error
+    (_, stopped), (_, going_on) = began_and_ended(seen)
+    assert abs(away_ns(run.phases[0]) - (going_on - stopped) * SECOND) < NEAR_NS
+    assert fates(run)["d.check"][1:] == fates(run)["d.check_other"][1:] == (0, 0, 0)
+    assert bench.left() == NOTHING
+
+
+@needs("ssh", "ssh-keygen", "sshfs")
+def test_a_server_that_never_comes_back_hangs_nobody(bench):
+    """sshfs does not connect again: each record fails, none is lost without a word, and the lab ends in time."""
+    run, _ = bench.conduct(served(), workloads=(drill(event(Action.KILL), deadline=SECOND),), observers=())
+    assert run.outcome is not Outcome.FINISHED, "its mount is no mount any more"
+    (end,) = [client.drill for client in run.phases[0].clients]
+    assert (end.unacknowledged, end.outages[-1].to_ns) == (1, None)
+    assert run.phases[1].clients[0].drill.unreadable == end.acknowledged
+    assert bench.left() == NOTHING
+
+
+@needs("ssh", "ssh-keygen", "sshfs")
+def test_a_path_that_is_never_mended_hangs_nobody(bench):
+    """A call on the mount waits for ever: it is left behind, and the lab ends the mount with its program."""
+    cut = Event(phase="append", at_ns=2 * SECOND, on="wan", action=Action.CUT)
+    load = drill(cut, duration=5 * SECOND, deadline=SECOND)
+    run, _ = bench.conduct(served(through="wan"), workloads=(load,), paths=(WAN,), observers=())
+    (end,) = [client.drill for client in run.phases[0].clients]
+    assert (end.unacknowledged, end.hung > 0) == (1, True)
+    assert run.phases[1].clients[0].drill.unreadable > 0
+    assert bench.left() == NOTHING
+
+
+@needs("ssh", "ssh-keygen", "sshfs", "ss")
+def test_a_silent_cut_is_longer_for_the_client_by_one_retransmission_at_most(bench):
+    cut = Event(phase="append", at_ns=3 * SECOND, on="wan", action=Action.CUT, for_ns=2 * SECOND)
+    run, seen = bench.conduct(served(through="wan"), workloads=(drill(cut, duration=9 * SECOND),), paths=(WAN,))
+    assert run.outcome is Outcome.FINISHED, run.error
+    (away,) = [one for one in times_away(run.phases[0]) if one.to_ns is not None]
+    facts = {one.key: one.value for one in seen.facts if one.key.startswith("event.")}
+    longest_s = float(re.search(r"retransmission timeout ([0-9.]+) s", facts["event.d.append.1"])[1])
+    took_s = (away.to_ns - away.from_ns) / SECOND
+    assert 2.0 - 0.3 < took_s < 2.0 + longest_s + 0.3
+    assert bench.left() == NOTHING

@@ -1,0 +1,131 @@
+"""The plug `drill`: appends by an open loop, then each client looks for its own records and for the next client's."""
+
+import pytest
+
+from assay.catalogue import Order, Pace
+from assay.measures.drill import away_ns, backlog_ns, up_share
+from assay.records import (
+    Client,
+    Direction,
+    DrillEnd,
+    Endpoint,
+    EndpointKind,
+    Outcome,
+    Phase,
+    Role,
+    StopRule,
+    TimeAway,
+    WorkloadSpec,
+)
+from assay.workloads.drill import WORKLOAD
+from trial_stage import HURRY, Laboratory, trial
+
+SECOND = 10**9
+
+
+def plans(clients=1, **knobs):
+    endpoints = tuple(Endpoint(kind=EndpointKind.DIRECTORY, address=f"/x/{client}") for client in range(clients))
+    return WORKLOAD.phases(Order(workload="d", knobs=knobs, endpoints=endpoints, seed=1, token="t" * 32))
+
+
+def test_it_appends_and_then_looks_for_its_own_records():
+    append, check = plans()
+    assert (append.name, append.stop, append.is_drained) == ("append", StopRule.TIME, False)
+    assert dict(append.directions) == {"append": Direction.WRITE}
+    assert append.settings[0]["load"]["rate"] == 100
+    assert append.data_files == (), "nothing of the lab may touch a mount that hangs"
+    assert not check.is_first, "a wait for quiet flushes"
+    for name in ("path", "journal", "token"):
+        assert append.settings[0][name] == check.settings[0][name]
+    assert append.settings[0]["journal"].startswith("{scratch}/")
+
+
+def test_with_several_clients_each_looks_for_the_next_ones_records_from_its_own_mount():
+    append, check, other = plans(3)
+    assert len({one["path"] for one in append.settings}) == 3
+    assert [one["path"] for one in check.settings] == [one["path"] for one in append.settings]
+    assert [one["path"] for one in other.settings] == ["/x/0/d-records-1", "/x/1/d-records-2", "/x/2/d-records-0"]
+    assert [one["token"][-1] for one in other.settings] == ["1", "2", "0"]
+    assert set(WORKLOAD.operations({"clients": 3})) == {"append", "check", "check_other"}
+    assert set(WORKLOAD.operations({})) == {"append", "check"}
+
+
+@pytest.mark.parametrize(
+    ("knobs", "says"),
+    [
+        ({"retry": 20 * SECOND}, "retry above deadline"),
+        ({"schedule": ("soon",)}, "'soon'"),
+        ({"schedule": ("1 s at 5 /s",), "duration": SECOND}, "schedule with duration"),
+        ({"schedule": ("1 s at 5 /s",), "rate": 5}, "rate with schedule"),
+    ],
+)
+def test_mistakes_between_knobs_are_named(knobs, says):
+    assert any(says in mistake for mistake in WORKLOAD.check(knobs))
+
+
+def test_space_and_time_follow_the_load():
+    assert WORKLOAD.check({}) == ()
+    assert WORKLOAD.space({"rate": 10, "duration": 2 * SECOND, "record_size": 1000}) == 20_000
+    assert WORKLOAD.space({"schedule": ("2 s at 10 /s", "1 s pause")}) == 20 * 4096
+    assert WORKLOAD.seconds({"duration": 10 * SECOND}, Pace()) == pytest.approx(12)
+
+
+def phase(*outages):
+    client = Client(
+        index=0,
+        host="local",
+        pid=1,
+        role=Role.LOAD,
+        workers=1,
+        armed_ns=0,
+        started_ns=0,
+        first_ns=0,
+        last_ns=10 * SECOND,
+        stopped_by="time",
+        operations=(),
+        cost=None,
+        drill=DrillEnd(acknowledged=5, outages=outages),
+    )
+    return Phase(
+        name="d.append",
+        workload="d",
+        measured=True,
+        operations=("append",),
+        directions={"append": Direction.WRITE},
+        cache_asked="unchanged",
+        hosts=(),
+        start_ns=0,
+        end_ns=9 * SECOND,
+        due_ns=10 * SECOND,
+        stop=StopRule.TIME,
+        flush_in_clock=True,
+        clients=(client,),
+    )
+
+
+def test_the_time_away_and_the_backlog_are_told_apart():
+    one = phase(TimeAway(from_ns=2 * SECOND, to_ns=4 * SECOND, caught_up_ns=5 * SECOND))
+    assert (away_ns(one), backlog_ns(one), up_share(one)) == (2 * SECOND, SECOND, pytest.approx(0.8))
+    never = phase(TimeAway(from_ns=2 * SECOND, to_ns=4 * SECOND), TimeAway(from_ns=6 * SECOND))
+    assert away_ns(never) == 6 * SECOND, "from 6 s until the end of the schedule"
+    assert backlog_ns(never) == 6 * SECOND
+    assert (away_ns(phase()), backlog_ns(phase()), up_share(phase())) == (0, 0, 1)
+
+
+def test_it_runs_in_the_fleet(tmp_path):
+    stage = Laboratory(tmp_path)
+    spec = WorkloadSpec(name="d", kind="drill", knobs={"rate": 200, "duration": SECOND, "clients": 2, **HURRY})
+    lab = stage.lab(spec)
+    lab.install()
+    try:
+        run, _ = lab.run(trial(clients=2), 1)
+    finally:
+        lab.remove()
+    assert run.outcome is Outcome.FINISHED, run.error
+    assert [one.name for one in run.phases] == ["d.append", "d.check", "d.check_other"]
+    noted = [client.drill.acknowledged for client in run.phases[0].clients]
+    for found in run.phases[1:]:
+        assert [client.drill.bad for client in found.clients] == [0, 0]
+        assert sorted(client.drill.intact for client in found.clients) == sorted(noted)
+    files = sorted(path.name for path in stage.scratch.iterdir() if path.name.endswith(".acknowledged"))
+    assert len(files) == 2, "the journals are outside the target"
