@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import contextlib
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from assay.audit import judge
+from assay.errors import DamagedError
 from assay.measures.text import percent
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -48,7 +50,7 @@ class SoakWatch:
                 if one.rule == KERNEL_LOG and one.state is State.FAIL and one.severity is not Severity.NOTES
             )
         if self.spec.verification and (bad := wrong_records(run)):
-            yield f"failed verification: {bad:,} records are not what was written"
+            yield f"failed verification: {bad:,} records are not what was written, or cannot be read"
         yield from self._slow(verdicts)
 
     def _slow(self, verdicts: tuple[Verdict, ...]) -> Iterator[str]:
@@ -73,8 +75,16 @@ def watch_of(store: Store) -> SoakWatch | None:
         return None
     watch = SoakWatch(spec=spec)
     for path in notebook.attempts(store.folder):
-        run = notebook.read_run(path)
-        if run.outcome is Outcome.FINISHED:
-            kept = notebook.one_result(store.folder, run.id, judge.ruleset())
-            watch.look(run, kept.verdicts.values() if kept is not None else ())
+        with contextlib.suppress(DamagedError):  # the answer names it; the pieces after it count all the same
+            run = notebook.read_run(path)
+            if run.outcome is Outcome.FINISHED:
+                watch.look(run, _verdicts(store, run))
     return watch
+
+
+def _verdicts(store: Store, run: Run) -> Collection[Verdict]:
+    """What the audit says of a piece: as it is kept, or, where other rules judged it, by those of today."""
+    kept = notebook.one_result(store.folder, run.id, judge.ruleset())
+    if kept is not None and kept.verdicts:
+        return kept.verdicts.values()
+    return judge.judge_run(store.experiment, run, notebook.observations(store.folder, run.id))
