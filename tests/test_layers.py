@@ -113,21 +113,27 @@ def digest_values(experiment):
 # ---------------------------------------------------------------------------------------------------- what L04 makes of it
 
 
-def case_with(side, share, *, operation="read", way=Direction.READ):
-    """A client's read, and a phase below it that was so many times as fast."""
+def case_with(side, *shares, operation="read", way=Direction.READ, due_ns=None):
+    """A client's read, and phases below it that were so many times as fast."""
     case = case_of(Made(count=2000, record_bytes=1 << 20, seconds=16.0), "L04")
+    below = (
+        replace(below_it(case, f"below{index}", share, operation, way), side=side, due_ns=due_ns)
+        for index, share in enumerate(shares)
+    )
+    return replace(case, run=replace(case.run, phases=(*case.run.phases, *below)))
+
+
+def below_it(case, name, share, operation, way):
     client = case.phase.clients[0]
     total = replace(client.operations[0], operation=operation, bytes=round(client.operations[0].bytes * share))
-    below = replace(
+    return replace(
         case.phase,
-        name="below",
-        workload="below",
-        side=side,
+        name=name,
+        workload=name,
         operations=(operation,),
         directions={operation: way},
         clients=(replace(client, operations=(total,)),),
     )
-    return replace(case, run=replace(case.run, phases=(*case.run.phases, below)))
 
 
 @pytest.mark.parametrize(
@@ -145,6 +151,17 @@ def test_a_client_stands_on_what_was_measured_below_it(side, below):
     wrong = RULE.check(case_with(side, 0.5, **below))
     assert (wrong.state, wrong.severity) == (State.FAIL, Severity.QUALIFIES)
     assert "A client cannot be faster than a layer below it" in wrong.statement
+
+
+@pytest.mark.parametrize("shares", [(0.1, 4.0), (4.0, 0.1)])
+def test_the_fastest_of_several_workloads_is_the_limit(shares):
+    """Small reads of the server's disk beside large ones: the client's large reads are no contradiction."""
+    assert RULE.check(case_with(WorkSide.SERVER, *shares)).state is State.PASS
+
+
+def test_a_workload_with_a_schedule_shows_no_limit():
+    sent = case_with(WorkSide.PATH, 0.5, operation="receive", way=Direction.RECEIVE, due_ns=10**9)
+    assert RULE.applies(sent) == "no declared and no measured limit for this measure"
 
 
 def test_bytes_that_went_the_other_way_are_no_limit():
