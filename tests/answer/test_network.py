@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import notebook_records as made
-from assay.answer.wording import network
+from assay.answer.wording import drill, network
 from assay.measures.outages import Outage
 from assay.records import NetConnection, NetEnd, Role, SocketBuffer, Subflow
 
@@ -53,11 +53,11 @@ def test_a_cut_in_words():
     one = Outage(
         path="wan", operation="transaction", from_ns=2 * second, to_ns=4 * second, rates_per_s=rates, pause_ns=3.4 * second
     )
-    assert network.cut(one) == (
+    assert drill.cut(one) == (
         "path wan cut from 2 s to 4 s: transaction 100/s before, 0/s while it was cut, 150/s after; "
         "90 % of the rate before not reached again; longest pause 3.40 s"
     )
-    back = network.cut(replace(one, back_ns=1.4 * second))
+    back = drill.cut(replace(one, back_ns=1.4 * second))
     assert "150/s after; 90 % of the rate before 1.40 s after the mending; longest" in back
     until_the_end = replace(one, rates_per_s={"before": 100.0, "while": 0.0})
-    assert network.cut(until_the_end).endswith("0/s while it was cut; longest pause 3.40 s")
+    assert drill.cut(until_the_end).endswith("0/s while it was cut; longest pause 3.40 s")

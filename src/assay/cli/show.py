@@ -9,7 +9,7 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import steady_state
 from assay.answer import doubts
-from assay.answer.wording import drill, hosts, labels, network, steady
+from assay.answer.wording import drill, hosts, labels, steady
 from assay.answer.wording import operations as ladders
 from assay.answer.wording.load import account, own_cost
 from assay.audit import judge
@@ -129,7 +129,7 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
 
 def lines_of_cuts(cuts: Mapping[str, tuple[Outage, ...]]) -> list[str]:
     """A line for each operation and cut."""
-    return [f"    {name}: {network.cut(one)}" for name, each in cuts.items() for one in each]
+    return [f"    {name}: {drill.cut(one)}" for name, each in cuts.items() for one in each]
 
 
 def verdict_table(judged: Judged) -> str:

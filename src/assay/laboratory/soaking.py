@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 
 from assay.audit import judge
 from assay.errors import DamagedError
-from assay.measures.text import percent
+from assay.measures import percent
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Outcome, Run, Severity, SoakSpec, State, Verdict
 from assay.units import Unit
 from assay.units import format as formatted
 
-KERNEL_LOG = "N07"
+KERNEL_LOG = "kernel-log"
+"""The name of the rule that judges the kernel's log."""
 RATES = ("ops_per_s", "bytes_per_s")
 BAD = ("verify", "lost", "changed", "unreadable")
 """Ways in which a record is not what was written (Client.errors)."""
@@ -47,7 +48,7 @@ class SoakWatch:
                 f"kernel error: {one.statement}"
                 for verdict in verdicts
                 for one in verdict.findings
-                if one.rule == KERNEL_LOG and one.state is State.FAIL and one.severity is not Severity.NOTES
+                if one.name == KERNEL_LOG and one.state is State.FAIL and one.severity is not Severity.NOTES
             )
         if self.spec.verification and (bad := wrong_records(run)):
             yield f"failed verification: {bad:,} records are not what was written, or cannot be read"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from assay import measures
 from assay.measures.connections import connections
 from assay.measures.far_end import far_figure
-from assay.measures.outages import BACK_SHARE, MOVING, Outage
-from assay.records import Action, Client, NetEnd, Phase, SocketBuffer
+from assay.records import Client, NetEnd, Phase, SocketBuffer
 from assay.units import Unit
 
 
@@ -108,36 +107,3 @@ def shared(phase: Phase) -> Iterator[str]:
     total = sum(carried.values())
     if total and len(carried) > 1:
         yield "subflows: " + ", ".join(f"{way} {measures.percent(bytes_ / total)}" for way, bytes_ in carried.items())
-
-
-BEFALLEN: Mapping[Action, tuple[str, str, str]] = {
-    Action.CUT: ("path", "cut", "the mending"),
-    Action.KILL: ("server of", "killed", "its start"),
-    Action.STOP: ("server of", "stopped", "its going on"),
-    Action.POWER: ("power of", "cut", "its return"),
-    Action.FILL: ("disk of", "full", "it had room"),
-}
-"""What an event befalls, what it is then, and what ends it."""
-
-
-def befallen(one: Outage) -> str:
-    """`path wan cut`, `server of nfs killed`, `power cut`."""
-    what, state, _ = BEFALLEN[one.action]
-    return f"{what} {one.path} {state}" if one.path else f"{what.removesuffix(' of')} {state}"
-
-
-def cut(one: Outage) -> str:
-    """`path wan cut from 2 s to 4 s: transaction 100/s before, 0/s while it was cut, 150/s after; back after 1.4 s; ...`."""
-    unit = Unit.BYTES_PER_S if one.operation in MOVING else Unit.PER_S
-    times = {"before": "before", "while": f"while it was {BEFALLEN[one.action][1]}", "after": "after"}
-    rates = ", ".join(f"{measures.with_unit(rate, unit)} {times[name]}" for name, rate in one.rates_per_s.items())
-    from_, to, pause = (measures.with_unit(time, Unit.NANOSECONDS) for time in (one.from_ns, one.to_ns, one.pause_ns))
-    words = [f"{befallen(one)} from {from_} to {to}: {one.operation} {rates}"]
-    share = measures.percent(BACK_SHARE)
-    if one.back_ns is not None:
-        words.append(
-            f"{share} of the rate before {measures.with_unit(one.back_ns, Unit.NANOSECONDS)} after {BEFALLEN[one.action][2]}"
-        )
-    elif "after" in one.rates_per_s:
-        words.append(f"{share} of the rate before not reached again")
-    return "; ".join((*words, f"longest pause {pause}"))

@@ -100,10 +100,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         ),
     ])?;
     settings.load.check()?;
-    let name = settings.name.clone().unwrap_or_else(|| {
-        let word = if appends { "append" } else { "check" };
-        word.to_owned()
-    });
+    let name = settings.word();
     let (duration_ns, load) = (settings.duration_ns, settings.load.clone());
     let worker: Box<dyn Worker> = if appends {
         Box::new(append::Append::new(settings)?)
@@ -127,6 +124,14 @@ impl Settings {
             mounted: self.mounted,
         };
         Hands::new(place, Duration::from_nanos(self.deadline_ns))
+    }
+
+    fn word(&self) -> String {
+        let usual = match self.operation {
+            Operation::Append => "append",
+            Operation::Check => "check",
+        };
+        self.name.clone().unwrap_or_else(|| usual.to_owned())
     }
 
     fn identity(&self) -> u64 {
