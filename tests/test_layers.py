@@ -10,7 +10,7 @@ from assay.answer.wording import layers
 from assay.errors import InputErrors
 from assay.experiment import read
 from assay.experiment.digest import digest
-from assay.records import Direction, Experiment, Measure, Severity, State, WorkSide
+from assay.records import Claim, Direction, Experiment, Limit, Measure, Severity, State, Tier, WorkSide
 from assay.rules.roofline import RULE
 from assay_process import Bench
 from audit.case_builder import Made, case_of
@@ -113,9 +113,9 @@ def digest_values(experiment):
 # ---------------------------------------------------------------------------------------------------- what L04 makes of it
 
 
-def case_with(side, *shares, operation="read", way=Direction.READ, due_ns=None):
+def case_with(side, *shares, operation="read", way=Direction.READ, due_ns=None, **made):
     """A client's read, and phases below it that were so many times as fast."""
-    case = case_of(Made(count=2000, record_bytes=1 << 20, seconds=16.0), "L04")
+    case = case_of(Made(count=2000, record_bytes=1 << 20, seconds=16.0, **made), "L04")
     below = (
         replace(below_it(case, f"below{index}", share, operation, way), side=side, due_ns=due_ns)
         for index, share in enumerate(shares)
@@ -157,6 +157,20 @@ def test_a_client_stands_on_what_was_measured_below_it(side, below):
 def test_the_fastest_of_several_workloads_is_the_limit(shares):
     """Small reads of the server's disk beside large ones: the client's large reads are no contradiction."""
     assert RULE.check(case_with(WorkSide.SERVER, *shares)).state is State.PASS
+
+
+@pytest.mark.parametrize(("claim", "severity"), [(Claim(tier=Tier.DEVICE), Severity.INVALIDATES), (Claim(), Severity.QUALIFIES)])
+def test_a_measured_limit_hides_no_declared_one(claim, severity):
+    """1.6 times what the disk is throttled to, twice what the server's storage did: the claim of the device is disproved."""
+    throttled = (Limit(device="loop0", direction=Direction.READ, bytes_per_s=80 << 20, declared_by="d.limit"),)
+    found = RULE.check(case_with(WorkSide.SERVER, 0.5, claim=claim, limits=throttled))
+    assert (found.state, found.severity) == (State.FAIL, severity)
+
+
+def test_a_measured_limit_has_no_mistaken_unit():
+    found = RULE.check(case_with(WorkSide.SERVER, 0.125))
+    assert found.state is State.FAIL
+    assert "is that of" not in found.statement
 
 
 def test_a_workload_with_a_schedule_shows_no_limit():
