@@ -193,12 +193,16 @@ def test_another_operation_of_the_server_is_no_limit():
 def test_what_each_layer_loses_in_words():
     nobody = Experiment(title="t", question="q", targets=(), workloads=(), factors=(), measures=())
     measure = Measure(workload="files", operation="read", figure="bytes_per_s")
-    path = LayerBelow(side=WorkSide.PATH, measure="down.receive.bytes_per_s", value=11.7e6, share=0.93, low=0.91, high=0.95)
-    disk = LayerBelow(side=WorkSide.SERVER, measure="disk.read.bytes_per_s", value=8e6, share=1.36, low=1.2, high=1.5)
+    path = LayerBelow(
+        side=WorkSide.PATH, measure="down.receive.bytes_per_s", value=11.7e6, share=0.93, runs=5, low=0.91, high=0.95
+    )
+    disk = LayerBelow(side=WorkSide.SERVER, measure="disk.read.bytes_per_s", value=8e6, share=1.36, runs=5, low=1.2, high=1.5)
     one = LayeredRate(measure=measure, levels={}, value=10.9e6, below=(path,))
     assert layers.statement(nobody, one) == (
         "files read: 10.9 MB/s, 7 % less than the path alone (11.7 MB/s; 95 % interval 5 % to 9 %)"
     )
+    few = layers.statement(nobody, replace(one, below=(replace(path, low=None, high=None, runs=1),)))
+    assert few.endswith("7 % less than the path alone (11.7 MB/s; 1 run with both)"), "other runs than those of the two rates"
     said = layers.statement(nobody, replace(one, below=(disk, path)))
     assert (
         "36 % more than the server's storage alone (8 MB/s; 95 % interval 20 % to 50 %) and 7 % less than the path alone" in said

@@ -25,6 +25,8 @@ class LayerBelow:
     value: float
     """Its own rate, bytes/s."""
     share: float
+    runs: int
+    """How many runs count for both figures; the share is that of these alone."""
     low: float | None
     high: float | None
     """95 % interval; None with too few runs for one."""
@@ -78,6 +80,7 @@ def _below(results: Results, cell: Cell, measure: Measure) -> Iterator[LayerBelo
             measure=other.measure,
             value=other.estimate.value,
             share=math.exp(ratio.difference),
+            runs=ratio.n,
             low=None if low is None else math.exp(low),
             high=None if high is None else math.exp(high),
         )
