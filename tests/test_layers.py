@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from assay.answer.layers import LayerBelow, LayeredRate
+from assay.answer.layers import MARGIN, LayerBelow, LayeredRate
 from assay.answer.wording import layers
+from assay.audit.limits import thresholds
 from assay.errors import InputErrors
 from assay.experiment import read
 from assay.experiment.digest import digest
@@ -190,6 +191,10 @@ def test_another_operation_of_the_server_is_no_limit():
 # ---------------------------------------------------------------------------------------------------- in words
 
 
+def test_the_answer_and_l04_have_one_margin():
+    assert thresholds("L04")["measured_share"] == MARGIN
+
+
 def test_what_each_layer_loses_in_words():
     nobody = Experiment(title="t", question="q", targets=(), workloads=(), factors=(), measures=())
     measure = Measure(workload="files", operation="read", figure="bytes_per_s")
@@ -203,6 +208,8 @@ def test_what_each_layer_loses_in_words():
     )
     few = layers.statement(nobody, replace(one, below=(replace(path, low=None, high=None, runs=1),)))
     assert few.endswith("7 % less than the path alone (11.7 MB/s; 1 run with both)"), "other runs than those of the two rates"
+    near = layers.statement(nobody, replace(one, below=(replace(disk, share=1.04, low=1.02, high=1.06),)))
+    assert near.endswith("4 % more than the server's storage alone (8 MB/s; 95 % interval 2 % to 6 %)"), "within L04's margin"
     said = layers.statement(nobody, replace(one, below=(disk, path)))
     assert (
         "36 % more than the server's storage alone (8 MB/s; 95 % interval 20 % to 50 %) and 7 % less than the path alone" in said
