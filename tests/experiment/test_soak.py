@@ -51,6 +51,8 @@ def test_every_mistake_is_named_at_once():
     for text in ("repeats with [soak]", "2 levels with [soak]", "soon", "'0 s'", "'rain'", "500 %"):
         assert any(text in one for one in found), (text, found)
     assert wrong('duration = "1 h"', knobs='duration = "5 s"') == ["duration with [soak]"]
+    stages = 'schedule = ["5 s at 100 /s"]'
+    assert wrong('duration = "1 h"', knobs=stages) == ["schedule with [soak]"], "nobody wrote a duration"
     assert wrong('duration = "1 min"') == ["piece = '10 min'"]
 
 

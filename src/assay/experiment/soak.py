@@ -15,6 +15,8 @@ RATE = re.compile(r"rate\s*<\s*(?P<share>.+)")
 WORDS = (KERNEL, VERIFICATION, "rate < 50 %")
 RATES = ("ops_per_s", "bytes_per_s")
 DURATION = "duration"
+OWN_END = (DURATION, "schedule")
+"""Knobs by which a workload would end at another time than its piece."""
 
 
 def soak(document: Document, shape: FileShape, factors: tuple[Factor, ...]) -> SoakSpec | None:
@@ -76,10 +78,10 @@ def timed(document: Document, shape: FileShape) -> FileShape:
         known = isinstance(kind, str) and kind in catalogue.names("workloads")
         if not known or all(knob.name != DURATION for knob in catalogue.find("workloads", str(kind)).knobs):
             continue
-        if DURATION in table:
-            at = ("workloads", name, DURATION)
-            document.wrong(at, "duration with [soak]", "none: each piece lasts [soak] piece", Point.KEY)
-        else:
+        own = [key for key in OWN_END if key in table]
+        for key in own:
+            document.wrong(("workloads", name, key), f"{key} with [soak]", "none: each piece lasts [soak] piece", Point.KEY)
+        if not own:
             tables[name] = {**table, DURATION: shape.soak.piece}
     return shape.model_copy(update={"workloads": tables})
 
