@@ -9,10 +9,11 @@ from assay.audit import judge
 from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.laboratory.campaign import Campaign, conduct
-from assay.laboratory.soaking import SoakWatch, watch_of
+from assay.laboratory.soaking import SoakWatch, watch_of, why_over
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
-from assay.records import Claim, EngineError, Label, Nature, Severity, SoakSpec, State, Verdict, VerdictState
+from assay.records import Claim, EngineError, Label, Nature, Outcome, Severity, SoakSpec, State, Verdict, VerdictState
+from assay.trial.runner import TrialRunner
 from audit.case_builder import SECOND, Made, case_of, run_of
 
 SPEC = SoakSpec(duration_ns=3600 * SECOND, piece_ns=600 * SECOND, least_rate_share=0.5)
@@ -122,3 +123,19 @@ def test_a_soak_that_other_rules_judged_keeps_the_rate_of_its_first_piece(tmp_pa
         assert watch_of(store)._first == first
         (notebook.attempts(store.folder)[1] / "run.json").write_text("{")
         assert watch_of(store).pieces == 2
+
+
+def test_a_piece_that_failed_is_the_reason_and_is_tried_again(tmp_path, monkeypatch):
+    with store_of(tmp_path) as store:
+        good = TrialRunner.run
+
+        def broken(*given):
+            run, seen = good(*given)
+            return replace(run, outcome=Outcome.PARTIAL, error="phase w.null: no answer"), seen
+
+        monkeypatch.setattr(TrialRunner, "run", broken)
+        assert conducted(store, []) == ["partial"]
+        assert why_over(store) == "stopped at piece 1 of 3: the piece ended as partial: phase w.null: no answer"
+        monkeypatch.undo()
+        conduct(Campaign(store=store, on_progress=lambda news: None, attempts={store.plan.trials[0].id: 1}))
+        assert why_over(store) is None

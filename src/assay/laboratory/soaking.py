@@ -21,6 +21,8 @@ RATES = ("ops_per_s", "bytes_per_s")
 BAD = ("verify", "lost", "changed", "unreadable")
 """Ways in which a record is not what was written (Client.errors)."""
 
+FAILED = "the piece ended as"
+
 
 @dataclass(kw_only=True)
 class SoakWatch:
@@ -35,7 +37,7 @@ class SoakWatch:
         """Look at a piece that has ended; `reason` then says why the soak is over, where it is."""
         self.pieces += 1
         found = tuple(verdicts)
-        causes = (*self._causes(run, found), *([f"the piece {run.outcome.value}: {run.error}"] if run.error else []))
+        causes = (*self._causes(run, found), *([f"{FAILED} {run.outcome.value}: {run.error}"] if run.error else []))
         rates = {one.measure: one.value for one in found if one.measure.rpartition(".")[2] in RATES and one.value}
         self._first = self._first or rates
         if causes and self.reason is None:
@@ -81,6 +83,22 @@ def watch_of(store: Store) -> SoakWatch | None:
             if run.outcome is Outcome.FINISHED:
                 watch.look(run, _verdicts(store, run))
     return watch
+
+
+def why_over(store: Store) -> str | None:
+    """Why a soak ended before its time, also by a piece that failed and may be tried again; None of other experiments."""
+    watch = watch_of(store)
+    if watch is None or watch.reason is not None:
+        return None if watch is None else watch.reason
+    last: dict[int, Run] = {}
+    for path in notebook.attempts(store.folder):
+        with contextlib.suppress(DamagedError):
+            run = notebook.read_run(path)
+            last[run.trial.id] = run
+    failed = next((run for run in last.values() if run.outcome is not Outcome.FINISHED), None)
+    if failed is None:
+        return None
+    return f"stopped at piece {watch.pieces + 1} of {watch.spec.pieces}: {FAILED} {failed.outcome.value}: {failed.error}"
 
 
 def _verdicts(store: Store, run: Run) -> Collection[Verdict]:
