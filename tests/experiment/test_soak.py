@@ -40,6 +40,8 @@ def test_each_piece_is_a_repeat_and_the_workload_lasts_one():
 def test_what_stops_it_can_be_chosen():
     found = parsed('duration = "1 h"\npiece = "30 s"\nstop_on = ["rate < 50 %"]')
     assert (found.soak.kernel_error, found.soak.verification, found.soak.least_rate_share) == (False, False, 0.5)
+    both = parsed('duration = "1 h"\npiece = "30 s"\nstop_on = ["rate < 50 %", "rate < 20 %"]')
+    assert both.soak.least_rate_share == 0.5, "the order says nothing"
 
 
 def test_every_mistake_is_named_at_once():

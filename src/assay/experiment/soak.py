@@ -62,7 +62,7 @@ def _stop_rules(document: Document, shape: SoakShape) -> float | None:
         match = RATE.fullmatch(text.strip())
         found = attempt(match["share"], Unit.SHARE) if match else None
         if isinstance(found, float | int) and not isinstance(found, bool) and 0 < found < 1:
-            share = float(found)
+            share = max(share or 0.0, float(found))  # of several the one that stops first
         elif text not in (KERNEL, VERIFICATION):
             document.wrong(("soak", "stop_on", index), f"stop_on {text!r}", one_of(WORDS, text))
     return share
