@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from assay.answer.layers import LayerBelow, LayeredRate
+from assay.answer.layers import MARGIN, LayerBelow, LayeredRate
 from assay.answer.wording import layers
+from assay.audit.limits import thresholds
 from assay.errors import InputErrors
 from assay.experiment import read
 from assay.experiment.digest import digest
-from assay.records import Direction, Experiment, Measure, Severity, State, WorkSide
+from assay.records import Claim, Direction, Experiment, Limit, Measure, Severity, State, Tier, WorkSide
 from assay.rules.roofline import RULE
 from assay_process import Bench
 from audit.case_builder import Made, case_of
@@ -113,21 +114,27 @@ def digest_values(experiment):
 # ---------------------------------------------------------------------------------------------------- what L04 makes of it
 
 
-def case_with(side, share, *, operation="read", way=Direction.READ):
-    """A client's read, and a phase below it that was so many times as fast."""
-    case = case_of(Made(count=2000, record_bytes=1 << 20, seconds=16.0), "L04")
+def case_with(side, *shares, operation="read", way=Direction.READ, due_ns=None, **made):
+    """A client's read, and phases below it that were so many times as fast."""
+    case = case_of(Made(count=2000, record_bytes=1 << 20, seconds=16.0, **made), "L04")
+    below = (
+        replace(below_it(case, f"below{index}", share, operation, way), side=side, due_ns=due_ns)
+        for index, share in enumerate(shares)
+    )
+    return replace(case, run=replace(case.run, phases=(*case.run.phases, *below)))
+
+
+def below_it(case, name, share, operation, way):
     client = case.phase.clients[0]
     total = replace(client.operations[0], operation=operation, bytes=round(client.operations[0].bytes * share))
-    below = replace(
+    return replace(
         case.phase,
-        name="below",
-        workload="below",
-        side=side,
+        name=name,
+        workload=name,
         operations=(operation,),
         directions={operation: way},
         clients=(replace(client, operations=(total,)),),
     )
-    return replace(case, run=replace(case.run, phases=(*case.run.phases, below)))
 
 
 @pytest.mark.parametrize(
@@ -147,6 +154,31 @@ def test_a_client_stands_on_what_was_measured_below_it(side, below):
     assert "A client cannot be faster than a layer below it" in wrong.statement
 
 
+@pytest.mark.parametrize("shares", [(0.1, 4.0), (4.0, 0.1)])
+def test_the_fastest_of_several_workloads_is_the_limit(shares):
+    """Small reads of the server's disk beside large ones: the client's large reads are no contradiction."""
+    assert RULE.check(case_with(WorkSide.SERVER, *shares)).state is State.PASS
+
+
+@pytest.mark.parametrize(("claim", "severity"), [(Claim(tier=Tier.DEVICE), Severity.INVALIDATES), (Claim(), Severity.QUALIFIES)])
+def test_a_measured_limit_hides_no_declared_one(claim, severity):
+    """1.6 times what the disk is throttled to, twice what the server's storage did: the claim of the device is disproved."""
+    throttled = (Limit(device="loop0", direction=Direction.READ, bytes_per_s=80 << 20, declared_by="d.limit"),)
+    found = RULE.check(case_with(WorkSide.SERVER, 0.5, claim=claim, limits=throttled))
+    assert (found.state, found.severity) == (State.FAIL, severity)
+
+
+def test_a_measured_limit_has_no_mistaken_unit():
+    found = RULE.check(case_with(WorkSide.SERVER, 0.125))
+    assert found.state is State.FAIL
+    assert "is that of" not in found.statement
+
+
+def test_a_workload_with_a_schedule_shows_no_limit():
+    sent = case_with(WorkSide.PATH, 0.5, operation="receive", way=Direction.RECEIVE, due_ns=10**9)
+    assert RULE.applies(sent) == "no declared and no measured limit for this measure"
+
+
 def test_bytes_that_went_the_other_way_are_no_limit():
     sent = case_with(WorkSide.PATH, 0.5, operation="send", way=Direction.SEND)
     assert RULE.applies(sent) == "no declared and no measured limit for this measure"
@@ -159,15 +191,25 @@ def test_another_operation_of_the_server_is_no_limit():
 # ---------------------------------------------------------------------------------------------------- in words
 
 
+def test_the_answer_and_l04_have_one_margin():
+    assert thresholds("L04")["measured_share"] == MARGIN
+
+
 def test_what_each_layer_loses_in_words():
     nobody = Experiment(title="t", question="q", targets=(), workloads=(), factors=(), measures=())
     measure = Measure(workload="files", operation="read", figure="bytes_per_s")
-    path = LayerBelow(side=WorkSide.PATH, measure="down.receive.bytes_per_s", value=11.7e6, share=0.93, low=0.91, high=0.95)
-    disk = LayerBelow(side=WorkSide.SERVER, measure="disk.read.bytes_per_s", value=8e6, share=1.36, low=1.2, high=1.5)
+    path = LayerBelow(
+        side=WorkSide.PATH, measure="down.receive.bytes_per_s", value=11.7e6, share=0.93, runs=5, low=0.91, high=0.95
+    )
+    disk = LayerBelow(side=WorkSide.SERVER, measure="disk.read.bytes_per_s", value=8e6, share=1.36, runs=5, low=1.2, high=1.5)
     one = LayeredRate(measure=measure, levels={}, value=10.9e6, below=(path,))
     assert layers.statement(nobody, one) == (
         "files read: 10.9 MB/s, 7 % less than the path alone (11.7 MB/s; 95 % interval 5 % to 9 %)"
     )
+    few = layers.statement(nobody, replace(one, below=(replace(path, low=None, high=None, runs=1),)))
+    assert few.endswith("7 % less than the path alone (11.7 MB/s; 1 run with both)"), "other runs than those of the two rates"
+    near = layers.statement(nobody, replace(one, below=(replace(disk, share=1.04, low=1.02, high=1.06),)))
+    assert near.endswith("4 % more than the server's storage alone (8 MB/s; 95 % interval 2 % to 6 %)"), "within L04's margin"
     said = layers.statement(nobody, replace(one, below=(disk, path)))
     assert (
         "36 % more than the server's storage alone (8 MB/s; 95 % interval 20 % to 50 %) and 7 % less than the path alone" in said

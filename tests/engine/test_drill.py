@@ -116,6 +116,25 @@ def test_records_that_cannot_be_read_are_told_without_waiting_for_each(engine, t
     assert (found["unreadable"], found["lost"], found["intact"]) == (found["acknowledged"], 0, 0)
 
 
+def test_one_record_that_cannot_be_read_says_nothing_of_the_next_ones(engine, tmp_path):
+    count = engine.run("drill", append(tmp_path, duration_ns=SECOND // 2))["drill"]["acknowledged"]
+    entries = [struct.pack("<QQ", number, 0) for number in range(count)]
+    entries.insert(3, struct.pack("<QQ", 1 << 51, 0))  # its offset is none that a file can have
+    (tmp_path / "journal").write_bytes(b"".join(entries))
+    found = engine.run("drill", check(tmp_path, patience_ns=SECOND // 5))["drill"]
+    assert (found["unreadable"], found["intact"]) == (1, count)
+    assert (found["first_bad"], found["last_bad"]) == (1 << 51, 1 << 51)
+
+
+def test_records_in_a_directory_that_is_away_are_not_lost(engine, tmp_path):
+    (tmp_path / "there").mkdir()
+    path = str(tmp_path / "there" / "records")
+    count = engine.run("drill", append(tmp_path, path=path, duration_ns=SECOND // 2))["drill"]["acknowledged"]
+    (tmp_path / "there").rename(tmp_path / "gone")
+    found = engine.run("drill", check(tmp_path, path=path, patience_ns=SECOND // 5))["drill"]
+    assert (found["unreadable"], found["lost"]) == (count, 0)
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [

@@ -40,6 +40,8 @@ def test_each_piece_is_a_repeat_and_the_workload_lasts_one():
 def test_what_stops_it_can_be_chosen():
     found = parsed('duration = "1 h"\npiece = "30 s"\nstop_on = ["rate < 50 %"]')
     assert (found.soak.kernel_error, found.soak.verification, found.soak.least_rate_share) == (False, False, 0.5)
+    both = parsed('duration = "1 h"\npiece = "30 s"\nstop_on = ["rate < 50 %", "rate < 20 %"]')
+    assert both.soak.least_rate_share == 0.5, "the order says nothing"
 
 
 def test_every_mistake_is_named_at_once():
@@ -51,6 +53,8 @@ def test_every_mistake_is_named_at_once():
     for text in ("repeats with [soak]", "2 levels with [soak]", "soon", "'0 s'", "'rain'", "500 %"):
         assert any(text in one for one in found), (text, found)
     assert wrong('duration = "1 h"', knobs='duration = "5 s"') == ["duration with [soak]"]
+    stages = 'schedule = ["5 s at 100 /s"]'
+    assert wrong('duration = "1 h"', knobs=stages) == ["schedule with [soak]"], "nobody wrote a duration"
     assert wrong('duration = "1 min"') == ["piece = '10 min'"]
 
 

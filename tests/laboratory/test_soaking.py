@@ -1,5 +1,6 @@
 """A soak: piece after piece, over at the first thing that goes wrong, and resumed where it was left."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -8,10 +9,11 @@ from assay.audit import judge
 from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.laboratory.campaign import Campaign, conduct
-from assay.laboratory.soaking import SoakWatch
+from assay.laboratory.soaking import SoakWatch, watch_of, why_over
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
-from assay.records import Claim, EngineError, Label, Nature, Severity, SoakSpec, State, Verdict, VerdictState
+from assay.records import Claim, EngineError, Label, Nature, Outcome, Severity, SoakSpec, State, Verdict, VerdictState
+from assay.trial.runner import TrialRunner
 from audit.case_builder import SECOND, Made, case_of, run_of
 
 SPEC = SoakSpec(duration_ns=3600 * SECOND, piece_ns=600 * SECOND, least_rate_share=0.5)
@@ -66,7 +68,7 @@ def test_a_failed_verification_stops_it(what):
     (client, *_) = phase.clients
     error = EngineError(operation="read", code=84, count=3, path="/x", what=what)
     bad = replace(RUN, phases=(replace(phase, clients=(replace(client, errors=(error,)),)),))
-    assert "3 records are not what was written" in watched((bad, [verdict(1.0)])).reason
+    assert "3 records are not what was written, or cannot be read" in watched((bad, [verdict(1.0)])).reason
     off = replace(SPEC, verification=False)
     assert watched((bad, [verdict(1.0)]), spec=off).reason is None
 
@@ -109,3 +111,31 @@ def test_it_runs_piece_after_piece_and_goes_on_where_it_was_left(tmp_path, monke
         assert conducted(store, []) == ["finished"] * 3
         assert all(run.phases[0].clients[0].operations[0].count in range(900, 1100) for run in notebook.runs(store.folder))
     assert judge.ruleset()
+
+
+def test_a_soak_that_other_rules_judged_keeps_the_rate_of_its_first_piece(tmp_path):
+    """A newer lab resumes it: the pieces so far are judged again, and a damaged one hides no other."""
+    with store_of(tmp_path, more=', "rate < 50 %"') as store:
+        assert conducted(store, []) == ["finished"] * 3
+        first = dict(watch_of(store)._first)
+        assert first
+        shutil.rmtree(store.folder / "derived")
+        assert watch_of(store)._first == first
+        (notebook.attempts(store.folder)[1] / "run.json").write_text("{")
+        assert watch_of(store).pieces == 2
+
+
+def test_a_piece_that_failed_is_the_reason_and_is_tried_again(tmp_path, monkeypatch):
+    with store_of(tmp_path) as store:
+        good = TrialRunner.run
+
+        def broken(*given):
+            run, seen = good(*given)
+            return replace(run, outcome=Outcome.PARTIAL, error="phase w.null: no answer"), seen
+
+        monkeypatch.setattr(TrialRunner, "run", broken)
+        assert conducted(store, []) == ["partial"]
+        assert why_over(store) == "stopped at piece 1 of 3: the piece ended as partial: phase w.null: no answer"
+        monkeypatch.undo()
+        conduct(Campaign(store=store, on_progress=lambda news: None, attempts={store.plan.trials[0].id: 1}))
+        assert why_over(store) is None

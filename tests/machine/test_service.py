@@ -12,12 +12,14 @@ import pytest
 
 from assay.catalogue import FAMILY
 from assay.errors import RefusedError, TrialError
-from assay.machine import cgroups, service
+from assay.machine import cgroups, server, service
 from assay.machine.service import Program
+from assay.records import ServerNode
 from assay.undo.ledger import Ledger
 from targets_host import HOST
 
 SERVES = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); time.sleep(600)"
+needs_namespaces = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
 
 
 @pytest.fixture
@@ -60,6 +62,19 @@ def test_a_server_is_started_found_stopped_and_started_again(ledger, directory):
         assert service.free_port(HOST, port - service.PORTS.start) != port
         service.stop(HOST, str(directory), "server")
         assert not service.is_running(HOST, str(directory))
+    service.remove(ledger, made)
+
+
+@pytest.mark.parametrize("sealed", [False, pytest.param(True, marks=[pytest.mark.root, needs_namespaces])])
+def test_a_server_that_was_stopped_by_a_signal_ends_all_the_same(ledger, directory, sealed):
+    """An event stopped it, and the trial failed before it could go on: nobody waits for what it cannot hear."""
+    made = service.install(HOST, ledger, program(directory, "sleep", "600", sealed=sealed), "t")
+    service.start(HOST, str(directory), "server", lambda: True)
+    pids = server.pids(HOST, (ServerNode(pid_file=made.pid_file),))
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    service.stop(HOST, str(directory), "server", patience_s=5.0)
+    assert not service.is_running(HOST, str(directory))
     service.remove(ledger, made)
 
 
@@ -137,6 +152,7 @@ from assay.machine import service
 from assay.undo.ledger import Ledger
 from targets_host import HOST
 from assay.machine.service import Program
+from assay.records import ServerNode
 ledger = Ledger({ledger!r})
 made = service.install(HOST, ledger, Program(name="s", argv=("sh", "-c", "sleep 600 & sleep 600"), directory={directory!r}), "t")
 service.start(HOST, {directory!r}, "s", lambda: True)
@@ -162,9 +178,6 @@ def test_no_free_port(monkeypatch):
     monkeypatch.setattr(service, "listening", lambda host: frozenset(service.PORTS))
     with pytest.raises(RefusedError, match=r"Set server\.port"):
         service.free_port(HOST, 0)
-
-
-needs_namespaces = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
 
 
 @pytest.mark.root

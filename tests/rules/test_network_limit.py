@@ -1,8 +1,10 @@
 """L03: a full line, lost segments, and ways without a limit."""
 
+from dataclasses import replace
+
 import pytest
 
-from assay.records import Claim, Severity, State, Tier
+from assay.records import Claim, Direction, Severity, State, Tier
 from assay.rules.network_limit import RULE
 from audit.case_builder import Made, case_of
 from network_cases import between, connection, end
@@ -85,3 +87,16 @@ def test_two_ends_of_assay_fill_a_shaper_by_their_payload(limit, state):
     if state is State.FAIL:
         assert found.relabel == "limited by tbf of the box, 200 Mbit/s"
         assert "of payload" in found.statement
+
+
+def test_a_transaction_has_half_of_its_bytes_in_each_direction():
+    """Requests and responses of one size: 55 % of the shaper in each direction, 110 % in both."""
+    case = between("L03", load=end(connection(segments_out=5000)))
+    rate = case.phase.clients[0].operations[0].bytes / ((case.phase.end_ns - case.phase.start_ns) / 1e9)
+    shaped = {**SHAPED, "limit_bytes_per_s": str(round(rate / 1.1)), "limit": "tbf of the box, 200 Mbit/s"}
+    facts = [(f"target.server.{name}", value) for name, value in shaped.items()]
+    case = between("L03", load=end(connection(segments_out=5000)), facts=facts)
+    both = dict.fromkeys(case.phase.directions, Direction.REQUEST)
+    found = RULE.check(replace(case, phase=replace(case.phase, directions=both)))
+    assert found.state is State.PASS
+    assert found.observed["used_share"] == pytest.approx(0.55, rel=0.01)

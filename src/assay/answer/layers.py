@@ -14,6 +14,8 @@ from assay.statistics.contrast import interval, paired_ratio
 RATE = "bytes_per_s"
 LEAST_PAIRS = 3
 """Two pairs have an interval that says nothing."""
+MARGIN = 1.10
+"""Two figures of one trial differ by so much without a contradiction (`measured_share` of the rule on limits)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,14 +27,16 @@ class LayerBelow:
     value: float
     """Its own rate, bytes/s."""
     share: float
+    runs: int
+    """How many runs count for both figures; the share is that of these alone."""
     low: float | None
     high: float | None
     """95 % interval; None with too few runs for one."""
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether the client was faster for certain: then one of both figures is not what it is called."""
-        return self.low is not None and self.low > 1
+        """Whether the client was clearly faster: then one of both figures is not what it is called."""
+        return self.low is not None and self.low > MARGIN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +82,7 @@ def _below(results: Results, cell: Cell, measure: Measure) -> Iterator[LayerBelo
             measure=other.measure,
             value=other.estimate.value,
             share=math.exp(ratio.difference),
+            runs=ratio.n,
             low=None if low is None else math.exp(low),
             high=None if high is None else math.exp(high),
         )

@@ -28,7 +28,7 @@ from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.gate import Gate, status
 from assay.laboratory.results import conclude
 from assay.laboratory.session import clean_quietly, experiment_of, placed
-from assay.laboratory.soaking import watch_of
+from assay.laboratory.soaking import why_over
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -84,18 +84,12 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
             store.withdraw()
             raise
         results = conclude(store)
-        over = stopped_early(store)
+        over = why_over(store)
     show(request, results, store.folder)
     if over is not None:
         say(f"assay: soak {over}", sys.stderr)
         return NOT_ALL_MEASURED
     return NOT_ALL_MEASURED if doubts.never_finished(results.runs) else status(results, request.gate)
-
-
-def stopped_early(store: Store) -> str | None:
-    """Why a soak ended before its time; None where it did not, and of other experiments."""
-    watch = watch_of(store)
-    return None if watch is None else watch.reason
 
 
 def opened(lab: Path, experiment: Experiment, schedule: Plan, text: str, *, fresh: bool) -> Store:

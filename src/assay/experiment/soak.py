@@ -15,6 +15,8 @@ RATE = re.compile(r"rate\s*<\s*(?P<share>.+)")
 WORDS = (KERNEL, VERIFICATION, "rate < 50 %")
 RATES = ("ops_per_s", "bytes_per_s")
 DURATION = "duration"
+OWN_END = (DURATION, "schedule")
+"""Knobs by which a workload would end at another time than its piece."""
 
 
 def soak(document: Document, shape: FileShape, factors: tuple[Factor, ...]) -> SoakSpec | None:
@@ -60,7 +62,7 @@ def _stop_rules(document: Document, shape: SoakShape) -> float | None:
         match = RATE.fullmatch(text.strip())
         found = attempt(match["share"], Unit.SHARE) if match else None
         if isinstance(found, float | int) and not isinstance(found, bool) and 0 < found < 1:
-            share = float(found)
+            share = max(share or 0.0, float(found))  # of several the one that stops first
         elif text not in (KERNEL, VERIFICATION):
             document.wrong(("soak", "stop_on", index), f"stop_on {text!r}", one_of(WORDS, text))
     return share
@@ -76,10 +78,10 @@ def timed(document: Document, shape: FileShape) -> FileShape:
         known = isinstance(kind, str) and kind in catalogue.names("workloads")
         if not known or all(knob.name != DURATION for knob in catalogue.find("workloads", str(kind)).knobs):
             continue
-        if DURATION in table:
-            at = ("workloads", name, DURATION)
-            document.wrong(at, "duration with [soak]", "none: each piece lasts [soak] piece", Point.KEY)
-        else:
+        own = [key for key in OWN_END if key in table]
+        for key in own:
+            document.wrong(("workloads", name, key), f"{key} with [soak]", "none: each piece lasts [soak] piece", Point.KEY)
+        if not own:
             tables[name] = {**table, DURATION: shape.soak.piece}
     return shape.model_copy(update={"workloads": tables})
 

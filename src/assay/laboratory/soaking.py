@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import contextlib
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from assay.audit import judge
+from assay.errors import DamagedError
 from assay.measures import percent
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -18,6 +20,8 @@ KERNEL_LOG = "kernel-log"
 RATES = ("ops_per_s", "bytes_per_s")
 BAD = ("verify", "lost", "changed", "unreadable")
 """Ways in which a record is not what was written (Client.errors)."""
+
+FAILED = "the piece ended as"
 
 
 @dataclass(kw_only=True)
@@ -33,7 +37,7 @@ class SoakWatch:
         """Look at a piece that has ended; `reason` then says why the soak is over, where it is."""
         self.pieces += 1
         found = tuple(verdicts)
-        causes = (*self._causes(run, found), *([f"the piece {run.outcome.value}: {run.error}"] if run.error else []))
+        causes = (*self._causes(run, found), *([f"{FAILED} {run.outcome.value}: {run.error}"] if run.error else []))
         rates = {one.measure: one.value for one in found if one.measure.rpartition(".")[2] in RATES and one.value}
         self._first = self._first or rates
         if causes and self.reason is None:
@@ -49,7 +53,7 @@ class SoakWatch:
                 if one.name == KERNEL_LOG and one.state is State.FAIL and one.severity is not Severity.NOTES
             )
         if self.spec.verification and (bad := wrong_records(run)):
-            yield f"failed verification: {bad:,} records are not what was written"
+            yield f"failed verification: {bad:,} records are not what was written, or cannot be read"
         yield from self._slow(verdicts)
 
     def _slow(self, verdicts: tuple[Verdict, ...]) -> Iterator[str]:
@@ -74,8 +78,32 @@ def watch_of(store: Store) -> SoakWatch | None:
         return None
     watch = SoakWatch(spec=spec)
     for path in notebook.attempts(store.folder):
-        run = notebook.read_run(path)
-        if run.outcome is Outcome.FINISHED:
-            kept = notebook.one_result(store.folder, run.id, judge.ruleset())
-            watch.look(run, kept.verdicts.values() if kept is not None else ())
+        with contextlib.suppress(DamagedError):  # the answer names it; the pieces after it count all the same
+            run = notebook.read_run(path)
+            if run.outcome is Outcome.FINISHED:
+                watch.look(run, _verdicts(store, run))
     return watch
+
+
+def why_over(store: Store) -> str | None:
+    """Why a soak ended before its time, also by a piece that failed and may be tried again; None of other experiments."""
+    watch = watch_of(store)
+    if watch is None or watch.reason is not None:
+        return None if watch is None else watch.reason
+    last: dict[int, Run] = {}
+    for path in notebook.attempts(store.folder):
+        with contextlib.suppress(DamagedError):
+            run = notebook.read_run(path)
+            last[run.trial.id] = run
+    failed = next((run for run in last.values() if run.outcome is not Outcome.FINISHED), None)
+    if failed is None:
+        return None
+    return f"stopped at piece {watch.pieces + 1} of {watch.spec.pieces}: {FAILED} {failed.outcome.value}: {failed.error}"
+
+
+def _verdicts(store: Store, run: Run) -> Collection[Verdict]:
+    """What the audit says of a piece: as it is kept, or, where other rules judged it, by those of today."""
+    kept = notebook.one_result(store.folder, run.id, judge.ruleset())
+    if kept is not None and kept.verdicts:
+        return kept.verdicts.values()
+    return judge.judge_run(store.experiment, run, notebook.observations(store.folder, run.id))

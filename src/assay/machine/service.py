@@ -168,6 +168,7 @@ def stop(host: Host, directory: str, name: str, patience_s: float = STOP_S) -> N
     # A sealed server is a child of the process in the pid file, which itself takes no SIGTERM.
     whom = f"-{pid}" if host.exists(posixpath.join(directory, SEALED)) else pid
     host.run(["kill", "-TERM", "--", whom], check=False)
+    host.run(["kill", "-CONT", "--", whom], check=False)  # one that an event stopped takes the signal when it goes on
     deadline = time.monotonic() + patience_s
     while is_running(host, directory):
         if time.monotonic() > deadline:

@@ -41,6 +41,11 @@ class DrillEnd:
     """The lowest and the highest number of those that are not intact."""
 
     @property
+    def wrong(self) -> int:
+        """Records that were read, or whose place was, and that are not what was acknowledged."""
+        return self.lost + self.changed
+
+    @property
     def bad(self) -> int:
-        """Records that are not what was acknowledged."""
-        return self.lost + self.changed + self.unreadable
+        """Records that are wrong, or that nobody could read."""
+        return self.wrong + self.unreadable

@@ -1,20 +1,24 @@
 """Finds acknowledged records that a claim of stable media promised to keep, and that are lost or changed.
 
 The workload drill notes the number of every acknowledged record outside the target, and looks for each after the events.
-- One acknowledged record that is lost, changed or unreadable: invalid, whatever the event was.
-- None, and the power of a crash disk was cut: pass.
-- None, and no power was cut: unverified. A killed or stopped server and a cut link leave the page cache of the server's machine.
+- One acknowledged record that is lost or changed: invalid, whatever the event was.
+- None of these, but records that cannot be read, or that nobody looked for: unverified. A server that is away has lost nothing.
+- All intact, and the power of a crash disk was cut after enough of them were acknowledged: pass.
+- All intact, and no power was cut: unverified. A killed or stopped server and a cut link leave the page cache of its machine.
 
+Several clients look for each record twice: its own client, and the next one. A record counts once, as the worse of both found it.
 The rule reads nothing but the records. A disk that answers flushes without doing them is seen by what it lost, not by its queue.
 A record that was being written during the cut may be there or not: it was not acknowledged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures.drill import ends
+from assay.measures.outages import counters
+from assay.measures.timelines import interpolated
 from assay.records import DrillEnd, Finding, Scope, Severity, State
 from assay.rulekit.applicability import changes_only, power_cuts, workload_kind
 from assay.rulekit.findings import found
@@ -31,33 +35,57 @@ def applies(case: TrialCase) -> str | None:
 
 def check(case: TrialCase) -> Finding:
     """What the checks after the appends found of the acknowledged records."""
-    seen = tuple(checks(case))
+    seen = checks(case)
     if not seen:
         return found(RULE, case, State.UNVERIFIED, "No acknowledged record was looked for: the run has no check.")
-    looked, bad = sum(end.acknowledged for end in seen), sum(end.bad for end in seen)
-    observed = {"looked_for": float(looked), "not_intact": float(bad)}
-    cuts = power_cuts(case)
-    if bad > case.thresholds["most_lost"]:
-        return lost(case, seen, observed)
-    intact = f"All {looked:,} acknowledged records are intact"
-    if cuts and looked >= case.thresholds["least_records"]:
-        times = "once" if len(cuts) == 1 else f"{len(cuts)} times"
-        return found(RULE, case, State.PASS, f"{intact}; the power was cut {times}.", observed=observed)
-    why = "no power was cut, and the page cache of the server's machine stayed" if not cuts else "these are too few"
-    statement = f'{intact}, but {why}. Cut the power of a crash disk (action = "power").'
-    return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    looked = min(sum(end.acknowledged for end in each) for each in seen.values())
+    noted = max(looked, sum(end.acknowledged for _, end in ends(case.phase)))
+    wrong = max(sum(end.wrong for end in each) for each in seen.values())
+    unreadable = max(sum(end.unreadable for end in each) for each in seen.values())
+    observed = {"looked_for": float(looked), "not_intact": float(wrong), "unreadable": float(unreadable)}
+    if wrong > case.thresholds["most_lost"]:
+        return lost(case, [end for each in seen.values() for end in each], observed)
+    if unreadable or looked < noted:
+        unseen = f"Nobody could read {unreadable:,}" if unreadable else f"Nobody looked for {noted - looked:,}"
+        statement = (
+            f"{unseen} of {noted:,} acknowledged records: whether all are intact is unknown. Look when the target is back."
+        )
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    return kept(case, looked, observed)
 
 
-def checks(case: TrialCase) -> Iterator[DrillEnd]:
-    """What each client found of records in each check of the measure's workload."""
-    for phase in case.run.phases:
-        if phase.workload == case.measure.workload and phase.name != case.phase.name:
-            yield from (end for _, end in ends(phase))
+def kept(case: TrialCase, looked: int, observed: dict[str, float]) -> Finding:
+    """All records are intact: what that proves depends on what was cut, and when."""
+    cuts, intact = power_cuts(case), f"All {looked:,} acknowledged records are intact"
+    if not cuts:
+        why = 'no power was cut, and the page cache of the server\'s machine stayed. Cut that of a crash disk (action = "power")'
+        return found(RULE, case, State.UNVERIFIED, f"{intact}, but {why}.", observed=observed)
+    risked = min(looked, before(case, max(cuts), looked))
+    observed = {**observed, "before_the_cut": float(risked)}
+    if risked < case.thresholds["least_records"]:
+        why = f"only {risked:,} were acknowledged before the power was cut. Cut it later, or append faster"
+        return found(RULE, case, State.UNVERIFIED, f"{intact}, but {why}.", observed=observed)
+    times = "once" if len(cuts) == 1 else f"{len(cuts)} times"
+    return found(RULE, case, State.PASS, f"{intact}; the power was cut {times}.", observed=observed)
 
 
-def lost(case: TrialCase, seen: tuple[DrillEnd, ...], observed: dict[str, float]) -> Finding:
+def before(case: TrialCase, at_ns: int, every: int) -> int:
+    """How many records were acknowledged so many ns after the start: by the notes over time; without these all of them."""
+    series = counters(case.phase, case.observations, case.measure.operation, "count")
+    when = case.phase.start_ns + at_ns
+    return int(sum(interpolated(one, when) for one in series if one.at_ns[0] <= when)) if series else every
+
+
+def checks(case: TrialCase) -> Mapping[str, tuple[DrillEnd, ...]]:
+    """What the clients found of records in each check of the measure's workload."""
+    phases = [one for one in case.run.phases if one.workload == case.measure.workload and one.name != case.phase.name]
+    found = {phase.name: tuple(end for _, end in ends(phase)) for phase in phases}
+    return {name: each for name, each in found.items() if each}
+
+
+def lost(case: TrialCase, seen: list[DrillEnd], observed: dict[str, float]) -> Finding:
     """Acknowledged records are not there."""
-    worst = max(seen, key=lambda end: end.bad)
+    worst = max(seen, key=lambda end: end.wrong)
     counts = {"lost": worst.lost, "changed": worst.changed, "unreadable": worst.unreadable}
     parts = " and ".join(f"{count:,} {name}" for name, count in counts.items() if count)
     numbers = f"numbers {worst.first_bad:,} to {worst.last_bad:,}" if worst.first_bad is not None else ""

@@ -14,16 +14,19 @@ TCP window waits and drops inside the card are not read.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import served
 from assay.measures import connections
-from assay.records import Finding, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import Figures, found, held_back
 from assay.units import Unit
+
+ONE_WAY = (Direction.SEND, Direction.RECEIVE)
 
 
 def check(case: TrialCase) -> Finding:
@@ -57,14 +60,19 @@ def own_rate(case: TrialCase) -> float | None:
 
 
 def of_payload(case: TrialCase) -> served.NetworkUse | None:
-    """How full the slowest part was at least, where both ends are Assay's and nobody counted headers: by the fuller direction."""
+    """How full the slowest part was at least, where both ends are Assay's and nobody counted headers: by the fuller direction.
+
+    An operation that sends and receives had at least half of its bytes in one direction.
+    """
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     limit, name = (case.observations.fact(key, host=case.host) for key in (served.LINK_FACT, served.LINK_NAME))
     if own_rate(case) is None or limit is None or not limit.isdigit() or not int(limit):
         return None
-    names = {total.operation for client in case.phase.clients for total in client.operations}
-    totals = [one for client in case.phase.clients for one in client.operations]
-    rate = max(sum(one.bytes for one in totals if one.operation == wanted) for wanted in names) / seconds
+    moved: Counter[str] = Counter()
+    for total in (one for client in case.phase.clients for one in client.operations):
+        is_one_way = case.phase.directions.get(total.operation) in ONE_WAY
+        moved[total.operation] += total.bytes if is_one_way else total.bytes // 2
+    rate = max(moved.values()) / seconds
     return served.NetworkUse(name=name or "the link", rate=rate, share=rate / int(limit), counted="of payload")
 
 

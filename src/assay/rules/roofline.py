@@ -46,8 +46,8 @@ def applies(case: TrialCase) -> str | None:
 
 
 def check(case: TrialCase) -> Finding:
-    """The rate against the nearest limit."""
-    line = max(lines(case), key=lambda line: line.rate / line.allowed)
+    """The rate against the nearest limit; of broken ones against that which says most of the claim."""
+    line = max(lines(case), key=lambda line: (weight(case, line), line.rate / line.allowed))
     ratio = line.share
     observed: dict[str, float | str | None] = {
         "rate": line.rate,
@@ -67,13 +67,25 @@ def check(case: TrialCase) -> Finding:
     return found(RULE, case, State.PASS, f"{use}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
 
 
+def disproves(case: TrialCase, line: LimitUse) -> bool:
+    """Whether more than this limit permits would disprove the claim."""
+    return not (line.by_device or line.measured) and (case.claim.tier is Tier.DEVICE or case.claim.path is Path.WIRE)
+
+
+def weight(case: TrialCase, line: LimitUse) -> int:
+    """How much it says that a limit is broken: 0 where it is not, then a note, a qualified claim, a disproved one."""
+    if line.rate <= line.allowed:
+        return 0
+    return 3 if disproves(case, line) else 2 if line.measured else 1
+
+
 def above(case: TrialCase, line: LimitUse, use: str, observed: Figures) -> Finding:
     """The failure: more than the limit permits, with the unit mistake named where the ratio is one."""
+    if line.measured:
+        return contradicted(case, line, f"{use} (allowed {measures.with_unit(line.allowed, line.unit)}).", observed)
     mistake = links.unit_mistake(line.share, case.thresholds["unit_share"])
     hint = f" The ratio {line.share:.3g} is that of {mistake}." if mistake else ""
-    if line.measured:
-        return contradicted(case, line, f"{use} (allowed {measures.with_unit(line.allowed, line.unit)}).{hint}", observed)
-    wrong = not line.by_device and (case.claim.tier is Tier.DEVICE or case.claim.path is Path.WIRE)
+    wrong = disproves(case, line)
     return found(
         RULE,
         case,

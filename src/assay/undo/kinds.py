@@ -62,17 +62,26 @@ def _mounted(host: Host, details: Details) -> bool:
 
 def _loop(host: Host, details: Details) -> bool:
     name = posixpath.basename(details["device"])
-    if backing_file(host, name) != details["image"].removesuffix(DELETED):
+    found, image_file = backing_file(host, name), details["image"].removesuffix(DELETED)
+    if found != image_file and not _is_cut_off(host, found, image_file):
         return False
     if "read_ahead_kb" in details:  # as it was found; an older ledger does not say
         host.write(image.read_ahead(name), details["read_ahead_kb"])
     host.run(["losetup", "-d", details["device"]], check=False)
-    busy = namespaces.release(host, details["device"], lambda: backing_file(host, name) != details["image"], PATIENCE_S)
+    busy = namespaces.release(host, details["device"], lambda: backing_file(host, name) != found, PATIENCE_S)
     if busy is not None:
         raise BusyError(
             f"{details['device']} cannot be detached.{namespaces.held_by(busy)} End the processes that use the device."
         )
     return True
+
+
+def _is_cut_off(host: Host, found: str | None, image_file: str) -> bool:
+    """Return whether a device's file lies in a mount that is gone with the mount namespace of a killed lab.
+
+    Then its path begins at that mount: `/nbd`, and no such file is there.
+    """
+    return found == f"/{posixpath.basename(image_file)}" and not host.exists(found)
 
 
 def _process(host: Host, details: Details) -> bool:

@@ -29,7 +29,7 @@ def _layer(one: LayerBelow) -> str:
 
 def _interval(one: LayerBelow, *, more: bool) -> str:
     if one.low is None or one.high is None:
-        return ""
+        return f"; {one.runs} run{'' if one.runs == 1 else 's'} with both"
     edges = (one.low - 1, one.high - 1) if more else (1 - one.high, 1 - one.low)
     return f"; 95 % interval {measures.percent(edges[0])} to {measures.percent(edges[1])}"
 

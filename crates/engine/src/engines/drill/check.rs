@@ -16,6 +16,8 @@ pub struct Check {
     account: DrillResult,
     /// How long reads that fail may still be tried again, over all records.
     patience_ns: u64,
+    /// Whether the last try did not end within its deadline.
+    hangs: bool,
 }
 
 impl Check {
@@ -25,6 +27,7 @@ impl Check {
             hands: settings.hands(),
             account: DrillResult::default(),
             patience_ns: settings.patience_ns,
+            hangs: false,
             settings,
         })
     }
@@ -59,18 +62,25 @@ impl Check {
     }
 
     /// Reads a record, and tries again as long as the patience lasts; None where it cannot be read.
+    ///
+    /// Without patience each record is still tried once, until a try hangs: one bad record says nothing of the next one.
     fn read(&mut self, recorder: &mut Recorder, offset: u64) -> Option<Vec<u8>> {
         let length = self.settings.record_size;
-        while self.patience_ns > 0 {
+        while self.patience_ns > 0 || !self.hangs {
             let began_ns = monotonic_ns();
             let control = recorder.control();
-            if let Ok(read) = self.hands.make(Task::Read { offset, length }, &control) {
+            let outcome = self.hands.make(Task::Read { offset, length }, &control);
+            self.hangs = outcome == Err(libc::ETIMEDOUT);
+            if let Ok(read) = outcome {
                 return Some(read);
             }
             self.account.failed_tries += 1;
+            if self.patience_ns == 0 {
+                return None;
+            }
             sleep_until(monotonic_ns() + self.settings.retry_ns);
             self.patience_ns = self.patience_ns.saturating_sub(monotonic_ns() - began_ns);
-            if !recorder.goes_on(recorder.now()) {
+            if self.patience_ns == 0 || !recorder.goes_on(recorder.now()) {
                 return None;
             }
         }

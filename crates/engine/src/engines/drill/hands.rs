@@ -215,7 +215,10 @@ fn read(
         place.check_mount()?;
         match File::open(&place.path) {
             Ok(found) => *file = Some(uncached(found)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            // Without its directory the target itself is away: nobody knows whether the file is lost.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return place.directory().metadata().map(|_| Vec::new());
+            }
             Err(error) => return Err(error),
         }
     }
