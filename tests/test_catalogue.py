@@ -51,6 +51,18 @@ def test_there_are_entries_of_every_kind_that_is_in_use():
     assert {kind for kind, _ in ENTRIES} == set(catalogue.CONSTANTS)
 
 
+def test_an_operation_has_one_noun_whatever_workload_makes_it():
+    """An answer finds the noun by the operation alone: one workload's `creates seen` was said of the creates of all."""
+    nouns = {name: catalogue.find("workloads", name).nouns for name in catalogue.names("workloads")}
+    unlike = [
+        (name, operation, noun)
+        for name, every in nouns.items()
+        for operation, noun in every.items()
+        if catalogue.noun_of(operation) != noun
+    ]
+    assert unlike == []
+
+
 @pytest.mark.parametrize(("kind", "name"), ENTRIES)
 def test_entry_has_page_test_help_and_registers_on_its_last_line(kind, name):
     module = SOURCE / kind / f"{name}.py"

@@ -142,5 +142,5 @@ WORKLOAD = Workload(
     engine="drill",
     space=space,
     seconds=seconds,
-    nouns={APPEND: "acknowledged appends", CHECK: "records looked for", OTHER: "records looked for from the other mount"},
+    nouns={"append": "appends", "check": "records looked for", "check_other": "records looked for from the other mount"},
 )

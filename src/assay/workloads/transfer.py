@@ -253,5 +253,5 @@ WORKLOAD = Workload(
     memory=amount,
     tools=tools,
     seconds=seconds,
-    nouns={PUT: "puts", GET: "gets"},
+    nouns={"put": "puts", "get": "gets"},
 )
