@@ -93,3 +93,27 @@ def test_among_equals_nothing_is_claimed_to_matter(summary):
         found, _ = answer(lambda trial: float(draw.lognormal(0, 0.03)), summary)
         wrong += found.conclusion is Conclusion.MATTERS
     assert wrong <= 5
+
+
+COUNTED = Measure(workload="spool", operation="create", figure="@local.box_drops")
+BY_COMMAND = replace(COUNTED, figure="@local.observe.level", unit="count")
+
+
+@pytest.mark.parametrize(("measure", "lowest"), [(COUNTED, 0.0), (SHARE, 0.0), (BY_COMMAND, pytest.approx(-29.0, abs=0.1))])
+def test_an_interval_of_what_cannot_be_negative_ends_at_0(measure, lowest):
+    """27.7 drops with an interval from -22.7 to 78.1: nobody can drop less than nothing."""
+    _, (cell, _) = answer(lambda trial: 130.0 if trial.block == 0 else 1.0 + trial.block, measure=measure)
+    assert cell.estimate.low == lowest
+    assert cell.estimate.high > cell.estimate.value > 0
+
+
+def test_a_command_that_prints_negative_numbers_keeps_its_interval():
+    _, (cell, _) = answer(lambda trial: (-1.0) ** trial.block + 0.1, measure=BY_COMMAND)
+    assert cell.estimate.low < 0
+
+
+def test_a_ratio_that_fails_for_a_0_says_so():
+    found, _ = answer(lambda trial: float(trial.block), measure=COUNTED)
+    assert (found.ratio, found.has_zero) == (None, True)
+    whole, _ = answer(lambda trial: 1.0 + trial.block, measure=COUNTED)
+    assert (whole.ratio is None, whole.has_zero) == (False, False)

@@ -98,6 +98,11 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
             "xfs against ext4 is undecided; no ratio: at least one arm has no valid runs (1 run excluded)",
         ),
         (
+            comparison(conclusion=Conclusion.UNDECIDED, ratio=None, excluded=FAILED, has_zero=True),
+            "errors",
+            "xfs against ext4 is undecided; no ratio: a value is 0",
+        ),
+        (
             comparison(1.04, 1.01, 1.07, Conclusion.EQUIVALENT, p_value=0.01, adjusted_p_value=0.08),
             "ops_per_s",
             (

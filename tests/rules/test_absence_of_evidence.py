@@ -103,3 +103,8 @@ def test_at_the_bound_a_requirement_is_called_shown_in_2_5_percent():
         at_bound = case("S09", lambda t: 100 * math.exp(draw.normal(0, 0.05)) * (0.95 if t.levels["target"] == "xfs" else 1.0))
         shown += "is shown" in RULE.check(requiring(at_bound)).statement
     assert shown / sets <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / sets)
+
+
+def test_a_value_of_0_is_not_called_too_few_pairs():
+    found = case("S09", lambda trial: float(trial.block), measure="spool.create.errors")
+    assert RULE.check(found).statement == "No difference shown, and no equivalence either. No ratio, since a value is 0."

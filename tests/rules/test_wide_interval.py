@@ -22,7 +22,16 @@ def test_a_median_of_five_pairs_is_not_said_to_be_one_of_fewer_than_three():
     statement = RULE.check(replace(found, comparison=replace(found.comparison, ratio=bare))).statement
     assert statement == "No confidence interval: 5 pairs of runs (use at least 6). The ratio may be noise."
     nothing = RULE.check(replace(found, comparison=replace(found.comparison, ratio=None)))
-    assert nothing.statement == "No ratio: at least one arm has no valid runs, or a value is 0."
+    assert nothing.statement == "No ratio: at least one arm has no valid runs."
+
+
+@pytest.mark.parametrize("measure", ["spool.create.errors", "spool.create.count"])
+def test_a_value_of_0_is_no_run_that_lacks(measure):
+    found = case("S02", lambda trial: float(trial.block), measure=measure)
+    assert found.comparison.ratio is None
+    finding = RULE.check(found)
+    assert finding.statement == "No ratio: a value is 0."
+    assert finding.short == "no interval"
 
 
 def test_a_narrow_interval_of_enough_runs_passes():

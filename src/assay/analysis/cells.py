@@ -7,6 +7,7 @@ disturbed count only where too few are clean: at least LEAST_CLEAN, and half of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
 from assay import measures
@@ -214,7 +215,7 @@ def estimate(measure: Measure, values: Sequence[float]) -> Estimate | None:
         low, high = median_interval(values, CONFIDENCE) or (None, None)
         mean, method = Mean(value=median(values), low=low, high=high, n=len(values)), Method.MEDIAN
     elif summary is Summary.TOTAL:
-        mean, method = arithmetic_mean(values, CONFIDENCE), Method.MEAN
+        mean, method = within_range(arithmetic_mean(values, CONFIDENCE), measure, values), Method.MEAN
     else:
         mean, method = geometric_mean(values, CONFIDENCE), Method.GEOMETRIC_MEAN
     return Estimate(
@@ -226,3 +227,9 @@ def estimate(measure: Measure, values: Sequence[float]) -> Estimate | None:
         n=mean.n,
         method=method,
     )
+
+
+def within_range(mean: Mean, measure: Measure, values: Sequence[float]) -> Mean:
+    """The mean with an interval that ends at 0 where the figure cannot be negative; one of a command (it has a unit) can."""
+    is_free = measure.unit is not None or min(values) < 0
+    return mean if is_free or mean.low is None else replace(mean, low=max(0.0, mean.low))

@@ -219,6 +219,7 @@ def compare(arms: ArmPair, matters_share: float) -> Comparison:
         interleaved=arms.factor.change is Change.AUTOMATIC and is_interleaved(*counted_runs(arms)),
         excluded={**arms.baseline.excluded, **cell.excluded, **outcome.excluded},
         p_value=p,
+        has_zero=bool(arms.baseline.values and cell.values) and not all_positive(arms),
     )
 
 
@@ -238,12 +239,16 @@ def is_interleaved(baseline: Sequence[Judged], candidate: Sequence[Judged]) -> b
 
 def contrast(arms: ArmPair) -> Contrasts:
     """The contrast of two arms: paired by block, or unpaired where a person changed the level by hand."""
-    baseline, candidate = arms.baseline.values, arms.candidate.values
-    if any(value <= 0 for value in (*baseline.values(), *candidate.values())):
+    if not all_positive(arms):
         return Contrasts(contrasts=(), paired=True)
     if arms.factor.change is Change.MANUAL:
         return apart(arms)
     return paired(arms)
+
+
+def all_positive(arms: ArmPair) -> bool:
+    """Whether every value of both arms is above 0, as a ratio needs it."""
+    return all(value > 0 for cell in (arms.baseline, arms.candidate) for value in cell.values.values())
 
 
 def paired(arms: ArmPair) -> Contrasts:

@@ -188,6 +188,8 @@ class Comparison:
     """The ratio of the rates over the ratio of the clients (or workers); None where the factor counts nothing."""
     limiter: Limiter | None = None
     """What the larger load reached, so that the efficiency is not that of the software; None where nothing is known to be."""
+    has_zero: bool = False
+    """Whether both arms have runs that count and there is no ratio, since a value of them is not above 0."""
 
     @property
     def id(self) -> str:

@@ -23,7 +23,8 @@ def check(case: ComparisonCase) -> Finding:
     """Fail where neither a difference nor its absence was shown; it counts where the experiment asks that nothing be lost."""
     ratio, requirement = case.comparison.ratio, required(case)
     if ratio is None or ratio.low is None or ratio.high is None:
-        return unshown(case, "Too few pairs of runs for an interval", requirement)
+        why = "No ratio, since a value is 0" if case.comparison.has_zero else "Too few pairs of runs for an interval"
+        return unshown(case, why, requirement)
     if requirement is not None:
         return of_requirement(case, ratio, requirement)
     edges = f"confidence interval {span(ratio)}"

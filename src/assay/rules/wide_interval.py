@@ -13,7 +13,7 @@ import math
 
 from assay import measures
 from assay.catalogue import ComparisonCase, Rule
-from assay.records import Conclusion, Estimate, Finding, Scope, Severity, State
+from assay.records import Comparison, Conclusion, Estimate, Finding, Scope, Severity, State
 from assay.rulekit import contrasts
 from assay.rulekit.findings import found
 
@@ -25,8 +25,9 @@ def check(case: ComparisonCase) -> Finding:
     threshold = {"runs": least, "half_width_share": allowed}
     if ratio is None or ratio.low is None or ratio.high is None:
         observed = {"runs": ratio.n if ratio else 0}
-        text = without_interval(ratio)
-        return found(RULE, case, State.FAIL, text, observed=observed, threshold=threshold, short="too few runs")
+        text = without_interval(case.comparison)
+        short = "no interval" if case.comparison.has_zero else "too few runs"
+        return found(RULE, case, State.FAIL, text, observed=observed, threshold=threshold, short=short)
     half = half_width(ratio.low, ratio.high)
     decided = case.comparison.conclusion is not Conclusion.UNDECIDED
     wide, few = half > allowed and not decided, ratio.n < least
@@ -42,10 +43,11 @@ def check(case: ComparisonCase) -> Finding:
     )
 
 
-def without_interval(ratio: Estimate | None) -> str:
+def without_interval(comparison: Comparison) -> str:
     """The finding on a ratio without an interval, in words."""
+    ratio = comparison.ratio
     if ratio is None:
-        return "No ratio: at least one arm has no valid runs, or a value is 0."
+        return f"No ratio: {'a value is 0' if comparison.has_zero else 'at least one arm has no valid runs'}."
     runs = f"{ratio.n} {'runs per arm' if ratio.method.unpaired else 'pairs of runs'}"
     needed = contrasts.least(ratio.method)
     why = f"use at least {needed}" if ratio.n < needed else "the mean of an arm may be 0"

@@ -190,10 +190,12 @@ def unseen(limit: float | None) -> str:
 
 def missing(one: Comparison) -> str:
     """Say why there is no ratio."""
+    if one.has_zero:
+        return "no ratio: a value is 0"
     if one.excluded:
         runs = "1 run excluded" if len(one.excluded) == 1 else f"{len(one.excluded)} runs excluded"
         return f"no ratio: at least one arm has no valid runs ({runs})"
-    return "no ratio: at least one arm has no valid runs, or a value is 0"
+    return "no ratio: at least one arm has no valid runs"
 
 
 def dip(experiment: Experiment, one: Dip) -> str:
