@@ -11,7 +11,7 @@ from assay.audit.limits import thresholds
 from assay.errors import InputErrors
 from assay.experiment import read
 from assay.experiment.digest import digest
-from assay.records import Claim, Direction, Experiment, Limit, Measure, Severity, State, Tier, WorkSide
+from assay.records import Claim, Direction, Experiment, Limit, Measure, Severity, State, Tier, VerdictState, WorkSide
 from assay.rules.roofline import RULE
 from assay_process import Bench
 from audit.case_builder import Made, case_of
@@ -202,19 +202,24 @@ def test_what_each_layer_loses_in_words():
         side=WorkSide.PATH, measure="down.receive.bytes_per_s", value=11.7e6, share=0.93, runs=5, low=0.91, high=0.95
     )
     disk = LayerBelow(side=WorkSide.SERVER, measure="disk.read.bytes_per_s", value=8e6, share=1.36, runs=5, low=1.2, high=1.5)
-    one = LayeredRate(measure=measure, levels={}, value=10.9e6, below=(path,))
+    one = LayeredRate(measure=measure, levels={}, value=10.9e6, below=(path,), state=VerdictState.TAINTED)
     assert layers.statement(nobody, one) == (
-        "files read: 10.9 MB/s, 7 % less than the path alone (11.7 MB/s; 95 % interval 5 % to 9 %)"
+        "files read: 10.9 MB/s, 7 % less than the path alone (11.7 MB/s; 95 % interval 5 % to 9 %) [TAINTED]"
     )
     few = layers.statement(nobody, replace(one, below=(replace(path, low=None, high=None, runs=1),)))
-    assert few.endswith("7 % less than the path alone (11.7 MB/s; 1 run with both)"), "other runs than those of the two rates"
+    assert few.endswith("7 % less than the path alone (11.7 MB/s; 1 run with both) [TAINTED]"), (
+        "other runs than those of the two rates"
+    )
     near = layers.statement(nobody, replace(one, below=(replace(disk, share=1.04, low=1.02, high=1.06),)))
-    assert near.endswith("4 % more than the server's storage alone (8 MB/s; 95 % interval 2 % to 6 %)"), "within L04's margin"
+    assert near.endswith("4 % more than the server's storage alone (8 MB/s; 95 % interval 2 % to 6 %) [TAINTED]"), (
+        "within L04's margin"
+    )
     said = layers.statement(nobody, replace(one, below=(disk, path)))
     assert (
         "36 % more than the server's storage alone (8 MB/s; 95 % interval 20 % to 50 %) and 7 % less than the path alone" in said
     )
-    assert said.endswith("no client is faster than the server's storage alone: one of these figures is not what it is called")
+    wrong = "no client is faster than the server's storage alone: one of these figures is not what it is called [TAINTED]"
+    assert said.endswith(wrong)
 
 
 # ---------------------------------------------------------------------------------------------------- a real trial

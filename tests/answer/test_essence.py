@@ -7,6 +7,7 @@ import pytest
 
 from assay.answer.answer import answer
 from assay.answer.essence import essence
+from assay.answer.wording.essence import within
 from assay.answer.wording.summary import following, opening
 from assay.cli import summary
 from assay.records import Claim, Durability, Tier, VerdictState
@@ -85,6 +86,15 @@ def test_commits_are_operations_that_each_end_with_a_flush():
     asked = replace(results.experiment, measures=measures, workloads=workloads)
     said = opening(answer(replace(results, experiment=asked, cells=cells, runs=(replace(first, verdicts=verdicts),))))
     assert re.search(r", [\d,]+ creates and 3,710 commits a second", plain(said))
+
+
+def test_no_figure_lies_farther_off_than_the_sentence_says():
+    """An interval from 0.63 to 1.6 times the figure was said to be within 48 %: its upper end is 60 % above."""
+    portions = essence(one_run()).portions
+    wide = [replace(one, estimate=replace(one.estimate, value=100.0, low=63.0, high=160.0)) for one in portions]
+    assert plain(within(wide)) == "each within a factor of 1.6"
+    near = [replace(one, estimate=replace(one.estimate, value=100.0, low=90.0, high=130.0)) for one in portions]
+    assert plain(within(near)) == "each within 30 %"
 
 
 @pytest.fixture(scope="module")

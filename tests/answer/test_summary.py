@@ -310,6 +310,24 @@ def test_trials_that_failed_are_in_the_first_line():
     assert lead(most).said.endswith(f"; {missing} of {len(results.plan.trials)} trials not run")
 
 
+def with_a_note(results, chosen, text="No difference shown, and no equivalence either."):
+    """The results with a finding that renames these comparisons."""
+    sample = next(f for judged in results.runs for v in judged.verdicts.values() for f in v.findings)
+    note = replace(sample, state=State.FAIL, severity=Severity.NOTES, relabel="undecided", statement=text)
+    verdict = replace(next(iter(results.comparison_verdicts.values())), findings=(note,))
+    return replace(results, findings=(), comparison_verdicts={one.id: verdict for one in chosen})
+
+
+def test_a_note_on_some_comparisons_names_them():
+    """A finding on a secondary measure without its name was read as the answer to the question."""
+    results = fixture.results()
+    others = [one for one in results.comparisons if one.measure != RATE]
+    (alone,) = (text for text in remarks(answer(with_a_note(results, others[:1]))) if "No difference shown" in text)
+    assert re.fullmatch(r".+, .+, xfs( at .+)?: No difference shown, and no equivalence either\.", alone)
+    (every,) = (text for text in remarks(answer(with_a_note(results, results.comparisons))) if "No difference shown" in text)
+    assert every == "No difference shown, and no equivalence either."
+
+
 def test_the_largest_difference_of_another_measure_follows():
     found = lead(fixture.results())
     (line,) = (one for one in found.more if one.startswith("largest difference of another measure: "))
@@ -350,5 +368,5 @@ def test_a_note_that_renames_a_comparison_is_said_once():
     noted = replace(verdict, findings=(*verdict.findings, note))
     found = answer(replace(results, comparison_verdicts={**results.comparison_verdicts, name: noted}))
     assert note.statement in [one.statement for one in found.doubts]
-    assert note.statement in list(remarks(found))
-    assert note.statement not in list(reservations(found))
+    assert [one for one in remarks(found) if one.endswith(f": {note.statement}")]
+    assert not [one for one in reservations(found) if note.statement in one]

@@ -23,8 +23,8 @@ from assay.answer.doubts import (
 from assay.answer.essence import Essence, essence
 from assay.answer.headlines import Headline, Line, headlines, leaders, lines, weight
 from assay.answer.layers import LayeredRate, layered
+from assay.answer.remarks import Remarked, remarks
 from assay.answer.trust import Noise, counts, noise, shown
-from assay.audit import verdicts
 from assay.frozen import dataclass
 from assay.records import (
     UNREACHED,
@@ -222,13 +222,6 @@ def storages(results: Results) -> tuple[Storage, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def remarks(results: Results) -> tuple[Finding, ...]:
-    """The notes of the experiment and of all comparisons that rename them, each statement once."""
-    groups = (results.findings, *(verdict.findings for verdict in results.comparison_verdicts.values()))
-    found = (one for findings in groups for one in verdicts.notes(findings) if one.relabel)
-    return tuple({one.statement: one for one in found}.values())
-
-
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """The answer of an experiment, in the order in which it is read."""
@@ -255,7 +248,7 @@ class Answer:
     notes: tuple[PlanNote, ...]
     storages: tuple[Storage, ...]
     """Those that are in memory or lie on another file system."""
-    remarks: tuple[Finding, ...]
+    remarks: tuple[Remarked, ...]
     """What the experiment and the comparisons are besides, each once."""
     layers: tuple[LayeredRate, ...] = ()
     """Rates of clients with what was measured below them."""

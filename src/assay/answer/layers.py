@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from assay import measures
+from assay.answer.trust import state_of
 from assay.frozen import dataclass
 from assay.measures import stood_on
-from assay.records import Cell, Experiment, Measure, Results, Run, Value, WorkSide
+from assay.records import Cell, Experiment, Measure, Results, Run, Value, VerdictState, WorkSide, worst
 from assay.statistics.contrast import interval, paired_ratio
 
 RATE = "bytes_per_s"
@@ -32,6 +33,8 @@ class LayerBelow:
     low: float | None
     high: float | None
     """95 % interval; None with too few runs for one."""
+    state: VerdictState = VerdictState.UNVERIFIED
+    """The verdict of its own rate."""
 
     @property
     def is_contradicted(self) -> bool:
@@ -47,6 +50,8 @@ class LayeredRate:
     levels: Mapping[str, Value]
     value: float
     below: tuple[LayerBelow, ...]
+    state: VerdictState
+    """The worst verdict of the figures."""
 
 
 def layered(results: Results) -> Iterator[LayeredRate]:
@@ -60,7 +65,13 @@ def layered(results: Results) -> Iterator[LayeredRate]:
             continue
         below = sorted(_below(results, cell, measure), key=lambda one: -one.share)
         if below:
-            yield LayeredRate(measure=measure, levels=cell.levels, value=cell.estimate.value, below=tuple(below))
+            yield LayeredRate(
+                measure=measure,
+                levels=cell.levels,
+                value=cell.estimate.value,
+                below=tuple(below),
+                state=worst((state_of(results, cell), *(one.state for one in below))),
+            )
 
 
 def _side(experiment: Experiment, measure: Measure) -> WorkSide:
@@ -85,6 +96,7 @@ def _below(results: Results, cell: Cell, measure: Measure) -> Iterator[LayerBelo
             runs=ratio.n,
             low=None if low is None else math.exp(low),
             high=None if high is None else math.exp(high),
+            state=state_of(results, other),
         )
 
 

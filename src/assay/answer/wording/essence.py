@@ -60,7 +60,7 @@ def _doubt(one: Portion, *, mixed: bool) -> str:
 
 
 SURE = 0.5
-"""Half of an interval above this share of its figure is given as a factor."""
+"""An interval that ends above this share from its figure is given as a factor."""
 
 
 def within(portions: Sequence[Portion]) -> str:
@@ -72,7 +72,7 @@ def within(portions: Sequence[Portion]) -> str:
     ]
     if not ends or len(ends) < len(portions):
         return ""
-    widest = max((high - low) / 2 for low, high in ends)
+    widest = max(max(high - 1, 1 - low) for low, high in ends)
     factor = max(max(high, 1 / low) for low, high in ends)
     return f"each within {measures.percent(widest)}" if widest < SURE else f"each within a factor of {factor:.2g}"
 

@@ -17,7 +17,7 @@ def statement(experiment: Experiment, one: LayeredRate) -> str:
     where = " ".join(f"{name}={word(experiment, name, level)}" for name, level in one.levels.items())
     name = marks.operation(one.measure.workload, one.measure.operation) + (f" at {where}" if where else "")
     rate = measures.with_unit(one.value, Unit.BYTES_PER_S)
-    return f"{name}: {rate}, {' and '.join(map(_layer, one.below))}{_contradiction(one)}"
+    return f"{name}: {rate}, {' and '.join(map(_layer, one.below))}{_contradiction(one)} [{one.state.value}]"
 
 
 def _layer(one: LayerBelow) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from assay import measures
+from assay.analysis.cells import measure_of
 from assay.answer import marks
 from assay.answer.answer import Answer, Lead, LeadKind
 from assay.answer.decisions import Decision
 from assay.answer.doubts import Losses, Reason, Required
 from assay.answer.headlines import Line
+from assay.answer.remarks import Remarked
 from assay.answer.scales import show, show_range
 from assay.answer.wording import comparison, effects, essence, labels, layers, scaling, trust
 from assay.records import Comparison, Estimate, Experiment, Measure, RequirementState, Scaling, ScalingKind, Tier, Value
@@ -160,8 +163,7 @@ def required(experiment: Experiment, one: Required) -> str:
 
 def decision(experiment: Experiment, one: Decision) -> str:
     """Put a break-even, a saturation or the end of a requirement in one sentence."""
-    at, what = one.scaling.at, one.scaling.factor.rpartition(".")[2]
-    lowest, highest = one.scaling.lowest, one.scaling.highest
+    at, what, lowest, highest = one.scaling.at, one.scaling.factor.rpartition(".")[2], one.scaling.lowest, one.scaling.highest
     if one.scaling.kind is not ScalingKind.BREAK_EVEN:
         return _whole(experiment, one.scaling)
     if at is not None and not one.known:
@@ -270,15 +272,28 @@ def losses(one: Losses) -> Iterator[str]:
 
 def remarks(answer: Answer) -> Iterator[str]:
     """Say what is to be known of the file systems, and of what was compared."""
-    for one in answer.storages:
-        yield f"{one.target}: {labels.storage(one.filesystem, one.devices)}"
-    yield from (one.statement for one in answer.remarks)
+    yield from (f"{one.target}: {labels.storage(one.filesystem, one.devices)}" for one in answer.storages)
+    yield from (remark(answer.experiment, one) for one in answer.remarks)
+
+
+def remark(experiment: Experiment, one: Remarked) -> str:
+    """`bulk send, box drops, tuned: No ratio ...`: what a finding says, with its comparisons where it is not of all."""
+    names = dict.fromkeys(each.measure for each in one.comparisons)
+    places = "; ".join(_place(experiment, [each for each in one.comparisons if each.measure == name]) for name in names)
+    return f"{places}: {one.statement}" if places else one.statement
+
+
+def _place(experiment: Experiment, same: Sequence[Comparison]) -> str:
+    """`bulk send, box drops, tuned at clients = 4`: measure, candidates and conditions of comparisons of one measure."""
+    candidates = dict.fromkeys(comparison.candidate_of(experiment, each) for each in same)
+    where = conditions(experiment, [dict(one) for one in dict.fromkeys(tuple(each.within.items()) for each in same)])
+    return f"{named(measure_of(experiment, same[0].measure))}, {listed([*candidates])} {where}".rstrip()
 
 
 def reservations(answer: Answer) -> Iterator[str]:
     """Say what is to be known of the schedule, the file systems and the comparisons, beside the doubts."""
     doubted = {one.statement for one in answer.doubts}
-    yield from (text for text in remarks(answer) if text not in doubted)
+    yield from remarks(replace(answer, remarks=tuple(each for each in answer.remarks if each.statement not in doubted)))
     if answer.apart:
         count = marks.count(answer.apart, "comparison")
         yield f"{count} not interleaved: a change between the sittings would look like a difference"
