@@ -27,6 +27,7 @@ def test_nothing_goes_without_a_word(call):
     assert "expected --yes" in found.stderr
     assert (call.lab / NAME).is_dir()
     assert "expected --why" in call("delete", NAME, "1/1", "--yes", status=2).stderr
+    assert "expected --why" in call("delete", NAME, "1/1", "--yes", "--why", " ", status=2).stderr
     assert "found no run 0077/1" in call("delete", NAME, "77/1", "--yes", "--why", "x", status=2).stderr
 
 

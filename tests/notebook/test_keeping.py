@@ -64,6 +64,9 @@ def test_a_note_is_one_line():
     assert checked_note(" a\n b ") == "a b"
     with pytest.raises(UsageError, match="at most"):
         checked_note("x" * 5000)
+    for letter in ("\udcff", "\x1b"):
+        with pytest.raises(UsageError, match="cannot be printed"):
+            checked_note(f"a{letter}b")
 
 
 def test_an_experiment_goes_into_the_trash_and_comes_back_as_it_was(lab, folder):
@@ -116,6 +119,65 @@ def test_nothing_goes_while_a_run_is_written(lab, folder):
             with pytest.raises(BusyError):
                 change()
     assert len(read.attempts(folder)) == 11
+
+
+def test_after_a_crash_in_the_middle_of_deleting_the_rest_is_restored(lab, folder, monkeypatch):
+    """The first run is in the trash, the second one still there and called deleted: each way out was refused."""
+    before, carry, moved = files_of(folder), trash.carry, []
+
+    def cut(path, goal):
+        if len(moved) == 1:
+            raise KeyboardInterrupt
+        moved.append(path)
+        carry(path, goal)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trash, "carry", cut)
+        with pytest.raises(KeyboardInterrupt):
+            trash.delete_runs(folder, ["0003/1", "0004/1"], "why")
+    assert len(read.attempts(folder)) == 10
+    trash.restore(lab, trash.trashed(lab)[0])
+    after = files_of(folder)
+    assert added_to(folder) == Annotations()
+    after.pop(layout.NOTES)
+    assert after == before
+
+
+def test_a_run_is_called_deleted_once(lab, folder):
+    for _ in range(2):
+        trash.delete_runs(folder, ["0003/1"], "why")
+        one = trash.trashed(lab)[-1]
+        (lab / layout.TRASH / one.name / "trials/0003/attempt-1").rename(folder / "trials/0003-1")
+        (folder / "trials/0003").mkdir()
+        (folder / "trials/0003-1").rename(folder / "trials/0003/attempt-1")
+    assert [gone.run for gone in added_to(folder).deleted] == ["0003/1"]
+
+
+def test_a_symbolic_link_is_neither_moved_nor_deleted(lab, folder, tmp_path):
+    """A relative one would lead nowhere from its new place, and one in the trash can be neither read nor emptied."""
+    folder.rename(tmp_path / "archive")
+    folder.symlink_to("../archive")
+    for change in (lambda: trash.delete_experiment(folder), lambda: joining.move(folder, tmp_path / "far" / "other")):
+        with pytest.raises(UsageError, match="a symbolic link to"):
+            change()
+    assert len(read.attempts(folder)) == 11
+
+
+def test_an_experiment_comes_back_under_its_own_name(lab, folder):
+    goal = trash.delete_experiment(folder.rename(lab / "fs-6.18"))
+    (one,) = trash.trashed(lab)
+    assert one.experiment == "fs-6.18"
+    assert trash.restore(lab, one).name == "fs-6.18"
+    assert not goal.exists()
+
+
+def test_an_empty_name_names_nothing(lab, folder):
+    """`assay delete "$X" --yes` with an empty X took the only experiment, and `assay trash "$X" --empty` all that was there."""
+    with pytest.raises(UsageError, match="found 0 experiments"):
+        read.choose(lab, "")
+    trash.delete_experiment(folder)
+    with pytest.raises(UsageError, match="found 0 in the trash"):
+        trash.choose(lab, "")
 
 
 def test_what_has_its_place_taken_is_not_restored(lab, folder):
@@ -192,6 +254,49 @@ def test_two_parts_of_a_schedule_are_merged_and_again_changes_nothing(tmp_path):
     assert files_of(theirs / NAME) == before
     (one,) = joining.merge([theirs], ours)
     assert (len(one.added), one.known) == (0, 5)
+
+
+def test_of_two_other_notebooks_the_second_is_held_against_the_first(tmp_path):
+    """Both have runs of one name that the first notebook lacks: those of the second were dropped and called known."""
+    one, other = (cli_notebook.lab(tmp_path / name, difference=size) for name, size in (("one", 1.0), ("other", 1.2)))
+    with pytest.raises(UsageError, match="two executions of one schedule"):
+        joining.merge([one, other], tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+    halves = joining.merge(parts(tmp_path), tmp_path / "all")
+    assert [(len(found.added), found.known) for found in halves] == [(5, 0), (5, 0)]
+    assert len(current(tmp_path / "all" / NAME).runs) == 10
+
+
+def test_another_schedule_in_the_second_notebook_is_refused_before_the_first_is_copied(tmp_path):
+    for name, blocks in (("one", 5), ("other", 3)):
+        asked = made.experiment()
+        plan = made.plan(asked, blocks)
+        trials = plan.trials if name == "one" else tuple(reversed(plan.trials))
+        Store.create(tmp_path / name, asked, replace(plan, trials=trials), made.TEXT).close()
+    with pytest.raises(UsageError, match="another schedule"):
+        joining.merge([tmp_path / "one", tmp_path / "other"], tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+
+
+def test_damaged_notes_stop_a_merge_before_it_begins(tmp_path):
+    ours, theirs = parts(tmp_path)
+    (theirs / NAME / layout.NOTES).write_text("[]")
+    with pytest.raises(UsageError, match="no notes and tags"):
+        joining.merge([theirs], ours)
+    assert len(read.attempts(ours / NAME)) == 5
+
+
+def test_a_deleted_run_that_comes_back_is_not_called_deleted(tmp_path):
+    ours, theirs = parts(tmp_path)
+    joining.merge([theirs], ours)
+    run = layout.run_id(*layout.split_attempt(read.attempts(theirs / NAME)[0]))
+    trash.delete_runs(ours / NAME, [run], "odd")
+    (one,) = joining.merge([theirs], ours)
+    assert one.added == (run,)
+    assert added_to(ours / NAME).deleted == ()
+    trash.delete_runs(theirs / NAME, [run], "odd")
+    joining.merge([theirs], ours)
+    assert added_to(ours / NAME).deleted == ()
 
 
 def test_notebooks_are_merged_into_a_new_one(tmp_path, lab):

@@ -42,7 +42,7 @@ def delete(lab: Path, which: str, runs: Sequence[str], why: str, *, yes: bool, j
     """Move an experiment, or runs of it, into the trash. Gives 0, and 1 where the user does not want it."""
     folder = notebook.choose(lab, which)
     named = existing(folder, runs)
-    if named and not why:
+    if named and not checked_note(why):
         raise UsageError('found no reason; expected --why "...": a reader must see why figures were left out')
     what = f"{len(named)} runs of {folder.name} ({short(named)})" if named else f"{folder.name} with {counted(folder)}"
     if not confirmed(f"Move {what} into the trash?", yes=yes):

@@ -16,6 +16,8 @@ from assay.notebook import files, layout
 
 TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,59}")
 LONGEST_NOTE = 4000
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control letters, and bytes of the call that are no UTF-8."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +117,8 @@ def checked_tags(words: Iterable[str]) -> tuple[str, ...]:
 def checked_note(text: str) -> str:
     """Return a note in one line. Raises UsageError where it is too long."""
     line = " ".join(text.split())
+    if UNPRINTABLE.search(line):
+        raise UsageError("found a note with letters that cannot be printed; expected text")
     if len(line) > LONGEST_NOTE:
         raise UsageError(f"found a note of {len(line)} letters; expected at most {LONGEST_NOTE}")
     return line

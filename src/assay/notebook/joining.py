@@ -33,6 +33,7 @@ def move(folder: Path, lab: Path) -> Path:
     To another file system it is copied, held against its manifests, and only then removed here. Raises UsageError where the
     name is taken there, BusyError while a run writes, DamagedError, RefusedError.
     """
+    layout.refuse_link(folder)
     goal = lab / folder.name
     if goal.exists():
         raise UsageError(f"found {goal}; expected no experiment of that name there. `assay merge` joins two notebooks.")
@@ -78,30 +79,40 @@ def merge(others: Sequence[Path], lab: Path) -> tuple[MergedExperiment, ...]:
     Raises UsageError with everything that speaks against it, before anything is changed; BusyError, DamagedError, RefusedError.
     """
     pairs = [(folder, lab / folder.name) for other in others for folder in read.folders(other)]
-    refuse([mistake for folder, goal in pairs for mistake in obstacles(folder, goal)])
+    refuse([mistake for at, (folder, goal) in enumerate(pairs) for mistake in obstacles(folder, goal, pairs[:at])])
     lab.mkdir(parents=True, exist_ok=True)
     return tuple(join(folder, goal) for folder, goal in pairs)
 
 
-def obstacles(folder: Path, goal: Path) -> Iterator[str]:
-    """Yield what speaks against merging an experiment into a folder."""
+def obstacles(folder: Path, goal: Path, before: Sequence[tuple[Path, Path]]) -> Iterator[str]:
+    """Yield what speaks against merging an experiment into a folder, after others that are merged into theirs."""
     if folder.resolve() == goal.resolve():
         yield f"found {folder} on both sides; expected different notebooks"
         return
     for name, why in read.scan(folder).damaged.items():
         yield f"{folder}: {name}: {why}. Delete this run first."
-    if not goal.exists():
-        return
-    (_, ours), (_, theirs) = read.read_plan(goal), read.read_plan(folder)
+    for one in (folder, goal):
+        try:
+            added_to(one)
+        except DamagedError as error:
+            yield str(error)
+    for place in (goal, *(one for one, to in before if to == goal)):
+        if place.exists():
+            yield from disagreement(folder, place)
+
+
+def disagreement(folder: Path, place: Path) -> Iterator[str]:
+    """Yield in what two folders of one experiment disagree: their schedule, or runs."""
+    (_, ours), (_, theirs) = read.read_plan(place), read.read_plan(folder)
     shorter = min(len(ours.trials), len(theirs.trials))
     if ours.trials[:shorter] != theirs.trials[:shorter]:
-        yield f"{folder.name} has another schedule in {folder.parent} than in {goal.parent}. Compare them with `assay compare`."
+        yield f"{folder.name} has another schedule in {folder.parent} than in {place.parent}. Compare them with `assay compare`."
         return
-    clashes = [name for name, path in runs(folder) if (layout.attempt_folder(goal, name)).exists() and not same(path, goal, name)]
+    clashes = [name for name, path in runs(folder) if layout.attempt_folder(place, name).exists() and not same(path, place, name)]
     if clashes:
         named = ", ".join(clashes[:10]) + (f" and {len(clashes) - 10} more" if len(clashes) > 10 else "")
         yield (
-            f"{folder.name}: run {named} differs in {folder.parent} and {goal.parent}: two executions of one schedule. "
+            f"{folder.name}: run {named} differs in {folder.parent} and {place.parent}: two executions of one schedule. "
             "Compare them with `assay compare` or `assay history`."
         )
 
@@ -128,9 +139,9 @@ def join(folder: Path, goal: Path) -> MergedExperiment:
         if len(plan.trials) > len(store.plan.trials):
             store.extend(experiment, plan)
         added = tuple(name for name, path in runs(folder) if take(path, layout.attempt_folder(goal, name)))
-        theirs = added_to(folder)
-        if theirs != Annotations():
-            annotate(goal, lambda ours: both(ours, theirs))
+        theirs, former = still_gone(added_to(folder), goal), added_to(goal)
+        if both(still_gone(former, goal, added), theirs) != former:
+            annotate(goal, lambda ours: both(still_gone(ours, goal, added), theirs))
     with Store.open(goal):  # lists the new runs in the index
         pass
     return MergedExperiment(experiment=goal.name, is_new=False, added=added, known=len(every) - len(added))
@@ -153,6 +164,15 @@ def take(path: Path, goal: Path) -> bool:
     except DamagedError as error:
         raise RefusedError(f"{goal}: not copied whole ({error}). Check the storage.") from error
     return True
+
+
+def still_gone(found: Annotations, goal: Path, among: Sequence[str] | None = None) -> Annotations:
+    """Return notes without those on the deletion of runs that are there; of these runs alone."""
+
+    def is_there(run: str) -> bool:
+        return layout.attempt_folder(goal, run).is_dir() and (among is None or run in among)
+
+    return replace(found, deleted=tuple(one for one in found.deleted if not is_there(one.run)))
 
 
 def both(ours: Annotations, theirs: Annotations) -> Annotations:

@@ -72,6 +72,12 @@ def to_text(value: object) -> str:
     return "{}" if value == {} else ENCODER.encode(plain.to_plain(value))
 
 
+def refuse_link(folder: Path) -> None:
+    """Raise UsageError for a symbolic link: to move it would break it, or leave behind what it leads to."""
+    if folder.is_symlink():
+        raise UsageError(f"found {folder}, a symbolic link to {folder.resolve()}; expected the folder of an experiment")
+
+
 def run_id(trial: int, attempt: int) -> str:
     """`0007/1`."""
     return f"{trial:04d}/{attempt}"

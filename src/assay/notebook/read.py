@@ -124,7 +124,9 @@ def choose(lab: Path, which: str | None) -> Path:
     if which is None:
         return found[-1]
     exact = [folder for folder in found if folder.name == which or folder == Path(which)]
-    alike = exact or [folder for folder in found if folder.name.startswith(which) or folder.name.endswith(f"-{which}")]
+    alike = exact or [
+        folder for folder in found if which and (folder.name.startswith(which) or folder.name.endswith(f"-{which}"))
+    ]
     if len(alike) != 1:
         names = ", ".join(sorted(folder.name for folder in alike or found))
         raise UsageError(f"found {len(alike)} experiments for {which!r}; expected one of: {names}")

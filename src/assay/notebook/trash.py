@@ -34,7 +34,8 @@ class Trashed:
 
 
 def delete_experiment(folder: Path) -> Path:
-    """Move an experiment into the trash; return where it is. Raises BusyError while a run writes, RefusedError."""
+    """Move an experiment into the trash; return where it is. Raises UsageError, BusyError while a run writes, RefusedError."""
+    layout.refuse_link(folder)
     with acquire_lock(folder):
         goal = fresh(folder)
         try:
@@ -61,7 +62,7 @@ def delete_runs(folder: Path, runs: Sequence[str], why: str) -> Path:
         goal.mkdir(parents=True)
         files.write_whole(goal / CONTENT, files.to_json({"experiment": folder.name, "runs": list(runs)}))
         gone = [deleted(folder, run, why) for run in runs]
-        annotate(folder, lambda found: replace(found, deleted=(*found.deleted, *gone)))
+        annotate(folder, lambda found: replace(found, deleted=(*without(found, runs).deleted, *gone)))
         for run in runs:
             for path in parts(folder, run):
                 carry(path, goal / path.relative_to(folder))
@@ -104,7 +105,7 @@ def fresh(folder: Path) -> Path:
     number = 1
     while place.exists():
         number += 1
-        place = place.with_name(f"{at}-{folder.name}.{number}")
+        place = place.with_name(f"{at}.{number}-{folder.name}")
     return place
 
 
@@ -127,13 +128,13 @@ def named(place: Path) -> tuple[str, tuple[str, ...]]:
         found = files.read_json(place / CONTENT)
         return str(found["experiment"]), tuple(map(str, found["runs"]))
     except (AssayError, KeyError, TypeError):
-        return place.name.partition("-")[2].partition(".")[0], ()
+        return place.name.partition("-")[2], ()
 
 
 def choose(lab: Path, name: str) -> Trashed:
     """Return one thing in the trash by its name or how that begins. Raises UsageError naming what there is."""
     there = trashed(lab)
-    found = [one for one in there if one.name == name] or [one for one in there if one.name.startswith(name)]
+    found = [one for one in there if one.name == name] or [one for one in there if name and one.name.startswith(name)]
     if len(found) != 1:
         names = ", ".join(one.name for one in found or there) or "nothing, for the trash is empty"
         raise UsageError(f"found {len(found)} in the trash for {name!r}; expected one of: {names}")
@@ -151,7 +152,8 @@ def restore(lab: Path, one: Trashed) -> Path:
         return folder
     if not (folder / layout.PLAN).is_file():
         raise UsageError(f"found no experiment {one.experiment}; expected it there: restore it first")
-    if taken := [run for run in one.runs if layout.attempt_folder(folder, run).exists()]:
+    inside = (run for run in one.runs if layout.attempt_folder(place, run).exists())  # fewer after a crash in the middle
+    if taken := [run for run in inside if layout.attempt_folder(folder, run).exists()]:
         raise UsageError(f"found run {', '.join(taken)} in {folder.name} again; expected no run of these names there")
     with Store.open(folder):
         for path in sorted((*place.glob(f"{layout.TRIALS}/*/attempt-*"), *place.glob(f"{layout.DERIVED}/*/verdicts/*.json"))):
