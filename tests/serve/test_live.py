@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 import time
 
 import pytest
@@ -188,3 +189,22 @@ def test_a_running_experiment_is_seen_live_and_has_our_cost_as_its_own(bench, ro
     rows = [line.split(",") for line in bench.run("sql", query, "--lab", lab, "--csv").stdout.splitlines()[1:]]
     assert spent_s > 0.1
     assert dict(rows).keys() >= {"own_cpu_ns"}
+
+
+def test_two_pages_at_once_do_not_read_a_row_twice(store, monkeypatch):
+    """The live page and the metrics are made in two threads: rows that both read made all rates 0."""
+    put(store, *({**RUNNING, "operations": {"write": {"count": at, "bytes": at}}} for at in (1, 2)))
+    read, feed = index.live, Feed(folder=store.folder)
+
+    def slow(*words):
+        found = read(*words)
+        time.sleep(0.2)
+        return found
+
+    monkeypatch.setattr(index, "live", slow)
+    pages = [threading.Thread(target=feed.look) for _ in range(2)]
+    for one in pages:
+        one.start()
+    for one in pages:
+        one.join()
+    assert [one.operations["write"]["count"] for one in feed.rows] == [1, 2]

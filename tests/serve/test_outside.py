@@ -163,6 +163,17 @@ def test_no_query_reaches_a_file_or_changes_anything(trapped, query):
     assert found.status == 400 or query.startswith(("PRAGMA memory", "CALL"))
 
 
+@pytest.mark.parametrize("table", ["experiments", "runs", "facts", "verdicts"])
+def test_the_tables_do_not_follow_links_out_of_the_notebook(trapped, table):
+    """The question of a linked experiment could be read, though its page was not there."""
+    site, _ = trapped
+    found = closed(site, "/sql?chart=none&q=" + quote(f"SELECT * FROM {table}"))
+    assert found.status == 200
+    assert NAME in found.text
+    assert "<td>linked</td>" not in found.text
+    assert "0042/1" not in found.text
+
+
 def test_a_query_without_end_is_ended(trapped):
     site, _ = trapped
     found = site.ask("/sql?q=" + quote("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"), timeout=120)

@@ -1,9 +1,26 @@
 """Every page by links, with what it must show; pages follow the notebook; queries; metrics."""
 
+import asyncio
+import itertools
+import json
 import re
+from dataclasses import replace
 from urllib.parse import quote, urljoin
 
+import pytest
+
+import cli_notebook
+from assay.notebook import trash
+from assay.notebook.annotations import Remark, annotate
 from assay.notebook.store import Store
+from assay_process import Bench
+from served_notebook import served
+
+pytest.importorskip("starlette")
+from starlette.requests import Request
+
+from assay.serve.app import NotebookSite
+from assay.serve.shelf import Shelf
 
 NAME = "a-mail-spool-abababab"
 
@@ -113,3 +130,72 @@ def test_a_page_follows_the_notebook(site, notebook):
         assert "A trial runs" in ask(site, "SELECT 1").text
         assert ask(site, "SELECT 1", now="1").status == 200
     site.until("/metrics", lambda one: f'assay_experiment_running{{experiment="{NAME}"}} 0' in one.text, 10)
+
+
+EVIL = "<img src=x onerror=alert(1)></title></script><script>alert(2)</script>\"'"
+
+
+def test_no_text_of_a_notebook_becomes_markup(tmp_path):
+    """Titles, questions, levels, notes, and the reasons of deleted runs; in the report, too."""
+    lab = cli_notebook.lab(tmp_path / "lab")
+    folder = lab / NAME
+    for name in ("plan.json", "plan-copy.json"):
+        plan = json.loads((folder / name).read_text())
+        plan["experiment"] |= {"title": EVIL, "question": EVIL}
+        text = json.dumps(plan)
+        (folder / name).write_text(text)
+    annotate(folder, lambda found: found.with_note(None, Remark(text=EVIL)).with_note("0002/1", Remark(text=EVIL)))
+    trash.delete_runs(folder, ["0003/1"], EVIL)
+    bench = Bench(tmp_path)
+    with served(bench, lab) as site:
+        for path in ("/", f"/experiment/{NAME}", f"/experiment/{NAME}/run/0002/1", f"/experiment/{NAME}/live", "/metrics"):
+            found = site.ask(path)
+            assert found.status == 200, path
+            if "text/html" in found.headers["content-type"]:
+                assert "<img" not in found.text, path
+                assert "<script>alert" not in found.text, path
+        site.ask(f"/experiment/{NAME}/report")
+        found = site.until(f"/experiment/{NAME}/report", lambda one: one.status != 202)
+        assert found.status == 200
+        assert "alert(1)" in found.text
+        assert "<img src=x" not in found.text
+        assert "<script>alert" not in found.text
+        asked = site.ask("/sql?q=" + quote(f"SELECT '{EVIL.replace(chr(39), '')}' AS \"{EVIL.replace(chr(34), '')}\", 1 AS n"))
+        assert asked.status == 200, asked.text
+        assert "<img src=x" not in asked.text
+
+
+def test_an_experiment_whose_plan_is_lost_is_shown_by_its_copy(tmp_path):
+    """`assay list` read the copy, and the pages did not know the experiment."""
+    lab = cli_notebook.lab(tmp_path / "lab")
+    (lab / NAME / "plan.json").unlink()
+    with served(Bench(tmp_path), lab) as site:
+        assert "A mail spool" in site.ask("/").text
+        assert site.ask(f"/experiment/{NAME}").status == 200
+
+
+def test_the_report_of_a_running_experiment_is_given_though_runs_end_before_it_is_made(tmp_path, monkeypatch):
+    """Each run that ended began the report anew, and a page that loads itself again never got one."""
+    site = NotebookSite(shelf=Shelf(lab=cli_notebook.lab(tmp_path / "lab")))
+    listed, numbers, made = site.shelf.listed, itertools.count(), []
+
+    async def report(*_words):
+        made.append(1)
+        await asyncio.sleep(0.5)
+        return b"the report"
+
+    monkeypatch.setattr(site.worker, "run", report)
+    monkeypatch.setattr(site.shelf, "stamp_of", lambda folder: (folder.name, *(next(numbers) for _ in range(7))))
+    monkeypatch.setattr(site.shelf, "listed", lambda folder: replace(listed(folder), is_running=True))
+
+    async def asked():
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b"now=1"}
+        for _ in range(30):
+            found = await site.report(Request({**scope, "path_params": {"name": NAME}}))
+            if found.status_code != 202:
+                return found.body
+            await asyncio.sleep(0.1)
+        return b"nothing"
+
+    assert asyncio.run(asked()) == b"the report"
+    assert len(made) == 1

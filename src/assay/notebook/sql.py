@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ class QueryResult:
 
 @dataclass(frozen=True, kw_only=True)
 class QueryLimits:
-    """What a query may take, beside the rows that the files give."""
+    """What a query may take, beside the rows that the files give; under limits links out of the notebook are not followed."""
 
     seconds: float
     memory_bytes: int
@@ -58,7 +58,9 @@ def query(lab: Path, text: str, limits: QueryLimits | None = None) -> QueryResul
         if limits:
             confine(connection, limits)
         names = wanted(text)
-        experiments = () if names <= captures.COLUMNS.keys() else kept(lab)
+        experiments = [] if names <= captures.COLUMNS.keys() else kept(lab)
+        if limits:
+            experiments = list(inside(lab.resolve(), experiments))
         fill(connection, experiments, names)
         for name in captures.COLUMNS:
             connection.execute(f"CREATE TABLE {name} ({captures.COLUMNS[name]})")
@@ -109,6 +111,14 @@ def wanted(text: str) -> frozenset[str]:
 def kept(lab: Path) -> list[Kept]:
     """Return the experiments of a lab whose plan can be read, as they are stored."""
     return [(folder, results) for folder in read.folders(lab) if (results := whole(folder)) is not None]
+
+
+def inside(root: Path, experiments: Iterable[Kept]) -> Iterator[Kept]:
+    """Yield the experiments and runs that no symbolic link leads out of the notebook."""
+    for folder, results in experiments:
+        if folder.resolve().parent == root:
+            places = ((judged, layout.attempt_folder(folder, judged.id)) for judged in results.runs)
+            yield folder, replace(results, runs=tuple(run for run, place in places if place.resolve().is_relative_to(root)))
 
 
 def fill(connection: duckdb.DuckDBPyConnection, experiments: Sequence[Kept], names: frozenset[str]) -> None:

@@ -37,6 +37,8 @@ FRESH_S = 1.0
 MOST_PAGES = 512
 MOST_PAGE_BYTES = 64 << 20
 REPORT_S = 600.0
+REPORT_FRESH_S = 5.0
+"""Of a running experiment so long a report is given though a run has ended: else who waits for it would never get it."""
 MOST_REPORTS = 16
 PER_PAGE = 200
 """Runs on one page of an experiment."""
@@ -106,6 +108,8 @@ class NotebookSite:
     worker: WorkQueue = field(default_factory=WorkQueue)
     feeds: dict[Path, Feed] = field(default_factory=dict)
     reports: dict[Path, tuple[Stamp, asyncio.Task[bytes]]] = field(default_factory=dict)
+    ends: dict[Path, float] = field(default_factory=dict)
+    """When the newest report of each was made (monotonic seconds)."""
 
     def routes(self) -> list[Route]:
         """Return every address."""
@@ -208,11 +212,12 @@ class NotebookSite:
         listed = await asyncio.to_thread(self.shelf.listed, folder)
         stamp = (*self.shelf.stamp_of(folder)[1:2], *self.shelf.stamp_of(folder)[4:6], len(listed.runs))
         kept = self.reports.get(folder)
-        if kept is None or kept[0] != stamp:
+        if kept is None or self.is_old(folder, stamp, is_running=listed.is_running):
             if listed.is_running and "now" not in request.query_params:
                 return page(render("busy", name=folder.name, again=f"/experiment/{quote(folder.name)}/report?now=1", query=None))
             self.forget_reports()
             task = asyncio.create_task(self.worker.run(work.report, (str(folder),), REPORT_S))
+            task.add_done_callback(lambda _: self.ends.__setitem__(folder, time.monotonic()))
             kept = self.reports[folder] = (stamp, task)
             await asyncio.wait({task}, timeout=FRESH_S / 4)
         if not kept[1].done():
@@ -220,8 +225,15 @@ class NotebookSite:
         try:
             return Response(kept[1].result(), media_type=HTML, headers={"content-security-policy": REPORT_POLICY})
         except AssayError as error:
-            del self.reports[folder]
+            self.reports.pop(folder, None)
             return page(render("message", title="Report", words=str(error)), 500)
+
+    def is_old(self, folder: Path, stamp: Stamp, *, is_running: bool) -> bool:
+        """Whether a report is to be made anew: one that is being made is not, nor one that was made while runs went on coming."""
+        former, task = self.reports[folder]
+        if former == stamp or not task.done():
+            return False
+        return not is_running or time.monotonic() - self.ends.get(folder, 0.0) > REPORT_FRESH_S
 
     def forget_reports(self) -> None:
         """Let the oldest reports go that are made, so that memory holds a few."""

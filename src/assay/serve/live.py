@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -111,9 +112,14 @@ class Feed:
     rows: list[LiveRow] = field(default_factory=list)
     _last: int = 0
     _inode: object = None
+    _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> None:
-        """Read the new rows; another trial begins anew."""
+        """Read the new rows, once for two pages that are made at the same time; another trial begins anew."""
+        with self._turn:
+            self._look()
+
+    def _look(self) -> None:
         inode = times(self.folder / layout.INDEX)[:1]
         if inode != self._inode:
             self._inode, self._last, self.rows = inode, 0, []

@@ -121,7 +121,7 @@ class Shelf:
             return None
         place = self.lab / name
         try:
-            is_inside = place.resolve().parent == self.lab.resolve() and (place / layout.PLAN).is_file()
+            is_inside = place.resolve().parent == self.lab.resolve() and any((place / name).is_file() for name in read.PLANS)
         except OSError:  # a name that is too long
             return None
         return place if is_inside else None
@@ -169,7 +169,7 @@ class Shelf:
 
     def plan(self, folder: Path) -> tuple[Experiment, Plan]:
         """Return the experiment and its schedule. Raises DamagedError."""
-        stamp = times(folder / layout.PLAN)
+        stamp = tuple(times(folder / name) for name in read.PLANS)
         kept = self._plans.get(folder)
         if kept is None or kept[0] != stamp:
             kept = (stamp, *read.read_plan(folder))
