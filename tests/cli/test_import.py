@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 
 import pytest
@@ -106,6 +107,34 @@ def test_what_is_no_result_is_refused_with_all_reasons_and_nothing_is_kept(bench
     assert not (bench.home / "lab").exists()
     done = bench.run("import", "timed", "--format", "time_output")
     assert done.returncode == 0, done.stderr
+
+
+def test_what_has_no_end_is_not_read_to_it(bench):
+    """/dev/zero has no size: it was read until the memory was full."""
+    done = bench.run("import", "/dev/zero")
+    assert done.returncode == 1
+    assert "/dev/zero: found more than 64 MiB; expected the result of a tool" in done.stderr
+
+
+@pytest.mark.parametrize("mtime", [1e13, -1e13])
+def test_a_time_that_no_calendar_has_costs_no_result(bench, mtime):
+    put(bench, "fio-3.33-randread.json", "a.json")
+    try:
+        os.utime(bench.home / "a.json", (mtime, mtime))
+    except OSError:
+        pytest.skip("the file system has no such time")
+    done = bench.run("import", "a.json")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_name_of_any_bytes_is_taken(bench):
+    name = os.fsdecode(b"r\xff\n[x]\x1b.json")
+    put(bench, "fio-3.33-randread.json", name)
+    done = bench.run("import", name)
+    assert done.returncode == 0, done.stderr
+    (folder,) = (bench.home / "lab").iterdir()
+    assert (folder / "experiment.toml").read_text() == "# assay import r??[x]?.json\n"
+    assert bench.run("list", "--runs").returncode == 0
 
 
 def test_mistakes_of_the_call_come_at_once(bench):

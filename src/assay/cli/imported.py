@@ -5,6 +5,7 @@ Each file is a run. Files of one name are repeats of one arm, all others are arm
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from assay.errors import EvidenceError, InputErrors, RefusedError, UsageError
 from assay.laboratory.results import conclude
 from assay.notebook import layout
 from assay.notebook import read as notebook
+from assay.notebook.annotations import UNPRINTABLE
 from assay.notebook.store import Store
 from assay.records import Claim, Experiment, Factor, Plan, TargetSpec, Verdict, WorkloadSpec
 from assay.terminal.output import Row, deliver, table
@@ -89,12 +91,14 @@ def read(request: ImportRequest) -> tuple[ImportedResult, ...]:
     for word in request.files:
         arm, path = named(word)
         try:
-            if path.stat().st_size > MOST_BYTES:
+            with path.open("rb") as file:
+                data = file.read(MOST_BYTES + 1)  # what has no end has no size either
+            if len(data) > MOST_BYTES:
                 raise EvidenceError("found more than 64 MiB; expected the result of a tool")
-            content = path.read_bytes().decode("utf-8", "replace")
+            content = data.decode("utf-8", "replace")
             reported = imported.recognised(content, request.form)
-            written = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            found.append(ImportedResult(path=str(path), arm=arm, written_utc=written, reported=reported))
+            written = datetime.fromtimestamp(min(max(path.stat().st_mtime, 0), time.time()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            found.append(ImportedResult(path=printable(str(path)), arm=printable(arm), written_utc=written, reported=reported))
         except OSError as error:
             wrong.append(f"{path}: not read ({error.strerror}). Check the name and the permissions.")
         except EvidenceError as error:
@@ -102,6 +106,11 @@ def read(request: ImportRequest) -> tuple[ImportedResult, ...]:
     if wrong:
         raise RefusedError("\n".join(wrong))
     return tuple(found)
+
+
+def printable(text: str) -> str:
+    """Return a name without letters that no text file and no terminal takes: line ends, escapes, bytes that are no UTF-8."""
+    return UNPRINTABLE.sub("?", text)
 
 
 def named(word: str) -> tuple[str, Path]:
