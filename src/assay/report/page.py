@@ -148,6 +148,7 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     made.filters |= {
         "unbroken": _unbroken,
         "wrapped": _wrapped,
+        "heads": _heads,
         "dotted": _dotted,
         "parted": _parted,
         "reason": summary.reason,
@@ -181,6 +182,12 @@ def _plain(value: float | str | None) -> str:
 def _unbroken(text: str) -> str:
     """Text that keeps numbers and percent signs in one line."""
     return re.sub(r"(\d) %", rf"\1{NARROW}%", text)
+
+
+def _heads(names: Sequence[str]) -> str:
+    """Style of a table that names its columns once for narrow screens, where each cell shows the name of its own (style.css)."""
+    quoted = ('"' + re.sub(r"[\x00-\x1f]", " ", name).replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names[1:])
+    return ";".join(f"--c{number}:{name}" for number, name in enumerate(quoted, 1))
 
 
 def _wrapped(text: str) -> object:

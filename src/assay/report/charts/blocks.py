@@ -20,8 +20,10 @@ from assay.report.charts.theme import Row, Spec, axis_over, downward, frame, row
 from assay.rulekit.chronology import in_order
 
 NAME = "schedule"
-OWN: Spec = {"field": "o", "type": "nominal", "scale": None}
-"""The channel of marks that carry their own colour: bars have those of levels."""
+OWN: Spec = {"condition": [{"test": f"datum.d === '{name}'", "value": colour} for name, colour in VERDICT_COLOURS.items()]}
+"""The channel of marks in the colours of verdicts: bars have the scale of levels, and all layers share scales."""
+HOLLOWED: Spec = {"condition": [filling({})["condition"], *OWN["condition"]]}
+"""The same for what fills the marks: only those of states without doubt."""
 ROOM, MOST_ROW, LEAST_ROW = 620, 30, 5
 """Pixels: all rows together, and the ends of what one of them gets."""
 EDGES = 78
@@ -128,7 +130,6 @@ def _row(drawing: _Drawing, bar: Bar) -> Row:
         "s": str(parts.colour_index(trial.levels)),
         "e": int(bar.is_hollow),
         "d": state,
-        "o": VERDICT_COLOURS[state],
         "n": label,
         "l": short,
         "v": round(LETTER * len(short) + 21),
@@ -174,7 +175,7 @@ def _marks(x: Spec, y: Spec) -> Spec:
             "y": {**y, "field": "m"},
             "shape": SHAPE,
             "stroke": OWN,
-            "fill": filling(OWN),
+            "fill": HOLLOWED,
         },
     }
 
