@@ -18,17 +18,17 @@ from assay_process import Bench
 
 COMMAND = typer.main.get_command(app)
 VERBS = tuple(COMMAND.commands)
-BY_TYPER = tuple(verb for verb in VERBS if verb not in (STAT, "ldif"))
-"""`stat` has its own reader of options; what `ldif` writes is LDIF, and nothing else."""
+BY_TYPER = tuple(verb for verb in VERBS if verb not in (STAT, "ldif", "completion"))
+"""`stat` has its own reader of options; what `ldif` writes is LDIF, and of `completion` a script, and nothing else."""
 NOTEBOOK = (
     *("quick", "plan", "run", "audit", "compare", "report", "show", "list", "history", "sql", "export", "dissect"),
-    *("serve", "delete", "trash", "annotate", "tag", "move", "merge"),
+    *("serve", "delete", "trash", "annotate", "tag", "move", "merge", "import"),
 )
 LASTING = ("quick", "run", "load", "survey", "selftest")
 """Verbs that may take longer than 10 s, so that progress is worth a line."""
 GATED = ("quick", "run", "load", "check", "audit", "compare", "history", "dissect", "selftest")
 ROOT = Path(__file__).parents[2]
-CHANGING = ("serve", "delete", "move", "merge")
+CHANGING = ("serve", "delete", "move", "merge", "import", "completion")
 """Verbs that do not end, or that cannot be called twice with the same words."""
 LOOKING = {
     "plan": f"{ROOT}/experiments/filesystems.toml",

@@ -20,26 +20,28 @@ LATENCIES = re.compile(r"\s+avg\s+min\s+p50\s+p95\s+p99\s+max\s*")
 VALUES = re.compile(r"\s+([\d.]{1,20})" + r"\s+([\d.]{1,20})" * 5 + r"\s*")
 QUIET = re.compile(r"\s{0,4}(\S.{0,80}?): ([\d.]{1,20}) requests per second(?:, p50=([\d.]{1,20}) msec)?\s*")
 COLUMNS = '"test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"'
+ELEMENTS = re.compile(r"\(first (\d{1,9}) elements\)")
 NAMES = ("latency_mean_ns", "", "latency_p50_ns", "latency_p95_ns", "latency_p99_ns", "latency_max_ns")
 """The figures of avg, min, p50, p95, p99 and max."""
 
 
 def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    rows = lines(text)
-    if COLUMNS in rows:
-        yield from _csv(rows[len(rows) - rows[::-1].index(COLUMNS) :])
-        return
-    name = ""
+    """Yield the figures of each test, of its last run where it ran more than once."""
+    rows, found, name = lines(text), dict[str, dict[str, ParsedNumber]](), None
     for index, row in enumerate(rows):
         if head := HEAD.fullmatch(row):
             name = _name(head[1])
+            found[name or ""] = {}
         elif name and (completed := COMPLETED.fullmatch(row)):
-            yield f"{name}.count", exact(int(completed[1]))
-            yield f"{name}.elapsed_ns", printed(completed[2], SECOND)
+            found[name] |= {"count": exact(int(completed[1])), "elapsed_ns": printed(completed[2], SECOND)}
         elif name and (summary := SUMMARY.fullmatch(row)):
-            yield from _of(name, summary[1], _latencies(rows[index:]))
+            found[name] |= _of(summary[1], _latencies(rows[index:]))
         elif quiet := QUIET.fullmatch(row):
-            yield from _of(_name(quiet[1]), quiet[2], ("0", "0", quiet[3] or "0", "0", "0", "0"))
+            found[_name(quiet[1]) or ""] = _of(quiet[2], ("0", "0", quiet[3] or "0", "0", "0", "0"))
+        elif COLUMNS in rows[:index] and row.startswith('"') and len(cells := next(csv.reader([row]))) == len(NAMES) + 2:
+            found[_name(cells[0]) or ""] = _of(cells[1], cells[2:])
+    found.pop("", None)
+    yield from ((f"{test}.{figure}", value) for test, figures in found.items() for figure, value in figures.items())
 
 
 def _latencies(rows: Sequence[str]) -> Sequence[str]:
@@ -49,25 +51,18 @@ def _latencies(rows: Sequence[str]) -> Sequence[str]:
     return values.groups() if values else ("0",) * len(NAMES)
 
 
-def _csv(rows: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
-    for cells in csv.reader(row for row in rows if row.startswith('"')):
-        if len(cells) == len(NAMES) + 2:
-            yield from _of(_name(cells[0]), cells[1], cells[2:])
+def _of(rate: str, latencies: Sequence[str]) -> dict[str, ParsedNumber]:
+    known = {figure: printed(value, 1e6) for figure, value in zip(NAMES, latencies, strict=True) if figure and float(value) > 0}
+    return {"ops_per_s": printed(rate), **known}
 
 
-def _of(name: str, rate: str, latencies: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
-    yield f"{name}.ops_per_s", printed(rate)
-    for figure, value in zip(NAMES, latencies, strict=True):
-        if figure and float(value) > 0:
-            yield f"{name}.{figure}", printed(value, 1e6)
-
-
-def _name(test: str) -> str:
-    """`request_lrange_100` of `LRANGE_100 (first 100 elements)`."""
+def _name(test: str) -> str | None:
+    """`request_lrange_100` of `LRANGE_100 (first 100 elements)`; None where these two numbers differ: the text is damaged."""
     plain = re.sub(r"[^a-z0-9]+", "_", re.sub(r"\(.*\)", "", test).lower()).strip("_")
     if not plain:
         raise ValueError(f"{test!r} as a test")
-    return f"request_{plain}"
+    elements = ELEMENTS.search(test)
+    return None if elements and not plain.endswith(f"_{elements[1]}") else f"request_{plain}"
 
 
 PARSER = Parser(

@@ -34,7 +34,8 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     yield "request.ops_per_s", printed(rate[1])
     yield "request.count", exact(int(total[1]))
     yield "request.elapsed_ns", printed(total[2], TIMES[total[3]])
-    yield "request.errors", exact(_errors(rows))
+    if (errors := _errors(rows)) is not None:
+        yield "request.errors", exact(errors)
     if latency := _found(rows, LATENCY):
         yield "request.latency_mean_ns", printed(latency[1], TIMES[latency[2]])
         yield "request.latency_max_ns", printed(latency[3], TIMES[latency[4]])
@@ -45,9 +46,11 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
         yield "response.bytes_per_s", printed(transfer[1], power(transfer[2]))
 
 
-def _errors(rows: Sequence[str]) -> int:
-    found = (match for row in rows for form in (SOCKETS, STATUS) if (match := form.fullmatch(row)))
-    return sum(int(count) for match in found for count in match.groups())
+def _errors(rows: Sequence[str]) -> int | None:
+    """The errors between the lines of the total and of the rate; None where a line there cannot be read."""
+    ends = [at for at, row in enumerate(rows) if TOTAL.fullmatch(row) or RATE.fullmatch(row)]
+    counts = [SOCKETS.fullmatch(row) or STATUS.fullmatch(row) for row in rows[ends[0] + 1 : ends[-1]]]
+    return None if None in counts else sum(int(count) for match in counts if match for count in match.groups())
 
 
 def _found(rows: Sequence[str], form: re.Pattern[str]) -> re.Match[str] | None:

@@ -119,6 +119,8 @@ RULE = Rule(
         "The file system came back from an older state (a snapshot, a restored copy).",
         "The server was not back when the records were looked for: then they are unreadable, not lost.",
     ),
+    reads=("L0.write",),
+    at_shell="Flush each record, and use a disk and a server that do what a flush asks for.",
     advice="Flush each record (flush = each), and use a disk and a server that do what a flush asks for. Or claim no stable "
     "media (durability = acked).",
     sources=(
