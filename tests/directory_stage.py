@@ -80,7 +80,7 @@ def people(tmp_path, text=PEOPLE, name="people.ldif"):
 
 def is_disturbance(finding):
     """Whether a finding is about other work on the machine, not about the figure."""
-    return finding["rule"].startswith("N") or finding["rule"] == "W07"
+    return finding["rule"].startswith("N") or finding["rule"] == "W07" or "other processes" in finding["statement"]
 
 
 def assert_trusted(verdict):
@@ -89,5 +89,7 @@ def assert_trusted(verdict):
     against = [one for one in failed if one["severity"] != "notes"]
     others = [(one["rule"], one["statement"]) for one in against if not is_disturbance(one)]
     unknown = [(one["rule"], one["statement"]) for one in verdict["findings"] if one.get("state") == "unverified"]
-    spoiled = verdict["state"] == "TAINTED" and any(is_disturbance(one) for one in against) and not others
+    doubtful = [one for one in verdict["findings"] if one.get("state") == "unverified"]
+    disturbed = verdict["state"] == "TAINTED" or (verdict["state"] == "UNVERIFIED" and any(map(is_disturbance, doubtful)))
+    spoiled = disturbed and any(map(is_disturbance, (*against, *doubtful))) and not others
     assert spoiled or verdict["state"] in ("SOUND", "BOUNDED"), (verdict["state"], others, unknown)

@@ -20,9 +20,10 @@ from assay.report.charts.theme import Row, Spec, axis_over, downward, frame, row
 from assay.rulekit.chronology import in_order
 
 NAME = "schedule"
-OWN: Spec = {"condition": [{"test": f"datum.d === '{name}'", "value": colour} for name, colour in VERDICT_COLOURS.items()]}
+_OWN: list[Spec] = [{"test": f"datum.d === '{name}'", "value": colour} for name, colour in VERDICT_COLOURS.items()]
+OWN: Spec = {"condition": _OWN}
 """The channel of marks in the colours of verdicts: bars have the scale of levels, and all layers share scales."""
-HOLLOWED: Spec = {"condition": [filling({})["condition"], *OWN["condition"]]}
+HOLLOWED: Spec = {"condition": [filling({})["condition"], *_OWN]}
 """The same for what fills the marks: only those of states without doubt."""
 ROOM, MOST_ROW, LEAST_ROW = 620, 30, 5
 """Pixels: all rows together, and the ends of what one of them gets."""
