@@ -27,8 +27,9 @@ class Opened:
     complaints: list[str] = field(default_factory=list)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """A browser for the tests of one file. While it is open no other event loop can run in this thread."""
     if not CHROMIUM.exists():
         pytest.skip(f"no {CHROMIUM}: the page cannot be looked at here")
     api = pytest.importorskip("playwright.sync_api")
