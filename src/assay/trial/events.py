@@ -89,9 +89,10 @@ class Events:
             self.facts.append(Fact(host=due.on, when=When.AFTER, key=key, value=value, fact_class=FactClass.NOISE))
 
     def _do(self, host: Host, due: TimedCommand) -> str:
-        if due.deed is not None:
-            return self._perform(due, due.deed)
         try:
+            if due.deed is not None:
+                due.deed()
+                return "done"
             done = host.run(due.argv, check=False, timeout_s=LONGEST_S)
         except (AssayError, OSError) as error:
             self.failures.append(f"event {str(due)!r}: {error}")
@@ -101,14 +102,6 @@ class Events:
                 f"event {str(due)!r}: " + ": ".join(filter(None, (f"exit status {done.status}", done.stderr.strip())))
             )
         return f"exit status {done.status}"
-
-    def _perform(self, due: TimedCommand, deed: Deed) -> str:
-        try:
-            deed()
-        except (AssayError, OSError) as error:
-            self.failures.append(f"event {str(due)!r}: {error}")
-            return str(error)
-        return "done"
 
 
 def timeouts(host: Host, namespaces: Iterable[str]) -> str:
