@@ -147,6 +147,18 @@ def test_a_client_that_carries_something_else_has_no_figure(tmp_path, put, said)
     assert stage.left() == ([], ())
 
 
+@needs_memory
+def test_a_load_that_is_refused_leaves_nothing_in_memory(tmp_path, memory):
+    lab = Laboratory(tmp_path).lab(load(put=("cp", "{source}", "{bucket}/{name}")))
+    lab.install()
+    try:
+        run = lab.run(trial(), 1)
+        assert "found {bucket} in put" in run[0].error
+        assert list(memory.iterdir()) == []
+    finally:
+        lab.remove()
+
+
 def _measure(figure, **claim):
     return Measure(workload="t", operation="put", figure=figure, claim=Claim(**claim))
 

@@ -45,7 +45,8 @@ impl Fault {
     }
 }
 
-fn errno_text(code: i32) -> String {
+/// An error of errno(3) in words.
+pub fn errno_text(code: i32) -> String {
     let text = std::io::Error::from_raw_os_error(code).to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from assay.audit import judge
 from assay.errors import DamagedError
+from assay.experiment.soak import RATES
 from assay.measures import percent
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -17,7 +18,6 @@ from assay.units import format as formatted
 
 KERNEL_LOG = "kernel-log"
 """The name of the rule that judges the kernel's log."""
-RATES = ("ops_per_s", "bytes_per_s")
 BAD = ("verify", "lost", "changed", "unreadable")
 """Ways in which a record is not what was written (Client.errors)."""
 
@@ -74,27 +74,35 @@ def wrong_records(run: Run) -> int:
 def watch_of(store: Store) -> SoakWatch | None:
     """Return the watch of a soak, which has looked at all pieces that the notebook holds; None of other experiments."""
     spec = store.experiment.soak
-    if spec is None:
-        return None
-    watch = SoakWatch(spec=spec)
+    return None if spec is None else _watch(store, spec, _runs(store))
+
+
+def _runs(store: Store) -> Iterator[Run]:
+    """Every attempt at a piece that can be read; the answer names the others, and those after them count all the same."""
     for path in notebook.attempts(store.folder):
-        with contextlib.suppress(DamagedError):  # the answer names it; the pieces after it count all the same
-            run = notebook.read_run(path)
-            if run.outcome is Outcome.FINISHED:
+        with contextlib.suppress(DamagedError):
+            yield notebook.read_run(path)
+
+
+def _watch(store: Store, spec: SoakSpec, runs: Iterable[Run]) -> SoakWatch:
+    watch = SoakWatch(spec=spec)
+    for run in runs:
+        if run.outcome is Outcome.FINISHED:
+            with contextlib.suppress(DamagedError):
                 watch.look(run, _verdicts(store, run))
     return watch
 
 
 def why_over(store: Store) -> str | None:
     """Why a soak ended before its time, also by a piece that failed and may be tried again; None of other experiments."""
-    watch = watch_of(store)
-    if watch is None or watch.reason is not None:
-        return None if watch is None else watch.reason
-    last: dict[int, Run] = {}
-    for path in notebook.attempts(store.folder):
-        with contextlib.suppress(DamagedError):
-            run = notebook.read_run(path)
-            last[run.trial.id] = run
+    spec = store.experiment.soak
+    if spec is None:
+        return None
+    runs = tuple(_runs(store))
+    watch = _watch(store, spec, runs)
+    if watch.reason is not None:
+        return watch.reason
+    last = {run.trial.id: run for run in runs}
     failed = next((run for run in last.values() if run.outcome is not Outcome.FINISHED), None)
     if failed is None:
         return None

@@ -15,6 +15,12 @@ LINE = "line"
 """In a place: the process of the line between its ends."""
 
 
+def line_of(place: Place) -> int | None:
+    """Return the process of the line that a target has between its ends; None where it has none."""
+    pid = place.private.get(LINE)
+    return int(pid) if isinstance(pid, str) else None
+
+
 def offered(side: WorkSide, endpoint: EndpointKind) -> EndpointKind:
     """Return what a workload on this side gets of a target that offers such an endpoint to clients."""
     return OFFERED.get(side, endpoint)

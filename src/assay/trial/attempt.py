@@ -18,6 +18,7 @@ from assay.records import (
     Fact,
     FactClass,
     Outcome,
+    PhasePlan,
     Subject,
     TargetSpec,
     Trial,
@@ -281,8 +282,7 @@ def _programs(attempt: Attempt, site: Site, loads: tuple[PlacedWorkload, ...]) -
     """Which file each external command is, and what is in the files that knobs name, before they can have changed."""
     for load in loads:
         matters = trial_facts.fact_class(load.spec, attempt.trial.levels)
-        for client, station in enumerate(load.stations[: load.clients]):
-            endpoint = site.endpoints(load)[client]
+        for station, endpoint in zip(load.stations, site.endpoints(load), strict=False):
             for key, value in trial_facts.programs(station.host, load.workload, load.spec, endpoint):
                 yield Fact(host=station.name, when=When.BEFORE, key=key, value=value, fact_class=matters)
         for key, value, matters in trial_facts.inputs(load.workload, load.spec, attempt.trial.levels):
@@ -301,6 +301,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
         token=secrets.token_hex(TOKEN_BYTES),
         memory=memory,
     )
+    plans = load.workload.phases(order)
     try:
         memory_files.make(load, memory)
         with attempt.interrupts.shielded():
@@ -318,22 +319,22 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
             layers=site.layers(),
         )
         with dialogue.kept():
-            _perform_all(attempt, bench, load, order)
+            _perform_all(attempt, bench, load, order, plans)
     finally:
         with attempt.interrupts.uninterrupted():
             crew.close()
-            _forget(load, order)
+            _forget(load, plans)
             memory_files.remove(load, memory)
 
 
-def _forget(load: PlacedWorkload, order: Order) -> None:
-    """Remove what the clients kept outside the target."""
-    for plan in load.workload.phases(order):
-        for client, settings in enumerate(plan.settings):
-            station = load.on(client)
-            path = outside(settings, station.scratch).get("journal")
-            if isinstance(path, str) and station.host.lost() is None:
-                station.host.run(["rm", "-f", "--", path], check=False)
+def _forget(load: PlacedWorkload, plans: Iterable[PhasePlan]) -> None:
+    """Remove what the clients kept outside the target, each file once."""
+    every = ((load.on(client), settings) for plan in plans for client, settings in enumerate(plan.settings))
+    found = ((station, outside(settings, station.scratch).get("journal")) for station, settings in every)
+    kept = {(station.name, path): station.host for station, path in found if isinstance(path, str)}
+    for (_, path), host in kept.items():
+        if host.lost() is None:
+            host.run(["rm", "-f", "--", path], check=False)
 
 
 def _free(site: Site, load: PlacedWorkload) -> None:
@@ -344,10 +345,10 @@ def _free(site: Site, load: PlacedWorkload) -> None:
             station.undo.undo("family", token=str(token))
 
 
-def _perform_all(attempt: Attempt, bench: Bench, load: PlacedWorkload, order: Order) -> None:
+def _perform_all(attempt: Attempt, bench: Bench, load: PlacedWorkload, order: Order, plans: Iterable[PhasePlan]) -> None:
     log, seed, first = attempt.log, attempt.trial.seed, load.stations[0]
     seen = seen_from(bench.place, first, order.endpoints)
-    for planned in load.workload.phases(order):
+    for planned in plans:
         plan = initial_state.with_data_files(first.host, seen, planned, seed)
         job = Job(
             workload=load.workload,

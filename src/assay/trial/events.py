@@ -19,6 +19,7 @@ from assay.machine import line
 from assay.machine.external_commands import substitute
 from assay.machine.net_namespaces import NETWORK, inside
 from assay.records import Action, Event, Fact, FactClass, Place, Value, When
+from assay.records.layers import line_of
 from assay.settings.paths import WAYS, way
 from assay.trial.deeds import Deed, Layer, deeds
 
@@ -89,9 +90,10 @@ class Events:
             self.facts.append(Fact(host=due.on, when=When.AFTER, key=key, value=value, fact_class=FactClass.NOISE))
 
     def _do(self, host: Host, due: TimedCommand) -> str:
-        if due.deed is not None:
-            return self._perform(due, due.deed)
         try:
+            if due.deed is not None:
+                due.deed()
+                return "done"
             done = host.run(due.argv, check=False, timeout_s=LONGEST_S)
         except (AssayError, OSError) as error:
             self.failures.append(f"event {str(due)!r}: {error}")
@@ -101,14 +103,6 @@ class Events:
                 f"event {str(due)!r}: " + ": ".join(filter(None, (f"exit status {done.status}", done.stderr.strip())))
             )
         return f"exit status {done.status}"
-
-    def _perform(self, due: TimedCommand, deed: Deed) -> str:
-        try:
-            deed()
-        except (AssayError, OSError) as error:
-            self.failures.append(f"event {str(due)!r}: {error}")
-            return str(error)
-        return "done"
 
 
 def timeouts(host: Host, namespaces: Iterable[str]) -> str:
@@ -164,10 +158,9 @@ def commands_of(
 
 def ways_of(place: Place, paths: Mapping[str, Mapping[str, Value]]) -> Ways:
     """The line of a place, and the rates of paths with these knobs."""
-    pid = place.private.get("line")
     rates = {name: {one: way(knobs, one).rate_bytes_per_s for one in WAYS} for name, knobs in paths.items()}
     both = tuple(str(place.private[name]) for end in line.ENDS if (name := f"{NETWORK}{end}") in place.private)
-    return Ways(line=int(pid) if isinstance(pid, str) else None, host=place.host, rates=rates, namespaces=both)
+    return Ways(line=line_of(place), host=place.host, rates=rates, namespaces=both)
 
 
 def _on_path(event: Event, ways: Ways) -> Iterator[TimedCommand]:

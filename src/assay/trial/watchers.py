@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.errors import LostHostError
-from assay.records import Direction, Edge, Endpoint, EndpointKind, Place, Subject
-from assay.records.layers import LINE
+from assay.records import Direction, Edge, Endpoint, EndpointKind, Subject
+from assay.records.layers import line_of
 from assay.sampler import Sampler, Seen, looking
 from assay.trial.bench import Bench, Job, whole
 from assay.trial.fleet import Station, each
@@ -62,21 +62,15 @@ def _subject(bench: Bench, job: Job, station: Station) -> Subject:
         cgroups=bench.cgroups.get(station.name, ()),
         endpoints=tuple(job.endpoints[client].address for client in clients),
         server=bench.place.server.on(station.name) if bench.place.server else (),
-        line=_line(bench.place) if station is bench.fleet.target else None,
+        line=line_of(bench.place) if station is bench.fleet.target else None,
         notebook=_notebook(station),
-        reaches=bench.place.server.addresses if bench.place.server and clients and _line(bench.place) is None else (),
+        reaches=bench.place.server.addresses if bench.place.server and clients and line_of(bench.place) is None else (),
     )
 
 
 def _notebook(station: Station) -> str | None:
     """The notebook, in which the scratch of this machine lies; None on a far host, and where nothing is kept."""
     return str(Path(station.scratch).parent) if station.scratch and not station.host.far else None
-
-
-def _line(place: Place) -> int | None:
-    """The process of the line that the target has between its ends."""
-    pid = place.private.get(LINE)
-    return int(pid) if isinstance(pid, str) else None
 
 
 def drains(bench: Bench, job: Job) -> dict[str, EndsDrain]:

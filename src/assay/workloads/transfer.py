@@ -88,17 +88,19 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
 
 
 def _plans(order: Order, values: Values) -> Iterator[PhasePlan]:
-    seen = [_stored(order, values, client) for client in range(len(order.endpoints))]
+    clients = range(len(order.endpoints))
+    seen = [_stored(order, values, client) for client in clients]
+    fetched = [_in_memory(order, values, client, "out") for client in clients]
     yield _plan(order, values, MAKE, "make")
     yield _plan(order, values, PUT, "run", measured=True)
     if all(path for paths in seen for path in paths):
         yield _plan(order, values, COMPARE, "compare", paths=seen)
     else:
         yield _plan(order, values, FETCH, "run")
-        yield _plan(order, values, COMPARE, "compare", paths=_in_memory(order, values, "out"))
+        yield _plan(order, values, COMPARE, "compare", paths=fetched)
     if GET in names(values, "operations"):
         yield _plan(order, values, GET, "run", measured=True)
-        yield _plan(order, values, COMPARE_GOT, "compare", paths=_in_memory(order, values, "out"))
+        yield _plan(order, values, COMPARE_GOT, "compare", paths=fetched)
 
 
 def _plan(
@@ -120,7 +122,7 @@ def _plan(
             "directory": _home(order.endpoints[client]),
             "env": dict(_pair(entry) for entry in names(order.endpoints[client].details, "env")),
             "files": tuple(_errand(order, values, name, client, number, paths) for number in range(integer(values, "files"))),
-            "remove": _in_memory(order, values, USED_UP[name])[client] if name in USED_UP else (),
+            "remove": _in_memory(order, values, client, USED_UP[name]) if name in USED_UP else (),
         }
         for client in range(len(order.endpoints))
     )
@@ -189,10 +191,9 @@ def _memory(order: Order, client: int, number: int, end: str) -> str:
     return f"{order.memory}/{_name(order, client, number)}.{end}"
 
 
-def _in_memory(order: Order, values: Values, end: str) -> list[tuple[str, ...]]:
-    """Return the files in memory of every client."""
-    each = range(integer(values, "files"))
-    return [tuple(_memory(order, client, number, end) for number in each) for client in range(len(order.endpoints))]
+def _in_memory(order: Order, values: Values, client: int, end: str) -> tuple[str, ...]:
+    """Return the files in memory of a client."""
+    return tuple(_memory(order, client, number, end) for number in range(integer(values, "files")))
 
 
 def _stored(order: Order, values: Values, client: int) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ use super::settings::{Settings, Step};
 use super::talk::{Ended, Talk, Word};
 use super::writer::{increments, records, tries};
 use crate::coherence_result::{CoherenceResult, StepResult};
+use crate::fault::errno_text;
 use crate::recorder::Recorder;
 use assay_clock::{monotonic_ns, sleep_until};
 use rustix::fd::OwnedFd;
@@ -122,11 +123,9 @@ impl<'a> Reader<'a> {
     }
 
     fn refused(&mut self, errno: u64) -> Next {
-        let errno = Errno::from_raw_os_error(errno as i32);
-        self.step.refused_errno = Some(errno.raw_os_error());
-        let text = errno.to_string();
-        let text = text.split(" (os error").next().unwrap_or(&text);
-        self.step.refused = Some(text.to_owned());
+        let errno = errno as i32;
+        self.step.refused_errno = Some(errno);
+        self.step.refused = Some(errno_text(errno));
         Next::Step
     }
 

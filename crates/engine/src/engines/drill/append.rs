@@ -101,12 +101,10 @@ impl Append {
         let control = recorder.control();
         loop {
             let data = Arc::clone(&data);
-            let left = self.hands.left;
             let Err(errno) = self.hands.make(Task::Append { offset, data }, &control) else {
                 return true;
             };
             self.account.failed_tries += 1;
-            self.account.hung += self.hands.left - left;
             if !recorder.excuse(0, errno, recorder.now()) || !self.rest(recorder) {
                 return false;
             }
@@ -134,6 +132,7 @@ impl Worker for Append {
     }
 
     fn finish(&mut self) -> Finished {
+        self.account.hung = self.hands.left;
         Finished::Drill(Box::new(std::mem::take(&mut self.account)))
     }
 }
