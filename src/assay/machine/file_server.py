@@ -87,7 +87,7 @@ class FileSoftware:
     )
     """Prove the mount at a point and return what an fsync through it does; raises TrialError. Default: the data are files."""
     mounts: bool = True
-    """Whether its clients mount it; otherwise no FUSE is needed."""
+    """Whether its clients mount it; otherwise no FUSE is needed, and there is nothing to unmount."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ def target(name: str, software: FileSoftware, *knobs: Knob) -> Target:
         check=lambda host, setting: check(software, host, setting),
         prepare=lambda host, setting: prepare(software, host, setting),
         attach=lambda host, setting, place, client: attach(software, host, setting, place, client),
-        detach=detach,
+        detach=detach if software.mounts else lambda host, setting, endpoint: None,
         drop_caches=drop_caches,
         facts=facts,
         teardown=lambda host, setting, place: teardown(software, host, setting, place),
@@ -117,7 +117,7 @@ def target(name: str, software: FileSoftware, *knobs: Knob) -> Target:
         paths=network_pair.used,
         mounts=Mounts.LAB,
         sides=tuple(WorkSide),
-        mounts_each=lambda knobs: True,
+        mounts_each=lambda knobs: software.mounts,
         events=server_events.events(software.name, software.ports),
     )
 
