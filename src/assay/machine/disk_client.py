@@ -73,7 +73,7 @@ def configure(host: Host, instance: FileInstance) -> None:
 def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
     """Give the first client the disk with a new file system, proved; all others work in the same one. Raises TrialError."""
     instance = file_server.instance_of(host, setting, place)
-    directory = instance.path("client-0")
+    directory = instance.path(f"{mounted.CLIENT}0")
     work = posixpath.join(directory, DISK, WORK)
     if client:
         return Endpoint(kind=EndpointKind.DIRECTORY, address=work, details={"shared": True})
@@ -82,7 +82,6 @@ def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, c
     plan = software.mount(host, instance, point, f"assay-{secrets.token_hex(6)}")
     file = posixpath.join(point, plan.file)
     made = mounted.begin(host, setting.undo, plan, directory, instance.load, lambda _: _proof(host, file, image_of(instance)))
-    host.write(posixpath.join(directory, file_server.FSYNC), made.fsync)
     details: dict[str, Value] = {**mounted.kept(made), "image": file}
     try:
         details["loop"] = loop = image.attach(host, setting.undo, file, direct_io="on")
@@ -154,7 +153,7 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     Raises TrialError where it is not mounted any more.
     """
     found = file_server.facts(host, place)
-    directory = posixpath.join(str(place.private["directory"]), "client-0")
+    directory = posixpath.join(str(place.private["directory"]), f"{mounted.CLIENT}0")
     if not host.exists(directory):
         return found
     disk = mounted.mounted(host, posixpath.join(directory, DISK))

@@ -34,11 +34,8 @@ KNOBS = (
         for name in PROGRAMS
     ),
 )
-FUSE = "/dev/fuse"
 ALIKE = ("filesystem", "below", "mount.options")
 """Facts of the mount below the data that do not name a trial's own directory."""
-FSYNC = "fsync"
-"""In a client's directory: what an fsync through its mount does."""
 GUESS_S = 1.5
 
 
@@ -129,8 +126,8 @@ def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ..
         *network_pair.mistakes(host, setting),
         *software.check(host, setting),
     ]
-    if software.mounts and not host.exists(FUSE):
-        found.append(f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.")
+    if software.mounts:
+        found += mounted.no_fuse(host)
     found += external_commands.missing(host, _programs(setting.knobs))
     beneath = setting.beneath.address if setting.beneath else None
     if where := beneath if setting.knobs.get(ON) else setting.scratch:
@@ -235,14 +232,13 @@ def _place(host: Host, setting: Setting, instance: FileInstance, begun: BegunSer
 def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
     """Mount the server for one client and prove it. Raises UsageError on another host, TrialError where it is no mount of it."""
     instance = instance_of(host, setting, place)
-    directory = instance.path(f"client-{client}")
+    directory = instance.path(f"{mounted.CLIENT}{client}")
     host.run(["mkdir", "--", directory])
     point, word = posixpath.join(directory, mounted.POINT), f"assay-{secrets.token_hex(6)}"
     plan = software.mount(host, instance, point, word)
     made = mounted.begin(
         host, setting.undo, plan, directory, instance.load, lambda found: software.proof(host, instance, plan, found)
     )
-    host.write(posixpath.join(directory, FSYNC), made.fsync)
     return Endpoint(kind=EndpointKind.DIRECTORY, address=point, details={**mounted.kept(made), **reached(instance)})
 
 
@@ -296,20 +292,8 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     found = [(f"setting.{pair[0]}", str(pair[1])) for pair in rows if isinstance(pair, tuple)]
     found += server.facts(host, place.server, str(place.private[f"{NETWORK}load"]))
     found += network_pair.facts(host, place)
-    found += _mount_facts(host, str(place.private["directory"]))
+    found += mounted.facts(host, str(place.private["directory"]))
     return (*found, *(pair for pair in files.mount_facts(host, place.address, place.devices) if pair[0] in ALIKE))
-
-
-def _mount_facts(host: Host, directory: str) -> list[tuple[str, str]]:
-    points = [posixpath.join(directory, name, mounted.POINT) for name in host.list(directory) if name.startswith("client-")]
-    every = [mounted.mounted(host, point) for point in points]
-    if gone := [point for point, one in zip(points, every, strict=True) if one is None]:
-        raise TrialError(f"{gone[0]}: nothing is mounted there any more. The figures are not those of the server.")
-    kinds = dict.fromkeys(one.filesystem for one in every if one is not None)
-    options = dict.fromkeys(",".join(one.options) for one in every if one is not None)
-    fsync = dict.fromkeys(host.read(posixpath.join(posixpath.dirname(point), FSYNC)) for point in points)
-    named = {"clients.filesystem": ", ".join(kinds), "clients.mount": "; ".join(options), "clients.fsync": "; ".join(fsync)}
-    return [*named.items()] if points else []
 
 
 def teardown(software: FileSoftware, host: Host, setting: Setting, place: Place) -> None:

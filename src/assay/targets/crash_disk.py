@@ -12,14 +12,13 @@ from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target, TargetEvent, Unit
 from assay.errors import TrialError, refuse
-from assay.machine import external_commands, filling, image, ownership, power, server, service
+from assay.machine import external_commands, filling, image, mounted, ownership, power, server, service
 from assay.machine.filesystems import FILESYSTEMS, features, make
 from assay.machine.power import HONOURED, IGNORED, CrashDisk
 from assay.machine.stack import mount_of, stack
 from assay.records import Action, EndpointKind, Place, ServerNode, Value
 from assay.settings.knobs import choice, names
 
-FUSE = "/dev/fuse"
 USABLE = 0.9
 """Share of a new file system that files can fill."""
 WORK = "work"
@@ -47,9 +46,7 @@ def lacks(host: Host) -> tuple[str, ...]:
         found.append(f"found host {host.name}; expected this machine: the lab cuts the power of its own disk")
     elif not host.is_root():
         found.append("attaching and mounting need root. Run as root.")
-    if not host.exists(FUSE):
-        found.append(f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.")
-    return tuple(found)
+    return (*found, *mounted.no_fuse(host))
 
 
 def _size(knobs: Mapping[str, Value]) -> int:

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target, Unit
 from assay.errors import AssayError, TrialError, UsageError, refuse
 from assay.machine import external_commands, files, image, mounted, ownership, service
-from assay.machine.file_server import FUSE
 from assay.machine.service import Program, Service
 from assay.machine.stack import stack
 from assay.records import ON, EndpointKind, Place, Server, ServerNode, Value
@@ -43,8 +42,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     found = [*external_commands.missing(host, TOOLS)]
     if not host.is_root():
         found.append("a pool needs root. Run as root.")
-    if not host.exists(FUSE):
-        found.append(f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.")
+    found += mounted.no_fuse(host)
     if size < LEAST_BYTES or size % image.MIB:
         found.append(f"found size {size} bytes; expected whole MiB, at least {LEAST_BYTES // image.MIB}")
     if setting.needs_bytes > size * USABLE:
@@ -114,9 +112,7 @@ def _properties(host: Host, pool: str) -> tuple[tuple[str, str], ...]:
 
 def _prove(host: Host, private: Mapping[str, Value]) -> None:
     """Write, give the pool back and take it again: what is there then was stored in the image. Raises TrialError."""
-    path, word = posixpath.join(str(private["point"]), ownership.fresh_name()), secrets.token_hex(1 << 15)
-    argv = ["dd", f"of={path}", "bs=64k", "count=1", "iflag=fullblock", "conv=fsync", "status=none"]
-    host.run(argv, input_text=word, timeout_s=mounted.PATIENCE_S)
+    path, word = mounted.write_probe(host, str(private["point"]))
     _again(host, private)
     if not host.exists(path) or host.read(path) != word:
         raise TrialError(f"the pool at {private['point']} does not keep what is written: it is no pool on {private['image']}")
