@@ -22,6 +22,7 @@ from assay.machine.network_pair import NetworkPair
 from assay.machine.service import Program, Service
 from assay.machine.stack import mount_of, stack
 from assay.records import ON, Endpoint, EndpointKind, Place, Server, ServerNode, Value, WorkSide
+from assay.settings.knobs import names
 
 PROGRAMS = ("put", "get")
 """Knobs that name the client programs of a transfer, and details of an endpoint that have them."""
@@ -129,8 +130,7 @@ def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ..
     if software.mounts:
         found += mounted.no_fuse(host)
     found += external_commands.missing(host, _programs(setting.knobs))
-    beneath = setting.beneath.address if setting.beneath else None
-    if where := beneath if setting.knobs.get(ON) else setting.scratch:
+    if where := parent_of_data(setting):
         found += files.mistakes(host, where, setting.needs_bytes)
     return tuple(found)
 
@@ -138,14 +138,11 @@ def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ..
 def prepare(software: FileSoftware, host: Host, setting: Setting) -> Place:
     """Start the server fresh. Raises UsageError with all mistakes, TrialError where it does not come up as its knobs say."""
     refuse(check(software, host, setting))
-    if setting.knobs.get(ON) and setting.beneath is None:
-        raise UsageError(f"found on = {setting.knobs[ON]!r}; expected the target to stand on it")
     folders: list[str] = []
     pair: NetworkPair | None = None
     made: Service | None = None
     try:
-        parents = dict.fromkeys((setting.scratch, setting.beneath.address if setting.beneath else setting.scratch))
-        folders.extend(_directory(host, setting, parent) for parent in parents)
+        folders.extend(ownership.fresh_directory(host, setting.undo, parent) for parent in parents(setting))
         pair = network_pair.make(host, setting)
         instance = _instance(host, setting, folders, pair)
         software.configure(host, instance)
@@ -158,10 +155,19 @@ def prepare(software: FileSoftware, host: Host, setting: Setting) -> Place:
         raise
 
 
-def _directory(host: Host, setting: Setting, parent: str) -> str:
-    path = posixpath.join(host.real_path(parent), ownership.fresh_name())
-    ownership.make_directory(host, setting.undo, path, secrets.token_hex(8))
-    return path
+def parents(setting: Setting) -> tuple[str, ...]:
+    """Return below which directories a server has one of its own; its data are in the last. Raises UsageError."""
+    data = parent_of_data(setting)
+    if data is None:
+        raise UsageError(f"found on = {setting.knobs[ON]!r}; expected the target to stand on it")
+    return tuple(dict.fromkeys((setting.scratch, data)))
+
+
+def parent_of_data(setting: Setting) -> str | None:
+    """Return below which directory the data go; None where that is on a target which is not there before a trial."""
+    if not setting.knobs.get(ON):
+        return setting.scratch
+    return setting.beneath.address if setting.beneath else None
 
 
 def _instance(host: Host, setting: Setting, folders: list[str], pair: NetworkPair) -> FileInstance:
@@ -287,13 +293,18 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
 
     Raises TrialError where a client's mount is not there any more: what it did then was not done by the server.
     """
-    pairs = place.private["settings"]
-    rows = pairs if isinstance(pairs, tuple) else ()
-    found = [(f"setting.{pair[0]}", str(pair[1])) for pair in rows if isinstance(pair, tuple)]
+    found = [*setting_facts(place)]
     found += server.facts(host, place.server, str(place.private[f"{NETWORK}load"]))
     found += network_pair.facts(host, place)
     found += mounted.facts(host, str(place.private["directory"]))
     return (*found, *(pair for pair in files.mount_facts(host, place.address, place.devices) if pair[0] in ALIKE))
+
+
+def setting_facts(place: Place) -> tuple[tuple[str, str], ...]:
+    """Return every setting as it was read back from the running server."""
+    pairs = place.private["settings"]
+    rows = pairs if isinstance(pairs, tuple) else ()
+    return tuple((f"setting.{pair[0]}", str(pair[1])) for pair in rows if isinstance(pair, tuple))
 
 
 def teardown(software: FileSoftware, host: Host, setting: Setting, place: Place) -> None:
@@ -302,8 +313,8 @@ def teardown(software: FileSoftware, host: Host, setting: Setting, place: Place)
     directory = str(private["directory"])
     with contextlib.suppress(TrialError):
         service.stop(host, directory, software.name)
-    made = Service(name=software.name, directory=directory, token=str(private["family"]), groups=_texts(private["groups"]))
-    _take_away(host, setting, made, private, list(_texts(private["folders"])))
+    made = Service(name=software.name, directory=directory, token=str(private["family"]), groups=names(private, "groups"))
+    _take_away(host, setting, made, private, list(names(private, "folders")))
 
 
 def _take_away(host: Host, setting: Setting, made: Service | None, private: Mapping[str, Value], folders: list[str]) -> None:
@@ -315,7 +326,3 @@ def _take_away(host: Host, setting: Setting, made: Service | None, private: Mapp
             network_pair.part(host, setting.undo, private)
     for folder in reversed(folders):
         setting.undo.undo("directory", path=folder)
-
-
-def _texts(value: Value) -> tuple[str, ...]:
-    return tuple(str(item) for item in value) if isinstance(value, tuple) else ()

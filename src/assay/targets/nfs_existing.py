@@ -39,8 +39,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
 def prepare(host: Host, setting: Setting) -> Place:
     """Mount the export for the lab itself and make a directory of its own there. Raises UsageError, TrialError."""
     refuse(check(host, setting))
-    directory = posixpath.join(host.real_path(setting.scratch), ownership.fresh_name())
-    ownership.make_directory(host, setting.undo, directory, secrets.token_hex(8))
+    directory = ownership.fresh_directory(host, setting.undo, setting.scratch)
     private: dict[str, Value] = {"directory": directory}
     try:
         end = _mount(host, setting, posixpath.join(directory, CONTROL), check_only=True)
