@@ -66,7 +66,7 @@ class TestReal:
 
     def test_files_go_to_its_data_come_back_cold_and_are_compared_there(self, bench):
         run, seen = bench.conduct(spec(), workloads=(load(),))
-        assert run.outcome is Outcome.FINISHED, run.error
+        assert (run.outcome, run.error) == (Outcome.FINISHED, None)
         assert [phase.name for phase in run.phases] == ["t.make", "t.put", "t.compare", "t.get", "t.compare_got"]
         get = run.phases[3]
         assert get.cache_proved is CacheState.COLD
@@ -127,9 +127,12 @@ def test_a_program_of_the_user_that_is_not_there_is_said(tmp_path):
         assert any(part in one for one in found), (part, found)
 
 
-def test_nothing_is_mounted(tmp_path):
+def test_nothing_is_mounted_so_nothing_is_unmounted(tmp_path):
     with pytest.raises(TrialError, match="is not mounted"):
         s3_versitygw.mount(HOST, None, "/x", "w")
+    bucket = s3.Bucket(url="http://h", name="b", config="/c", key_file="/k")
+    TARGET.detach(HOST, setting(None, tmp_path), s3.endpoint(bucket, "", {}))
+    assert not TARGET.mounts_each({})
 
 
 def _arguments():

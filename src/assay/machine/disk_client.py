@@ -17,8 +17,8 @@ from assay.errors import AssayError, TrialError
 from assay.machine import external_commands, file_server, image, mounted
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.filesystems import FILESYSTEMS, features, make, mount
-from assay.records import ON, Endpoint, EndpointKind, Place, Value
-from assay.settings.knobs import choice, names
+from assay.records import Endpoint, EndpointKind, Place, Value
+from assay.settings.knobs import choice, integer, names
 
 BLOCK = 4096
 IMAGE, DISK, WORK = "disk.img", "disk", "work"
@@ -43,21 +43,14 @@ def tools(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with the size of the disk: also with the room on the target below it, as soon as that is prepared."""
-    kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], _size(setting.knobs)
-    beneath = setting.beneath.address if setting.beneath else None
-    where = beneath if setting.knobs.get(ON) else setting.scratch
+    kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], integer(setting.knobs, "size")
+    where = file_server.parent_of_data(setting)
     found = list(image.no_room(host, where, size)) if where else []  # what it is to stand on is not there before a trial
     if size < kind.smallest_bytes or size % image.MIB:
         found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
     if setting.needs_bytes > size * USABLE:
         found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
     return (*found, *external_commands.missing(host, tools(setting.knobs)))
-
-
-def _size(knobs: Mapping[str, Value]) -> int:
-    size = knobs["size"]
-    assert isinstance(size, int)
-    return size
 
 
 def image_of(instance: FileInstance) -> str:
@@ -67,13 +60,13 @@ def image_of(instance: FileInstance) -> str:
 
 def configure(host: Host, instance: FileInstance) -> None:
     """Write the disk in full: a sparse one would be allocated by the first write, and read without a device."""
-    image.write(host, image_of(instance), _size(instance.knobs), "written")
+    image.write(host, image_of(instance), integer(instance.knobs, "size"), "written")
 
 
 def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
     """Give the first client the disk with a new file system, proved; all others work in the same one. Raises TrialError."""
     instance = file_server.instance_of(host, setting, place)
-    directory = instance.path("client-0")
+    directory = instance.path(f"{mounted.CLIENT}0")
     work = posixpath.join(directory, DISK, WORK)
     if client:
         return Endpoint(kind=EndpointKind.DIRECTORY, address=work, details={"shared": True})
@@ -82,7 +75,6 @@ def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, c
     plan = software.mount(host, instance, point, f"assay-{secrets.token_hex(6)}")
     file = posixpath.join(point, plan.file)
     made = mounted.begin(host, setting.undo, plan, directory, instance.load, lambda _: _proof(host, file, image_of(instance)))
-    host.write(posixpath.join(directory, file_server.FSYNC), made.fsync)
     details: dict[str, Value] = {**mounted.kept(made), "image": file}
     try:
         details["loop"] = loop = image.attach(host, setting.undo, file, direct_io="on")
@@ -154,7 +146,7 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     Raises TrialError where it is not mounted any more.
     """
     found = file_server.facts(host, place)
-    directory = posixpath.join(str(place.private["directory"]), "client-0")
+    directory = posixpath.join(str(place.private["directory"]), f"{mounted.CLIENT}0")
     if not host.exists(directory):
         return found
     disk = mounted.mounted(host, posixpath.join(directory, DISK))

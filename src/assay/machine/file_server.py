@@ -22,6 +22,7 @@ from assay.machine.network_pair import NetworkPair
 from assay.machine.service import Program, Service
 from assay.machine.stack import mount_of, stack
 from assay.records import ON, Endpoint, EndpointKind, Place, Server, ServerNode, Value, WorkSide
+from assay.settings.knobs import names
 
 PROGRAMS = ("put", "get")
 """Knobs that name the client programs of a transfer, and details of an endpoint that have them."""
@@ -34,11 +35,8 @@ KNOBS = (
         for name in PROGRAMS
     ),
 )
-FUSE = "/dev/fuse"
 ALIKE = ("filesystem", "below", "mount.options")
 """Facts of the mount below the data that do not name a trial's own directory."""
-FSYNC = "fsync"
-"""In a client's directory: what an fsync through its mount does."""
 GUESS_S = 1.5
 
 
@@ -87,7 +85,7 @@ class FileSoftware:
     )
     """Prove the mount at a point and return what an fsync through it does; raises TrialError. Default: the data are files."""
     mounts: bool = True
-    """Whether its clients mount it; otherwise no FUSE is needed."""
+    """Whether its clients mount it; otherwise no FUSE is needed, and there is nothing to unmount."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +107,7 @@ def target(name: str, software: FileSoftware, *knobs: Knob) -> Target:
         check=lambda host, setting: check(software, host, setting),
         prepare=lambda host, setting: prepare(software, host, setting),
         attach=lambda host, setting, place, client: attach(software, host, setting, place, client),
-        detach=detach,
+        detach=detach if software.mounts else lambda host, setting, endpoint: None,
         drop_caches=drop_caches,
         facts=facts,
         teardown=lambda host, setting, place: teardown(software, host, setting, place),
@@ -117,7 +115,7 @@ def target(name: str, software: FileSoftware, *knobs: Knob) -> Target:
         paths=network_pair.used,
         mounts=Mounts.LAB,
         sides=tuple(WorkSide),
-        mounts_each=lambda knobs: True,
+        mounts_each=lambda knobs: software.mounts,
         events=server_events.events(software.name, software.ports),
     )
 
@@ -129,11 +127,10 @@ def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ..
         *network_pair.mistakes(host, setting),
         *software.check(host, setting),
     ]
-    if software.mounts and not host.exists(FUSE):
-        found.append(f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.")
+    if software.mounts:
+        found += mounted.no_fuse(host)
     found += external_commands.missing(host, _programs(setting.knobs))
-    beneath = setting.beneath.address if setting.beneath else None
-    if where := beneath if setting.knobs.get(ON) else setting.scratch:
+    if where := parent_of_data(setting):
         found += files.mistakes(host, where, setting.needs_bytes)
     return tuple(found)
 
@@ -141,14 +138,11 @@ def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ..
 def prepare(software: FileSoftware, host: Host, setting: Setting) -> Place:
     """Start the server fresh. Raises UsageError with all mistakes, TrialError where it does not come up as its knobs say."""
     refuse(check(software, host, setting))
-    if setting.knobs.get(ON) and setting.beneath is None:
-        raise UsageError(f"found on = {setting.knobs[ON]!r}; expected the target to stand on it")
     folders: list[str] = []
     pair: NetworkPair | None = None
     made: Service | None = None
     try:
-        parents = dict.fromkeys((setting.scratch, setting.beneath.address if setting.beneath else setting.scratch))
-        folders.extend(_directory(host, setting, parent) for parent in parents)
+        folders.extend(ownership.fresh_directory(host, setting.undo, parent) for parent in parents(setting))
         pair = network_pair.make(host, setting)
         instance = _instance(host, setting, folders, pair)
         software.configure(host, instance)
@@ -161,10 +155,19 @@ def prepare(software: FileSoftware, host: Host, setting: Setting) -> Place:
         raise
 
 
-def _directory(host: Host, setting: Setting, parent: str) -> str:
-    path = posixpath.join(host.real_path(parent), ownership.fresh_name())
-    ownership.make_directory(host, setting.undo, path, secrets.token_hex(8))
-    return path
+def parents(setting: Setting) -> tuple[str, ...]:
+    """Return below which directories a server has one of its own; its data are in the last. Raises UsageError."""
+    data = parent_of_data(setting)
+    if data is None:
+        raise UsageError(f"found on = {setting.knobs[ON]!r}; expected the target to stand on it")
+    return tuple(dict.fromkeys((setting.scratch, data)))
+
+
+def parent_of_data(setting: Setting) -> str | None:
+    """Return below which directory the data go; None where that is on a target which is not there before a trial."""
+    if not setting.knobs.get(ON):
+        return setting.scratch
+    return setting.beneath.address if setting.beneath else None
 
 
 def _instance(host: Host, setting: Setting, folders: list[str], pair: NetworkPair) -> FileInstance:
@@ -235,14 +238,13 @@ def _place(host: Host, setting: Setting, instance: FileInstance, begun: BegunSer
 def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
     """Mount the server for one client and prove it. Raises UsageError on another host, TrialError where it is no mount of it."""
     instance = instance_of(host, setting, place)
-    directory = instance.path(f"client-{client}")
+    directory = instance.path(f"{mounted.CLIENT}{client}")
     host.run(["mkdir", "--", directory])
     point, word = posixpath.join(directory, mounted.POINT), f"assay-{secrets.token_hex(6)}"
     plan = software.mount(host, instance, point, word)
     made = mounted.begin(
         host, setting.undo, plan, directory, instance.load, lambda found: software.proof(host, instance, plan, found)
     )
-    host.write(posixpath.join(directory, FSYNC), made.fsync)
     return Endpoint(kind=EndpointKind.DIRECTORY, address=point, details={**mounted.kept(made), **reached(instance)})
 
 
@@ -291,25 +293,18 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
 
     Raises TrialError where a client's mount is not there any more: what it did then was not done by the server.
     """
-    pairs = place.private["settings"]
-    rows = pairs if isinstance(pairs, tuple) else ()
-    found = [(f"setting.{pair[0]}", str(pair[1])) for pair in rows if isinstance(pair, tuple)]
+    found = [*setting_facts(place)]
     found += server.facts(host, place.server, str(place.private[f"{NETWORK}load"]))
     found += network_pair.facts(host, place)
-    found += _mount_facts(host, str(place.private["directory"]))
+    found += mounted.facts(host, str(place.private["directory"]))
     return (*found, *(pair for pair in files.mount_facts(host, place.address, place.devices) if pair[0] in ALIKE))
 
 
-def _mount_facts(host: Host, directory: str) -> list[tuple[str, str]]:
-    points = [posixpath.join(directory, name, mounted.POINT) for name in host.list(directory) if name.startswith("client-")]
-    every = [mounted.mounted(host, point) for point in points]
-    if gone := [point for point, one in zip(points, every, strict=True) if one is None]:
-        raise TrialError(f"{gone[0]}: nothing is mounted there any more. The figures are not those of the server.")
-    kinds = dict.fromkeys(one.filesystem for one in every if one is not None)
-    options = dict.fromkeys(",".join(one.options) for one in every if one is not None)
-    fsync = dict.fromkeys(host.read(posixpath.join(posixpath.dirname(point), FSYNC)) for point in points)
-    named = {"clients.filesystem": ", ".join(kinds), "clients.mount": "; ".join(options), "clients.fsync": "; ".join(fsync)}
-    return [*named.items()] if points else []
+def setting_facts(place: Place) -> tuple[tuple[str, str], ...]:
+    """Return every setting as it was read back from the running server."""
+    pairs = place.private["settings"]
+    rows = pairs if isinstance(pairs, tuple) else ()
+    return tuple((f"setting.{pair[0]}", str(pair[1])) for pair in rows if isinstance(pair, tuple))
 
 
 def teardown(software: FileSoftware, host: Host, setting: Setting, place: Place) -> None:
@@ -318,8 +313,8 @@ def teardown(software: FileSoftware, host: Host, setting: Setting, place: Place)
     directory = str(private["directory"])
     with contextlib.suppress(TrialError):
         service.stop(host, directory, software.name)
-    made = Service(name=software.name, directory=directory, token=str(private["family"]), groups=_texts(private["groups"]))
-    _take_away(host, setting, made, private, list(_texts(private["folders"])))
+    made = Service(name=software.name, directory=directory, token=str(private["family"]), groups=names(private, "groups"))
+    _take_away(host, setting, made, private, list(names(private, "folders")))
 
 
 def _take_away(host: Host, setting: Setting, made: Service | None, private: Mapping[str, Value], folders: list[str]) -> None:
@@ -331,7 +326,3 @@ def _take_away(host: Host, setting: Setting, made: Service | None, private: Mapp
             network_pair.part(host, setting.undo, private)
     for folder in reversed(folders):
         setting.undo.undo("directory", path=folder)
-
-
-def _texts(value: Value) -> tuple[str, ...]:
-    return tuple(str(item) for item in value) if isinstance(value, tuple) else ()

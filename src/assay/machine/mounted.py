@@ -23,9 +23,14 @@ from assay.machine.stack import Mount, mounts
 from assay.records import Value
 
 FILESYSTEMS = "/proc/filesystems"
+FUSE = "/dev/fuse"
 KERNEL, AUTO = "kernel", "auto"
 POINT = "mount"
 """The mount in a client's directory."""
+FSYNC = "fsync"
+"""In a client's directory: what an fsync through its mount does."""
+CLIENT = "client-"
+"""What the name of a client's directory begins with, before its number."""
 PATIENCE_S, STEP_S = 10.0, 0.02
 PROBE_BYTES = 1 << 16
 REACHED, IN_MEMORY, NOT_YET = "reaches the server's storage", "ends in the server's memory", "ends before the server"
@@ -68,6 +73,11 @@ def in_kernel(host: Host, filesystem: str) -> bool:
         return False
 
 
+def no_fuse(host: Host) -> tuple[str, ...]:
+    """Return what keeps a program from mounting here, if anything does."""
+    return () if host.exists(FUSE) else (f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.",)
+
+
 @dataclass(frozen=True, kw_only=True)
 class MountPlan:
     """How one client mounts a server."""
@@ -98,7 +108,9 @@ class ClientMount:
 
 
 def begin(host: Host, undo: Undo, plan: MountPlan, directory: str, namespace: str, proof: Callable[[str], str]) -> ClientMount:
-    """Mount in a directory that is there and ours, and prove it. Raises TrialError; then nothing is left.
+    """Mount in a directory that is there and ours, prove it, and note there what an fsync does (`facts`).
+
+    Raises TrialError; then nothing is left.
 
     `proof` takes the mount and returns what an fsync through it does; it raises TrialError where the server shows nothing of it.
     """
@@ -109,6 +121,7 @@ def begin(host: Host, undo: Undo, plan: MountPlan, directory: str, namespace: st
     try:
         made = _start(host, undo, plan, directory, namespace)
         fsync = proof(point)
+        host.write(posixpath.join(directory, FSYNC), fsync)
     except BaseException:
         _end(undo, plan, point, made)
         raise
@@ -156,10 +169,8 @@ def mounted(host: Host, point: str) -> Mount | None:
 def prove(host: Host, plan: MountPlan, point: str, data: str, below: str = "") -> str:
     """Write through a mount, or `below` it, see it in the server's data, and return what an fsync does. Raises TrialError."""
     check(host, plan.filesystem, point)
-    name, word = ownership.fresh_name(), secrets.token_hex(PROBE_BYTES // 2)
-    seen, there = posixpath.join(point, below, name), posixpath.join(data, name)
-    argv = ["dd", f"of={seen}", "bs=64k", "count=1", "iflag=fullblock", "conv=fsync", "status=none"]
-    host.run(argv, input_text=word, timeout_s=PATIENCE_S)
+    seen, word = write_probe(host, posixpath.join(point, below))
+    there = posixpath.join(data, posixpath.basename(seen))
     fsync = reached(host, there) if _content(host, there) == word else NOT_YET
     if not _becomes(lambda: _content(host, there) == word):
         raise TrialError(f"the mount at {point} does not lead to {data}: the server does not have what was written through it")
@@ -175,17 +186,21 @@ def prove_within(host: Host, plan: MountPlan, point: str, data: str) -> str:
     What was written is looked for in all files of its data; what was removed may stay there for a while.
     """
     check(host, plan.filesystem, point)
-    name, word = ownership.fresh_name(), secrets.token_hex(PROBE_BYTES // 2)
-    seen = posixpath.join(point, name)
-    argv = ["dd", f"of={seen}", "bs=64k", "count=1", "iflag=fullblock", "conv=fsync", "status=none"]
-    host.run(argv, input_text=word, timeout_s=PATIENCE_S)
+    seen, word = write_probe(host, point)
     pieces = _with_word(host, data, word)
-    early = bool(pieces)
     if not _becomes(lambda: bool(_with_word(host, data, word))):
         raise TrialError(f"the mount at {point} does not lead to {data}: the server does not have what was written through it")
     found = [reached(host, piece) for piece in pieces]
     host.run(["rm", "--", seen], timeout_s=PATIENCE_S)
-    return NOT_YET if not early else next((one for one in found if one != REACHED), REACHED)
+    return next((one for one in found if one != REACHED), REACHED) if found else NOT_YET
+
+
+def write_probe(host: Host, directory: str) -> tuple[str, str]:
+    """Write a random word into a new file and flush it; return both."""
+    path, word = posixpath.join(directory, ownership.fresh_name()), secrets.token_hex(PROBE_BYTES // 2)
+    argv = ["dd", f"of={path}", "bs=64k", "count=1", "iflag=fullblock", "conv=fsync", "status=none"]
+    host.run(argv, input_text=word, timeout_s=PATIENCE_S)
+    return path, word
 
 
 def _with_word(host: Host, data: str, word: str) -> list[str]:
@@ -253,3 +268,19 @@ def leave(host: Host, undo: Undo, point: str, details: Mapping[str, Value]) -> N
     made = Service(name=name, directory=directory, token=token) if token else None
     plan = MountPlan(name=name, argv=(), filesystem=str(details["filesystem"]), source=source)
     end(host, undo, plan, point, made)
+
+
+def facts(host: Host, directory: str) -> tuple[tuple[str, str], ...]:
+    """Return the mounts of all clients whose directories are in this one, as they are now.
+
+    Raises TrialError where one is not there any more: what its client did then was not done by the server.
+    """
+    points = [posixpath.join(directory, name, POINT) for name in host.list(directory) if name.startswith(CLIENT)]
+    every = [mounted(host, point) for point in points]
+    if gone := [point for point, one in zip(points, every, strict=True) if one is None]:
+        raise TrialError(f"{gone[0]}: nothing is mounted there any more. The figures are not those of the server.")
+    kinds = dict.fromkeys(one.filesystem for one in every if one is not None)
+    options = dict.fromkeys(",".join(one.options) for one in every if one is not None)
+    fsync = dict.fromkeys(host.read(posixpath.join(posixpath.dirname(point), FSYNC)) for point in points)
+    named = {"clients.filesystem": ", ".join(kinds), "clients.mount": "; ".join(options), "clients.fsync": "; ".join(fsync)}
+    return tuple(named.items()) if points else ()

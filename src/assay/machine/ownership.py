@@ -44,6 +44,13 @@ def make_directory(host: Host, undo: Undo, path: str, marker: str) -> None:
     host.write(posixpath.join(path, MARKER), marker)
 
 
+def fresh_directory(host: Host, undo: Undo, parent: str) -> str:
+    """Create a marked directory with a name of its own below another one; return its path. Raises TrialError."""
+    path = posixpath.join(host.real_path(parent), fresh_name())
+    make_directory(host, undo, path, secrets.token_hex(8))
+    return path
+
+
 def is_ours(host: Host, path: str, marker: str) -> bool:
     """Return True if the directory holds this marker, or is empty or has an empty marker (creation was interrupted)."""
     names = host.list(path)

@@ -7,19 +7,17 @@ away. Other targets stand on it (`on`). `flush = "ignored"` makes it a disk that
 from __future__ import annotations
 
 import posixpath
-import secrets
 from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target, TargetEvent, Unit
 from assay.errors import TrialError, refuse
-from assay.machine import external_commands, filling, image, ownership, power, server, service
+from assay.machine import external_commands, filling, image, mounted, ownership, power, server, service
 from assay.machine.filesystems import FILESYSTEMS, features, make
 from assay.machine.power import HONOURED, IGNORED, CrashDisk
 from assay.machine.stack import mount_of, stack
 from assay.records import Action, EndpointKind, Place, ServerNode, Value
-from assay.settings.knobs import choice, names
+from assay.settings.knobs import choice, integer, names
 
-FUSE = "/dev/fuse"
 USABLE = 0.9
 """Share of a new file system that files can fill."""
 WORK = "work"
@@ -31,7 +29,7 @@ GUESS_S = 1.5
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
-    kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], _size(setting.knobs)
+    kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], integer(setting.knobs, "size")
     found = [*lacks(host), *external_commands.missing(host, kind.tools), *image.no_room(host, setting.scratch, size)]
     if size < kind.smallest_bytes or size % image.MIB:
         found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
@@ -47,25 +45,16 @@ def lacks(host: Host) -> tuple[str, ...]:
         found.append(f"found host {host.name}; expected this machine: the lab cuts the power of its own disk")
     elif not host.is_root():
         found.append("attaching and mounting need root. Run as root.")
-    if not host.exists(FUSE):
-        found.append(f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.")
-    return tuple(found)
-
-
-def _size(knobs: Mapping[str, Value]) -> int:
-    size = knobs["size"]
-    assert isinstance(size, int)
-    return size
+    return (*found, *mounted.no_fuse(host))
 
 
 def prepare(host: Host, setting: Setting) -> Place:
     """Make the image and the file system, and give the disk power. Raises UsageError with all mistakes, TrialError."""
     refuse(check(host, setting))
-    directory = posixpath.join(host.real_path(setting.scratch), ownership.fresh_name())
-    ownership.make_directory(host, setting.undo, directory, secrets.token_hex(8))
+    directory = ownership.fresh_directory(host, setting.undo, setting.scratch)
     disk = _disk(directory, setting.knobs)
     try:
-        image.write(host, disk.image, _size(setting.knobs), "sparse")
+        image.write(host, disk.image, integer(setting.knobs, "size"), "sparse")
         make(host, FILESYSTEMS[disk.filesystem], disk.image, names(setting.knobs, "mkfs_options"))
         return _powered(host, setting, disk)
     except BaseException:

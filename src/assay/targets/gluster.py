@@ -18,7 +18,7 @@ from assay.machine.mounted import MountPlan
 from assay.settings.knobs import integer, number, quantity, switch
 
 DAEMON, CLI, CLIENT = "glusterd", "gluster", "glusterfs"
-VOLUME, PORT, FIRST_BRICK_PORT = "data", 24007, 49152
+VOLUME, PORT = "data", 24007
 STATE, LOGS = "/var/lib/glusterd", "/var/log/glusterfs"
 """Directories of the package; the server has its own in their place."""
 CREATED = "created"

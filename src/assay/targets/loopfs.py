@@ -16,7 +16,7 @@ from assay.machine import cgroups, external_commands, filling, image, namespaces
 from assay.machine.filesystems import FILESYSTEMS, PATIENCE_S, features, lives_on, make, mount, unmount
 from assay.machine.stack import device_number, device_stack, mount_of
 from assay.records import Action, EndpointKind, Place, Value
-from assay.settings.knobs import choice
+from assay.settings.knobs import choice, integer, names
 
 USABLE = 0.9
 """Share of a new file system that files can fill; its tables, log and reserve use the rest."""
@@ -25,7 +25,7 @@ TOOLS = ("losetup", "mount", "umount", "dd", "filefrag")
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
-    kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], _number(setting.knobs["size"])
+    kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], integer(setting.knobs, "size")
     written = not host.exists(_image(setting)) and setting.knobs.get("image") != "sparse"
     found = [
         *external_commands.missing(host, (*TOOLS, *kind.tools)),
@@ -47,7 +47,7 @@ def install(host: Host, setting: Setting) -> None:
         return
     refuse(check(host, setting))
     ownership.make_directory(host, setting.undo, posixpath.dirname(path), _identity(setting))
-    image.write(host, path, _number(setting.knobs["size"]), "sparse" if setting.knobs.get("image") == "sparse" else "written")
+    image.write(host, path, integer(setting.knobs, "size"), "sparse" if setting.knobs.get("image") == "sparse" else "written")
 
 
 def prepare(host: Host, setting: Setting) -> Place:
@@ -68,11 +68,11 @@ def prepare(host: Host, setting: Setting) -> Place:
 def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
     knobs, loop, path, point = setting.knobs, str(private["loop"]), str(private["image"]), str(private["mount"])
     kind, rates = FILESYSTEMS[str(knobs["filesystem"])], cgroups.rates_of(knobs)
-    make(host, kind, f"/dev/{loop}", _texts(knobs.get("mkfs_options")))
+    make(host, kind, f"/dev/{loop}", names(knobs, "mkfs_options"))
     if knobs.get("image") != "sparse":
         image.settle(host, path)
     # The user's options come last and override ours.
-    private["options"] = ",".join((*kind.mount_options, *_texts(knobs.get("mount_options"))))
+    private["options"] = ",".join((*kind.mount_options, *names(knobs, "mount_options")))
     host.run(["mkdir", "-p", "--", point])
     setting.undo.add("mount", path=point, device=f"/dev/{loop}")
     mount(host, kind.name, str(private["options"]), f"/dev/{loop}", point)
@@ -157,21 +157,12 @@ def _image(setting: Setting) -> str:
     return posixpath.join(_base(setting), ownership.PREFIX + _identity(setting), name)
 
 
-def _number(value: Value) -> int:
-    assert isinstance(value, int)
-    return value
-
-
-def _texts(value: Value) -> tuple[str, ...]:
-    return tuple(str(item) for item in value) if isinstance(value, tuple) else ()
-
-
 GUESS_IMAGE_BYTES_PER_S, GUESS_MAKE_S = 200e6, 1.0
 
 
 def seconds(knobs: Mapping[str, Value]) -> tuple[float, float]:
     """Estimate: the image at 200 MB/s; attaching, mkfs, mount and undoing."""
-    return (_number(knobs["size"]) / GUESS_IMAGE_BYTES_PER_S if knobs.get("image") != "sparse" else 0.0), GUESS_MAKE_S
+    return (integer(knobs, "size") / GUESS_IMAGE_BYTES_PER_S if knobs.get("image") != "sparse" else 0.0), GUESS_MAKE_S
 
 
 TARGET = Target(

@@ -9,13 +9,12 @@ from __future__ import annotations
 import contextlib
 import posixpath
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target
-from assay.errors import AssayError, RefusedError, TrialError, refuse
+from assay.errors import AssayError, RefusedError, refuse
 from assay.machine import files, mounted, nfs_clients, ownership, server, server_nodes
-from assay.machine.file_server import FSYNC, FUSE
 from assay.machine.mounted import MountPlan
 from assay.records import Endpoint, EndpointKind, Place, Value
 
@@ -30,8 +29,8 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     found = [*nfs_clients.mistakes(host, setting.knobs), *server_nodes.mistakes(setting.knobs)]
     if not host.is_root():
         found.append("mounting needs root. Run as root, or mount it yourself and use kind = directory.")
-    if not host.exists(FUSE) and nfs_clients.IN_KERNEL.used(host, setting.knobs) == nfs_clients.FUSE:
-        found.append(f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.")
+    if nfs_clients.IN_KERNEL.used(host, setting.knobs) == nfs_clients.FUSE:
+        found += mounted.no_fuse(host)
     if not str(setting.knobs["export"]).startswith("/"):
         found.append(f"found export {setting.knobs['export']!r}; expected the path of an export, which begins with /")
     return tuple(found)
@@ -40,8 +39,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
 def prepare(host: Host, setting: Setting) -> Place:
     """Mount the export for the lab itself and make a directory of its own there. Raises UsageError, TrialError."""
     refuse(check(host, setting))
-    directory = posixpath.join(host.real_path(setting.scratch), ownership.fresh_name())
-    ownership.make_directory(host, setting.undo, directory, secrets.token_hex(8))
+    directory = ownership.fresh_directory(host, setting.undo, setting.scratch)
     private: dict[str, Value] = {"directory": directory}
     try:
         end = _mount(host, setting, posixpath.join(directory, CONTROL), check_only=True)
@@ -83,7 +81,6 @@ def _mount(host: Host, setting: Setting, directory: str, *, check_only: bool = F
     point, word = posixpath.join(directory, mounted.POINT), f"assay-{secrets.token_hex(6)}"
     plan = nfs_clients.plan(host, knobs, (str(knobs["address"]), str(knobs["export"])), point, word)
     made = mounted.begin(host, setting.undo, plan, directory, OWN_NETWORK, lambda found: _proof(host, plan, found, data))
-    host.write(posixpath.join(directory, FSYNC), made.fsync)
     return Endpoint(kind=EndpointKind.DIRECTORY, address=point, details=mounted.kept(made))
 
 
@@ -98,7 +95,7 @@ def _proof(host: Host, plan: MountPlan, point: str, data: str) -> str:
 def attach(host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
     """Mount the export for one client, and give it the lab's directory there. Raises TrialError where it is no mount of it."""
     data = str(place.private["data"])
-    end = _mount(host, setting, posixpath.join(str(place.private["directory"]), f"client-{client}"), data=data)
+    end = _mount(host, setting, posixpath.join(str(place.private["directory"]), f"{mounted.CLIENT}{client}"), data=data)
     return replace(end, address=posixpath.join(end.address, posixpath.basename(data)))
 
 
@@ -120,23 +117,7 @@ def drop_caches(host: Host, place: Place) -> None:
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     """Return the mounts of the clients. Raises TrialError where one is not there any more."""
-    return (*server.facts(host, place.server), *_mount_facts(host, str(place.private["directory"])))
-
-
-def _mount_facts(host: Host, directory: str) -> Iterator[tuple[str, str]]:
-    rows: dict[str, dict[str, None]] = {}
-    for name in host.list(directory):
-        point = posixpath.join(directory, name, mounted.POINT)
-        if not name.startswith("client-"):
-            continue
-        found = mounted.mounted(host, point)
-        if found is None:
-            raise TrialError(f"{point}: nothing is mounted there any more. The figures are not those of the server.")
-        fsync = host.read(posixpath.join(directory, name, FSYNC))
-        pairs = (("filesystem", found.filesystem), ("mount", ",".join(found.options)), ("fsync", fsync))
-        for key, value in pairs:
-            rows.setdefault(f"clients.{key}", {})[value] = None
-    yield from ((key, "; ".join(values)) for key, values in rows.items())
+    return (*server.facts(host, place.server), *mounted.facts(host, str(place.private["directory"])))
 
 
 def teardown(host: Host, setting: Setting, place: Place) -> None:

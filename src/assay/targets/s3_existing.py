@@ -47,8 +47,7 @@ def prepare(host: Host, setting: Setting) -> Place:
     """Make and mark a prefix of this trial; with `data`, see an object there. Raises UsageError, RefusedError, TrialError."""
     refuse(check(host, setting))
     knobs = setting.knobs
-    directory = posixpath.join(host.real_path(setting.scratch), ownership.fresh_name())
-    ownership.make_directory(host, setting.undo, directory, secrets.token_hex(8))
+    directory = ownership.fresh_directory(host, setting.undo, setting.scratch)
     prefix = f"{knobs.get('prefix') or ''}assay-{secrets.token_hex(6)}/"
     private: dict[str, Value] = {"directory": directory, "prefix": prefix}
     try:

@@ -14,13 +14,12 @@ import time
 from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Mounts, Setting, Target, Unit
-from assay.errors import AssayError, TrialError, UsageError, refuse
-from assay.machine import external_commands, files, image, mounted, ownership, service
-from assay.machine.file_server import FUSE
+from assay.errors import AssayError, TrialError, refuse
+from assay.machine import external_commands, file_server, files, image, mounted, ownership, service
 from assay.machine.service import Program, Service
 from assay.machine.stack import stack
 from assay.records import ON, EndpointKind, Place, Server, ServerNode, Value
-from assay.settings.knobs import choice, integer, quantity, switch
+from assay.settings.knobs import choice, integer, names, quantity, switch
 
 DAEMON = "zfs-fuse"
 TOOLS = (DAEMON, "zpool", "zfs", "pgrep", "mount", "umount", "dd")
@@ -43,16 +42,14 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     found = [*external_commands.missing(host, TOOLS)]
     if not host.is_root():
         found.append("a pool needs root. Run as root.")
-    if not host.exists(FUSE):
-        found.append(f"{FUSE} does not exist: no FUSE in this kernel (modprobe fuse). Load it.")
+    found += mounted.no_fuse(host)
     if size < LEAST_BYTES or size % image.MIB:
         found.append(f"found size {size} bytes; expected whole MiB, at least {LEAST_BYTES // image.MIB}")
     if setting.needs_bytes > size * USABLE:
         found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
     if host.run([*RUNNING], check=False).status == 0:
         found.append(f"{DAEMON} runs already on {host.name}, and only one can. End it.")
-    beneath = setting.beneath.address if setting.beneath else None
-    if where := beneath if setting.knobs.get(ON) else setting.scratch:
+    if where := file_server.parent_of_data(setting):
         found += image.no_room(host, where, size)
     return tuple(found)
 
@@ -60,17 +57,13 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
 def prepare(host: Host, setting: Setting) -> Place:
     """Write the image, start the daemon, make the pool and prove it. Raises UsageError with all mistakes, TrialError."""
     refuse(check(host, setting))
-    if setting.knobs.get(ON) and setting.beneath is None:
-        raise UsageError(f"found on = {setting.knobs[ON]!r}; expected the target to stand on it")
-    parents = (setting.scratch, setting.beneath.address if setting.beneath else setting.scratch)
     private: dict[str, Value] = {"folders": (), "pool": f"assay{secrets.token_hex(4)}"}
     try:
-        for parent in dict.fromkeys(parents):
-            path = posixpath.join(host.real_path(parent), ownership.fresh_name())
-            ownership.make_directory(host, setting.undo, path, secrets.token_hex(8))
-            private["folders"] = (*_texts(private["folders"]), path)
-        first, last = _texts(private["folders"])[0], _texts(private["folders"])[-1]
-        private |= {"directory": first, "image": posixpath.join(last, IMAGE), "point": posixpath.join(first, mounted.POINT)}
+        for parent in file_server.parents(setting):
+            private["folders"] = (*names(private, "folders"), ownership.fresh_directory(host, setting.undo, parent))
+        folders = names(private, "folders")
+        private |= {"directory": folders[0], "image": posixpath.join(folders[-1], IMAGE)}
+        private["point"] = posixpath.join(folders[0], mounted.POINT)
         image.write(host, str(private["image"]), integer(setting.knobs, "size"), "written")
         _begin(host, setting, private)
         return _place(host, setting, private)
@@ -114,9 +107,7 @@ def _properties(host: Host, pool: str) -> tuple[tuple[str, str], ...]:
 
 def _prove(host: Host, private: Mapping[str, Value]) -> None:
     """Write, give the pool back and take it again: what is there then was stored in the image. Raises TrialError."""
-    path, word = posixpath.join(str(private["point"]), ownership.fresh_name()), secrets.token_hex(1 << 15)
-    argv = ["dd", f"of={path}", "bs=64k", "count=1", "iflag=fullblock", "conv=fsync", "status=none"]
-    host.run(argv, input_text=word, timeout_s=mounted.PATIENCE_S)
+    path, word = mounted.write_probe(host, str(private["point"]))
     _again(host, private)
     if not host.exists(path) or host.read(path) != word:
         raise TrialError(f"the pool at {private['point']} does not keep what is written: it is no pool on {private['image']}")
@@ -166,11 +157,8 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     found = mounted.mounted(host, place.address)
     if found is None or found.source != place.private["pool"]:
         raise TrialError(f"{place.address}: the pool is not mounted there any more. The figures are not those of ZFS.")
-    settings = place.private["settings"]
-    pairs = settings if isinstance(settings, tuple) else ()
-    rows = [(f"setting.{pair[0]}", str(pair[1])) for pair in pairs if isinstance(pair, tuple)]
     below = files.mount_facts(host, posixpath.dirname(str(place.private["image"])), place.devices)
-    return (*rows, *((f"image.{key}", value) for key, value in below if key == "filesystem"))
+    return (*file_server.setting_facts(place), *((f"image.{key}", value) for key, value in below if key == "filesystem"))
 
 
 def teardown(host: Host, setting: Setting, place: Place) -> None:
@@ -183,22 +171,16 @@ def teardown(host: Host, setting: Setting, place: Place) -> None:
 def _take_away(setting: Setting, private: Mapping[str, Value]) -> None:
     """Undo what was set up, the latest first."""
     if "family" in private:
-        made = Service(name=DAEMON, directory=str(private["directory"]), token=str(private["family"]), groups=_groups(private))
+        made = Service(
+            name=DAEMON, directory=str(private["directory"]), token=str(private["family"]), groups=names(private, "groups")
+        )
         service.remove(setting.undo, made)
     if "point" in private:
         setting.undo.undo("mount", path=str(private["point"]))
     if private.get("tidy"):
         setting.undo.undo("command", argv=json.dumps(["/bin/sh", "-c", TIDY]))
-    for folder in reversed(_texts(private["folders"])):
+    for folder in reversed(names(private, "folders")):
         setting.undo.undo("directory", path=folder)
-
-
-def _groups(private: Mapping[str, Value]) -> tuple[str, ...]:
-    return _texts(private["groups"])
-
-
-def _texts(value: Value) -> tuple[str, ...]:
-    return tuple(str(item) for item in value) if isinstance(value, tuple) else ()
 
 
 def seconds(knobs: Mapping[str, Value]) -> tuple[float, float]:
