@@ -5,8 +5,12 @@ from pathlib import Path
 import notebook_records as made
 from assay.audit import judge
 from assay.laboratory.results import judged_anew
+from assay.notebook import layout
 from assay.notebook.store import Store
 from assay.records import Outcome, Phase, Requirement, RequirementKind
+
+NAME = "a-mail-spool-abababab"
+"""The folder of the experiment with runs."""
 
 
 def phases(rate: float) -> tuple[Phase, ...]:
@@ -30,3 +34,12 @@ def lab(path: Path, *, judged: bool = True, difference: float = 1.5) -> Path:
             kept.judge(judge.ruleset(), [verdict for one in results.runs for verdict in one.verdicts.values()])
             kept.derive(results.ruleset, results)
     return path
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The files of an experiment besides what the next writer makes anew."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.startswith((layout.INDEX, layout.LOCK))
+    }

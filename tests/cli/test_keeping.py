@@ -5,8 +5,7 @@ import json
 import pytest
 
 import cli_notebook
-
-NAME = "a-mail-spool-abababab"
+from cli_notebook import NAME
 
 
 @pytest.fixture
@@ -71,6 +70,12 @@ def test_notes_and_tags_are_shown_and_filter_the_lists(call):
     assert [one["experiment"] for one in json.loads(call("list", "--tag", "nightly", "--json").stdout)["experiments"]] == [NAME]
     assert [one["run"] for one in json.loads(call("list", "--runs", "--tag", "best", "--json").stdout)["runs"]] == ["0002/1"]
     assert "expected up to 60" in call("tag", NAME, "no tag", status=2).stderr
+
+
+def test_to_show_a_note_writes_nothing(call):
+    before = sorted(path.name for path in (call.lab / NAME).iterdir())
+    assert "neither note nor tag" in call("annotate", NAME).stdout
+    assert sorted(path.name for path in (call.lab / NAME).iterdir()) == before
 
 
 def test_move_and_merge(call, bench):

@@ -1,5 +1,6 @@
 """A soak: piece after piece, over at the first thing that goes wrong, and resumed where it was left."""
 
+import os
 import shutil
 from dataclasses import replace
 
@@ -10,6 +11,8 @@ from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.soaking import SoakWatch, watch_of, why_over
+from assay.machine import notebook_watchers
+from assay.notebook import index
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Claim, EngineError, Label, Nature, Outcome, Severity, SoakSpec, State, Verdict, VerdictState
@@ -111,6 +114,14 @@ def test_it_runs_piece_after_piece_and_goes_on_where_it_was_left(tmp_path, monke
         assert conducted(store, []) == ["finished"] * 3
         assert all(run.phases[0].clients[0].operations[0].count in range(900, 1100) for run in notebook.runs(store.folder))
     assert judge.ruleset()
+
+
+def test_who_watches_the_notebook_sees_each_piece(tmp_path):
+    with store_of(tmp_path) as store:
+        watching = notebook_watchers.watch(store.folder.parent)
+        assert conducted(store, []) == ["finished"] * 3
+        os.close(watching)
+        assert {row["trial"] for _, _, row in index.live(store.folder)} == {one.id for one in store.plan.trials}
 
 
 def test_a_soak_that_other_rules_judged_keeps_the_rate_of_its_first_piece(tmp_path):

@@ -143,3 +143,33 @@ def test_headings_leave_out_no_level(tmp_path, make):
     levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", text)]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+@pytest.mark.parametrize(
+    ("text", "wrapped"),
+    [
+        ("The storage below /tmp/newcomer", "The storage below /tmp/<wbr>newcomer"),
+        ("/srv and '/a b/c' (/d/e)", "/srv and &#39;/a b/<wbr>c&#39; (/d/<wbr>e)"),
+        ("host:/export//x</b>", "host:/<wbr>export/<wbr>/<wbr>x&lt;/<wbr>b&gt;"),
+        ("a/", "a/<wbr>"),
+    ],
+)
+def test_a_path_goes_on_behind_a_slash_but_not_behind_the_one_that_begins_it(text, wrapped):
+    made = page._environment()
+    assert made.from_string("{{ text | wrapped }}").render(text=text) == wrapped
+
+
+def test_names_and_lists_go_on_behind_their_own_marks():
+    made = page._environment()
+    shown = made.from_string("{{ 'a.b_c<' | dotted }} {{ 'rw,x=1/2' | parted }}").render()
+    assert shown == "a.<wbr>b_<wbr>c&lt; rw,<wbr>x=<wbr>1/<wbr>2"
+
+
+def test_every_table_names_its_columns_for_narrow_screens(whole, look):
+    seen = look(whole, wait=False)
+    seen.page.set_viewport_size({"width": 400, "height": 900})
+    unnamed = """() => [...document.querySelectorAll('.scroll table:not(.figures)')].filter(one => {
+        const cells = [...one.querySelector('tbody tr').querySelectorAll('td:not(.whole):not(:empty)')];
+        return cells.some(cell => !/\\w/.test(getComputedStyle(cell, '::before').content));
+    }).map(one => one.caption.textContent)"""
+    assert seen.page.evaluate(unnamed) == []

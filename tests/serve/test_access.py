@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
+from cli_notebook import NAME
 from served_notebook import cookies
 
-NAME = "a-mail-spool-abababab"
 PAGES = (
     "/",
     f"/experiment/{NAME}",

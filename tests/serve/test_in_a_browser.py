@@ -4,10 +4,10 @@ import pytest
 
 import cli_notebook
 from assay.notebook.store import Store
+from cli_notebook import NAME
 from report.conftest import browser  # noqa: F401 - a fixture
 from served_notebook import served
 
-NAME = "a-mail-spool-abababab"
 RUNNING = {"trial": 1, "attempt": 1, "workload": "w", "phase": "write", "event": "running"}
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 

@@ -8,9 +8,9 @@ import pytest
 
 import cli_notebook
 from assay.notebook.store import Store
+from cli_notebook import NAME
 from served_notebook import served
 
-NAME = "a-mail-spool-abababab"
 SOURCE = """
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import cli_notebook
 from assay_process import Bench, kill
+from cli_notebook import NAME
 from served_notebook import served
 
 CANARY = "canary-4711-of-another-user"
@@ -19,7 +20,6 @@ ROUTES = (
     "/experiment/{}/report",
     "/experiment/{}/run/0001/1",
 )
-NAME = "a-mail-spool-abababab"
 PIECES = st.sampled_from(
     (
         "..",

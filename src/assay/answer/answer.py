@@ -24,7 +24,7 @@ from assay.answer.essence import Essence, essence
 from assay.answer.headlines import Headline, Line, headlines, leaders, lines, weight
 from assay.answer.layers import LayeredRate, layered
 from assay.answer.remarks import Remarked, remarks
-from assay.answer.trust import Noise, counts, noise, shown
+from assay.answer.trust import Noise, counts, noise, own_state
 from assay.frozen import dataclass
 from assay.records import (
     UNREACHED,
@@ -167,8 +167,7 @@ def _figure(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
         for judged in results.runs
         if measure.name in judged.verdicts and any(judged.id in cell.values for cell in cells)
     ]
-    state = worst(map(shown, verdicts)) if verdicts else VerdictState.UNVERIFIED
-    return Lead(kind=LeadKind.FIGURE, measure=measure, state=state, cells=tuple(cells), verdicts=tuple(verdicts))
+    return Lead(kind=LeadKind.FIGURE, measure=measure, state=own_state(verdicts), cells=tuple(cells), verdicts=tuple(verdicts))
 
 
 def _uncounted(results: Results, measure: Measure, cells: Sequence[Cell], *, everywhere: bool) -> Lead:

@@ -25,6 +25,8 @@ LONGEST_NUMBER = 40
 """Characters of the longest number that a tool prints."""
 SECOND = 1e9
 KIB, MIB = 2**10, 2**20
+TIMES = {"ns": 1.0, "µs": 1e3, "us": 1e3, "ms": 1e6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
+"""Units of time as tools print them, in ns."""
 _NUMBER = re.compile(r"\d+(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?", re.ASCII)
 _WORD_ENDS = re.compile(r"[\s;|&()]+")
 _REMOTE = re.compile(r"(?:[\w.-]{1,64}@)?(?:[\w.-]{1,255}|\[[0-9A-Fa-f:.]{2,40}\])::?[^:]{0,4096}|rsync://.{1,4096}", re.DOTALL)
@@ -128,6 +130,11 @@ def lines(text: str) -> list[str]:
 def last_run(rows: Sequence[str], begins: re.Pattern[str]) -> int:
     """Return the first line of the last run in an output, found by the line that begins each run; 0 without one."""
     return next((index for index in reversed(range(len(rows))) if begins.fullmatch(rows[index])), 0)
+
+
+def first_match(rows: Iterable[str], form: re.Pattern[str]) -> re.Match[str] | None:
+    """Return the first line of a form; None without one."""
+    return next((match for row in rows if (match := form.fullmatch(row))), None)
 
 
 def damaged_line(rows: Sequence[str], index: int) -> ValueError:

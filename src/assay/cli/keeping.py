@@ -11,7 +11,7 @@ from assay.errors import UsageError
 from assay.measures import in_bytes
 from assay.notebook import joining, layout, trash
 from assay.notebook import read as notebook
-from assay.notebook.annotations import Annotations, Remark, annotate, checked_note, checked_tags
+from assay.notebook.annotations import Annotations, Remark, added_to, annotate, checked_note, checked_tags
 from assay.terminal.output import Row, deliver, table
 
 MOST_NAMED = 20
@@ -28,20 +28,10 @@ def confirmed(question: str, *, yes: bool) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def existing(folder: Path, runs: Sequence[str]) -> tuple[str, ...]:
-    """Return the runs by their full names (`7/1` is `0007/1`). Raises UsageError naming those that are not there."""
-    named = tuple(dict.fromkeys(layout.run_id(*layout.split_run_id(run)) for run in runs))
-    if lacking := [run for run in named if not layout.attempt_folder(folder, run).is_dir()]:
-        raise UsageError(
-            f"found no run {', '.join(lacking)} in {folder.name}; expected runs that `assay list {folder.name}` shows"
-        )
-    return named
-
-
 def delete(lab: Path, which: str, runs: Sequence[str], why: str, *, yes: bool, json_to: str | None) -> int:
     """Move an experiment, or runs of it, into the trash. Gives 0, and 1 where the user does not want it."""
     folder = notebook.choose(lab, which)
-    named = existing(folder, runs)
+    named = layout.existing_runs(folder, runs)
     if named and not checked_note(why):
         raise UsageError('found no reason; expected --why "...": a reader must see why figures were left out')
     what = f"{len(named)} runs of {folder.name} ({short(named)})" if named else f"{folder.name} with {counted(folder)}"
@@ -107,9 +97,12 @@ def empty(lab: Path, name: str | None, *, yes: bool, json_to: str | None) -> int
 def note(lab: Path, place: tuple[str, str | None], text: str | None, *, json_to: str | None) -> int:
     """Write a note on an experiment or a run, or show the one that is there; an empty text removes it. Gives 0."""
     folder, run = placed(lab, place)
+    if text is None:
+        return show(("annotate", folder, run), added_to(folder).of(run), json_to)
+    line = checked_note(text)
 
     def change(found: Annotations) -> Annotations:
-        return found if text is None else found.with_note(run, replace(found.of(run), text=checked_note(text)))
+        return found.with_note(run, replace(found.of(run), text=line))
 
     return show(("annotate", folder, run), annotate(folder, change).of(run), json_to)
 
@@ -130,7 +123,7 @@ def tag(lab: Path, place: tuple[str, str | None], tags: Sequence[str], removed: 
 def placed(lab: Path, place: tuple[str, str | None]) -> tuple[Path, str | None]:
     """Return the experiment's folder and the run of a call. Raises UsageError."""
     folder = notebook.choose(lab, place[0])
-    return folder, None if place[1] is None else existing(folder, (place[1],))[0]
+    return folder, None if place[1] is None else layout.existing_runs(folder, (place[1],))[0]
 
 
 def show(place: tuple[str, Path, str | None], found: Remark, json_to: str | None) -> int:

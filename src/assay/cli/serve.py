@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -54,6 +53,8 @@ def run(lab: Path, place: tuple[str, int], token_file: Path | None, json_to: str
         if not opened.is_counted:
             print("assay: no locks on this file system: a running experiment counts this as another program", file=sys.stderr)
         if open_it:
+            import webbrowser
+
             webbrowser.open(opened.url)
 
     server.serve(lab, *place, token_file, ready)

@@ -27,6 +27,7 @@ from assay.records import (
     Value,
     Verdict,
     VerdictState,
+    worst,
 )
 from assay.terminal.output import Row, table
 from assay.units import Unit
@@ -144,7 +145,7 @@ def cell_row(results: Results, cell: Cell, runs: Mapping[str, Judged]) -> Row:
     label = of_several([verdict for verdict in verdicts if trust.shown(verdict) is state])
     return Row(
         cells=(
-            trust.state_of(results, cell).value,
+            worst((state, doubts.of_figure(results, cell.measure))).value,
             cell.measure,
             levels_text(results.experiment, cell.levels),
             value_text(cell),

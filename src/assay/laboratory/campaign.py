@@ -117,7 +117,7 @@ def conduct(campaign: Campaign) -> None:
     )
     watch = watch_of(campaign.store)
     if watch is not None and watch.reason is not None:
-        campaign.on_progress({"event": "enough", "block": watch.pieces, "reason": f"soak: {watch.reason}"})
+        campaign.hear({"event": "enough", "block": watch.pieces, "reason": f"soak: {watch.reason}"})
         return
     with trial_runner(campaign.store.experiment, Local(), campaign.store.folder.parent) as runner:
         for trial in pending(campaign):
@@ -133,14 +133,9 @@ def conduct(campaign: Campaign) -> None:
 
 def soaked(campaign: Campaign, runner: TrialRunner, trial: Trial, watch: SoakWatch) -> bool:
     """One piece of a soak, once; True where it is the last one, as something went wrong."""
-    attempt = campaign.attempts.get(trial.id, 0) + 1
-    run, observations = runner.run(trial, attempt, campaign.on_progress)
-    verdicts = keep(campaign, run, observations)
-    if run.outcome is Outcome.INTERRUPTED:
-        raise KeyboardInterrupt
-    watch.look(run, verdicts)
+    watch.look(*attempted(campaign, runner, trial, campaign.attempts.get(trial.id, 0) + 1))
     if watch.reason is not None:
-        campaign.on_progress({"event": "enough", "block": trial.block, "reason": f"soak: {watch.reason}"})
+        campaign.hear({"event": "enough", "block": trial.block, "reason": f"soak: {watch.reason}"})
     return watch.reason is not None
 
 
@@ -173,10 +168,7 @@ def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Rep
     """One trial with its repetitions: a run that only noise spoiled is done again while there is time, all attempts are kept."""
     first = campaign.attempts.get(trial.id, 0) + 1
     for attempt in range(first, first + MOST_ATTEMPTS):
-        run, observations = runner.run(trial, attempt, campaign.hear)
-        verdicts = keep(campaign, run, observations)
-        if run.outcome is Outcome.INTERRUPTED:
-            raise KeyboardInterrupt
+        run, verdicts = attempted(campaign, runner, trial, attempt)
         patience.spend(run, attempt - first + 1)
         rules = spoiled_by_noise(verdicts)
         if run.outcome is not Outcome.FINISHED or not rules or attempt == first + MOST_ATTEMPTS - 1:
@@ -186,6 +178,15 @@ def execute(campaign: Campaign, runner: TrialRunner, trial: Trial, patience: Rep
         campaign.hear({**news, "event": "repeated for noise" if again else "noise, no time left to repeat"})
         if not again:
             return
+
+
+def attempted(campaign: Campaign, runner: TrialRunner, trial: Trial, attempt: int) -> tuple[Run, tuple[Verdict, ...]]:
+    """One attempt at a trial, kept, with what the audit says of it. Raises KeyboardInterrupt where it was interrupted."""
+    run, observations = runner.run(trial, attempt, campaign.hear)
+    verdicts = keep(campaign, run, observations)
+    if run.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    return run, verdicts
 
 
 def keep(campaign: Campaign, run: Run, observations: Observations) -> tuple[Verdict, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.errors import DamagedError, RefusedError, UsageError, refuse
 from assay.notebook import files, layout, read
 from assay.notebook.annotations import Annotations, Remark, added_to, annotate
-from assay.notebook.store import Store, acquire_lock
+from assay.notebook.store import Store, acquire_lock, refill
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,7 @@ def move(folder: Path, lab: Path) -> Path:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise files.cannot_write(goal, error, "notebook") from error
+            refuse_damage(folder)
             copy(folder, goal)
             shutil.rmtree(folder)
         files.flush(lab)
@@ -51,10 +52,14 @@ def move(folder: Path, lab: Path) -> Path:
     return goal
 
 
-def copy(folder: Path, goal: Path) -> None:
-    """Copy an experiment under a temporary name, check and flush it, and rename it. Raises DamagedError, RefusedError."""
+def refuse_damage(folder: Path) -> None:
+    """Raise DamagedError with all that is damaged in an experiment."""
     if broken := read.scan(folder).damaged:
         raise DamagedError(f"{folder}: {'; '.join(f'{name}: {why}' for name, why in broken.items())}. Delete these runs first.")
+
+
+def copy(folder: Path, goal: Path) -> None:
+    """Copy a whole experiment under a temporary name, check and flush it, and rename it. Raises DamagedError, RefusedError."""
     try:
         with files.beside(goal) as temporary:
             shutil.copytree(folder, temporary / folder.name, ignore=passed_over, symlinks=True)
@@ -142,8 +147,7 @@ def join(folder: Path, goal: Path) -> MergedExperiment:
         theirs, former = still_gone(added_to(folder), goal), added_to(goal)
         if both(still_gone(former, goal, added), theirs) != former:
             annotate(goal, lambda ours: both(still_gone(ours, goal, added), theirs))
-    with Store.open(goal):  # lists the new runs in the index
-        pass
+        refill(store.database, goal)
     return MergedExperiment(experiment=goal.name, is_new=False, added=added, known=len(every) - len(added))
 
 

@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 
 from assay import plain
@@ -97,6 +98,16 @@ def attempt_folder(folder: Path, run: str) -> Path:
     """Return where the files of a run are."""
     trial, attempt = split_run_id(run)
     return folder / TRIALS / f"{trial:04d}" / f"attempt-{attempt}"
+
+
+def existing_runs(folder: Path, runs: Iterable[str]) -> tuple[str, ...]:
+    """Return the runs by their full names (`7/1` is `0007/1`). Raises UsageError naming those that are not there."""
+    named = tuple(dict.fromkeys(run_id(*split_run_id(run)) for run in runs))
+    if lacking := [run for run in named if not attempt_folder(folder, run).is_dir()]:
+        raise UsageError(
+            f"found no run {', '.join(lacking)} in {folder.name}; expected runs that `assay list {folder.name}` shows"
+        )
+    return named
 
 
 def split_attempt(path: Path) -> tuple[int, int]:

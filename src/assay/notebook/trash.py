@@ -15,7 +15,7 @@ from pathlib import Path
 from assay.errors import AssayError, DamagedError, UsageError
 from assay.notebook import files, index, layout, read
 from assay.notebook.annotations import Annotations, DeletedRun, annotate
-from assay.notebook.store import Store, acquire_lock
+from assay.notebook.store import Store, acquire_lock, refill
 
 CONTENT = "trash.json"
 
@@ -53,10 +53,7 @@ def delete_runs(folder: Path, runs: Sequence[str], why: str) -> Path:
 
     Raises UsageError naming each run that is not there, BusyError while a run writes.
     """
-    if lacking := [run for run in runs if not layout.attempt_folder(folder, run).is_dir()]:
-        raise UsageError(
-            f"found no run {', '.join(lacking)} in {folder.name}; expected runs that `assay list {folder.name}` shows"
-        )
+    runs = layout.existing_runs(folder, runs)
     with Store.open(folder) as store:
         goal = fresh(folder)
         goal.mkdir(parents=True)
@@ -92,7 +89,7 @@ def carry(path: Path, goal: Path) -> None:
         path.rename(goal)
         files.flush(goal.parent)
         files.flush(path.parent)
-        if path.is_relative_to(path.parent) and path.name.startswith("attempt-") and not any(path.parent.iterdir()):
+        if path.name.startswith("attempt-") and not any(path.parent.iterdir()):
             path.parent.rmdir()
     except OSError as error:
         raise files.cannot_write(goal, error) from error
@@ -155,13 +152,13 @@ def restore(lab: Path, one: Trashed) -> Path:
     inside = (run for run in one.runs if layout.attempt_folder(place, run).exists())  # fewer after a crash in the middle
     if taken := [run for run in inside if layout.attempt_folder(folder, run).exists()]:
         raise UsageError(f"found run {', '.join(taken)} in {folder.name} again; expected no run of these names there")
-    with Store.open(folder):
+    with Store.open(folder) as store:
         for path in sorted((*place.glob(f"{layout.TRIALS}/*/attempt-*"), *place.glob(f"{layout.DERIVED}/*/verdicts/*.json"))):
             goal = folder / path.relative_to(place)
             goal.parent.mkdir(parents=True, exist_ok=True)
             path.replace(goal)
         annotate(folder, lambda found: without(found, one.runs))
-    with Store.open(folder):  # lists what the index does not have
+        refill(store.database, folder)
         shutil.rmtree(place)
     return folder
 

@@ -10,7 +10,19 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, ParsedNumber, exact, last_run, lines, of_device, printed, prints, reads
+from assay.catalogue.printed import (
+    MIB,
+    SECOND,
+    ParsedNumber,
+    exact,
+    first_match,
+    last_run,
+    lines,
+    of_device,
+    printed,
+    prints,
+    reads,
+)
 
 EXPECTED = "the text of diskspd (actual test time, Read IO, Write IO)"
 BEGUN = re.compile(r"\s*Results for timespan \d{1,4}:\s*")
@@ -26,7 +38,7 @@ NAMES = {"50th": "p50", "90th": "p90", "95th": "p95", "99th": "p99", "3-nines": 
 def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     whole = lines(text)
     rows = whole[last_run(whole, BEGUN) :]
-    time = next((match[1] for row in rows if (match := TIME.fullmatch(row))), None)
+    time = first_match(rows, TIME)
     if time is None:
         return
     busy = set()
@@ -39,7 +51,7 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
         yield f"{side}.count", exact(count)
         yield f"{side}.bytes_per_s", printed(match[3], MIB)
         yield f"{side}.ops_per_s", printed(match[4])
-        yield f"{side}.elapsed_ns", printed(time, SECOND)
+        yield f"{side}.elapsed_ns", printed(time[1], SECOND)
         if latency:
             yield f"{side}.latency_mean_ns", printed(match[5].split("|")[1], 1e6)
     yield from ((f"{side}.{name}", number) for side, name, number in _percentiles(rows) if side in busy)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, ParsedNumber, exact, lines, printed, prints, reads, total
+from assay.catalogue.printed import TIMES, ParsedNumber, exact, lines, power, printed, prints, reads, total
 
 EXPECTED = "the summary of k6 (http_reqs, http_req_duration, iterations)"
 ROW = re.compile(r"\s*(?:[✓✗] )?(http_reqs|http_req_duration|http_req_failed|iterations|data_received)\.{2,60}: (.{1,300})")
@@ -20,7 +20,6 @@ DATA = re.compile(r"([\d.]{1,20}) ([kMGTP]?)B\s+([\d.]{1,20}) ([kMGTP]?)B/s\s*")
 FAILED = re.compile(r"[\d.]{1,12}%\s+(?:✓ )?(\d{1,18})\s+(?:✗|out of) \d{1,18}\s*")
 TREND = re.compile(r"(?<![a-z])([a-z]{3}|p\([\d.]{1,8}\))=([\d.µa-z]{1,20})")
 PARTS = re.compile(r"([\d.]{1,20})(ns|µs|us|ms|s|m|h)")
-TIMES = {"ns": 1.0, "µs": 1e3, "us": 1e3, "ms": 1e6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
 FIGURES = {
     "avg": "latency_mean_ns",
     "max": "latency_max_ns",
@@ -47,8 +46,8 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     yield from _latencies(found.get("http_req_duration", ""))
     if "data_received" in found:
         data = _whole(DATA, found["data_received"])
-        yield "response.bytes", printed(data[1], _size(data[2]))
-        yield "response.bytes_per_s", printed(data[3], _size(data[4]))
+        yield "response.bytes", printed(data[1], power(data[2], 1000))
+        yield "response.bytes_per_s", printed(data[3], power(data[4], 1000))
 
 
 def _latencies(text: str) -> Iterator[tuple[str, ParsedNumber]]:
@@ -77,10 +76,6 @@ def _time(text: str) -> ParsedNumber:
         raise ValueError(f"{text!r} as a time")
     whole = [exact(printed(number, TIMES[unit]).value) for number, unit in parts[:-1]]
     return total((*whole, printed(parts[-1][0], TIMES[parts[-1][1]])))
-
-
-def _size(prefix: str) -> float:
-    return 1000.0 ** " kMGTP".index(prefix or " ")
 
 
 PARSER = Parser(

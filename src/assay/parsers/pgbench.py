@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import ParsedNumber, exact, last_run, lines, printed, prints, reads
+from assay.catalogue.printed import ParsedNumber, exact, first_match, last_run, lines, printed, prints, reads
 
 EXPECTED = "the summary of pgbench (transaction type, number of transactions, latency average, tps)"
 BEGUN = re.compile(r"transaction type: .{1,200}")
@@ -27,20 +27,16 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     if ABORTED in text:
         raise ValueError("run: it was aborted")
     whole = lines(text)
-    rows = whole[last_run(whole, BEGUN) :]
-    rate, count, failed, latency = (_found(rows, form) for form in (RATE, COUNT, FAILED, LATENCY))
+    rows = [row.rstrip() for row in whole[last_run(whole, BEGUN) :]]
+    rate, count, failed, latency = (first_match(rows, form) for form in (RATE, COUNT, FAILED, LATENCY))
     if rate is None or count is None:
         return
-    yield "transaction.ops_per_s", printed(rate)
-    yield "transaction.count", exact(int(count))
+    yield "transaction.ops_per_s", printed(rate[1])
+    yield "transaction.count", exact(int(count[1]))
     if failed is not None:
-        yield "transaction.errors", exact(int(failed))
-    if latency is not None and float(latency) > 0:
-        yield "transaction.latency_mean_ns", printed(latency, 1e6)
-
-
-def _found(rows: list[str], form: re.Pattern[str]) -> str | None:
-    return next((match[1] for row in rows if (match := form.fullmatch(row.rstrip()))), None)
+        yield "transaction.errors", exact(int(failed[1]))
+    if latency is not None and float(latency[1]) > 0:
+        yield "transaction.latency_mean_ns", printed(latency[1], 1e6)
 
 
 PARSER = Parser(

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import ParsedNumber, lines, of_device, printed, prints, reads
+from assay.catalogue.printed import MIB, ParsedNumber, lines, of_device, printed, prints, reads
 
 EXPECTED = "vdbench's table with interval, i/o rate, MB/sec, bytes i/o, read pct and resp time, with its line avg"
 HEAD = re.compile(r".{1,40}\binterval\s+i/o\s+MB/sec\s+bytes\s+read\s+resp\s+read\s+write\s.{1,100}")
@@ -20,7 +20,6 @@ BEGUN = re.compile(r"\S{1,20} Starting RD=\S{1,80};? .{1,300}")
 AVERAGE = re.compile(
     r"\S{1,20}\s+avg_\d{1,9}-\d{1,9}" + r"\s+([\d.]{1,20})" * 9 + r"(?:\s+[\d.]{1,20}){2}(?:\s+(?:[\d.]{1,20}|NaN)){2}\s*"
 )
-MEBI, MEGA = 2.0**20, 1e6
 
 
 def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
@@ -44,7 +43,7 @@ def _last(rows: Sequence[str]) -> tuple[float, re.Match[str] | None]:
     size, found = 0.0, None
     for row in rows:
         if units := UNITS.fullmatch(row):
-            size = MEBI if units[1] == "1024**2" else MEGA
+            size = MIB if units[1] == "1024**2" else 1e6
         elif BEGUN.fullmatch(row):
             found = None
         elif size and (match := AVERAGE.fullmatch(row)):

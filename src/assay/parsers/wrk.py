@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, ParsedNumber, exact, last_run, lines, power, printed, prints, reads
+from assay.catalogue.printed import TIMES, ParsedNumber, exact, first_match, last_run, lines, power, printed, prints, reads
 
 EXPECTED = "the report of wrk (Thread Stats, requests in, Requests/sec)"
 BEGUN = re.compile(r"Running \S{1,20} test @ .{1,1000}")
@@ -21,14 +21,13 @@ LATENCY = re.compile(r"\s+Latency\s+([\d.]{1,12})(us|ms|s|m|h)\s+\S{1,20}\s+([\d
 PERCENTILE = re.compile(r"\s+(50|90|99)%\s+([\d.]{1,12})(us|ms|s|m|h)")
 SOCKETS = re.compile(r"\s+Socket errors: connect (\d{1,18}), read (\d{1,18}), write (\d{1,18}), timeout (\d{1,18})")
 STATUS = re.compile(r"\s+Non-2xx or 3xx responses: (\d{1,18})")
-TIMES = {"us": 1e3, "ms": 1e6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
 
 
 def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     """Yield the figures of the last run in the output."""
     whole = lines(text)
     rows = [row.rstrip() for row in whole[last_run(whole, BEGUN) :]]
-    rate, total = _found(rows, RATE), _found(rows, TOTAL)
+    rate, total = first_match(rows, RATE), first_match(rows, TOTAL)
     if rate is None or total is None:
         return
     yield "request.ops_per_s", printed(rate[1])
@@ -36,13 +35,13 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     yield "request.elapsed_ns", printed(total[2], TIMES[total[3]])
     if (errors := _errors(rows)) is not None:
         yield "request.errors", exact(errors)
-    if latency := _found(rows, LATENCY):
+    if latency := first_match(rows, LATENCY):
         yield "request.latency_mean_ns", printed(latency[1], TIMES[latency[2]])
         yield "request.latency_max_ns", printed(latency[3], TIMES[latency[4]])
     for match in (found for row in rows if (found := PERCENTILE.fullmatch(row))):
         yield f"request.latency_p{match[1]}_ns", printed(match[2], TIMES[match[3]])
     yield "response.bytes", printed(total[4], power(total[5]))
-    if transfer := _found(rows, TRANSFER):
+    if transfer := first_match(rows, TRANSFER):
         yield "response.bytes_per_s", printed(transfer[1], power(transfer[2]))
 
 
@@ -51,10 +50,6 @@ def _errors(rows: Sequence[str]) -> int | None:
     ends = [at for at, row in enumerate(rows) if TOTAL.fullmatch(row) or RATE.fullmatch(row)]
     counts = [SOCKETS.fullmatch(row) or STATUS.fullmatch(row) for row in rows[ends[0] + 1 : ends[-1]]]
     return None if None in counts else sum(int(count) for match in counts if match for count in match.groups())
-
-
-def _found(rows: Sequence[str], form: re.Pattern[str]) -> re.Match[str] | None:
-    return next((match for row in rows if (match := form.fullmatch(row))), None)
 
 
 PARSER = Parser(

@@ -150,7 +150,7 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
         claim=marks.claim(measure.claim),
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
         interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", labels.instead(here)) if part),
-        state=trust.state_of(results, cell),
+        state=worst((own, doubts.of_figure(results, cell.measure))),
         share=f"{alike} of {len(here)} runs" if (alike := sum(trust.shown(one) is own for one in here)) < len(here) else "",
         label="; ".join(
             filter(

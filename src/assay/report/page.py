@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,8 @@ AGAIN = 5
 """Lines of what doing it again takes that are shown at once: command, seed, schedule, digest, rules."""
 FEW = 3
 """Doubts that are shown at once where none speaks against a figure."""
+BREAKS = {"wrapped": r"""[^\s"'(]/""", "dotted": "[._]", "parted": "[,=/_:]"}
+"""Filter -> behind what a text may go on in the next line: a slash within a path, not the one that begins it; names; lists."""
 
 
 def write(results: Results, load: Load, path: Path, pictures: Pictures | None = None) -> None:
@@ -147,10 +150,8 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code}
     made.filters |= {
         "unbroken": _unbroken,
-        "wrapped": _wrapped,
+        **{name: functools.partial(_broken, behind) for name, behind in BREAKS.items()},
         "heads": _heads,
-        "dotted": _dotted,
-        "parted": _parted,
         "reason": summary.reason,
         "label": _label,
     }
@@ -190,25 +191,11 @@ def _heads(names: Sequence[str]) -> str:
     return ";".join(f"--c{number}:{name}" for number, name in enumerate(quoted, 1))
 
 
-def _wrapped(text: str) -> object:
-    """Text whose paths may go on in the next line behind a slash, and nowhere else."""
-    from markupsafe import Markup, escape
+def _broken(behind: str, text: str) -> object:
+    """Text that may go on in the next line behind what a pattern finds."""
+    from markupsafe import Markup
 
-    return Markup(str(escape(text)).replace("/", "/<wbr>"))  # noqa: S704 - escaped on this line
-
-
-def _dotted(text: str) -> object:
-    """A dotted name that may go on in the next line behind a dot or an underscore."""
-    from markupsafe import Markup, escape
-
-    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(text))))  # noqa: S704 - escaped on this line
-
-
-def _parted(text: str) -> object:
-    """A list without spaces that may go on in the next line behind a comma, an equals sign, a slash or an underscore."""
-    from markupsafe import Markup, escape
-
-    return Markup(re.sub(r"([,=/_:])", r"\1<wbr>", str(escape(text))))  # noqa: S704 - escaped on this line
+    return Markup("<wbr>").join(re.split(f"(?<={behind})", text))
 
 
 def _label(verdict: Verdict) -> str:

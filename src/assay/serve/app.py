@@ -135,8 +135,7 @@ class NotebookSite:
         """All experiments."""
 
         def make() -> bytes:
-            listed = [self.shelf.listed(folder) for folder in self.shelf.folders()]
-            return render("index", lab=self.shelf.lab, listed=listed)
+            return render("index", lab=self.shelf.lab, listed=self.listed())
 
         return page(await self.made.get("/", self.shelf.stamp, make))
 
@@ -210,7 +209,8 @@ class NotebookSite:
         """The report: the one that is there, or made in a process of its own; the page waits by asking again."""
         folder = self.found(request)
         listed = await asyncio.to_thread(self.shelf.listed, folder)
-        stamp = (*self.shelf.stamp_of(folder)[1:2], *self.shelf.stamp_of(folder)[4:6], len(listed.runs))
+        _, plan, _, _, trials, derived, *_ = self.shelf.stamp_of(folder)
+        stamp = (plan, trials, derived, len(listed.runs))
         kept = self.reports.get(folder)
         if kept is None or self.is_old(folder, stamp, is_running=listed.is_running):
             if listed.is_running and "now" not in request.query_params:

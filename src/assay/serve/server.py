@@ -17,7 +17,6 @@ from assay.errors import MissingError, RefusedError, UsageError
 from assay.machine import notebook_watchers
 
 if TYPE_CHECKING:
-    import uvicorn
     from starlette.types import ASGIApp
 
 TOKEN_BYTES = 32
@@ -116,16 +115,13 @@ def serve(lab: Path, bind: str, port: int, token_file: Path | None, ready: Calla
             os.close(watching)
 
 
-def library() -> type[uvicorn.Server]:
-    """Return the server of the library. Raises MissingError."""
+def library() -> None:
+    """Raises MissingError without the libraries."""
     for name in ("starlette", "uvicorn"):
         try:
             __import__(name)
         except ImportError:
             raise MissingError(MISSING.format(name)) from None
-    import uvicorn
-
-    return uvicorn.Server
 
 
 def loop(app: ASGIApp, listener: socket.socket) -> None:

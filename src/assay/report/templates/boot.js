@@ -37,7 +37,7 @@
 
   // Paper cannot be unfolded: short tables are printed with their charts, others where the reader has opened them.
   const printed = matchMedia("print");
-  printed.addEventListener("change", () => document.querySelectorAll("details.numbers.short, details.paper").forEach((table) => {
+  printed.addEventListener("change", () => document.querySelectorAll("details.numbers.short").forEach((table) => {
     if (printed.matches && !table.open) table.dataset.printed = "";
     if (printed.matches) table.open = true;
     else if ("printed" in table.dataset) { table.open = false; delete table.dataset.printed; }
