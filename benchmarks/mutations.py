@@ -12,6 +12,8 @@ import argparse
 import json
 import os
 import re
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -26,7 +28,9 @@ TEST = "changed::changed_captures_neither_crash_nor_stall"
 INPUTS = 10_000_000
 PIECE = 200_000
 """Inputs between two notes of the state."""
-SLOWEST = re.compile(r"the slowest ([0-9.]+) s a MB \(input (\d+)\)")
+MOST_BYTES = 1 << 30
+"""Address space of the test: an input that asks for more memory ends the piece with a message, and not the machine."""
+SLOWEST = re.compile(r"the slowest ([0-9.]+) s a MB \(input (\d+), (\d+) bytes\)")
 
 
 def main() -> int:
@@ -48,21 +52,36 @@ def figure(inputs: int = INPUTS, minutes: float | None = None) -> str:
     test = built() if done["next"] < inputs else ""
     while done["next"] < inputs and time.monotonic() < ends:
         last = min(inputs, done["next"] + PIECE)
-        rate, number = piece(test, done["next"], last)
-        slowest = max([rate, number], done["slowest"])
-        done = {**done, "next": last, "slowest": slowest}
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        slowest = max(piece(test, done["next"], last), done["slowest"])
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu_s = done["cpu_s"] + after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        done = {**done, "next": last, "slowest": slowest, "cpu_s": cpu_s, "memory": max(done["memory"], peak_bytes(after))}
         STATE.parent.mkdir(parents=True, exist_ok=True)
         STATE.write_text(json.dumps(done))
-        print(f"{last:,} of {inputs:,} inputs, the slowest {slowest[0]:.3f} s a MB", file=sys.stderr, flush=True)
-    rate, number = done["slowest"]
-    return f"{done['next']:,} inputs: no crash, the slowest {rate:.3f} CPU-s a MB (input {number})"
+        print(f"{last:,} of {inputs:,}: {summary(done)}", file=sys.stderr, flush=True)
+    return summary(done)
+
+
+def peak_bytes(usage: resource.struct_rusage) -> int:
+    """The largest resident size."""
+    return usage.ru_maxrss * 1024
+
+
+def summary(done: dict) -> str:
+    """What came of the inputs so far."""
+    rate, number, size = done["slowest"]
+    return (
+        f"{done['next']:,} inputs: no crash, the slowest {rate:.3f} CPU-s a MB (input {number:,} of {size:,} bytes); "
+        f"{done['cpu_s']:.0f} CPU-s, at most {done['memory'] / 2**20:.0f} MiB"
+    )
 
 
 def kept() -> dict:
     """How far the inputs came with this source of the reader."""
     source = git("rev-parse", *(f"HEAD:{path}" for path in READER)) + git("diff", "HEAD", "--", *READER)
     found = json.loads(STATE.read_text()) if STATE.exists() else {}
-    return found if found.get("source") == source else {"source": source, "next": 0, "slowest": [0.0, 0]}
+    return found if found.get("source") == source else {"source": source, "next": 0, "slowest": [0.0, 0, 0], "cpu_s": 0.0, "memory": 0}
 
 
 def built() -> str:
@@ -73,14 +92,21 @@ def built() -> str:
     return next(one["executable"] for one in messages if one.get("executable"))
 
 
-def piece(test: str, first: int, last: int) -> tuple[float, int]:
-    """Run the inputs of these numbers: the slowest of them."""
+def piece(test: str, first: int, last: int) -> list[float]:
+    """Run the inputs of these numbers: CPU seconds a megabyte, number and bytes of the slowest."""
     environment = {**os.environ, "ASSAY_MUTATIONS": f"{first}..{last}"}
-    done = subprocess.run([test, TEST, "--exact", "--nocapture"], env=environment, capture_output=True, text=True, check=False)
+    limit = f"--as={MOST_BYTES}"
+    words = ["prlimit", limit, test, TEST, "--exact", "--nocapture"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     found = SLOWEST.search(done.stdout)
     if done.returncode or found is None:
-        raise SystemExit(f"inputs {first:,} to {last:,}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return float(found[1]), int(found[2])
+        raise SystemExit(f"inputs {first:,} to {last:,}: {end_of(done.returncode)}. {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return [float(found[1]), int(found[2]), int(found[3])]
+
+
+def end_of(status: int) -> str:
+    """How a command ended: killed, it says nothing itself."""
+    return f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
 
 
 if __name__ == "__main__":

@@ -124,8 +124,14 @@ fn in_order(files: &[String]) -> Vec<&str> {
 /// Bytes of a capture as a file would have them: what a fuzzer feeds.
 #[must_use]
 pub fn dissect_bytes(bytes: &[u8]) -> Value {
+    dissect_by(bytes, capture::SMALL_CHUNK)
+}
+
+/// The same with room for so many bytes at once, which changes nothing in what is found.
+#[must_use]
+pub fn dissect_by(bytes: &[u8], chunk: usize) -> Value {
     let mut dissector = Dissector::new(&Options::default());
-    match capture::read_bytes(bytes, &mut dissector) {
+    match capture::read_bytes(bytes, chunk, &mut dissector) {
         Some(read) => dissector.finish(&[read]),
         None => Value::Null,
     }

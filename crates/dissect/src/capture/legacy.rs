@@ -11,44 +11,41 @@ const MOST_BYTES: u32 = 262_144;
 /// The lower half of the link type; above are flags.
 const LINK_TYPE: u32 = 0xffff;
 
-/// Reads all frames.
-pub fn read(source: &mut (impl Read + Send), receiver: &mut dyn Receiver) -> (u64, Ended) {
-    let Ok(mut reader) = LegacyPcapReader::new(CHUNK, source) else {
+/// Reads all frames, so many bytes at once; more for a frame that is larger, up to the usual number.
+pub fn read(
+    source: &mut (impl Read + Send),
+    chunk: usize,
+    receiver: &mut dyn Receiver,
+) -> (u64, Ended) {
+    let Ok(mut reader) = LegacyPcapReader::new(chunk, source) else {
         return (0, Ended::Cut { at_byte: 0 });
     };
-    let mut file = File {
-        link: Link::Unknown(0),
-        unit_ns: 1000,
-        most_bytes: MOST_BYTES,
-        frames: 0,
-    };
-    loop {
+    let (mut file, mut capacity) = (File::default(), chunk);
+    let ended = loop {
         let at_byte = reader.consumed() as u64;
         match reader.next() {
             Ok((size, block)) => {
                 if !file.block(&block, receiver) {
-                    return (file.frames, Ended::Damaged { at_byte });
+                    break Ended::Damaged { at_byte };
                 }
                 reader.consume(size);
             }
-            Err(PcapError::Eof) => return (file.frames, Ended::Whole),
+            Err(PcapError::Eof) => break Ended::Whole,
             Err(PcapError::Incomplete(_)) => {
                 if reader.refill().is_err() {
-                    return (file.frames, Ended::Cut { at_byte });
+                    break Ended::Cut { at_byte };
                 }
             }
-            Err(PcapError::UnexpectedEof) => {
-                let whole = reader.data().is_empty();
-                let ended = if whole {
-                    Ended::Whole
-                } else {
-                    Ended::Cut { at_byte }
-                };
-                return (file.frames, ended);
+            Err(PcapError::BufferTooSmall) if capacity < CHUNK => {
+                capacity = CHUNK;
+                reader.grow(capacity);
             }
-            Err(_) => return (file.frames, Ended::Damaged { at_byte }),
+            Err(PcapError::UnexpectedEof) if reader.data().is_empty() => break Ended::Whole,
+            Err(PcapError::UnexpectedEof) => break Ended::Cut { at_byte },
+            Err(_) => break Ended::Damaged { at_byte },
         }
-    }
+    };
+    (file.frames, ended)
 }
 
 struct File {
@@ -56,6 +53,17 @@ struct File {
     unit_ns: u64,
     most_bytes: u32,
     frames: u64,
+}
+
+impl Default for File {
+    fn default() -> Self {
+        Self {
+            link: Link::Unknown(0),
+            unit_ns: 1000,
+            most_bytes: MOST_BYTES,
+            frames: 0,
+        }
+    }
 }
 
 impl File {

@@ -14,6 +14,8 @@ use std::path::Path;
 
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 20;
+/// Bytes that are read at once where all are in memory: a larger room would cost more than a small capture in it.
+pub const SMALL_CHUNK: usize = 1 << 16;
 /// A larger frame or block is taken for damage.
 const MOST_CHUNK: usize = 64 << 20;
 /// Bytes that tell what a file is.
@@ -70,16 +72,12 @@ pub fn read(path: &str, receiver: &mut dyn Receiver) -> Result<FileRead, Refused
         inner: Cursor::new(head.clone()).chain(input),
         failed: None,
     };
-    let (format, (frames, ended)) = match kind(&head) {
-        Kind::Legacy => ("pcap", legacy::read(&mut source, receiver)),
-        Kind::NextGeneration => ("pcapng", next_generation::read(&mut source, receiver)),
-        Kind::Snoop => ("snoop", snoop::read(&mut source, receiver)),
-        Kind::Other(found) => {
-            return Err(Refused::NoCapture {
-                path: path.into(),
-                found,
-            });
-        }
+    let kind = kind(&head);
+    let Some((format, (frames, ended))) = kind.frames(&mut source, CHUNK, receiver) else {
+        return Err(Refused::NoCapture {
+            path: path.into(),
+            found: kind.found(),
+        });
     };
     let ended = match (source.failed, ended) {
         (Some(reason), Ended::Cut { at_byte } | Ended::Damaged { at_byte }) => {
@@ -95,18 +93,13 @@ pub fn read(path: &str, receiver: &mut dyn Receiver) -> Result<FileRead, Refused
     })
 }
 
-/// Reads bytes as if they were a file's; None where they are no capture.
-pub fn read_bytes(bytes: &[u8], receiver: &mut dyn Receiver) -> Option<FileRead> {
+/// Reads bytes as if they were a file's, so many at once; None where they are no capture.
+pub fn read_bytes(bytes: &[u8], chunk: usize, receiver: &mut dyn Receiver) -> Option<FileRead> {
     let mut source = Filled {
-        inner: Cursor::new(bytes.to_vec()),
+        inner: Cursor::new(bytes),
         failed: None,
     };
-    let (format, (frames, ended)) = match kind(bytes) {
-        Kind::Legacy => ("pcap", legacy::read(&mut source, receiver)),
-        Kind::NextGeneration => ("pcapng", next_generation::read(&mut source, receiver)),
-        Kind::Snoop => ("snoop", snoop::read(&mut source, receiver)),
-        Kind::Other(_) => return None,
-    };
+    let (format, (frames, ended)) = kind(bytes).frames(&mut source, chunk, receiver)?;
     Some(FileRead {
         path: String::new(),
         format,
@@ -132,7 +125,7 @@ pub fn first_ns(path: &str) -> Option<u64> {
         .read_to_end(&mut bytes)
         .ok()?;
     let mut first = First(None);
-    read_bytes(&bytes, &mut first);
+    read_bytes(&bytes, SMALL_CHUNK, &mut first);
     first.0
 }
 
@@ -175,6 +168,31 @@ enum Kind {
     NextGeneration,
     Snoop,
     Other(&'static str),
+}
+
+impl Kind {
+    /// The format and its frames; None where it has none.
+    fn frames(
+        &self,
+        source: &mut (impl Read + Send),
+        chunk: usize,
+        receiver: &mut dyn Receiver,
+    ) -> Option<(&'static str, (u64, Ended))> {
+        Some(match self {
+            Self::Legacy => ("pcap", legacy::read(source, chunk, receiver)),
+            Self::NextGeneration => ("pcapng", next_generation::read(source, chunk, receiver)),
+            Self::Snoop => ("snoop", snoop::read(source, chunk, receiver)),
+            Self::Other(_) => return None,
+        })
+    }
+
+    /// What it is instead of a capture.
+    fn found(&self) -> &'static str {
+        match self {
+            Self::Other(found) => found,
+            _ => "capture",
+        }
+    }
 }
 
 /// What a file is, by its first bytes.

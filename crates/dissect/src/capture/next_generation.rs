@@ -1,6 +1,6 @@
 //! Files of pcapng: sections of both byte orders, each with interfaces of their own clock and link layer.
 
-use super::{CHUNK, Ended, MOST_CHUNK, Receiver};
+use super::{Ended, MOST_CHUNK, Receiver};
 use crate::packet::{Frame, Link};
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{
@@ -21,12 +21,16 @@ const UNKNOWN_DROPS: u16 = 0xffff;
 /// Interfaces of a section; more are damage.
 const MOST_INTERFACES: usize = 4096;
 
-/// Reads all frames of all sections.
-pub fn read(source: &mut (impl Read + Send), receiver: &mut dyn Receiver) -> (u64, Ended) {
-    let Ok(mut reader) = PcapNGReader::new(CHUNK, source) else {
+/// Reads all frames of all sections, so many bytes at once; more for a block that is larger.
+pub fn read(
+    source: &mut (impl Read + Send),
+    chunk: usize,
+    receiver: &mut dyn Receiver,
+) -> (u64, Ended) {
+    let Ok(mut reader) = PcapNGReader::new(chunk, source) else {
         return (0, Ended::Cut { at_byte: 0 });
     };
-    let (mut section, mut capacity) = (Section::default(), CHUNK);
+    let (mut section, mut capacity) = (Section::default(), chunk);
     let ended = loop {
         let at_byte = reader.consumed() as u64;
         match reader.next() {

@@ -1,6 +1,6 @@
 //! Files of snoop (RFC 1761).
 
-use super::{CHUNK, Ended, Receiver};
+use super::{Ended, Receiver};
 use crate::packet::{Frame, Link};
 use std::io::{BufReader, Read};
 
@@ -11,9 +11,9 @@ const MOST_BYTES: u32 = 1 << 20;
 /// IEEE 802.3 and Ethernet.
 const ETHERNET: [u32; 2] = [0, 4];
 
-/// Reads all records.
-pub fn read(source: &mut impl Read, receiver: &mut dyn Receiver) -> (u64, Ended) {
-    let (mut source, mut header) = (BufReader::with_capacity(CHUNK, source), [0; HEADER]);
+/// Reads all records, so many bytes at once.
+pub fn read(source: &mut impl Read, chunk: usize, receiver: &mut dyn Receiver) -> (u64, Ended) {
+    let (mut source, mut header) = (BufReader::with_capacity(chunk, source), [0; HEADER]);
     if filled(&mut source, &mut header) < HEADER {
         return (0, Ended::Cut { at_byte: 0 });
     }

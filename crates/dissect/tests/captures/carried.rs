@@ -1,16 +1,16 @@
 //! Captures by hand: segments in packets, packets in frames, frames in files, of every kind that is read.
 
-use crate::files::Writer;
+use crate::files::{Format, Writer};
 
 /// One TCP segment on its way.
-#[derive(Clone)]
-pub struct Sent {
+#[derive(Clone, Copy)]
+pub struct Sent<'a> {
     pub t_ns: u64,
     pub client: bool,
     pub seq: u32,
     pub ack: u32,
     pub flags: u8,
-    pub bytes: Vec<u8>,
+    pub bytes: &'a [u8],
 }
 
 /// The network layer.
@@ -46,17 +46,6 @@ impl Link {
     }
 }
 
-/// The file.
-#[derive(Clone, Copy)]
-pub enum Format {
-    Pcap,
-    /// The other byte order, in nanoseconds.
-    PcapSwapped,
-    NextGeneration,
-    NextGenerationSwapped,
-    Snoop,
-}
-
 /// How a conversation is carried.
 #[derive(Clone, Copy)]
 pub struct Carrier {
@@ -72,136 +61,150 @@ pub struct Carrier {
 
 /// The sum of words with carries folded in (RFC 1071).
 fn sum(bytes: &[u8], start: u32) -> u32 {
-    let words = bytes
-        .chunks(2)
-        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or_default()));
-    let mut total = start + words.sum::<u32>();
+    let pairs = bytes.chunks_exact(2);
+    let odd = pairs
+        .remainder()
+        .first()
+        .map_or(0, |last| u32::from(*last) << 8);
+    let words = pairs.map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
+    let mut total = start + odd + words.sum::<u32>();
     while total >> 16 > 0 {
         total = (total & 0xffff) + (total >> 16);
     }
     total
 }
 
+/// Client, server, client: the addresses of a packet, whichever end sends it.
+const FOUR: [u8; 12] = [10, 0, 0, 1, 10, 0, 0, 2, 10, 0, 0, 1];
+const SIX: [u8; 48] = {
+    let mut made = [0; 48];
+    let mut at = 0;
+    while at < 3 {
+        made[16 * at] = 0xfd;
+        made[16 * at + 15] = if at == 1 { 2 } else { 1 };
+        at += 1;
+    }
+    made
+};
+
 impl Carrier {
-    fn ends(self, client: bool) -> (Vec<u8>, Vec<u8>) {
-        let of = |last: u8| match self.net {
-            Net::Four | Net::FourParts => vec![10, 0, 0, last],
-            _ => [&[0xfd][..], &[0; 14], &[last]].concat(),
-        };
-        if client {
-            (of(1), of(2))
-        } else {
-            (of(2), of(1))
+    fn is_four(self) -> bool {
+        matches!(self.net, Net::Four | Net::FourParts)
+    }
+
+    /// The addresses of who sends and who receives.
+    fn ends(self, client: bool) -> &'static [u8] {
+        match (self.is_four(), client) {
+            (true, true) => &FOUR[..8],
+            (true, false) => &FOUR[4..],
+            (false, true) => &SIX[..32],
+            (false, false) => &SIX[16..],
         }
     }
 
-    fn segment(self, one: &Sent) -> Vec<u8> {
+    fn segment(self, one: &Sent<'_>, made: &mut Vec<u8>) {
         let ports = if one.client {
             [40_000, self.port]
         } else {
             [self.port, 40_000]
         };
-        let mut made: Vec<u8> = ports.iter().flat_map(|port| port.to_be_bytes()).collect();
+        made.clear();
+        made.extend(ports[0].to_be_bytes());
+        made.extend(ports[1].to_be_bytes());
         made.extend(one.seq.to_be_bytes());
         made.extend(one.ack.to_be_bytes());
         made.extend([0x50, one.flags, 0xfa, 0, 0, 0, 0, 0]);
-        made.extend(&one.bytes);
+        made.extend(one.bytes);
         if self.summed {
-            let (from, to) = self.ends(one.client);
-            let pseudo = sum(&[from, to].concat(), 6 + made.len() as u32);
-            let value = !(sum(&made, pseudo) as u16);
+            let pseudo = sum(self.ends(one.client), 6 + made.len() as u32);
+            let value = !(sum(made, pseudo) as u16);
             made[16..18].copy_from_slice(&value.to_be_bytes());
         }
-        made
     }
 
-    /// The packets of a segment.
-    fn packets(self, one: &Sent, id: u16) -> Vec<Vec<u8>> {
-        let segment = self.segment(one);
-        let size = if matches!(self.net, Net::FourParts | Net::SixParts) {
-            24
-        } else {
-            segment.len()
-        };
-        let count = segment.len().div_ceil(size);
-        let parts = segment.chunks(size).enumerate();
-        parts
-            .map(|(at, part)| self.packet(part, one.client, id, (at * size, at + 1 < count)))
-            .collect()
-    }
-
-    fn packet(self, part: &[u8], client: bool, id: u16, (at, more): (usize, bool)) -> Vec<u8> {
-        let (from, to) = self.ends(client);
-        let length = part.len() as u16;
-        if matches!(self.net, Net::Four | Net::FourParts) {
+    /// The packet of a part of a segment.
+    fn packet(
+        self,
+        made: &mut Vec<u8>,
+        part: &[u8],
+        client: bool,
+        id: u16,
+        (at, more): (usize, bool),
+    ) {
+        let (ends, length) = (self.ends(client), part.len() as u16);
+        if self.is_four() {
             let place = (at / 8) as u16 | u16::from(more) << 13;
-            let mut head = vec![0x45, 0];
+            let begin = made.len();
+            made.extend([0x45, 0]);
             for word in [20 + length, id, place, 0x4006, 0] {
-                head.extend(word.to_be_bytes());
+                made.extend(word.to_be_bytes());
             }
-            head.extend([from, to].concat());
-            let value = !(sum(&head, 0) as u16);
-            head[10..12].copy_from_slice(&value.to_be_bytes());
-            return [&head[..], part].concat();
+            made.extend(ends);
+            let value = !(sum(&made[begin..], 0) as u16);
+            made[begin + 10..][..2].copy_from_slice(&value.to_be_bytes());
+        } else {
+            let [place, id] = [at as u16 | u16::from(more), id].map(u16::to_be_bytes);
+            let parts = [6, 0, place[0], place[1], 0, 0, id[0], id[1]];
+            let (next, chain): (u8, &[u8]) = match self.net {
+                Net::SixParts => (44, &parts),
+                Net::SixExtended => (0, &[6, 0, 1, 4, 0, 0, 0, 0]),
+                _ => (6, &[]),
+            };
+            made.extend([0x60, 0, 0, 0]);
+            made.extend((length + chain.len() as u16).to_be_bytes());
+            made.extend([next, 64]);
+            made.extend(ends);
+            made.extend(chain);
         }
-        let (mut chain, mut next) = (Vec::new(), 6);
-        if self.net == Net::SixParts {
-            chain = vec![6, 0];
-            chain.extend((at as u16 | u16::from(more)).to_be_bytes());
-            chain.extend(u32::from(id).to_be_bytes());
-            next = 44;
-        }
-        if self.net == Net::SixExtended {
-            chain = vec![6, 0, 1, 4, 0, 0, 0, 0];
-            next = 0;
-        }
-        let mut made = vec![0x60, 0, 0, 0];
-        made.extend((length + chain.len() as u16).to_be_bytes());
-        made.extend([next, 64]);
-        [&made[..], &from, &to, &chain, part].concat()
+        made.extend(part);
     }
 
-    fn framed(self, packet: &[u8]) -> Vec<u8> {
-        let six = packet[0] >> 4 == 6;
-        let kind: [u8; 2] = if six { [0x86, 0xdd] } else { [8, 0] };
-        let addresses = [2_u8; 12];
-        let head = match self.link {
-            Link::Ethernet => [&addresses[..], &kind].concat(),
-            Link::Vlan => [&addresses[..], &[0x81, 0, 0, 7], &kind].concat(),
-            Link::DoubleVlan => {
-                [&addresses[..], &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 8], &kind].concat()
+    /// What stands before a packet.
+    fn link_header(self, made: &mut Vec<u8>) {
+        let kind: [u8; 2] = if self.is_four() { [8, 0] } else { [0x86, 0xdd] };
+        let family = if self.is_four() { 2 } else { 24 };
+        let before: &[u8] = match self.link {
+            Link::Ethernet => &[2; 12],
+            Link::Vlan => &[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 0x81, 0, 0, 7],
+            Link::DoubleVlan => &[
+                2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 0x88, 0xa8, 0, 7, 0x81, 0, 0, 8,
+            ],
+            Link::Cooked => &[0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0],
+            Link::Cooked2 => {
+                made.extend(kind);
+                made.extend([0, 0, 0, 0, 0, 2, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0]);
+                return;
             }
-            Link::Cooked => [&[0, 0, 0, 1, 0, 6][..], &[0; 8], &kind].concat(),
-            Link::Cooked2 => [&kind[..], &[0, 0, 0, 0, 0, 2, 0, 1, 0, 6], &[0; 8]].concat(),
-            Link::Raw => Vec::new(),
-            Link::Null => vec![if six { 30 } else { 2 }, 0, 0, 0],
-            Link::Loop => vec![0, 0, 0, if six { 24 } else { 2 }],
+            Link::Raw => return,
+            Link::Null => return made.extend([if self.is_four() { 2 } else { 30 }, 0, 0, 0]),
+            Link::Loop => return made.extend([0, 0, 0, family]),
         };
-        [&head[..], packet].concat()
+        made.extend(before);
+        made.extend(kind);
     }
 
     /// The file of a conversation.
-    pub fn file(self, sent: &[Sent]) -> Vec<u8> {
-        let frames = sent.iter().enumerate().flat_map(|(at, one)| {
-            let packets = self.packets(one, at as u16);
-            packets.into_iter().map(|packet| {
-                let data = self.framed(&packet);
-                let wire_bytes = data.len() as u32;
-                let kept = data[..data.len().min(self.most)].to_vec();
-                (one.t_ns, kept, wire_bytes)
-            })
-        });
-        let writer = Writer {
-            number: self.link.number(),
-            swapped: matches!(
-                self.format,
-                Format::PcapSwapped | Format::NextGenerationSwapped
-            ),
-        };
-        match self.format {
-            Format::Pcap | Format::PcapSwapped => writer.pcap(frames),
-            Format::NextGeneration | Format::NextGenerationSwapped => writer.blocks(frames),
-            Format::Snoop => Writer::snoop(frames),
+    pub fn file(self, sent: &[Sent<'_>]) -> Vec<u8> {
+        let (mut writer, mut segment) = (
+            Writer::new(self.format, self.link.number()),
+            Vec::with_capacity(2048),
+        );
+        for (number, one) in sent.iter().enumerate() {
+            self.segment(one, &mut segment);
+            let size = if matches!(self.net, Net::FourParts | Net::SixParts) {
+                24
+            } else {
+                segment.len()
+            };
+            let count = segment.len().div_ceil(size);
+            for (at, part) in segment.chunks(size).enumerate() {
+                let place = (at * size, at + 1 < count);
+                writer.frame(one.t_ns, self.most, |made| {
+                    self.link_header(made);
+                    self.packet(made, part, one.client, number as u16, place);
+                });
+            }
         }
+        writer.ended()
     }
 }

@@ -47,15 +47,17 @@ pub fn change_bytes(bytes: &mut Vec<u8>, kept: usize, lot: &mut Lot) {
 }
 
 /// Loses, repeats, swaps, renumbers and mistimes segments.
-pub fn change_segments(sent: &mut Vec<Sent>, lot: &mut Lot) {
+pub fn change_segments(sent: &mut Vec<Sent<'_>>, lot: &mut Lot) {
     for _ in 0..=lot.below(12) {
         if sent.is_empty() {
             return;
         }
         let (at, to) = (lot.below(sent.len()), lot.below(sent.len()));
         match lot.below(8) {
-            0 => drop(sent.remove(at)),
-            1 => sent.insert(to, sent[at].clone()),
+            0 => {
+                sent.remove(at);
+            }
+            1 => sent.insert(to, sent[at]),
             2 => sent.swap(at, to),
             3 => {
                 sent[at].seq = sent[at]

@@ -144,9 +144,9 @@ pub fn tls() -> Vec<Turn> {
 }
 
 /// The segments of a connection: SYN and FIN where it is whole; bytes are cut into segments of this size.
-pub fn sent(turns: &[Turn], size: usize, whole: bool) -> Vec<Sent> {
+pub fn sent<'a>(turns: &'a [Turn], size: usize, whole: bool) -> Vec<Sent<'a>> {
     let (mut made, mut next, mut t_ns) = (Vec::new(), [0xffff_ff00_u32, 9_000], START_NS);
-    let mut put = |client: bool, flags: u8, bytes: &[u8], next: &mut [u32; 2]| {
+    let mut put = |client: bool, flags: u8, bytes: &'a [u8], next: &mut [u32; 2]| {
         t_ns += 100_000;
         let (mine, theirs) = if client { (0, 1) } else { (1, 0) };
         made.push(Sent {
@@ -155,7 +155,7 @@ pub fn sent(turns: &[Turn], size: usize, whole: bool) -> Vec<Sent> {
             seq: next[mine],
             ack: if flags == 2 { 0 } else { next[theirs] },
             flags,
-            bytes: bytes.to_vec(),
+            bytes,
         });
         let number = bytes.len() as u32 + u32::from(flags & 3 != 0);
         next[mine] = next[mine].wrapping_add(number);
