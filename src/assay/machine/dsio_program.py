@@ -16,7 +16,10 @@ POSITIONED: Mapping[str, tuple[str, ...]] = {
 }
 """Map -> the calls that only files know."""
 STREAMED = ("write", "writev")
-"""The calls that write sockets and pipes, too. Those that read them are left out: requests come by them (docs/decisions/078)."""
+"""The calls that write sockets and pipes, too. Those that read them are left out: requests come by them (docs/decisions/078).
+
+Nor is there a probe of `write` where only LMDB's files are open for writing: answers go by it (docs/decisions/092).
+"""
 SYNCS = ("fsync", "fdatasync", "syncfs", "sync", "msync")
 FILE_OF = "$file = *(curtask->files->fdt->fd + args->fd);"
 IS_REGULAR = "({file}->f_inode->i_mode & 0xf000) == 0x8000"
@@ -43,7 +46,8 @@ def lines(host: Host, server: TracedServer, *, codes: bool) -> Iterator[str]:
         yield from operation(server, probe, machine, codes=codes)
     for probe_name in server.answer_probes if codes else ():
         yield answer(probe_name)
-    yield from calls(f"pid == {server.pid}", typed=host.exists(BTF))
+    streamed = (STREAMED if server.writes_in_turn else STREAMED[1:]) if host.exists(BTF) else ()
+    yield from calls(f"pid == {server.pid}", streamed)
     numbers = device_numbers(host, server)
     if numbers:
         yield f"tracepoint:block:block_bio_queue /{bpftrace.among('args->dev', numbers)}/ {{"
@@ -99,19 +103,20 @@ def answer(probe: str) -> str:
     return f"{probe} /{ours}/ {{ @code[tid] = (int32)arg1; @sent[tid] = (int32)arg4; }}"
 
 
-def calls(ours: str, *, typed: bool) -> Iterator[str]:
-    """Yield the probes of system calls; only with the kernel's types is a file told from a socket."""
+def calls(ours: str, streamed: tuple[str, ...]) -> Iterator[str]:
+    """Yield the probes of system calls; only with the kernel's types is a file told from a socket, and are calls streamed."""
+    typed = bool(streamed)
     regular, synchronous_file = IS_REGULAR.format(file="$file"), IS_SYNCHRONOUS.format(file="$file")
     flushed = f"if (@since[tid]) {{ {FLUSHED} }}" if typed else ""
     for name, every in POSITIONED.items():
         after = flushed if name == "writes" else ""
         yield f"{tracepoints('exit', every)} /{ours} && args->ret >= 0/ {{ @{name}[@op[tid]] = stats(args->ret); {after} }}"
-    for call in STREAMED if typed else ():
+    for call in streamed:
         yield f"{tracepoints('enter', (call,))} /{ours}/ {{ {FILE_OF}"
         yield f" if ({regular}) {{ @file[tid] = 1; if ({synchronous_file}) {{ @since[tid] = nsecs; }} }} }}"
     if typed:
         counted = "if (args->ret >= 0) { @writes[@op[tid]] = stats(args->ret); }"
-        yield f"{tracepoints('exit', STREAMED)} /{ours} && @file[tid]/ {{ {counted} @file[tid] = 0; {flushed} }}"
+        yield f"{tracepoints('exit', streamed)} /{ours} && @file[tid]/ {{ {counted} @file[tid] = 0; {flushed} }}"
     for call in POSITIONED["writes"] if typed else ():
         yield f"{tracepoints('enter', (call,))} /{ours}/ {{ {FILE_OF} if ({synchronous_file}) {{ @since[tid] = nsecs; }} }}"
     for call in SYNCS:

@@ -23,6 +23,8 @@ SLAPD, NS_SLAPD = "slapd", "ns-slapd"
 SERVERS = (SLAPD, NS_SLAPD)
 LIBRARY, DATABASE = "libslapd.so", "libback-ldbm.so"
 SEND_ENTRY, SEND_RESULT, SEND_RESULT_EXT = "slap_send_search_entry", "slap_send_ldap_result", "send_ldap_result_ext"
+LMDB_FILES = ("data.mdb", "lock.mdb")
+STANDARD_STREAMS = ("0", "1", "2")
 CODE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r.x. \S+ \S+ \d+\s+(/.*)")
 """A line of /proc/PID/maps that holds code of a file."""
 
@@ -70,6 +72,8 @@ class TracedServer:
     """Kernel names of the block devices that its files are on, the topmost of each stack."""
     filesystems: tuple[str, ...] = ()
     """Types of the file systems that its files are on."""
+    writes_in_turn: bool = True
+    """Whether files may be written by `write`; sockets are, and a look at each of them costs."""
 
 
 def running(host: Host) -> tuple[tuple[int, str], ...]:
@@ -129,6 +133,7 @@ def server(host: Host, pid: int) -> TracedServer:
         answer_probes=answer_probes(software, paths, listed),
         devices=devices,
         filesystems=filesystems,
+        writes_in_turn=software != SLAPD or writes_more_than_lmdb(host, pid),
     )
 
 
@@ -247,13 +252,29 @@ def mounts_of(host: Host, pid: int) -> dict[int, stack.Mount]:
     return {int(line.split(" ", 1)[0]): mount for line, mount in zip(lines, stack.parse_mounts("\n".join(lines)), strict=True)}
 
 
+def written(host: Host, pid: int) -> dict[str, str]:
+    """Return descriptor -> path of each regular file that is open for writing."""
+    found = {name: host.real_path(f"/proc/{pid}/fd/{name}") for name in host.list(f"/proc/{pid}/fd")}
+    files = {name: path for name, path in found.items() if not path.startswith(("/proc/", "/dev/", "/sys/"))}
+    return {name: path for name, path in files.items() if int(descriptor(host, pid, name).get("flags", "0"), 8) & 3}
+
+
+def writes_more_than_lmdb(host: Host, pid: int) -> bool:
+    """Return True if files other than LMDB's are open for writing, the standard streams aside."""
+    names = {posixpath.basename(path) for number, path in written(host, pid).items() if number not in STANDARD_STREAMS}
+    return not names <= {*LMDB_FILES}
+
+
+def descriptor(host: Host, pid: int, name: str) -> dict[str, str]:
+    """Return what the kernel says of a descriptor; nothing where it is closed."""
+    try:
+        lines = host.read(f"/proc/{pid}/fdinfo/{name}").splitlines()
+    except OSError:
+        return {}
+    return dict(line.split(":", 1) for line in lines if ":" in line)
+
+
 def written_mounts(host: Host, pid: int) -> Iterator[int]:
     """Yield the number of the mount of each regular file that is open for writing."""
-    for name in host.list(f"/proc/{pid}/fd"):
-        if not host.real_path(f"/proc/{pid}/fd/{name}").startswith(("/proc/", "/dev/", "/sys/")):
-            try:
-                words = dict(line.split(":", 1) for line in host.read(f"/proc/{pid}/fdinfo/{name}").splitlines() if ":" in line)
-            except OSError:
-                continue
-            if int(words.get("flags", "0"), 8) & 3:  # O_WRONLY or O_RDWR
-                yield int(words.get("mnt_id", "-1"))
+    for name in written(host, pid):
+        yield int(descriptor(host, pid, name).get("mnt_id", "-1"))

@@ -40,8 +40,14 @@ pub fn read(
                 capacity = CHUNK;
                 reader.grow(capacity);
             }
-            Err(PcapError::UnexpectedEof) if reader.data().is_empty() => break Ended::Whole,
-            Err(PcapError::UnexpectedEof) => break Ended::Cut { at_byte },
+            Err(PcapError::UnexpectedEof) => {
+                let whole = reader.data().is_empty();
+                break if whole {
+                    Ended::Whole
+                } else {
+                    Ended::Cut { at_byte }
+                };
+            }
             Err(_) => break Ended::Damaged { at_byte },
         }
     };

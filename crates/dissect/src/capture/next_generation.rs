@@ -47,13 +47,10 @@ pub fn read(
             Err(PcapError::BufferTooSmall) if capacity < MOST_CHUNK => {
                 // A length that the file does not have is no reason for more memory.
                 if reader.refill().is_err() || reader.data().len() < capacity {
-                    break Ended::Cut { at_byte };
+                    break section.end(reader.data(), at_byte);
                 }
                 capacity *= 4;
                 reader.grow(capacity);
-                if reader.refill().is_err() {
-                    break Ended::Cut { at_byte };
-                }
             }
             Err(PcapError::UnexpectedEof) => break section.end(reader.data(), at_byte),
             Err(_) => break Ended::Damaged { at_byte },
