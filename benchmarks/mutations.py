@@ -81,7 +81,11 @@ def kept() -> dict:
     """How far the inputs came with this source of the reader."""
     source = git("rev-parse", *(f"HEAD:{path}" for path in READER)) + git("diff", "HEAD", "--", *READER)
     found = json.loads(STATE.read_text()) if STATE.exists() else {}
-    return found if found.get("source") == source else {"source": source, "next": 0, "slowest": [0.0, 0, 0], "cpu_s": 0.0, "memory": 0}
+    return (
+        found
+        if found.get("source") == source
+        else {"source": source, "next": 0, "slowest": [0.0, 0, 0], "cpu_s": 0.0, "memory": 0}
+    )
 
 
 def built() -> str:

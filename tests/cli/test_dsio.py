@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 import stat_stage
+from assay.machine import dsio_server
 from assay_process import COMMAND, Bench
-from dsio_stage import NO_389, NO_SLAPD, enterable, needs, ns_slapd, per_operation, slapd, watched
+from dsio_stage import HOST, NO_389, NO_SLAPD, enterable, needs, ns_slapd, per_operation, slapd, watched
 
 SEARCHES, MODIFIES, COMPARES = 4000, 200, 500
 
@@ -81,6 +82,7 @@ def test_slapd_is_counted_exactly_and_each_modify_flushes(openldap, tmp_path):
     with watched(tmp_path, openldap, "-l") as found:
         work(openldap)
     judged(found)
+    assert not dsio_server.server(HOST, openldap.process.pid).writes_in_turn
     assert found["operations"]["bind"]["count"] == 1
     assert found["missing"] == {}
     modify = found["operations"]["modify"]
@@ -99,6 +101,7 @@ def test_ns_slapd_is_counted_exactly_though_modifies_search(directory_389, tmp_p
     with watched(tmp_path, directory_389, "-l") as found:
         work(directory_389)
     judged(found)
+    assert dsio_server.server(HOST, directory_389.process.pid).writes_in_turn
     assert per_operation(found["operations"]["modify"], "flushes") >= 1
     assert {"bind", "compare", "extended"} <= set(found["missing"])
 

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,33 @@ def test_a_nested_search_neither_begins_nor_ends_an_operation():
     assert "block_bio_queue" not in text
     assert "@codes" not in text
     assert "@unseen[3] = 1; print(@ended)" in text
+
+
+@pytest.mark.parametrize(
+    ("software", "more", "traced"),
+    [
+        ("slapd", {}, False),
+        ("slapd", {"2": "errors"}, False),
+        ("slapd", {"9": "log.0000000001"}, True),
+        ("ns-slapd", {}, True),
+    ],
+)
+def test_answers_by_write_are_looked_at_only_where_files_may_be_written_so(tmp_path, software, more, traced):
+    numbers = tmp_path / "proc/7/fd"
+    (tmp_path / "proc/7/fdinfo").mkdir(parents=True)
+    numbers.mkdir()
+    for number, name in {"7": "data.mdb", "8": "lock.mdb", **more}.items():
+        (tmp_path / name).touch()
+        (numbers / number).symlink_to(tmp_path / name)
+        (tmp_path / f"proc/7/fdinfo/{number}").write_text("pos:\t0\nflags:\t0102002\nmnt_id:\t21\n")
+    (tmp_path / "read").touch()
+    (numbers / "5").symlink_to(tmp_path / "read")
+    (tmp_path / "proc/7/fdinfo/5").write_text("pos:\t0\nflags:\t0100000\nmnt_id:\t21\n")
+    assert dsio_server.writes_in_turn(Local(root=tmp_path), 7, software) is traced
+    assert [*dsio_server.written_mounts(Local(root=tmp_path), 7)] == [21] * (2 + len(more))
+    text = dsio_program.program(Local(), replace(SERVER, writes_in_turn=traced))
+    assert ("sys_enter_write /" in text, "sys_exit_write," in text) == (traced, traced)
+    assert "sys_enter_writev /" in text
 
 
 def test_stats_of_bpftrace_are_counts_and_totals():

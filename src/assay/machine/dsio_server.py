@@ -133,7 +133,7 @@ def server(host: Host, pid: int) -> TracedServer:
         answer_probes=answer_probes(software, paths, listed),
         devices=devices,
         filesystems=filesystems,
-        writes_in_turn=software != SLAPD or writes_more_than_lmdb(host, pid),
+        writes_in_turn=writes_in_turn(host, pid, software),
     )
 
 
@@ -259,10 +259,10 @@ def written(host: Host, pid: int) -> dict[str, str]:
     return {name: path for name, path in files.items() if int(descriptor(host, pid, name).get("flags", "0"), 8) & 3}
 
 
-def writes_more_than_lmdb(host: Host, pid: int) -> bool:
-    """Return True if files other than LMDB's are open for writing, the standard streams aside."""
+def writes_in_turn(host: Host, pid: int, software: str) -> bool:
+    """Return False for a slapd that has no files open for writing but those of LMDB, the standard streams aside."""
     names = {posixpath.basename(path) for number, path in written(host, pid).items() if number not in STANDARD_STREAMS}
-    return not names <= {*LMDB_FILES}
+    return software != SLAPD or not names <= {*LMDB_FILES}
 
 
 def descriptor(host: Host, pid: int, name: str) -> dict[str, str]:
