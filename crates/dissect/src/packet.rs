@@ -2,8 +2,9 @@
 
 use crate::fragments::{Datagram, Fragments};
 use etherparse::{
-    EtherType, Ipv6ExtensionSlice, LaxIpv4Slice, LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket,
-    TcpSlice, TransportSlice, checksum::Sum16BitWords, ip_number,
+    EtherType, IpAuthHeaderSlice, Ipv6FragmentHeaderSlice, Ipv6RawExtHeaderSlice, LaxIpv4Slice,
+    LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice, checksum::Sum16BitWords,
+    ip_number,
 };
 use std::collections::BTreeSet;
 
@@ -258,15 +259,7 @@ impl<'a> Net<'a> {
             0 => 0,
             length => length + header.slice().len(),
         };
-        let extension = six
-            .extensions()
-            .clone()
-            .into_iter()
-            .find_map(|one| match one {
-                Ipv6ExtensionSlice::Fragment(part) => Some(part),
-                _ => None,
-            });
-        let part = match extension {
+        let part = match fragment_header(six) {
             Some(part) if payload.fragmented && tcp => Part::Tcp(Datagram {
                 from,
                 to,
@@ -291,6 +284,28 @@ impl<'a> Net<'a> {
     /// Whether the addresses are those of IPv4.
     fn is_four(&self) -> bool {
         self.from.starts_with(&MAPPED)
+    }
+}
+
+/// The fragment header of an IPv6 packet. The iterator of etherparse 0.21 reads on where a chain of headers was cut.
+fn fragment_header<'a>(six: &LaxIpv6Slice<'a>) -> Option<Ipv6FragmentHeaderSlice<'a>> {
+    use ip_number::{AUTH, IPV6_DEST_OPTIONS, IPV6_FRAG, IPV6_HOP_BY_HOP, IPV6_ROUTE};
+    let chain = six.extensions();
+    let (mut kind, mut rest) = (chain.first_header()?, chain.slice());
+    loop {
+        let (next, length) = match kind {
+            IPV6_FRAG => return Ipv6FragmentHeaderSlice::from_slice(rest).ok(),
+            IPV6_HOP_BY_HOP | IPV6_ROUTE | IPV6_DEST_OPTIONS => {
+                let one = Ipv6RawExtHeaderSlice::from_slice(rest).ok()?;
+                (one.next_header(), one.slice().len())
+            }
+            AUTH => {
+                let one = IpAuthHeaderSlice::from_slice(rest).ok()?;
+                (one.next_header(), one.slice().len())
+            }
+            _ => return None,
+        };
+        (kind, rest) = (next, rest.get(length..)?);
     }
 }
 
@@ -405,6 +420,29 @@ mod tests {
             .ones_complement();
         made[14 + 20 + 16..14 + 20 + 18].copy_from_slice(&(!sum).to_ne_bytes());
         assert_eq!(seen(&made, made.len() as u32).1[0].3, Sum::Offloaded);
+    }
+
+    /// IPv6 with these headers behind its own, all of which are captured up to `kept`.
+    fn chained(kept: usize) -> bool {
+        let mut made = vec![0x60, 0, 0, 0, 0, 24, 60, 64];
+        made.extend([0xfd; 32]);
+        made.extend([44, 0, 1, 4, 0, 0, 0, 0]); // options, then a fragment header, then the header of TCP
+        made.extend([6, 0, 0, 1, 0, 0, 0, 7]);
+        made.extend([0; 8]);
+        let packet = LaxSlicedPacket::from_ip(&made[..kept]).expect("a header of IPv6");
+        match packet.net {
+            Some(LaxNetSlice::Ipv6(six)) => fragment_header(&six).is_some(),
+            _ => panic!("no IPv6"),
+        }
+    }
+
+    #[test]
+    fn a_chain_of_headers_is_not_read_beyond_its_end() {
+        assert!(chained(64));
+        assert!(chained(56));
+        for kept in 40..56 {
+            assert!(!chained(kept), "{kept}");
+        }
     }
 
     #[test]

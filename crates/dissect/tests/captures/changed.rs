@@ -24,6 +24,8 @@ const DOUBTFUL_S_PER_MB: f64 = 0.1;
 const TRIES: u32 = 5;
 /// Inputs that are read with more room, too.
 const ROOMY: Range<u64> = 0..2000;
+/// Inputs that ended the process with an early reader: headers of IPv6 that were cut.
+const CRASHED: [u64; 1] = [456_224];
 /// The room that files are read with.
 const ROOM: usize = 1 << 20;
 
@@ -238,6 +240,14 @@ fn room_changes_nothing_in_what_is_found() {
     for number in ROOMY {
         let bytes = input(&made, number);
         assert_eq!(dissect_bytes(&bytes), dissect_by(&bytes, ROOM), "{number}");
+    }
+}
+
+#[test]
+fn inputs_that_ended_the_process_are_read() {
+    let made = made();
+    for number in CRASHED {
+        tried(&input(&made, number), number);
     }
 }
 
