@@ -115,7 +115,8 @@ def test_its_cpus_are_read_back(ledger, directory):
     first = min(os.sched_getaffinity(0))
     wanted = program(directory, "sleep", "600", cpus=(first,))
     made = service.install(HOST, ledger, wanted, "t")
-    service.start(HOST, str(directory), "server", lambda: True)
+    comm = lambda: Path(f"/proc/{Path(made.pid_file).read_text().strip()}/comm").read_text()  # noqa: E731 - read anew
+    service.start(HOST, str(directory), "server", lambda: comm() == "sleep\n")
     assert service.in_force(HOST, made, wanted) == (("server.cpus", str(first)),)
     os.sched_setaffinity(int(Path(made.pid_file).read_text()), os.sched_getaffinity(0))
     if len(os.sched_getaffinity(0)) > 1:
