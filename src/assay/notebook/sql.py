@@ -114,11 +114,16 @@ def kept(lab: Path) -> list[Kept]:
 
 
 def inside(root: Path, experiments: Iterable[Kept]) -> Iterator[Kept]:
-    """Yield the experiments and runs that no symbolic link leads out of the notebook."""
+    """Yield the experiments and runs of which no symbolic link leads out of the notebook."""
     for folder, results in experiments:
-        if folder.resolve().parent == root:
+        if folder.resolve().parent != root:
+            continue
+        trials = folder / layout.TRIALS
+        out = [*layout.leading_out(folder, root)]
+        if all(link.is_relative_to(trials) and link != trials for link in out):
             places = ((judged, layout.attempt_folder(folder, judged.id)) for judged in results.runs)
-            yield folder, replace(results, runs=tuple(run for run, place in places if place.resolve().is_relative_to(root)))
+            runs = (run for run, place in places if not any({place, place.parent} & {link, *link.parents} for link in out))
+            yield folder, replace(results, runs=tuple(runs))
 
 
 def fill(connection: duckdb.DuckDBPyConnection, experiments: Sequence[Kept], names: frozenset[str]) -> None:

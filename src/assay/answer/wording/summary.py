@@ -11,7 +11,7 @@ from assay.analysis.cells import measure_of
 from assay.answer import marks
 from assay.answer.answer import Answer, Lead, LeadKind
 from assay.answer.decisions import Decision
-from assay.answer.doubts import Losses, Reason, Required
+from assay.answer.doubts import Reason, Required
 from assay.answer.headlines import Line
 from assay.answer.remarks import Remarked
 from assay.answer.scales import show, show_range
@@ -258,16 +258,6 @@ def _spans(same: Sequence[Comparison]) -> str:
         return ""
     low, high = measures.digits(lowest)[1], measures.digits(highest)[2]
     return f"{measures.percent(found[0].confidence)} intervals from {low} to {high}"
-
-
-def losses(one: Losses) -> Iterator[str]:
-    """Name the runs and trials that are not what was planned."""
-    for lost in one.runs:
-        why = "; ".join(error or "no reason kept" for error in lost.errors)
-        yield f"{marks.count(len(lost.runs), 'run')} {lost.outcome.value} ({', '.join(lost.runs)}): {why}"
-    yield from (f"trial {folder} unreadable: {why}" for folder, why in one.damaged.items())
-    if one.missing:
-        yield f"{marks.count(one.missing, 'trial')} of {one.planned:,} not run"
 
 
 def remarks(answer: Answer) -> Iterator[str]:
