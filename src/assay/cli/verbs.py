@@ -221,7 +221,7 @@ def report(
 
 @app.command()
 def show(
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Trial and attempt: 0007/1.")],
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Trial and attempt: 0007/1; a trial alone is its last run.")],
     which: WhichArgument = None,
     lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,
