@@ -29,10 +29,8 @@ PROGRAMS = EXECUTE | READ_FILE | READ_DIR
 NOTEBOOK = READ_FILE | READ_DIR | WRITE_FILE | MAKE_FILE | REMOVE_FILE | 1 << 14
 """A reader of an index beside its writer has a file of locks there, which it maps and may have to make."""
 LIBRARIES = ("/usr", "/lib", "/lib64")
-SYSTEM_FILES = (
-    *("/etc/ld.so.cache", "/etc/localtime", "/dev/urandom"),
-    *("/proc/locks", "/proc/meminfo", "/proc/cpuinfo", "/proc/stat"),
-)
+SYSTEM = ("/proc", "/sys", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom")
+"""DuckDB asks its control group for its memory. What belongs to processes outside the kernel refuses below /proc all the same."""
 
 
 def version() -> int:
@@ -62,8 +60,8 @@ def reachable(lab: Path) -> Iterator[tuple[str, int]]:
     python = (sys.prefix, sys.base_prefix, sys.executable, *sysconfig.get_paths().values(), *assay.__path__, *sys.path)
     for path in dict.fromkeys((*LIBRARIES, *(one for one in python if one))):
         yield path, PROGRAMS if Path(path).is_dir() else EXECUTE | READ_FILE
-    for path in SYSTEM_FILES:
-        yield path, READ_FILE
+    for path in SYSTEM:
+        yield path, READ_FILE | READ_DIR if Path(path).is_dir() else READ_FILE
     yield "/dev/null", READ_FILE | WRITE_FILE
 
 
