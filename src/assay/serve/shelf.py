@@ -75,8 +75,8 @@ class Listed:
 
     @property
     def finished(self) -> int:
-        """How many runs have finished."""
-        return sum(one.outcome == Outcome.FINISHED for one in self.runs)
+        """How many trials have a run that finished."""
+        return len({one.run.partition("/")[0] for one in self.runs if one.outcome == Outcome.FINISHED})
 
     @property
     def last_utc(self) -> str:
@@ -98,7 +98,7 @@ class Listed:
 
 def counted(states: Mapping[str, int]) -> tuple[tuple[VerdictState, int], ...]:
     """Return the counts from the best verdict to the worst; those that occur."""
-    return tuple((state, states[state.value]) for state in VerdictState if states.get(state.value))
+    return tuple((state, states[state.value]) for state in marks.MEANING if states.get(state.value))
 
 
 @dataclass(kw_only=True)
