@@ -38,12 +38,6 @@ def environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     )
     made.filters |= {"part": lambda text: quote(str(text), safe=""), "quantity": quantity, "when": when}
     made.filters |= {"label": labels.label, "heads": heads}
-        "part": lambda text: quote(str(text), safe=""),
-        "quantity": quantity,
-        "when": when,
-        "label": labels.label,
-        "heads": heads,
-    }
     made.globals |= {"htmx": HTMX, "levels": marks.levels, "counts": counts, "meaning": marks.MEANING}
     return made
 
