@@ -60,8 +60,9 @@ def keep(lab: Path, runs: Sequence[JudgedExecution]) -> None:
 
     try:
         print(f"assay: {saved.save(lab, tuple(runs))}", file=sys.stderr)
-    except AssayError as error:
-        raise AssayError(f"{error}\n{ended(runs[-1].watched) or 'the command ended with status 0'}") from error
+    except (AssayError, OSError) as error:
+        refused = f"{lab}: not writable ({error.strerror}). Name another --save." if isinstance(error, OSError) else str(error)
+        raise AssayError(f"{refused}\n{ended(runs[-1].watched) or 'the command ended with status 0'}") from error
 
 
 def once(request: Request, of: Command) -> JudgedExecution:
