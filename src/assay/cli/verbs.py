@@ -29,6 +29,7 @@ from assay.cli.options import (
 from assay.cli.serve import serve
 from assay.laboratory.gate import Gate
 from assay.survey.filters import FileTime, Words
+from assay.terminal.output import say
 from assay.terminal.progress import ProgressMode
 
 app = typer.Typer(
@@ -139,7 +140,7 @@ def load(
     from assay.cli import load as verb
 
     if kind is None or not words or asks_help:
-        finish(lambda: print(f"{context.get_help()}\n\n{verb.kinds_text()}" if kind is None else verb.keys_text(kind)) or 0)
+        finish(lambda: say(f"{context.get_help()}\n\n{verb.kinds_text()}" if kind is None else verb.keys_text(kind)) or 0)
     request = verb.Request(kind=kind, words=words, json_to=json_to, claim=claim, keep=keep, gate=gate, progress=progress)
     finish(lambda: verb.load(request))
 

@@ -18,7 +18,7 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Value, Verdict, VerdictState, Watched, worst
 from assay.watch.as_run import External, ended
 
-SIGNALLED = 128
+SIGNALLED, OUTPUT_LOST = 128, 125
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,9 @@ def fed() -> bool:
 
 
 def status(execution: JudgedExecution, gate: Gate) -> int:
-    """The command's own status; a gate replaces only 0."""
+    """The command's own status; a gate, and an output that was lost, replace only 0."""
     watched = execution.watched
     own = SIGNALLED + watched.signal if watched.signal is not None else (watched.status or 0)
+    if own == 0 and watched.stdout.refused:
+        return OUTPUT_LOST
     return BAD_VERDICT if own == 0 and execution.state in gate.bad else own
