@@ -64,6 +64,10 @@ SERVED = (
 """Of the page of an experiment."""
 
 
+RATES = """document.querySelector('.now b').textContent === 'running'
+    && document.querySelectorAll('.scroll svg :is(path, polyline)').length > 1"""
+
+
 def take_served(browser, lab: Path, name: str, query: str) -> None:
     """Take the pictures of `assay serve`: an experiment, its live view, a query with its chart."""
     with tempfile.TemporaryDirectory() as home, served(Bench(Path(home)), lab) as site:
@@ -75,9 +79,9 @@ def take_served(browser, lab: Path, name: str, query: str) -> None:
             page = context.new_page()
             page.goto(site.url)
             page.goto(f"http://127.0.0.1:{site.port}{path}")
-            if screen.name == "serve-live":  # a row a second: so many make a curve
-                page.wait_for_function("document.querySelectorAll('svg').length > 2", timeout=60_000)
-                page.wait_for_timeout(5000)
+            if screen.name == "serve-live":
+                page.wait_for_function(RATES, timeout=120_000)
+                page.wait_for_timeout(3000)  # a row a second: so many make a curve
             page.screenshot(path=str(PICTURES / f"{screen.name}.png"))
             context.close()
 
