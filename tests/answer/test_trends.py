@@ -62,6 +62,6 @@ def test_latencies_and_ends():
 def test_an_order_is_told_only_as_far_as_it_is_known():
     ends = (("ext4", "5,200/s"), ("xfs", "7,200/s"))
     text = trends.apart(*ends, 1.38, ["highest"])
-    assert text == "From 5,200/s (ext4) to 7,200/s (xfs), 1.4 times apart; which is highest cannot be told."
-    assert "which is highest or lowest cannot be told" in trends.apart(*ends, 1.38, ["highest", "lowest"])
-    assert trends.alike(*ends) == "From 5,200/s (ext4) to 7,200/s (xfs), which cannot be told apart."
+    assert text == "From 5,200/s (ext4) to 7,200/s (xfs), 1.4 times apart; which is highest is undecided."
+    assert "which is highest or lowest is undecided" in trends.apart(*ends, 1.38, ["highest", "lowest"])
+    assert trends.alike(*ends) == "From 5,200/s (ext4) to 7,200/s (xfs), not distinguishable."

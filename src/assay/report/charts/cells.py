@@ -125,7 +125,7 @@ def _bounds(requirements: Iterable[Requirement], measure: Measure, largest: floa
 
 
 def _apart(results: Results, cells: Sequence[Cell]) -> str:
-    """The highest and the lowest estimate, as far as they can be told from the rest; empty where there are not two."""
+    """The highest and the lowest estimate, as far as they differ from the rest; empty where there are not two."""
     known = sorted((cell for cell in cells if cell.estimate), key=lambda cell: cell.estimate.value if cell.estimate else 0.0)
     if len(known) < 2:
         return ""
@@ -146,7 +146,7 @@ def _apart(results: Results, cells: Sequence[Cell]) -> str:
 
 
 def _differ(results: Results, lower: Cell, upper: Cell) -> bool:
-    """Whether two cells are told apart: by their comparison, or where nobody compared them by intervals that do not overlap."""
+    """Whether two cells differ: by their comparison, or where nobody compared them by intervals that do not overlap."""
     for one in results.comparisons:
         if one.measure != lower.measure:
             continue
