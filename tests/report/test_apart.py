@@ -1,4 +1,4 @@
-"""The caption of a measure names a highest level only where it is told from all others."""
+"""The caption of a measure names a highest level only where it is distinct from all others."""
 
 import pytest
 

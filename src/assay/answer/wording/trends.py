@@ -60,7 +60,7 @@ def percentiles(found: Sequence[tuple[str, float | None, float | None]]) -> str:
 
 
 def apart(lowest: tuple[str, str], highest: tuple[str, str], times: float, unclear: Sequence[str] = ()) -> str:
-    """`Highest: xfs, 7,200/s; lowest: ext4, 5,200/s: 1.4 times apart.`; an end of `unclear` is undecided against its neighbour."""
+    """`Highest: xfs, 7,200/s; lowest: ext4, 5,200/s: 1.4 times apart.`; an end in `unclear` may be its neighbour."""
     if not unclear:
         return f"Highest: {highest[0]}, {highest[1]}; lowest: {lowest[0]}, {lowest[1]}: {_times(times)} apart."
     return f"{_ends(lowest, highest)}, {_times(times)} apart; which is {' or '.join(unclear)} is undecided."
