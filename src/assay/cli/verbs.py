@@ -43,6 +43,12 @@ app = typer.Typer(
 )
 
 
+def shown(text: str) -> int:
+    """Print a text. Gives 0."""
+    say(text)
+    return 0
+
+
 def version(wanted: bool) -> None:
     """Print the version and exit, where it is asked for."""
     if wanted:
@@ -140,7 +146,7 @@ def load(
     from assay.cli import load as verb
 
     if kind is None or not words or asks_help:
-        finish(lambda: say(f"{context.get_help()}\n\n{verb.kinds_text()}" if kind is None else verb.keys_text(kind)) or 0)
+        finish(lambda: shown(f"{context.get_help()}\n\n{verb.kinds_text()}" if kind is None else verb.keys_text(kind)))
     request = verb.Request(kind=kind, words=words, json_to=json_to, claim=claim, keep=keep, gate=gate, progress=progress)
     finish(lambda: verb.load(request))
 
