@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from assay_process import Bench
+from assay_process import Bench, wait_until
 from report import recorded
 from report.conftest import ALL_DRAWN, CHROMIUM, FLAGS
 from served_notebook import served
@@ -80,7 +80,7 @@ def take_served(browser, lab: Path, name: str, query: str) -> None:
             page.goto(site.url)
             page.goto(f"http://127.0.0.1:{site.port}{path}")
             if screen.name == "serve-live":
-                page.wait_for_function(RATES, timeout=120_000)
+                wait_until(lambda: page.evaluate(RATES), 120)  # noqa: B023 - called at once
                 page.wait_for_timeout(3000)  # a row a second: so many make a curve
             page.screenshot(path=str(PICTURES / f"{screen.name}.png"))
             context.close()
