@@ -20,7 +20,7 @@ TRIES = 2
 """One run of each level says little where neighbours take the disk: two orders may swap by chance."""
 NOISE = {"N01", "N02", "N03", "W07"}
 """Processor time and device taken by others."""
-DROWNED = "unverified (D02)"
+DROWNED = "D02"
 """So many flushes of others that ours cannot be told from them."""
 TOOLS = {"external_tool": "fio", "filesystems": "mkfs.btrfs", "scsi_over_ip": "tgtd"}
 ROOT = ("filesystems", "scsi_over_ip")
@@ -64,7 +64,7 @@ def doubts(verdict):
 def is_what_it_says(verdict):
     """Whether a figure is SOUND or BOUNDED, or would be without what others do to this machine."""
     if verdict["state"] == "UNVERIFIED":
-        return DROWNED in verdict["label"] and doubts(verdict) <= NOISE
+        return verdict["label"]["lacking"] == [DROWNED] and doubts(verdict) <= NOISE
     return verdict["state"] in ("SOUND", "BOUNDED") or (bool(doubts(verdict)) and doubts(verdict) <= NOISE)
 
 
