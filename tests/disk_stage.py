@@ -67,6 +67,7 @@ def facts_of_a_shared_disk(placed):
     assert facts["setting.server_cache"] == "direct"
     assert facts["clients.fsync"] == mounted.REACHED
     assert facts["disk.filesystem"] == "ext4"
+    assert int(facts["disk.read_ahead_kb"]) >= 128
     assert (facts["server.route"], facts["server.route_kind"]) == ("load0", "virtual")
     return facts
 

@@ -237,4 +237,6 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
             f"{directory}/{DISK}: nothing is mounted there any more. The figures are not those of the server's disk."
         )
     own = features(host, FILESYSTEMS[disk.filesystem], disk.source)
-    return (*found, ("disk.filesystem", disk.filesystem), ("disk.mount", ",".join(disk.options)), *own)
+    ahead = host.read(image.read_ahead(posixpath.basename(disk.source))).strip()
+    named = {"disk.filesystem": disk.filesystem, "disk.mount": ",".join(disk.options), "disk.read_ahead_kb": ahead}
+    return (*found, *named.items(), *own)
