@@ -6,7 +6,8 @@ declare -A package=([mkfs.ext4]=e2fsprogs [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs
   [bonnie++]=bonnie++ [hdparm]=hdparm [eatmydata]=eatmydata [/usr/share/doc/fio/examples]=fio-examples
   [slapd]=slapd [ldapsearch]=ldap-utils [ns-slapd]=389-ds-base [certutil]=libnss3-tools [curl]=curl [tc]=iproute2 [busybox]=busybox
   [sshfs]=sshfs [qemu-storage-daemon]=qemu-system-common [nbdfuse]=libnbd-bin [nbdkit]=nbdkit [tgtd]=tgt [/usr/share/doc/qemu-block-extra]=qemu-block-extra [ganesha.nfsd]=nfs-ganesha-vfs [rpcbind]=rpcbind [smbd]=samba
-  [smbclient]=smbclient [zsh]=zsh [fish]=fish [rclone]=rclone [apache2]=apache2-bin [fusermount3]=fuse3
+  [smbclient]=smbclient [zsh]=zsh [fish]=fish [xrootd]=xrootd-server [xrdcp]=xrootd-client [globus-gridftp-server]=globus-gridftp-server-progs [globus-url-copy]=globus-gass-copy-progs
+  [vsftpd]=vsftpd [rclone]=rclone [apache2]=apache2-bin [fusermount3]=fuse3
   [mfsmaster]=moosefs-master [mfschunkserver]=moosefs-chunkserver [mfsmount]=moosefs-client [mfscli]=moosefs-cli
   [glusterd]=glusterfs-server [glusterfs]=glusterfs-client [zfs-fuse]=zfs-fuse)  # no openssh-server: at the next start it would let others in, so it is only unpacked (below)
 wanted=()
@@ -54,6 +55,9 @@ fi
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
   echo "installing for the tests: ${wanted[*]}"
   # RUNLEVEL=1: packages of servers start none.
-  apt-get update -qq >/dev/null && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null && exit 0
+  apt-get update -qq >/dev/null && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null && installed=yes
+  # vsftpd would let local users in by password at the next start of the system.
+  if [[ " ${wanted[*]} " == *" vsftpd "* ]] && command -v systemctl >/dev/null; then systemctl -q disable vsftpd >/dev/null 2>&1 || :; fi
+  [ "${installed:-}" = yes ] && exit 0
 fi
 echo "not here, the tests that need them are skipped and counted: ${wanted[*]}"

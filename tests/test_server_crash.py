@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from served_stage import SBIN, alone, needs, needs_fuse, sshd, versitygw
 from sizes import few_and_many
 from targets_host import HOST
 
+ROOT = Path(__file__).parents[1]
 LATEST_S = 6.0
 """The random moments lie between the start and this: servers, mounts, the disk below, all phases, removal, the next trial."""
 EXPERIMENT = """
@@ -81,6 +83,9 @@ quiesce = "0 s"
 target = ["objects"]
 clients = [2]
 """
+PROTOCOLS = ROOT / "experiments" / "protocols.toml"
+RECIPES = ("xrootd", "gridftp", "ftp")
+"""Targets of the shipped experiment whose server is started by a recipe."""
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
 
 
@@ -164,6 +169,30 @@ def test_nothing_is_left_of_an_s3_server_and_of_files_in_memory(tmp_path, points
     name = f"killed{os.getpid()}"  # so that no other test's files in memory are taken for ours
     killed_at_random_moments(tmp_path, OBJECTS.replace("workloads.killed", f"workloads.{name}"), points, LATEST_S)
     assert not [*Path(memory_files.PARENT).glob(f".assay-*/{name}-*")]
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@needs_root
+@needs("losetup", "mkfs.ext4", "ip", "nsenter")
+@pytest.mark.parametrize("name", RECIPES)
+@few_and_many("points", 2, 20)
+def test_nothing_is_left_of_a_server_by_a_recipe(tmp_path, points, name):
+    """The target as the shipped experiment has it, with small files."""
+    given = tomllib.loads(PROTOCOLS.read_text())["targets"][name]
+    programs = {*given["needs"], given["put"][0], given["get"][0]}
+    if missing := [program for program in programs if shutil.which(program, path=SBIN) is None]:
+        pytest.skip(f"not here: {', '.join(missing)}")
+    shipped = PROTOCOLS.read_text()
+    table = shipped[shipped.index(f"[targets.{name}]") :].partition("\n\n")[0].replace("experiments/", f"{ROOT}/experiments/")
+    objects = OBJECTS.replace('[targets.objects]\nkind = "s3_versitygw"\non = "lower"\nthrough = "wan"', table)
+    text = (
+        objects.replace('"objects"', f'"{name}"')
+        .replace("[targets.lower]", "[targets.disk]")
+        .replace("[paths.wan]", "[paths.lan]")
+    )
+    killed_at_random_moments(tmp_path, text, points, LATEST_S)
+    assert not named(given["needs"])
 
 
 def killed_at_random_moments(tmp_path, text, points, latest_s):

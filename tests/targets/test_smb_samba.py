@@ -4,9 +4,10 @@ import pytest
 
 from assay import catalogue
 from assay.machine import mounted
-from assay.records import TargetSpec
-from served_stage import ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
-from targets_host import HOST, setting
+from assay.records import Outcome, TargetSpec
+from served_stage import WAN, ServedBench, fact, needs, needs_fuse, needs_root, trial_from_storage
+from targets_host import HOST, MIB, setting
+from trial_stage import bulk
 
 TARGET = catalogue.find("targets", "smb_samba")
 
@@ -41,6 +42,16 @@ def test_a_trial_reads_cold_and_the_settings_are_those_of_the_share(bench, alway
 @needs("smbd", "testparm", "rclone", "fusermount", "ip", "nsenter")
 def test_a_scratch_directory_may_lie_deep(deep):
     trial_from_storage(deep, TargetSpec(name="files", kind="smb_samba"))
+
+
+@pytest.mark.root
+@needs_root
+@needs_fuse
+@needs("smbd", "testparm", "rclone", "fusermount", "ip", "nsenter")
+def test_it_listens_behind_a_path_whose_interface_has_no_broadcasts(bench):
+    spec = TargetSpec(name="files", kind="smb_samba", knobs={"through": "wan"})
+    run, _ = bench.conduct(spec, workloads=(bulk(size=2 * MIB),), paths=(WAN,))
+    assert (run.outcome, run.error) == (Outcome.FINISHED, None)
 
 
 def test_a_kernel_without_a_client_is_named(tmp_path, monkeypatch):

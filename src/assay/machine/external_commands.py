@@ -92,8 +92,11 @@ PACKAGES = {
     "scp": "openssh-client",
     "sftp": "openssh-client",
     "nfs-cp": "libnfs-utils",
+    "smbclient": "smbclient",
     "xrdcp": "xrootd-client",
+    "xrootd": "xrootd-server",
     "globus-url-copy": "globus-gass-copy-progs",
+    "globus-gridftp-server": "globus-gridftp-server-progs",
 }
 """Debian 12 package of each tool that Assay calls."""
 

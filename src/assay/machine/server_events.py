@@ -17,14 +17,19 @@ MEMORY = "the memory of the server's machine: its page cache stays. Only a crash
 def events(name: str, ports: tuple[int, ...]) -> Mapping[Action, TargetEvent]:
     """Return what may be done to a server of this name, which listens on these ports when it is up."""
 
-    def restart(host: Host, _setting: Setting, place: Place) -> None:
-        directory = str(place.private["directory"])
-        service.start(host, directory, name, lambda: service.listens(host, directory, ports))
+    def again(host: Host, _setting: Setting, place: Place) -> None:
+        restart(host, place, name, ports)
 
     return {
-        Action.KILL: TargetEvent(do=_kill, back=restart, untested=MEMORY),
+        Action.KILL: TargetEvent(do=_kill, back=again, untested=MEMORY),
         Action.STOP: TargetEvent(do=_stop, back=_continue, untested=f"a lost process, and {MEMORY}"),
     }
+
+
+def restart(host: Host, place: Place, name: str, ports: tuple[int, ...]) -> None:
+    """Start a server that was killed, and wait until it listens. Raises TrialError."""
+    directory = str(place.private["directory"])
+    service.start(host, directory, name, lambda: service.listens(host, directory, ports))
 
 
 def _pids(host: Host, place: Place) -> tuple[int, ...]:

@@ -24,6 +24,8 @@ class EndpointKind(StrEnum):
     SOCKET = "socket"
     URL = "url"
     BUCKET = "bucket"
+    STORE = "store"
+    """Whole files, by a client program that the target or the workload names."""
 
 
 @dataclass(frozen=True, kw_only=True)

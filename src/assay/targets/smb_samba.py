@@ -25,14 +25,12 @@ FOLDERS = {"private dir": "private", "state directory": "state", "cache director
 SOCKETS = {"lock directory": "/run/samba/lock", "ncalrpc dir": "/run/samba/ncalrpc"}
 """Sockets lie below them, whose paths have at most 107 bytes (unix(7)), however long that of the scratch directory is."""
 SETUP = f"mount -t tmpfs -o mode=755 tmpfs /run && mkdir -p -m 755 {' '.join(SOCKETS.values())} || exit 1"
+# Samba uses no interface without broadcasts, which those of the line are; the server is alone in its namespace.
 CONFIG = """[global]
   server role = standalone server
-  interfaces = {address}
-  bind interfaces only = yes
   disable netbios = yes
   smb ports = {port}
 {folders}
-  log file = {directory}/smbd.log
   map to guest = Bad User
   guest account = root
   server min protocol = SMB2
@@ -58,7 +56,7 @@ def configure(host: Host, instance: FileInstance) -> None:
     """Write the configuration with one share, all folders of the server in its own directory."""
     host.run(["mkdir", "--", *(instance.path(name) for name in FOLDERS.values())])
     folders = {name: instance.path(folder) for name, folder in FOLDERS.items()} | SOCKETS
-    values = {"address": instance.address, "port": PORT, "directory": instance.directory, "data": instance.data}
+    values = {"port": PORT, "data": instance.data}
     switches = {name: _word(instance.knobs[name]) for name in SWITCHES}
     host.write(instance.path("smb.conf"), CONFIG.format(folders=_lines(folders), share=SHARE, **values, **switches))
     rclone_client.configure(host, instance, {"type": "smb", "host": instance.address, "user": "guest"})
@@ -74,7 +72,7 @@ def _word(value: Value) -> str:
 
 def program(_host: Host, instance: FileInstance) -> tuple[str, ...]:
     """Return the server in the foreground."""
-    return (DAEMON, "-F", "--no-process-group", "-s", instance.path("smb.conf"))
+    return (DAEMON, "-F", "--no-process-group", "--debug-stdout", "-s", instance.path("smb.conf"))
 
 
 def mount(host: Host, instance: FileInstance, point: str, word: str) -> MountPlan:

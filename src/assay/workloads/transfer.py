@@ -27,6 +27,8 @@ THROUGH_A_DIRECTORY: Mapping[str, tuple[str, ...]] = {
 """What is run where neither the workload nor the target names a program."""
 OF_A_FILE = ("name", "source", "destination", "client", "number")
 OF_AN_ENDPOINT = ("directory", "url", "server.address", "bucket", "prefix", "config", "key_file", "data", "instance")
+ADDRESSES: Mapping[EndpointKind, str] = {EndpointKind.DIRECTORY: "directory", EndpointKind.BUCKET: "url"}
+"""What the address of an endpoint is as a placeholder."""
 KNOWN = (*OF_A_FILE, *OF_AN_ENDPOINT)
 USED_UP = {COMPARE: "in", FETCH: "in", GET: "out"}
 """Phase -> the end of the names of the files in memory that are removed before it."""
@@ -170,7 +172,7 @@ def _words(values: Values, endpoint: Endpoint, knob: str) -> tuple[str, ...]:
 
 def _of_endpoint(endpoint: Endpoint) -> dict[str, str]:
     own = {name: str(endpoint.details[name]) for name in OF_AN_ENDPOINT if name in endpoint.details}
-    return {**own, ("directory" if endpoint.kind is EndpointKind.DIRECTORY else "url"): endpoint.address}
+    return own | {name: endpoint.address for kind, name in ADDRESSES.items() if kind is endpoint.kind}
 
 
 def _lacking(order: Order, values: Values) -> Iterator[str]:
@@ -245,7 +247,7 @@ def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
 WORKLOAD = Workload(
     name="transfer",
     knobs=KNOBS,
-    accepts=(EndpointKind.DIRECTORY, EndpointKind.BUCKET),
+    accepts=(EndpointKind.DIRECTORY, EndpointKind.BUCKET, EndpointKind.STORE),
     operations=operations,
     phases=phases,
     check=check,
