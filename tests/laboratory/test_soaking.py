@@ -71,9 +71,23 @@ def test_a_failed_verification_stops_it(what):
     (client, *_) = phase.clients
     error = EngineError(operation="read", code=84, count=3, path="/x", what=what)
     bad = replace(RUN, phases=(replace(phase, clients=(replace(client, errors=(error,)),)),))
-    assert "3 records are not what was written, or cannot be read" in watched((bad, [verdict(1.0)])).reason
+    reason = watched((bad, [verdict(1.0)])).reason
+    assert reason.endswith("failed verification: 3 records are not what was written")
     off = replace(SPEC, verification=False)
     assert watched((bad, [verdict(1.0)]), spec=off).reason is None
+
+
+def test_records_that_cannot_be_read_are_named_apart():
+    (phase,) = RUN.phases
+    (client, *_) = phase.clients
+    errors = [
+        EngineError(operation="read", code=84, count=count, path="/x", what=what)
+        for count, what in ((3, "lost"), (5, "unreadable"))
+    ]
+    bad = [replace(RUN, phases=(replace(phase, clients=(replace(client, errors=tuple(few)),)),)) for few in (errors, errors[1:])]
+    both, unread = (watched((one, [verdict(1.0)])).reason for one in bad)
+    assert both.endswith("failed verification: 3 records are not what was written, 5 records cannot be read")
+    assert unread.endswith("failed verification: 5 records cannot be read")
 
 
 FILE = """title = "S"
