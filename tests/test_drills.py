@@ -4,11 +4,12 @@ import re
 
 import pytest
 
+from assay.measures.cost import cost, processor_ns
 from assay.measures.drill import away_ns, times_away
 from assay.records import Action, Event, Outcome, TargetSpec, WorkloadSpec
 from served_stage import NOTHING, WAN, ServedBench, needs, needs_fuse, needs_root, sshd
 from targets_host import MIB
-from trial_stage import HURRY
+from trial_stage import HURRY, bulk
 
 SECOND = 10**9
 NEAR_NS = 300_000_000
@@ -82,6 +83,20 @@ def test_a_lying_disk_and_a_load_without_flushes_lose_all_that_came_before_the_c
 
 
 @on_crash_disk
+def test_after_a_cut_the_evidence_is_that_of_the_device_on_which_the_disk_came_back(bench):
+    """A program still has a file of the dead file system open, so the disk comes back on another loop device."""
+    hold = Event(phase="append", at_ns=2 * SECOND, argv=("sh", "-c", "setsid sleep 3 3>>{directory}/held >/dev/null 2>&1 &"))
+    run, seen = bench.conduct(disk(), workloads=(drill(hold, event(Action.POWER)),), observers=("block",))
+    assert run.outcome is Outcome.FINISHED, run.error
+    (told,) = [one for one in seen.facts if one.key.startswith("event.d.append.device.")]
+    old, new = told.key.rpartition(".")[2], told.value.rpartition(" ")[2]
+    assert old == run.places[0].devices[0] != new
+    subjects = {one.subject for one in seen.readings if one.phase == "d.check" and one.subject.startswith("device:loop")}
+    assert subjects == {f"device:{new}"}
+    assert bench.left() == NOTHING
+
+
+@on_crash_disk
 def test_a_full_disk_takes_nothing_until_it_has_room_and_loses_nothing(bench):
     run, _ = bench.conduct(disk(), workloads=(drill(event(Action.FILL)),), observers=())
     assert run.outcome is Outcome.FINISHED, run.error
@@ -102,6 +117,18 @@ def test_a_stopped_server_is_away_as_long_as_the_events_say(bench):
     (_, stopped), (_, going_on) = began_and_ended(seen)
     assert abs(away_ns(run.phases[0]) - (going_on - stopped) * SECOND) < NEAR_NS
     assert fates(run)["d.check"][1:] == fates(run)["d.check_other"][1:] == (0, 0, 0)
+    assert bench.left() == NOTHING
+
+
+@needs("ssh", "ssh-keygen", "sshfs")
+def test_the_programs_of_the_mounts_are_in_the_cpu_time_of_the_client(bench):
+    run, _ = bench.conduct(served(), workloads=(bulk(clients=2, size=32 * MIB),), clients=2)
+    assert run.outcome is Outcome.FINISHED, run.error
+    for phase in run.phases:
+        own_ns = sum(processor_ns(client.cost) for client in phase.clients)
+        operations = sum(one.count for client in phase.clients for one in client.operations)
+        assert phase.mounts_cpu_ns > SECOND // 20, "sshfs and ssh of both clients: encryption alone takes as much"
+        assert cost(phase, "cpu_ns_per_op") == pytest.approx((own_ns + phase.mounts_cpu_ns) / operations)
     assert bench.left() == NOTHING
 
 

@@ -80,14 +80,15 @@ def test_a_failed_verification_stops_it(what):
 def test_records_that_cannot_be_read_are_named_apart():
     (phase,) = RUN.phases
     (client, *_) = phase.clients
-    errors = [
-        EngineError(operation="read", code=84, count=count, path="/x", what=what)
-        for count, what in ((3, "lost"), (5, "unreadable"))
-    ]
-    bad = [replace(RUN, phases=(replace(phase, clients=(replace(client, errors=tuple(few)),)),)) for few in (errors, errors[1:])]
-    both, unread = (watched((one, [verdict(1.0)])).reason for one in bad)
-    assert both.endswith("failed verification: 3 records are not what was written, 5 records cannot be read")
-    assert unread.endswith("failed verification: 5 records cannot be read")
+    lost = EngineError(operation="read", code=84, count=3, path="/x", what="lost")
+    errors = (lost, replace(lost, count=5, what="unreadable"))
+
+    def reason(few):
+        bad = replace(RUN, phases=(replace(phase, clients=(replace(client, errors=few),)),))
+        return watched((bad, [verdict(1.0)])).reason
+
+    assert reason(errors).endswith("failed verification: 3 records are not what was written, 5 records cannot be read")
+    assert reason(errors[1:]).endswith("failed verification: 5 records cannot be read")
 
 
 FILE = """title = "S"
