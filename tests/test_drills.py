@@ -1,12 +1,15 @@
 """Drills on real targets: what an event does to the records, and that the time away is what the events say."""
 
 import re
+import subprocess
+import time
 
 import pytest
 
 from assay.measures.cost import cost, processor_ns
 from assay.measures.drill import away_ns, times_away
 from assay.records import Action, Event, Outcome, TargetSpec, WorkloadSpec
+from assay_process import wait_until
 from served_stage import NOTHING, WAN, ServedBench, needs, needs_fuse, needs_root, sshd
 from targets_host import MIB
 from trial_stage import HURRY, bulk
@@ -153,6 +156,36 @@ def test_a_path_that_is_never_mended_hangs_nobody(bench):
     assert (end.unacknowledged, end.hung > 0) == (1, True)
     assert run.phases[1].clients[0].drill.unreadable > 0
     assert bench.left() == NOTHING
+
+
+@pytest.fixture
+def mount_of_the_users(tmp_path):
+    """A directory on a FUSE mount that the lab did not make, and the process that it is gone with."""
+    point, store = tmp_path / "theirs", tmp_path / "store"
+    point.mkdir()
+    store.mkdir()
+    argv = ["rclone", "mount", f":local:{store}", str(point), "--vfs-cache-mode", "writes", "--cache-dir", str(tmp_path / "cache")]
+    client = subprocess.Popen(argv)
+    wait_until(point.is_mount)
+    yield point, client
+    client.kill()
+    client.wait(10)
+    subprocess.run(["umount", "-l", str(point)], check=False)
+
+
+@needs("rclone")
+@pytest.mark.parametrize("how", ["its program is killed", "it is unmounted"])
+def test_a_mount_of_the_users_that_goes_away_ends_the_run_with_a_message(bench, mount_of_the_users, how):
+    point, client = mount_of_the_users
+    argv = ("kill", "-KILL", str(client.pid)) if how == "its program is killed" else ("umount", "-l", str(point))
+    load = drill(Event(phase="append", at_ns=2 * SECOND, argv=argv), duration=4 * SECOND, deadline=SECOND)
+    target = TargetSpec(name="theirs", kind="directory", knobs={"path": str(point)})
+    began = time.monotonic()
+    run, _ = bench.conduct(target, workloads=(load,))
+    assert time.monotonic() - began < 60
+    print(how, run.outcome, run.error, [phase.name for phase in run.phases], bench.ledger._book.entries())
+    assert run.outcome is not Outcome.FINISHED
+    assert run.error
 
 
 @needs("ssh", "ssh-keygen", "sshfs", "ss")

@@ -60,7 +60,7 @@ def test_an_event_is_done_to_the_target_or_to_what_it_stands_on():
 
 
 def test_never_below_a_file_system_of_the_users():
-    power, fill = mistakes(event("power"), event("fill"), targets='"mine"')
+    power, fill = mistakes(event("power"), event("fill", at='"6 s"'), targets='"mine"')
     assert "never below a file system of yours" in power.found
     assert "crash_disk" in power.expected
     assert "it never fills yours" in fill.found
