@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.machine import nfs_clients
 from assay_process import Bench
+from served_stage import needs, needs_fuse
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 TRIES = 2
@@ -21,8 +23,9 @@ NOISE = {"N01", "N02", "N03", "W07"}
 """Processor time and device taken by others."""
 DROWNED = "unverified (D02)"
 """So many flushes of others that ours cannot be told from them."""
-TOOLS = {"external_tool": "fio", "filesystems": "mkfs.btrfs"}
+TOOLS = {"external_tool": "fio", "filesystems": "mkfs.btrfs", "aggregate": "ganesha.nfsd"}
 FEWER = {
+    "aggregate": {'size = "24 MiB"': 'size = "8 MiB"', "[1, 2, 4, 8]": "[1, 2]", 'size = "512 MiB"': 'size = "64 MiB"'},
     "iozone_matrix": {
         '["32 MiB", "128 MiB"]': '["32 MiB"]',
         '["4 KiB", "64 KiB", "1 MiB", "8 MiB"]': '["64 KiB"]',
@@ -69,14 +72,17 @@ def is_what_it_says(verdict):
         "external_tool",
         pytest.param("overwriters", marks=pytest.mark.long),
         pytest.param("filesystems", marks=pytest.mark.root),
+        pytest.param("aggregate", marks=[pytest.mark.root, pytest.mark.long, needs_fuse, needs("ip", "nsenter", "rpcbind")]),
         "iozone_matrix",
         "open_loop",
         "profiles",
     ],
 )
 def test_a_quick_experiment_finishes_and_every_figure_is_what_it_is_said_to_be(name, tmp_path):
-    if name == "filesystems" and os.geteuid() != 0:
+    if name in ("filesystems", "aggregate") and os.geteuid() != 0:
         pytest.skip("needs root, to attach and mount")
+    if name == "aggregate" and not nfs_clients.CLIENT.exists():
+        pytest.skip("assay-nfs is not built: make clients")
     if name in TOOLS and shutil.which(TOOLS[name]) is None:
         pytest.skip(f"needs the tool {TOOLS[name]}")
     bench = Bench(tmp_path)
