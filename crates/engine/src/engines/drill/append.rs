@@ -204,7 +204,10 @@ mod tests {
         let account = &made.account;
         assert_eq!(account.outages.len(), MOST_OUTAGES + 1);
         assert_eq!(account.outages.last().expect("the last").to_ns, None);
-        assert_eq!((account.further.count, account.further.away_ns), (500, 5_000));
+        assert_eq!(
+            (account.further.count, account.further.away_ns),
+            (500, 5_000)
+        );
     }
 
     #[test]
@@ -217,6 +220,10 @@ mod tests {
         assert!(made.account.outages.iter().all(|one| !waits(one)));
         assert_eq!(made.account.further.backlog_ns, 200_000 - 100_010);
         made.end_wait(900_000);
-        assert_eq!(made.account.further.backlog_ns, 200_000 - 100_010, "it was gone");
+        assert_eq!(
+            made.account.further.backlog_ns,
+            200_000 - 100_010,
+            "it was gone"
+        );
     }
 }
