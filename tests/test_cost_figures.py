@@ -53,6 +53,16 @@ def test_what_one_client_does_not_tell_is_not_known_of_the_phase():
     assert figure(phase_with(told, None), "cpu_ns_per_op") is None
 
 
+def test_programs_that_are_mounts_of_clients_work_for_the_load():
+    run = phase_with(EngineCost(cpu_user_ns=500_000, cpu_system_ns=500_000), EngineCost(cpu_user_ns=0, cpu_system_ns=0))
+    (phase,) = run.phases
+    hosts = tuple(replace(one, mounts_cpu_ns=5_000_000) for one in phase.hosts[:1])
+    with_mounts = replace(run, phases=(replace(phase, hosts=hosts),))
+    assert (figure(run, "cpu_ns_per_op"), figure(with_mounts, "cpu_ns_per_op")) == (500, 3000)
+    assert figure(with_mounts, "cpu_s_per_million_ops") == pytest.approx(3.0)
+    assert figure(with_mounts, "faults") == figure(run, "faults"), "these are those of the load alone"
+
+
 def test_without_an_operation_there_is_no_cost_of_one_but_there_are_switches():
     run = phase_with(EngineCost(cpu_user_ns=5, cpu_system_ns=5, voluntary_switches=3), count=0)
     (phase,) = run.phases

@@ -1,14 +1,17 @@
 """Drills on real targets: what an event does to the records, and that the time away is what the events say."""
 
 import re
+import subprocess
 
 import pytest
 
+from assay.measures.cost import cost, processor_ns
 from assay.measures.drill import away_ns, times_away
 from assay.records import Action, Event, Outcome, TargetSpec, WorkloadSpec
+from assay_process import wait_until
 from served_stage import NOTHING, WAN, ServedBench, needs, needs_fuse, needs_root, sshd
 from targets_host import MIB
-from trial_stage import HURRY
+from trial_stage import HURRY, bulk
 
 SECOND = 10**9
 NEAR_NS = 300_000_000
@@ -82,6 +85,20 @@ def test_a_lying_disk_and_a_load_without_flushes_lose_all_that_came_before_the_c
 
 
 @on_crash_disk
+def test_after_a_cut_the_evidence_is_that_of_the_device_on_which_the_disk_came_back(bench):
+    """A program still has a file of the dead file system open, so the disk comes back on another loop device."""
+    hold = Event(phase="append", at_ns=2 * SECOND, argv=("sh", "-c", "setsid sleep 3 3>>{directory}/held >/dev/null 2>&1 &"))
+    run, seen = bench.conduct(disk(), workloads=(drill(hold, event(Action.POWER)),), observers=("block",))
+    assert run.outcome is Outcome.FINISHED, run.error
+    (told,) = [one for one in seen.facts if one.key.startswith("event.d.append.device.")]
+    old, new = told.key.rpartition(".")[2], told.value.rpartition(" ")[2]
+    assert old == run.places[0].devices[0] != new
+    subjects = {one.subject for one in seen.readings if one.phase == "d.check" and one.subject.startswith("device:loop")}
+    assert subjects == {f"device:{new}"}
+    assert bench.left() == NOTHING
+
+
+@on_crash_disk
 def test_a_full_disk_takes_nothing_until_it_has_room_and_loses_nothing(bench):
     run, _ = bench.conduct(disk(), workloads=(drill(event(Action.FILL)),), observers=())
     assert run.outcome is Outcome.FINISHED, run.error
@@ -106,6 +123,18 @@ def test_a_stopped_server_is_away_as_long_as_the_events_say(bench):
 
 
 @needs("ssh", "ssh-keygen", "sshfs")
+def test_the_programs_of_the_mounts_are_in_the_cpu_time_of_the_client(bench):
+    run, _ = bench.conduct(served(), workloads=(bulk(clients=2, size=64 * MIB),), clients=2)
+    assert run.outcome is Outcome.FINISHED, run.error
+    for phase in run.phases:
+        own_ns = sum(processor_ns(client.cost) for client in phase.clients)
+        operations = sum(one.count for client in phase.clients for one in client.operations)
+        assert phase.mounts_cpu_ns > 0, "sshfs and ssh of both clients encrypt what passes"
+        assert cost(phase, "cpu_ns_per_op") == pytest.approx((own_ns + phase.mounts_cpu_ns) / operations)
+    assert bench.left() == NOTHING
+
+
+@needs("ssh", "ssh-keygen", "sshfs")
 def test_a_server_that_never_comes_back_hangs_nobody(bench):
     """sshfs does not connect again: each record fails, none is lost without a word, and the lab ends in time."""
     run, _ = bench.conduct(served(), workloads=(drill(event(Action.KILL), deadline=SECOND),), observers=())
@@ -126,6 +155,54 @@ def test_a_path_that_is_never_mended_hangs_nobody(bench):
     assert (end.unacknowledged, end.hung > 0) == (1, True)
     assert run.phases[1].clients[0].drill.unreadable > 0
     assert bench.left() == NOTHING
+
+
+class MountOfTheUsers:
+    """A FUSE mount that the lab did not make, and the process that it is gone with."""
+
+    def __init__(self, home):
+        self.home, self.point, self.store = home, home / "theirs", home / "store"
+        self.point.mkdir()
+        self.store.mkdir()
+        self.begin()
+
+    def begin(self):
+        cache = ("--vfs-cache-mode", "writes", "--cache-dir", str(self.home / "cache"))
+        self.client = subprocess.Popen(["rclone", "mount", f":local:{self.store}", str(self.point), *cache])
+        wait_until(self.point.is_mount)
+
+    def end(self):
+        self.client.kill()
+        self.client.wait(10)
+        subprocess.run(["umount", "-l", str(self.point)], check=False, capture_output=True)
+
+
+@pytest.fixture
+def theirs(tmp_path):
+    mount = MountOfTheUsers(tmp_path)
+    yield mount
+    mount.end()
+
+
+@needs("rclone")
+@pytest.mark.parametrize("how", ["its program is killed", "it is unmounted"])
+def test_a_mount_of_the_users_that_goes_away_ends_the_run_with_a_message(bench, theirs, how):
+    argv = ("kill", "-KILL", str(theirs.client.pid)) if how == "its program is killed" else ("umount", "-l", str(theirs.point))
+    load = drill(Event(phase="append", at_ns=2 * SECOND, argv=argv), duration=4 * SECOND, deadline=SECOND)
+    target = TargetSpec(name="theirs", kind="directory", knobs={"path": str(theirs.point)})
+    run, _ = bench.conduct(target, workloads=(load,))
+    assert run.outcome is Outcome.FAILED
+    (end,) = [client.drill for client in run.phases[0].clients]
+    assert (end.acknowledged > 0, run.phases[1].clients[0].drill.lost) == (True, 0)
+    if how == "it is unmounted":
+        assert "not there any more" in run.error
+        return
+    assert "Transport endpoint is not connected" in run.error
+    assert "run `assay doctor`" in run.error
+    theirs.end()
+    theirs.begin()
+    bench.ledger.unwind()
+    assert not [*theirs.store.iterdir()], "what doctor does when it is back"
 
 
 @needs("ssh", "ssh-keygen", "sshfs", "ss")

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.machine import nfs_clients
 from assay_process import Bench
-from served_stage import SBIN
+from served_stage import SBIN, needs, needs_fuse
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 TRIES = 2
@@ -22,9 +23,10 @@ NOISE = {"N01", "N02", "N03", "W07"}
 """Processor time and device taken by others."""
 DROWNED = "D02"
 """So many flushes of others that ours cannot be told from them."""
-TOOLS = {"external_tool": "fio", "filesystems": "mkfs.btrfs", "scsi_over_ip": "tgtd"}
-ROOT = ("filesystems", "scsi_over_ip")
+TOOLS = {"external_tool": "fio", "filesystems": "mkfs.btrfs", "scsi_over_ip": "tgtd", "aggregate": "ganesha.nfsd"}
+ROOT = ("filesystems", "scsi_over_ip", "aggregate")
 FEWER = {
+    "aggregate": {'size = "24 MiB"': 'size = "8 MiB"', "[1, 2, 4, 8]": "[1, 2]", 'size = "512 MiB"': 'size = "64 MiB"'},
     "iozone_matrix": {
         '["32 MiB", "128 MiB"]': '["32 MiB"]',
         '["4 KiB", "64 KiB", "1 MiB", "8 MiB"]': '["64 KiB"]',
@@ -76,6 +78,7 @@ def is_what_it_says(verdict):
         "external_tool",
         pytest.param("overwriters", marks=pytest.mark.long),
         pytest.param("filesystems", marks=pytest.mark.root),
+        pytest.param("aggregate", marks=[pytest.mark.root, pytest.mark.long, needs_fuse, needs("ip", "nsenter", "rpcbind")]),
         "iozone_matrix",
         "open_loop",
         "profiles",
@@ -85,6 +88,8 @@ def is_what_it_says(verdict):
 def test_a_quick_experiment_finishes_and_every_figure_is_what_it_is_said_to_be(name, tmp_path):
     if name in ROOT and os.geteuid() != 0:
         pytest.skip("needs root, to attach and mount")
+    if name == "aggregate" and not nfs_clients.CLIENT.exists():
+        pytest.skip("assay-nfs is not built: make clients")
     if name in TOOLS and shutil.which(TOOLS[name], path=SBIN) is None:
         pytest.skip(f"needs the tool {TOOLS[name]}")
     bench = Bench(tmp_path)

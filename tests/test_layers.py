@@ -111,6 +111,18 @@ def digest_values(experiment):
     return values
 
 
+def test_what_clients_have_below_them_is_a_limit_and_no_question():
+    def compared(text):
+        return [one.name.partition(".")[0] for one in read.parse(text, "x.toml").compared_measures()]
+
+    assert compared(FILE.format(program="")) == ["through", "through"]
+    required = FILE.format(program="") + '[require]\n"disk.read.bytes_per_s" = [">= 1 MB/s"]\n'
+    assert compared(required) == ["through", "through", "disk"], "what is required is asked for"
+    head, below = FILE.format(program="").split("[measures]\n")
+    alone = "\n".join(line for line in below.splitlines() if "through" not in line)
+    assert compared(f"{head}[measures]\n{alone}\n") == ["disk", "disk", "down", "up"], "without clients nothing stands above them"
+
+
 # ---------------------------------------------------------------------------------------------------- what L04 makes of it
 
 

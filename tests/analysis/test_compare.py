@@ -24,6 +24,8 @@ from assay.records import (
     Requirement,
     RequirementKind,
     VerdictState,
+    WorkloadSpec,
+    WorkSide,
 )
 from assay.records import ExclusionReason as Reason
 
@@ -43,6 +45,22 @@ def experiment_of(values, measures=(made.RATE,), **changes):
     plan = made.plan(asked)
     runs = tuple(made.judged(made.run(t), {m: values(t, m) for m in measures}) for t in plan.trials)
     return asked, plan, runs
+
+
+def test_a_limit_below_the_clients_is_not_compared_and_takes_nothing_from_their_family():
+    """One measure of clients, and the same of a workload at the server's side: one test is made."""
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100))
+    (alone,) = answer(asked, plan, runs)
+    below = replace(asked.measures[0], workload="disk")
+    disk = WorkloadSpec(name="disk", kind="metadata", side=WorkSide.SERVER)
+    both = replace(asked, measures=(*asked.measures, below), workloads=(*asked.workloads, disk))
+    judged = tuple(
+        replace(one, verdicts={**one.verdicts, below.name: replace(one.verdicts[made.RATE], measure=below.name)}) for one in runs
+    )
+    (found,) = answer(both, plan, judged)
+    assert (found.measure, found.tested, found.adjusted_p_value) == (made.RATE, 1, alone.adjusted_p_value)
+    required = Requirement(measure=below.name, kind=RequirementKind.NOT_WORSE_THAN, bound=0.05, text="not worse than 5 %")
+    assert [one.tested for one in answer(replace(both, requirements=(required,)), plan, judged)] == [2, 2]
 
 
 def test_a_difference_that_matters():

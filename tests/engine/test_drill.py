@@ -1,11 +1,16 @@
 """The engine `drill`: records by an open loop, tried again, acknowledged ones noted outside, and what a check finds of them."""
 
 import os
+import signal
 import struct
+import subprocess
 import threading
 import time
 
 import pytest
+
+from assay_process import wait_until
+from served_stage import needs, needs_fuse, needs_root
 
 SECOND = 1_000_000_000
 
@@ -98,6 +103,42 @@ def test_a_call_that_hangs_is_left_behind(engine, tmp_path):
     assert {one["errno"] for one in result["errors"]} == {110}
     end = os.open(tmp_path / "records", os.O_RDONLY | os.O_NONBLOCK)  # lets the threads go
     os.close(end)
+
+
+@pytest.fixture
+def mount(tmp_path):
+    """A FUSE file system with one file: its mount point and the process without which every call on it hangs."""
+    point = tmp_path / "mount"
+    point.mkdir()
+    fuse = subprocess.Popen(["nbdfuse", str(point), "--command", "nbdkit", "-s", "memory", "1M"], start_new_session=True)
+    wait_until((point / "nbd").exists, within_s=10)
+    yield point, fuse.pid
+    os.killpg(fuse.pid, signal.SIGCONT)
+    os.killpg(fuse.pid, signal.SIGKILL)  # what waits for it now fails
+    fuse.wait(10)
+    subprocess.run(["umount", "-l", str(point)], check=False)
+
+
+@pytest.mark.root
+@needs_root
+@needs_fuse
+@needs("nbdfuse", "nbdkit", "umount")
+def test_a_close_that_hangs_is_waited_for_no_longer_than_a_try(engine, tmp_path, mount):
+    """The close of a file on FUSE waits for its server: with that stopped between two records nothing else hangs."""
+    point, pid = mount
+    settings = append(tmp_path, path=str(point / "nbd"), deadline_ns=SECOND // 2, duration_ns=2 * SECOND, load={"rate": 1})
+    engine.arm("drill", settings)
+    began = time.monotonic()
+    engine.go()
+    timers = [threading.Timer(1.5, os.killpg, (pid, signal.SIGSTOP)), threading.Timer(8.0, os.killpg, (pid, signal.SIGCONT))]
+    for one in timers:
+        one.start()
+    result = engine.result()
+    took = time.monotonic() - began
+    for one in timers:
+        one.cancel()
+    assert (result["stopped_by"], result["drill"]["acknowledged"], result["drill"]["failed_tries"]) == ("time", 2, 0)
+    assert took < 6, "not before somebody let the server go on"
 
 
 def test_the_directory_below_a_mount_that_is_gone_takes_no_records(engine, tmp_path):

@@ -9,7 +9,7 @@ from assay.records import Action, Event
 HEAD = """title = "T"
 [workloads.w]
 kind = "net_rr"
-duration = "1 s"
+duration = "5 s"
 """
 WAN = """[paths.wan]
 rate = "100 Mbit/s"

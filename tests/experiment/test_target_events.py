@@ -47,7 +47,10 @@ def mistakes(*events, targets='"files"'):
 
 
 def test_an_event_is_done_to_the_target_or_to_what_it_stands_on():
-    found = parsed(event("kill"), event("power"), event("fill", on='"disk"'), event("stop")).workloads[0].events
+    times = {"power": '"4 s"', "fill": '"6 s"', "stop": '"8 s"'}
+    fill = event("fill", on='"disk"', at=times["fill"])
+    written = (event("kill"), event("power", at=times["power"]), fill, event("stop", at=times["stop"]))
+    found = parsed(*written).workloads[0].events
     assert [(one.action, one.on, one.for_ns) for one in found] == [
         (Action.KILL, "", 10**9),
         (Action.POWER, "", 10**9),
@@ -57,7 +60,7 @@ def test_an_event_is_done_to_the_target_or_to_what_it_stands_on():
 
 
 def test_never_below_a_file_system_of_the_users():
-    power, fill = mistakes(event("power"), event("fill"), targets='"mine"')
+    power, fill = mistakes(event("power"), event("fill", at='"6 s"'), targets='"mine"')
     assert "never below a file system of yours" in power.found
     assert "crash_disk" in power.expected
     assert "it never fills yours" in fill.found

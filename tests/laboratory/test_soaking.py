@@ -71,9 +71,24 @@ def test_a_failed_verification_stops_it(what):
     (client, *_) = phase.clients
     error = EngineError(operation="read", code=84, count=3, path="/x", what=what)
     bad = replace(RUN, phases=(replace(phase, clients=(replace(client, errors=(error,)),)),))
-    assert "3 records are not what was written, or cannot be read" in watched((bad, [verdict(1.0)])).reason
+    reason = watched((bad, [verdict(1.0)])).reason
+    assert reason.endswith("failed verification: 3 records are not what was written")
     off = replace(SPEC, verification=False)
     assert watched((bad, [verdict(1.0)]), spec=off).reason is None
+
+
+def test_records_that_cannot_be_read_are_named_apart():
+    (phase,) = RUN.phases
+    (client, *_) = phase.clients
+    lost = EngineError(operation="read", code=84, count=3, path="/x", what="lost")
+    errors = (lost, replace(lost, count=5, what="unreadable"))
+
+    def reason(few):
+        bad = replace(RUN, phases=(replace(phase, clients=(replace(client, errors=few),)),))
+        return watched((bad, [verdict(1.0)])).reason
+
+    assert reason(errors).endswith("failed verification: 3 records are not what was written, 5 records cannot be read")
+    assert reason(errors[1:]).endswith("failed verification: 5 records cannot be read")
 
 
 FILE = """title = "S"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from assay import catalogue
-from assay.records import EndpointKind, Observations, Place, Series, Severity, State, WorkloadSpec
+from assay.records import EndpointKind, Fact, FactClass, Observations, Place, Series, Severity, State, When, WorkloadSpec
 from comparison_cases import case
 from directory_cases import SLAPD, loaded
 
@@ -79,6 +79,34 @@ def test_a_connection_for_each_request_against_one_that_is_kept(baseline, candid
     assert found.relabel == "comparison with different use of connections"
     if (baseline, candidate) == (1, 1000):
         assert "one for 1,000 operations in ext4, one for each operation in xfs" in found.statement
+
+
+@pytest.mark.parametrize(
+    ("programs", "severity"),
+    [
+        (("dd", "scp"), Severity.NOTES),
+        (("scp", "scp"), Severity.INVALIDATES),
+        ((None, "scp"), Severity.INVALIDATES),
+    ],
+)
+def test_client_programs_that_targets_bring_connect_in_their_own_way(programs, severity):
+    """A transfer by scp opens a connection for each file, one through a mount none: that is what is compared."""
+    found = compared(0, 1000, kind="transfer", accepted=1000)
+    measured = replace(found.measure, workload="spool", operation="create")
+
+    def with_program(runs, program):
+        key = f"target.program.{measured.workload}.{measured.operation}"
+        fact = Fact(host="local", when=When.BEFORE, key=key, value=f"/usr/bin/{program}", fact_class=FactClass.PERFORMANCE)
+        kept = () if program is None else (fact,)
+        own = counted(0, 0 if program == "dd" or program is None else 1000, "server", "accepted_connections").series
+        return tuple((run, replace(seen, facts=kept, series=own)) for run, seen in runs)
+
+    baseline, candidate = (with_program(runs, one) for runs, one in zip((found.baseline, found.candidate), programs, strict=True))
+    if programs[0] == programs[1]:
+        quiet = counted(0, 0, "server", "accepted_connections").series
+        baseline = tuple((run, replace(seen, series=quiet)) for run, seen in baseline)
+    judged = RULE.check(replace(found, measure=measured, baseline=baseline, candidate=candidate))
+    assert (judged.state, judged.severity) == (State.FAIL, severity)
 
 
 def test_what_others_open_all_the_time_is_taken_off():

@@ -53,6 +53,14 @@ def test_the_targets_own_mount_follows_from_the_target_but_not_from_the_clients(
     assert judged(left, right, CLIENTS).state is State.FAIL
 
 
+def test_the_client_program_that_a_target_brings_follows_from_the_target():
+    left, right = ([arm(fact("target.program.f.put", f"/usr/bin/{name}, 1 bytes"))] for name in ("dd", "scp"))
+    assert judged(left, right).state is State.PASS
+    assert judged(left, right, CLIENTS).state is State.FAIL
+    named = [[arm(fact("program.f.put", one))] for one in ("/usr/bin/a, 1 bytes", "/usr/bin/b, 1 bytes")]
+    assert judged(*named).state is State.FAIL, "the workload's own program is the same for each target"
+
+
 def test_what_a_path_is_stated_as_follows_from_its_own_knobs():
     left, right = ([arm(fact("target.path.wan.up.bytes_per_s", rate))] for rate in ("1250000", "12500000"))
     factor = Factor(path="wan.rate", levels=(1_250_000, 12_500_000))

@@ -97,6 +97,19 @@ def test_without_power_every_write_fails_and_a_file_that_is_still_open_keeps_nob
     os.close(file)
 
 
+def test_its_devices_are_those_of_its_present_life(powered):
+    """A file that is still open keeps the loop device of the former life."""
+    disk = powered()
+    loop, *below = disk.place.devices
+    assert TARGET.devices(HOST, disk.place) == (loop, *below)
+    file = os.open(disk.work / "open", os.O_CREAT | os.O_WRONLY)
+    disk.lose_power()
+    now, *rest = TARGET.devices(HOST, disk.place)
+    os.close(file)
+    assert rest == below
+    assert now != loop
+
+
 def test_cold_means_mounted_again_and_facts_name_the_file_system(powered):
     disk = powered()
     write(disk.work / "a", b"a" * MIB, flush=True)

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from assay import catalogue
-from assay.records import Endpoint, EndpointKind, FactClass
+from assay.records import Endpoint, EndpointKind, FactClass, WorkloadSpec
 from assay.trial.trial_facts import fact_class, programs
 from trial_stage import HOST, Laboratory, bulk, command, trial
 
@@ -61,6 +61,22 @@ def test_a_program_that_a_factor_chooses_is_no_hidden_difference():
     assert fact_class(spec, {"clients": 2, "cc.argv": ("x",)}) is FactClass.PERFORMANCE
     for levels in ({"c.argv": ("a",)}, {"c.variables.tool": "a"}, {"workload": "c"}):
         assert fact_class(spec, levels) is FactClass.IDENTITY
+
+
+def of_transfer(directory, *, details=None, **knobs):
+    spec = WorkloadSpec(name="f", kind="transfer", knobs=knobs)
+    endpoint = Endpoint(kind=EndpointKind.DIRECTORY, address=str(directory), details=details or {})
+    return dict(programs(HOST, catalogue.find("workloads", "transfer"), spec, endpoint))
+
+
+def test_a_program_that_the_target_brings_is_a_fact_of_the_target(tmp_path):
+    cp, dd = (f"{real}, {real.stat().st_size} bytes" for real in (Path(shutil.which(name)).resolve() for name in ("cp", "dd")))
+    own = {"put": ("cp", "{source}", "{directory}/{name}")}
+    assert of_transfer(tmp_path) == {"target.program.f.put": dd, "target.program.f.get": dd}, "by what it offers"
+    assert of_transfer(tmp_path, details=own) == {"target.program.f.put": cp, "target.program.f.get": dd}
+    assert of_transfer(tmp_path, **own) == {"program.f.put": cp, "target.program.f.get": dd}, "the workload names it"
+    chosen = WorkloadSpec(name="f", kind="transfer")
+    assert fact_class(chosen, {"f.put": own["put"]}) is FactClass.IDENTITY
 
 
 def test_a_run_keeps_it_once(tmp_path):

@@ -1,15 +1,19 @@
 """The plug `drill`: appends by an open loop, then each client looks for its own records and for the next client's."""
 
+from dataclasses import replace
+
 import pytest
 
+from assay.answer.wording.drill import _appended
 from assay.catalogue import Order, Pace
-from assay.measures.drill import away_ns, backlog_ns, up_share
+from assay.measures.drill import away_ns, backlog_ns, drill_figure, up_share
 from assay.records import (
     Client,
     Direction,
     DrillEnd,
     Endpoint,
     EndpointKind,
+    FurtherAway,
     Outcome,
     Phase,
     Role,
@@ -110,6 +114,27 @@ def test_the_time_away_and_the_backlog_are_told_apart():
     assert away_ns(never) == 6 * SECOND, "from 6 s until the end of the schedule"
     assert backlog_ns(never) == 6 * SECOND
     assert (away_ns(phase()), backlog_ns(phase()), up_share(phase())) == (0, 0, 1)
+
+
+def of_drill(**counts):
+    one = phase()
+    return replace(one, clients=(replace(one.clients[0], drill=DrillEnd(acknowledged=9, **counts)),))
+
+
+def test_times_away_beyond_those_kept_one_by_one_count():
+    kept = TimeAway(from_ns=SECOND, to_ns=2 * SECOND, caught_up_ns=3 * SECOND)
+    one = of_drill(outages=(kept,), further=FurtherAway(count=500, away_ns=3 * SECOND, backlog_ns=4 * SECOND))
+    assert (away_ns(one), backlog_ns(one), up_share(one)) == (4 * SECOND, 4 * SECOND, pytest.approx(0.6))
+    text = "\n".join(_appended(one, one.clients[0], one.clients[0].drill))
+    assert "away 500 further times, 3 s in all; longest backlog 4 s" in text
+
+
+def test_records_that_cannot_be_read_are_not_called_lost():
+    figures = ("lost", "changed", "unreadable")
+    assert [drill_figure(of_drill(intact=9), name) for name in figures] == [0, 0, 0]
+    assert [drill_figure(of_drill(intact=6, lost=2, changed=1), name) for name in figures] == [2, 1, 0]
+    assert [drill_figure(of_drill(intact=4, unreadable=5), name) for name in figures] == [None, None, 5], "nobody knows"
+    assert [drill_figure(of_drill(intact=2, lost=2, unreadable=5), name) for name in figures] == [2, None, 5]
 
 
 def test_it_runs_in_the_fleet(tmp_path):

@@ -13,6 +13,8 @@ pub struct DrillResult {
     /// Tries that did not end within their deadline; their threads were left behind.
     pub hung: u64,
     pub outages: Vec<TimeAway>,
+    /// Those after as many as are kept one by one.
+    pub further: FurtherAway,
     pub intact: u64,
     /// Records that are not there: no file, a file that ends before them, or zeros.
     pub lost: u64,
@@ -35,4 +37,14 @@ pub struct TimeAway {
     /// When nothing that was due had to wait any more; null where the phase ended before.
     pub caught_up_ns: Option<u64>,
     pub failed_tries: u64,
+}
+
+/// Times away that are not kept one by one, summed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FurtherAway {
+    pub count: u64,
+    /// How long they were together.
+    pub away_ns: u64,
+    /// The longest time from the end of one until nothing that was due had to wait any more, or until the end of the phase.
+    pub backlog_ns: u64,
 }

@@ -116,13 +116,16 @@ def comparisons(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Ju
 
 
 def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[ArmPair]:
-    """Each cell at a later level of the compared factor with the cells at its baselines, other levels being equal."""
+    """Each cell at a later level of the compared factor with the cells at its baselines, other levels being equal.
+
+    Only measures that the question is about: what stands below the clients is a limit of theirs.
+    """
     factor = next((factor for factor in experiment.factors if factor.path == experiment.compare), None)
-    summaries_of = {measure.name: summary_of(measure) for measure in experiment.measures}
+    summaries_of = {measure.name: summary_of(measure) for measure in experiment.compared_measures()}
     at = {(cell.measure, frozenset(cell.levels.items())): cell for cell in reversed(cells)}
     for cell in cells if factor else ():
         assert factor is not None
-        if cell.levels.get(factor.path) not in factor.levels:
+        if cell.levels.get(factor.path) not in factor.levels or cell.measure not in summaries_of:
             continue
         for level in experiment.baselines(factor, cell.levels[factor.path]):
             levels = {**cell.levels, factor.path: level}

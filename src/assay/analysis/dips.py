@@ -49,7 +49,8 @@ def dips(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Judged]) 
 def candidates(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Candidate]:
     """Every cell between two neighbours along a numeric factor of which at least three blocks have all three."""
     there = {(cell.measure, frozenset(cell.levels.items())): cell for cell in cells if cell.values}
-    for cell, factor in itertools.product(cells, experiment.factors):
+    asked = {measure.name for measure in experiment.compared_measures()}
+    for cell, factor in itertools.product((one for one in cells if one.measure in asked), experiment.factors):
         neighbours = around(cell.levels.get(factor.path), factor)
         if neighbours is None:
             continue

@@ -52,7 +52,7 @@ def sensitivity(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Ju
     by_id, factors = {judged.id: judged for judged in runs}, varying(experiment)
     found = [
         effects_on(experiment.design, measure, of_measure(factors, measure, cells), by_id, factors)
-        for measure in experiment.measures
+        for measure in experiment.compared_measures()
         if any(cell.values for cell in cells if cell.measure == measure.name)
     ]
     tested = [p_value(one) for each in found for one in each.found if one is not None]

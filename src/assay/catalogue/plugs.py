@@ -134,6 +134,8 @@ class Target:
     """Where workloads may work; the path needs both namespaces in the place, the server's side its data at the address."""
     events: Mapping[Action, TargetEvent] = field(default_factory=dict)
     """What an event may do to it."""
+    devices: Callable[[Host, Place], tuple[str, ...]] = lambda host, place: place.devices
+    """The devices that it is on now, where an event may have put it on other ones."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import units
-from assay.catalogue import Order, Target, Workload
+from assay.catalogue import Target, Workload
 from assay.experiment import design
+from assay.experiment.event_times import planned
 from assay.experiment.factors import MOST_CHECKED, Scene, stands_on, variants
 from assay.experiment.parts import PartSpec
 from assay.experiment.shape import FileShape
@@ -16,7 +17,6 @@ from assay.records import (
     ON,
     Change,
     DesignKind,
-    Endpoint,
     EndpointKind,
     Experiment,
     Factor,
@@ -36,7 +36,11 @@ def events_fit(document: Document, workloads: Mapping[str, PartSpec], factors: t
         if not events or not part.settings.complete or not isinstance(part.plug, Workload):
             continue
         plug = part.plug
-        each = [_phases(part.name, plug, knobs) for knobs in variants(part, factors) if not plug.check(knobs)]
+        each = [
+            tuple(plan.name for plan in planned(part.name, plug, knobs))
+            for knobs in variants(part, factors)
+            if not plug.check(knobs)
+        ]
         always = tuple(name for name in (each[0] if each else ()) if all(name in names for names in each))
         for index, phase in events if each else ():
             if phase not in always:
@@ -54,12 +58,6 @@ def _events(document: Document, workload: str) -> Iterator[tuple[int, str]]:
     for index, item in enumerate(events if isinstance(events, list) else ()):
         if isinstance(item, dict) and isinstance(item.get("phase"), str) and item["phase"]:
             yield index, item["phase"]
-
-
-def _phases(name: str, plug: Workload, knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return the names of the phases that one client would go through; nothing is done."""
-    order = Order(workload=name, knobs=knobs, endpoints=(Endpoint(kind=plug.accepts[0], address="/"),), seed=0)
-    return tuple(plan.name for plan in plug.phases(order))
 
 
 def writes_fit(

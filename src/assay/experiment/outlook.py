@@ -189,7 +189,7 @@ def _contrasts(experiment: Experiment) -> int:
 def _family_size(experiment: Experiment) -> int:
     """Count the contrasts; a measure has contrasts with its own workload only."""
     workloads = next((len(factor.levels) for factor in experiment.factors if factor.path == "workload"), 1)
-    return max(1, _contrasts(experiment) // workloads * len(experiment.measures))
+    return max(1, _contrasts(experiment) // workloads * len(experiment.compared_measures()))
 
 
 def _design(experiment: Experiment) -> Design:

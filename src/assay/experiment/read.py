@@ -17,6 +17,7 @@ from assay.experiment import factors as varying
 from assay.experiment import paths as ways
 from assay.experiment import soak as soaks
 from assay.experiment.digest import digest
+from assay.experiment.event_times import event_times_fit
 from assay.experiment.factors import Scene
 from assay.experiment.hosts import hosts as machines
 from assay.experiment.hosts import with_ports
@@ -180,6 +181,7 @@ def _fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> None:
     ways.paths_fit(document, scene, factors)
     consistency.events_fit(document, scene.workloads, factors)
     target_events_fit(document, scene, factors)
+    event_times_fit(document, scene.workloads, factors)
     consistency.writes_fit(document, upper, scene.workloads, factors)
     consistency.mounts_fit(document, scene, upper, factors)
     consistency.keys_fit(document, scene.targets, scene.workloads, factors)

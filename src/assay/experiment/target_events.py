@@ -31,7 +31,9 @@ def target_events_fit(document: Document, scene: Scene, factors: tuple[Factor, .
     every = measured(scene.targets, factors)
     uppermost = every if named is None else {name: part for name, part in every.items() if name in named}
     for part in scene.workloads.values():
-        for index, event in _events(document, part):
+        for index, event in written(document, part):
+            if not event.action.of_target:
+                continue
             at = (*part.at, "events", index)
             if event.on and event.on not in scene.targets:
                 document.wrong((*at, "on"), f"an event on target {event.on!r}", one_of(tuple(scene.targets), event.on))
@@ -41,14 +43,14 @@ def target_events_fit(document: Document, scene: Scene, factors: tuple[Factor, .
                     _refuse(document, at, event, target)
 
 
-def _events(document: Document, part: PartSpec) -> Iterator[tuple[int, Event]]:
-    """Yield the events on targets with their index in the file; none where a mistake in one has moved the others."""
+def written(document: Document, part: PartSpec) -> Iterator[tuple[int, Event]]:
+    """Yield the events of a workload with their index in the file; none where a mistake in one has moved the others."""
     events = part.spec.events if isinstance(part.spec, WorkloadSpec) else ()
     tables = document.values.get("workloads")
     table = tables.get(part.name) if isinstance(tables, dict) else None
-    written = table.get("events") if isinstance(table, dict) else None
-    if isinstance(written, list) and len(written) == len(events):
-        yield from ((index, event) for index, event in enumerate(events) if event.action.of_target)
+    listed = table.get("events") if isinstance(table, dict) else None
+    if isinstance(listed, list) and len(listed) == len(events):
+        yield from enumerate(events)
 
 
 def _chains(target: PartSpec, targets: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> Iterator[tuple[PartSpec, ...]]:

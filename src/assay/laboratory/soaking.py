@@ -18,8 +18,8 @@ from assay.units import format as formatted
 
 KERNEL_LOG = "kernel-log"
 """The name of the rule that judges the kernel's log."""
-BAD = ("verify", "lost", "changed", "unreadable")
-"""Ways in which a record is not what was written (Client.errors)."""
+WRONG, UNREADABLE = ("verify", "lost", "changed"), ("unreadable",)
+"""Ways in which a record is not what was written, and in which nobody knows (Client.errors)."""
 
 FAILED = "the piece ended as"
 
@@ -52,8 +52,10 @@ class SoakWatch:
                 for one in verdict.findings
                 if one.name == KERNEL_LOG and one.state is State.FAIL and one.severity is not Severity.NOTES
             )
-        if self.spec.verification and (bad := wrong_records(run)):
-            yield f"failed verification: {bad:,} records are not what was written, or cannot be read"
+        if self.spec.verification:
+            counts = ((records(run, WRONG), "are not what was written"), (records(run, UNREADABLE), "cannot be read"))
+            if any(count for count, _ in counts):
+                yield "failed verification: " + ", ".join(f"{count:,} records {what}" for count, what in counts if count)
         yield from self._slow(verdicts)
 
     def _slow(self, verdicts: tuple[Verdict, ...]) -> Iterator[str]:
@@ -65,10 +67,10 @@ class SoakWatch:
                 yield f"rate: {one.measure} is {percent(now)} of the first piece's (limit {percent(share)})"
 
 
-def wrong_records(run: Run) -> int:
-    """How many records of a piece were read and are not what was written."""
+def records(run: Run, ways: Collection[str]) -> int:
+    """How many records of a piece were found in one of these ways."""
     every = (error for phase in run.phases for client in phase.clients for error in client.errors)
-    return sum(error.count for error in every if error.what in BAD)
+    return sum(error.count for error in every if error.what in ways)
 
 
 def watch_of(store: Store) -> SoakWatch | None:

@@ -8,7 +8,9 @@ during our work, so that no other file can get it, and ownership of a kept file 
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import posixpath
 import re
 import secrets
@@ -23,6 +25,8 @@ PREFIX = ".assay-"
 MARKER = ".assay-marker"
 UNKNOWN_BIRTH = ("", "-", "0", "0.000000000", "W")
 """Output of stat(1) on a file system without birth times, and of that of busybox, which knows none."""
+AWAY = tuple(os.strerror(code) for code in (errno.ENOTCONN, errno.EIO, errno.ESTALE, errno.EHOSTDOWN, errno.ETIMEDOUT))
+"""What programs say of a path whose file system does not answer (FUSE, NFS)."""
 
 
 def fresh_name() -> str:
@@ -75,9 +79,19 @@ def remove_directory(host: Host, path: str, marker: str) -> bool:
     return True
 
 
+def away(host: Host, path: str) -> str | None:
+    """Return why nobody can see what is at a path, where its file system is away; None where it is there, or nothing is."""
+    done = host.run(["stat", "--", path], check=False)
+    return next((why for why in AWAY if done.status and done.stderr.strip().endswith(why)), None)
+
+
 def empty_directory(host: Host, path: str, marker: str) -> bool:
     """Remove the content of a marked directory except for its marker, as `remove_directory` does."""
-    if not host.exists(path) or not is_ours(host, path, marker):
+    if not host.exists(path):
+        if why := away(host, path):
+            raise RefusedError(f"{path}: {why}. Assay's directory stays there. Mount it again, and run `assay doctor`.")
+        return False
+    if not is_ours(host, path, marker):
         return False
     mounted = mounts_below(host, path)
     if mounted:

@@ -2,7 +2,7 @@
 
 Summed over all clients and divided by all operations of the phase, whatever they were called: the engine does not count
 apart what it spent on each. What one client does not tell is not known of the phase (EngineCost; an external command's is that
-of the command and its children).
+of the command and its children). The CPU time of programs that are the clients' mounts (FUSE) is added to that of the load.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ PER_OPERATION: Mapping[str, Callable[[EngineCost], float | None]] = {
     "cpu_s_per_million_ops": processor_s_per_million,
     **{f"{name}_per_op": attrgetter(name) for name in COUNTERS},
 }
+WITH_MOUNTS = frozenset({"cpu_ns_per_op", "cpu_s_per_million_ops"})
+"""Figures to which the programs of the clients' mounts (FUSE) belong: they work for the load in processes of their own."""
 IN_ALL: Mapping[str, Callable[[EngineCost], float | None]] = {
     "voluntary_switches": attrgetter("voluntary_switches"),
     "involuntary_switches": attrgetter("involuntary_switches"),
@@ -57,6 +59,9 @@ def cost(phase: Phase, figure: str) -> float | None:
     known = [float(part) for part in parts if part is not None]
     if not parts or len(known) < len(parts):
         return None
+    if figure in WITH_MOUNTS and phase.mounts_cpu_ns is not None:
+        beside = ALL[figure](EngineCost(cpu_user_ns=phase.mounts_cpu_ns, cpu_system_ns=0))
+        known.append(float(beside or 0.0))
     if figure in IN_ALL:
         return sum(known)
     count = sum(total.count for client in phase.clients for total in client.operations)

@@ -13,6 +13,7 @@ DRILL_UNITS: Mapping[str, Unit] = {
     "up_share": Unit.SHARE,
     "lost": Unit.COUNT,
     "changed": Unit.COUNT,
+    "unreadable": Unit.COUNT,
 }
 """Every figure of a drill with its unit."""
 
@@ -34,13 +35,14 @@ def times_away(phase: Phase) -> Iterator[TimeAway]:
 
 def away_ns(phase: Phase) -> float:
     """How long the target was away in all, for the client that missed it longest."""
-    return max((sum(_until(one.to_ns, phase) - one.from_ns for one in end.outages) for _, end in ends(phase)), default=0)
+    each = (sum(_until(one.to_ns, phase) - one.from_ns for one in end.outages) + end.further.away_ns for _, end in ends(phase))
+    return max(each, default=0)
 
 
 def backlog_ns(phase: Phase) -> float:
     """The longest time from the first acknowledgement after an outage until nothing that was due had to wait."""
     waits = (_until(one.caught_up_ns, phase) - one.to_ns for one in times_away(phase) if one.to_ns is not None)
-    return float(max(waits, default=0))
+    return float(max((*waits, *(end.further.backlog_ns for _, end in ends(phase))), default=0))
 
 
 def up_share(phase: Phase) -> float | None:
@@ -58,14 +60,21 @@ def _end(phase: Phase) -> int:
     return max(phase.end_ns, phase.due_ns or phase.end_ns)
 
 
-def _sum(phase: Phase, *fields: str) -> float:
-    return float(sum(getattr(end, field) for _, end in ends(phase) for field in fields))
+def _sum(phase: Phase, field: str) -> float:
+    return float(sum(getattr(end, field) for _, end in ends(phase)))
+
+
+def _at_least(phase: Phase, field: str) -> float | None:
+    """Such records as they were found; None where none was and some could not be read: nobody knows what became of these."""
+    found = _sum(phase, field)
+    return found if found or not _sum(phase, "unreadable") else None
 
 
 OF: Mapping[str, Callable[[Phase], float | None]] = {
     "away_ns": lambda phase: float(away_ns(phase)),
     "backlog_ns": backlog_ns,
     "up_share": up_share,
-    "lost": lambda phase: _sum(phase, "lost", "unreadable"),
-    "changed": lambda phase: _sum(phase, "changed"),
+    "lost": lambda phase: _at_least(phase, "lost"),
+    "changed": lambda phase: _at_least(phase, "changed"),
+    "unreadable": lambda phase: _sum(phase, "unreadable"),
 }

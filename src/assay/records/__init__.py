@@ -6,7 +6,7 @@ unless a name ends in `_utc`. Shares are 0..1. Nothing here imports numpy: `assa
 
 from assay.records.coherence import CoherenceEnd, CoherenceStep
 from assay.records.directory import DirectoryAnswers, DirectoryEnd, RefusedEntry
-from assay.records.drill import DrillEnd, TimeAway
+from assay.records.drill import DrillEnd, FurtherAway, TimeAway
 from assay.records.estimates import (
     Adjustment,
     Cell,

@@ -19,6 +19,16 @@ class TimeAway:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FurtherAway:
+    """Times away beyond those that the engine keeps one by one, in sum."""
+
+    count: int = 0
+    away_ns: int = 0
+    backlog_ns: int = 0
+    """The longest time from the end of one until nothing that was due had to wait any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class DrillEnd:
     """The records of one client: as they were acknowledged, or as they were found later."""
 
@@ -30,6 +40,7 @@ class DrillEnd:
     hung: int = 0
     """Tries that did not end within their deadline, and were left behind."""
     outages: tuple[TimeAway, ...] = ()
+    further: FurtherAway = FurtherAway()
     intact: int = 0
     lost: int = 0
     """Not there: no file, a file that ends before them, or zeros."""

@@ -314,6 +314,16 @@ class Experiment:
         levels = next((factor.levels for factor in self.factors if factor.path == f"{spec.name}.{ON}"), (spec.knobs.get(ON),))
         return tuple(str(level) for level in levels if level)
 
+    def compared_measures(self) -> tuple[Measure, ...]:
+        """The measures that the question is about: a workload below the clients is a measured limit, unless it is required.
+
+        Where no workload of clients is measured, all of them are.
+        """
+        below = {one.name for one in self.workloads if one.side is not WorkSide.CLIENT}
+        required = {one.measure for one in self.requirements}
+        asked = tuple(one for one in self.measures if one.workload not in below or one.name in required)
+        return asked if any(one.workload not in below for one in asked) else self.measures
+
     @property
     def first_target(self) -> TargetSpec | None:
         """The target of trials whose levels name none: the first one that no other stands on."""

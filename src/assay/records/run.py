@@ -284,6 +284,8 @@ class PhaseHost:
     """Until the server's storage was clean, after what the clients had held back; None where both ends are not on this host."""
     clock: HostClock | None = None
     """By the comparisons before and after the phase; None where none was made."""
+    mounts_cpu_ns: int | None = None
+    """CPU time of the programs that are the clients' mounts on this host (FUSE), drain included; None where there are none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,6 +355,12 @@ class Phase:
         known = [share for share in shares if share is not None]
         worst = min if self.cache_asked is CacheState.WARM else max
         return worst(known) if known and len(known) == len(shares) else None
+
+    @property
+    def mounts_cpu_ns(self) -> int | None:
+        """CPU time of the programs that are its clients' mounts; None where no client has such a program."""
+        known = [one.mounts_cpu_ns for one in self.hosts if one.mounts_cpu_ns is not None]
+        return sum(known) if known else None
 
     @property
     def not_cold(self) -> str | None:

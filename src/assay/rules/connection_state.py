@@ -7,6 +7,7 @@ The rate of the idle baseline is subtracted. The result is divided by operations
 Arms that differ by more than `apart_share`, and by `least_connections` or more in a run, are not comparable: invalid.
 Binds of a directory server in the clock are compared in the same way, by the server's own counter, else by the engine.
 If the factor is a knob of the workload itself, the difference is a note.
+So is that of a transfer whose targets bring different client programs: how each of them connects is a part of it.
 The rule does not see handshakes on an open connection, binds to other servers, local sockets, UDP, or clients in other
 namespaces.
 """
@@ -67,7 +68,7 @@ def check(case: ComparisonCase) -> Finding:
     if not different:
         alike = "; ".join(f"{use.what} {use.words}" for use in uses)
         return found(RULE, case, State.PASS, f"Equal use of connections: {alike}.", observed=observed)
-    own_knob = case.comparison.factor.partition(".")[0] == case.measure.workload
+    own_knob = case.comparison.factor.partition(".")[0] == case.measure.workload or programs_differ(case)
     binds = all(use.what == "binds" for use in different)
     unlike = "; ".join(f"{use.what} {use.words}" for use in different)
     return found(
@@ -84,6 +85,13 @@ def check(case: ComparisonCase) -> Finding:
             "directory.bind: the server's own counter",
         ),
     )
+
+
+def programs_differ(case: ComparisonCase) -> bool:
+    """Whether the two targets bring different client programs for this operation."""
+    key = f"target.program.{case.measure.workload}.{case.measure.operation}"
+    first, second = ({seen.fact(key) for _, seen in runs} for runs in case.arms)
+    return None not in first | second and first.isdisjoint(second)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,7 +87,7 @@ def _powered(host: Host, setting: Setting, disk: CrashDisk) -> Place:
         host=host.name,
         kind=EndpointKind.DIRECTORY,
         address=work,
-        devices=(life.loop, *stack(host, disk.image)),
+        devices=_devices(host, disk, life.loop),
         backing_files=(disk.image,),
         filesystem=disk.filesystem,
         private={"directory": disk.directory, "options": disk.options, "flush": disk.flush, "image": disk.image},
@@ -102,6 +102,16 @@ def found_flush(host: Host, disk: CrashDisk) -> str:
         if words[0].endswith(power.DAEMON):
             return next((name for name, mode in power.CACHE.items() if f"cache={mode}" in words), "unknown")
     raise TrialError(f"{disk.image}: the disk has no power")
+
+
+def _devices(host: Host, disk: CrashDisk, loop: str) -> tuple[str, ...]:
+    return (loop, *stack(host, disk.image))
+
+
+def devices(host: Host, place: Place) -> tuple[str, ...]:
+    """Return the loop device of its present life, and what is below its image: after a cut it comes back on another one."""
+    disk = disk_of(place)
+    return _devices(host, disk, power.life_of(host, disk).loop)
 
 
 def disk_of(place: Place) -> CrashDisk:
@@ -146,6 +156,7 @@ TARGET = Target(
     facts=facts,
     teardown=teardown,
     mounts=Mounts.LAB,
+    devices=devices,
     seconds=lambda knobs: (0.0, GUESS_S),
     events={
         Action.POWER: TargetEvent(

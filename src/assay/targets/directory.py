@@ -12,7 +12,7 @@ import posixpath
 import secrets
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
-from assay.errors import refuse
+from assay.errors import TrialError, refuse
 from assay.machine import files, ownership
 from assay.machine.filesystems import lacks_journal
 from assay.machine.stack import mount_of, stack
@@ -90,7 +90,10 @@ def remove(host: Host, setting: Setting) -> None:
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Return the mount, its devices, and a journal that is not there."""
+    """Return the mount, its devices, and a journal that is not there. Raises TrialError where the directory is away."""
+    if not host.exists(place.address):
+        why = ownership.away(host, place.address) or "not there any more"
+        raise TrialError(f"{place.address}: {why}. The figures are not those of this directory. Mount it again.")
     found = files.mount_facts(host, place.address, place.devices)
     return (*found, ("journal", "none")) if place.private["spread"] else found
 

@@ -14,6 +14,7 @@ from assay.errors import TrialError, UsageError, refuse
 from assay.machine import cpus, server
 from assay.records import (
     ON,
+    Action,
     Experiment,
     Fact,
     FactClass,
@@ -319,7 +320,7 @@ def _run(attempt: Attempt, site: Site, load: PlacedWorkload) -> None:
             layers=site.layers(),
         )
         with dialogue.kept():
-            _perform_all(attempt, bench, load, order, plans)
+            _perform_all(attempt, site, load, bench, plans)
     finally:
         with attempt.interrupts.uninterrupted():
             crew.close()
@@ -345,16 +346,15 @@ def _free(site: Site, load: PlacedWorkload) -> None:
             station.undo.undo("family", token=str(token))
 
 
-def _perform_all(attempt: Attempt, bench: Bench, load: PlacedWorkload, order: Order, plans: Iterable[PhasePlan]) -> None:
-    log, seed, first = attempt.log, attempt.trial.seed, load.stations[0]
-    seen = seen_from(bench.place, first, order.endpoints)
+def _perform_all(attempt: Attempt, site: Site, load: PlacedWorkload, bench: Bench, plans: Iterable[PhasePlan]) -> None:
+    log, seed, first, endpoints = attempt.log, attempt.trial.seed, load.stations[0], site.endpoints(load)
     for planned in plans:
-        plan = initial_state.with_data_files(first.host, seen, planned, seed)
+        plan = initial_state.with_data_files(first.host, seen_from(bench.place, first, endpoints), planned, seed)
         job = Job(
             workload=load.workload,
             spec=load.spec,
             plan=plan,
-            endpoints=order.endpoints,
+            endpoints=endpoints,
             seed=seed,
             cpus=load.cpus,
             server_cpus=load.server_cpus,
@@ -365,6 +365,18 @@ def _perform_all(attempt: Attempt, bench: Bench, load: PlacedWorkload, order: Or
         log.take(performed)
         if performed.outcome is not Outcome.FINISHED:
             return
+        if any(event.action is Action.POWER and event.phase == plan.name for event in load.spec.events):
+            bench = _renewed(attempt, site, load, bench, job)
+
+
+def _renewed(attempt: Attempt, site: Site, load: PlacedWorkload, bench: Bench, job: Job) -> Bench:
+    """The bench after the power was away: a disk may have come back on another device, which is evidence from then on."""
+    new = site.renew()
+    for old, one in new.items():
+        key, value = f"event.{job.name}.device.{old}", f"after the power was back: {one}"
+        fact = Fact(host=site.station.name, when=When.AFTER, key=key, value=value, fact_class=FactClass.NOISE)
+        attempt.log.facts.append(fact)
+    return replace(bench, place=place_at(site.place, load.spec.side), layers=site.layers())
 
 
 def _gather(attempt: Attempt, crew: Crew, load: PlacedWorkload, fleet: Fleet) -> Dialogue:

@@ -47,6 +47,8 @@ class PhaseLife:
     t0_ns: int
     drains: Mapping[str, EndsDrain]
     steady: SteadyState | None
+    mounts_cpu_ns: Mapping[str, int]
+    """CPU time of the programs of the clients' mounts there, drain included; without hosts that have none."""
 
     def t0_of(self, host: str) -> int:
         """T0 by that host's clock; by ours where it has none."""

@@ -81,6 +81,7 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         t0_ns=t0_ns,
         drains=drained,
         steady=state,
+        mounts_cpu_ns=watchers.mounts_cpu_ns(),
     )
     return _conclude(bench, job, (watchers, events), course)
 
@@ -258,6 +259,7 @@ def _phase_host(name: str, course: PhaseLife) -> PhaseHost:
         clients_drain_ns=course.drains[name].clients_ns,
         server_drain_ns=course.drains[name].server_ns,
         clock=course.clocks[name],
+        mounts_cpu_ns=course.mounts_cpu_ns.get(name),
     )
 
 

@@ -69,6 +69,16 @@ class Site:
         end = self.attached.get((0, self.station.name))
         return self.place if end is None else replace(self.place, address=end.address)
 
+    def renew(self) -> Mapping[str, str]:
+        """Look again which devices it is on, from below; return each former one with the one that took its place."""
+        new = dict(self.below.renew()) if self.below is not None else {}
+        seen = tuple(new.get(device, device) for device in self.place.devices)
+        self.place = replace(self.place, devices=seen)
+        own = self.target.devices(self.station.host, self.place)
+        new |= {old: one for old, one in zip(seen, own, strict=False) if old != one}
+        self.place = replace(self.place, devices=own)
+        return new
+
     def fleet(self, load: PlacedWorkload, stations: Mapping[str, Station]) -> Fleet:
         """Who is where for a workload."""
         nodes = self.place.server.nodes if self.place.server else ()

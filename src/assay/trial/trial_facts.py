@@ -89,8 +89,8 @@ def _once(host: Host, _boot_id: str, argv: tuple[str, ...]) -> str:
 
 
 DISTRIBUTION = "assay-lab"
-CHOOSES = ("argv", "env", "variables.")
-"""Knobs of an external command that decide which program it is."""
+CHOOSES = ("argv", "env", "variables.", "put", "get")
+"""Knobs of an external command, and of a transfer, that decide which program it is."""
 
 
 def versions() -> dict[str, str]:
@@ -107,7 +107,8 @@ def versions() -> dict[str, str]:
 def programs(host: Host, workload: Workload, spec: WorkloadSpec, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
     """`program.WORKLOAD` -> path and size of what an external command starts; nothing for an engine of our own.
 
-    A workload that starts programs for some of its operations has `program.WORKLOAD.OPERATION` instead.
+    A workload that starts programs for some of its operations has `program.WORKLOAD.OPERATION` instead, and before that `target.`
+    where the program follows from the target: by its knob, or by what it offers.
 
     The path is the one that its links lead to. The directory of the trial has another name in every trial and is left out.
     """
@@ -118,7 +119,9 @@ def programs(host: Host, workload: Workload, spec: WorkloadSpec, endpoint: Endpo
         argv, env = _first_command(plan.settings[0]), plan.settings[0].get("env")
         if argv and plan.measured:
             path = _found(host, str(argv[0]), endpoint.address, env if isinstance(env, Mapping) else {})
-            key = f"program.{spec.name}" if workload.parse is not None else f"program.{spec.name}.{plan.name}"
+            of_target = workload.parse is None and not spec.knobs.get(plan.name)
+            own = f"program.{spec.name}" if workload.parse is not None else f"program.{spec.name}.{plan.name}"
+            key = f"target.{own}" if of_target else own
             yield key, _path_and_size(host, path, endpoint.address) if path else f"{argv[0]}: not found"
 
 

@@ -7,13 +7,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.errors import LostHostError
-from assay.records import Direction, Edge, Endpoint, EndpointKind, Subject
+from assay.errors import AssayError, LostHostError
+from assay.machine import server, service
+from assay.records import Direction, Edge, Endpoint, EndpointKind, ServerNode, Subject
 from assay.records.layers import line_of
 from assay.sampler import Sampler, Seen, looking
 from assay.trial.bench import Bench, Job, whole
 from assay.trial.fleet import Station, each
 from assay.trial.performed import EndsDrain
+
+CPU_TIMES = slice(11, 15)
+"""utime, stime, cutime and cstime among the fields of /proc/PID/stat after the command's name (proc_pid_stat(5))."""
+TICK_NS = 10_000_000
+"""Linux shows these times to programs in hundredths of a second (USER_HZ)."""
 
 
 class Watchers:
@@ -25,6 +31,8 @@ class Watchers:
         self._all = {
             one.name: Sampler(one.host, looking(one.observers, every_ns), _subject(bench, job, one)) for one in self._stations
         }
+        self._mounts = {one: _programs(bench, job, one) for one in bench.fleet.load}
+        self._spent: dict[Edge, dict[str, int]] = {}
 
     def begin(self) -> None:
         """Start what has to run beside the phase."""
@@ -34,6 +42,12 @@ class Watchers:
     def edge(self, edge: Edge) -> None:
         """Every observer of every host looks now."""
         each(self._stations, lambda one: self._all[one.name].edge(edge))
+        self._spent[edge] = {one.name: _cpu_ns(one, nodes) for one, nodes in self._mounts.items() if nodes}
+
+    def mounts_cpu_ns(self) -> dict[str, int]:
+        """Host -> CPU time of the programs of the clients' mounts there, from the arming to the end of the drain."""
+        before, after = (self._spent.get(edge, {}) for edge in (Edge.ARMED, Edge.DRAINED))
+        return {name: max(0, after[name] - spent) for name, spent in before.items() if name in after}
 
     def start(self) -> None:
         """Begin to poll."""
@@ -66,6 +80,22 @@ def _subject(bench: Bench, job: Job, station: Station) -> Subject:
         notebook=_notebook(station),
         reaches=bench.place.server.addresses if bench.place.server and clients and line_of(bench.place) is None else (),
     )
+
+
+def _programs(bench: Bench, job: Job, station: Station) -> tuple[ServerNode, ...]:
+    """The programs that are the mounts of the clients on a host, each once: FUSE clients of a server of ours."""
+    ends = (job.endpoints[client] for client in bench.fleet.clients_on(station, len(job.endpoints)))
+    known = [end.details for end in ends if end.details.get("token") and end.details.get("client")]
+    return tuple(ServerNode(pid_file=path) for path in dict.fromkeys(f"{one['client']}/{service.PID}" for one in known))
+
+
+def _cpu_ns(station: Station, programs: tuple[ServerNode, ...]) -> int:
+    """The CPU time of programs and of all that they started, in steps of 10 ms; what has ended counts at its parent."""
+    ticks = 0
+    for pid in server.pids(station.host, programs):
+        with contextlib.suppress(OSError, AssayError):
+            ticks += sum(map(int, station.host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[CPU_TIMES]))
+    return ticks * TICK_NS
 
 
 def _notebook(station: Station) -> str | None:

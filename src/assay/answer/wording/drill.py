@@ -29,6 +29,9 @@ def _appended(phase: Phase, client: Client, end: DrillEnd) -> Iterator[str]:
     open_end = ", the last record never acknowledged" if end.unacknowledged else ""
     yield f"{phase.name}, client {client.index}: {end.acknowledged:,} records acknowledged{tries}{hung}{open_end}"
     yield from (f"    away {_away(phase, one)}" for one in end.outages)
+    if end.further.count:
+        away, backlog = (measures.with_unit(one, Unit.NANOSECONDS) for one in (end.further.away_ns, end.further.backlog_ns))
+        yield f"    away {end.further.count:,} further times, {away} in all; longest backlog {backlog}"
 
 
 def _away(phase: Phase, one: TimeAway) -> str:

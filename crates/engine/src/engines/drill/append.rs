@@ -25,6 +25,8 @@ pub struct Append {
     hands: Hands,
     journal: Journal,
     account: DrillResult,
+    /// The end of the first time away beyond those kept one by one whose backlog is not gone.
+    waits_since_ns: Option<u64>,
 }
 
 impl Append {
@@ -35,6 +37,7 @@ impl Append {
             hands: settings.hands(),
             journal: Journal::create(&settings.journal)?,
             account: DrillResult::default(),
+            waits_since_ns: None,
             settings,
         })
     }
@@ -69,28 +72,47 @@ impl Append {
 
     /// Notes the moment at which nothing that is due has to wait: the backlog of every time away is gone.
     fn note_idle(&mut self, recorder: &mut Recorder) {
-        let waiting = |one: &TimeAway| one.to_ns.is_some() && one.caught_up_ns.is_none();
-        if !self.account.outages.last().is_some_and(waiting) {
+        if self.waits_since_ns.is_none() && !self.account.outages.last().is_some_and(waits) {
             return;
         }
         let now = recorder.now();
         let next = recorder.pacer().and_then(|pacer| pacer.due());
         if next.is_none_or(|due| due > now) {
-            let at_ns = monotonic_ns();
-            let waiting = self.account.outages.iter_mut().filter(|one| waiting(one));
-            waiting.for_each(|one| one.caught_up_ns = Some(at_ns));
+            self.note_caught_up(monotonic_ns());
         }
     }
 
-    fn note_away(&mut self, from_ns: u64, to_ns: Option<u64>, failed_tries: u64) {
-        if self.account.outages.len() < MOST_OUTAGES {
-            self.account.outages.push(TimeAway {
-                from_ns,
-                to_ns,
-                caught_up_ns: None,
-                failed_tries,
-            });
+    fn note_caught_up(&mut self, at_ns: u64) {
+        let waiting = self.account.outages.iter_mut().rev();
+        waiting
+            .take_while(|one| waits(one))
+            .for_each(|one| one.caught_up_ns = Some(at_ns));
+        self.end_wait(at_ns);
+    }
+
+    /// The backlog of the times away that are not kept one by one is gone, or the phase has ended.
+    fn end_wait(&mut self, at_ns: u64) {
+        if let Some(since_ns) = self.waits_since_ns.take() {
+            let further = &mut self.account.further;
+            further.backlog_ns = further.backlog_ns.max(at_ns.saturating_sub(since_ns));
         }
+    }
+
+    /// Notes a time away: one by one up to a bound, and the last one, which has no end; all others in sum.
+    fn note_away(&mut self, from_ns: u64, to_ns: Option<u64>, failed_tries: u64) {
+        let outages = &mut self.account.outages;
+        if let (Some(to_ns), true) = (to_ns, outages.len() >= MOST_OUTAGES) {
+            self.account.further.count += 1;
+            self.account.further.away_ns += to_ns.saturating_sub(from_ns);
+            self.waits_since_ns.get_or_insert(to_ns);
+            return;
+        }
+        outages.push(TimeAway {
+            from_ns,
+            to_ns,
+            caught_up_ns: None,
+            failed_tries,
+        });
     }
 
     /// Tries until the record is acknowledged; false at the end of the phase.
@@ -129,10 +151,79 @@ impl Worker for Append {
         recorder.path.clone_from(&self.settings.path);
         while self.append(recorder) {}
         self.note_idle(recorder);
+        self.end_wait(monotonic_ns());
     }
 
     fn finish(&mut self) -> Finished {
         self.account.hung = self.hands.left;
         Finished::Drill(Box::new(std::mem::take(&mut self.account)))
+    }
+}
+
+/// Whether a time away is over, and what was due in it is not done yet.
+fn waits(one: &TimeAway) -> bool {
+    one.to_ns.is_some() && one.caught_up_ns.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drill_result::FurtherAway;
+
+    fn append(word: &str) -> Append {
+        let name = format!("assay-drill-{word}-{}", std::process::id());
+        let journal = std::env::temp_dir().join(name);
+        let settings = serde_json::json!({
+            "operation": "append", "path": "/none", "journal": journal, "token": "a-0",
+        });
+        let made = Append::new(serde_json::from_value(settings).expect("settings"));
+        std::fs::remove_file(&journal).expect("its journal");
+        made.unwrap_or_else(|fault| panic!("{}", fault.message))
+    }
+
+    /// So many times away of 10 ns, one every 100 ns, then one without an end.
+    fn away(made: &mut Append, times: u64) {
+        for number in 0..times {
+            made.note_away(number * 100, Some(number * 100 + 10), 1);
+        }
+        made.note_away(times * 100, None, 1);
+    }
+
+    #[test]
+    fn as_many_times_away_as_are_kept_are_kept_one_by_one() {
+        let mut made = append("few");
+        away(&mut made, MOST_OUTAGES as u64);
+        assert_eq!(made.account.outages.len(), MOST_OUTAGES + 1);
+        assert_eq!(made.account.further, FurtherAway::default());
+    }
+
+    #[test]
+    fn further_times_away_are_counted_and_summed() {
+        let mut made = append("many");
+        away(&mut made, MOST_OUTAGES as u64 + 500);
+        let account = &made.account;
+        assert_eq!(account.outages.len(), MOST_OUTAGES + 1);
+        assert_eq!(account.outages.last().expect("the last").to_ns, None);
+        assert_eq!(
+            (account.further.count, account.further.away_ns),
+            (500, 5_000)
+        );
+    }
+
+    #[test]
+    fn the_longest_backlog_is_that_of_the_first_further_time_away() {
+        let mut made = append("backlog");
+        for number in 0..MOST_OUTAGES as u64 + 2 {
+            made.note_away(number * 100, Some(number * 100 + 10), 1);
+        }
+        made.note_caught_up(200_000);
+        assert!(made.account.outages.iter().all(|one| !waits(one)));
+        assert_eq!(made.account.further.backlog_ns, 200_000 - 100_010);
+        made.end_wait(900_000);
+        assert_eq!(
+            made.account.further.backlog_ns,
+            200_000 - 100_010,
+            "it was gone"
+        );
     }
 }

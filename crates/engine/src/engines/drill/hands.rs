@@ -7,11 +7,12 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The most threads that are left behind; with so many the last one is waited for.
 const MOST_LEFT: u64 = 64;
+/// The longest wait for a file that is closed at the end: with its server away the call may never return.
+const LONGEST_CLOSE: Duration = Duration::from_secs(10);
 /// The longest wait in which nobody asks whether the phase was ended.
 const DOZE: Duration = Duration::from_millis(100);
 
@@ -59,7 +60,6 @@ pub type Outcome = Result<Vec<u8>, i32>;
 struct Hand {
     tasks: Sender<Task>,
     answers: Receiver<Outcome>,
-    thread: JoinHandle<()>,
     /// Whether the answer to a former task has not come yet.
     owes: bool,
 }
@@ -112,14 +112,20 @@ impl Hands {
 }
 
 impl Drop for Hands {
-    /// Closes the file before the target may be unmounted; a call that hangs is not waited for.
+    /// Closes the file before the target may be unmounted; a call that hangs is not waited for, and a close no longer than a try.
     fn drop(&mut self) {
-        if let Some(hand) = self.hand.take() {
-            drop(hand.tasks);
-            if !hand.owes {
-                let _ = hand.thread.join();
-            }
+        let Some(hand) = self.hand.take() else { return };
+        let Hand {
+            tasks,
+            answers,
+            owes,
+        } = hand;
+        drop(tasks);
+        if owes {
+            return;
         }
+        // The thread says nothing more: its end of the channel is gone as soon as the file is closed.
+        let _ = answers.recv_timeout(self.deadline.min(LONGEST_CLOSE));
     }
 }
 
@@ -138,14 +144,15 @@ impl Hand {
                     return;
                 }
             }
+            drop(file); // it may hang; `answer` goes after it
+            drop(answer);
         };
-        let thread = std::thread::Builder::new()
+        std::thread::Builder::new()
             .spawn(serve)
             .map_err(|error| number(&error))?;
         Ok(Self {
             tasks,
             answers,
-            thread,
             owes: false,
         })
     }
