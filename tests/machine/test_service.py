@@ -1,5 +1,6 @@
 """A server that a target starts: readiness, its own words, limits, ports, and nothing left after a kill at any point."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -45,6 +46,15 @@ def answers(port):
     def ready():
         with socket.socket() as one:
             return one.connect_ex(("127.0.0.1", port)) == 0
+
+    return ready
+
+
+def runs(made, name):
+    def ready():
+        with contextlib.suppress(OSError, ValueError):
+            return Path(f"/proc/{int(Path(made.pid_file).read_text())}/comm").read_text() == f"{name}\n"
+        return False
 
     return ready
 
@@ -115,7 +125,7 @@ def test_its_cpus_are_read_back(ledger, directory):
     first = min(os.sched_getaffinity(0))
     wanted = program(directory, "sleep", "600", cpus=(first,))
     made = service.install(HOST, ledger, wanted, "t")
-    service.start(HOST, str(directory), "server", lambda: True)
+    service.start(HOST, str(directory), "server", runs(made, "sleep"))
     assert service.in_force(HOST, made, wanted) == (("server.cpus", str(first)),)
     os.sched_setaffinity(int(Path(made.pid_file).read_text()), os.sched_getaffinity(0))
     if len(os.sched_getaffinity(0)) > 1:
