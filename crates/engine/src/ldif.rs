@@ -214,7 +214,7 @@ mod tests {
         };
         file.seek(io::SeekFrom::Start(1)).unwrap();
         let mut out = PastCache::of(file.as_fd(), 8192).unwrap();
-        out.write_all(&[7; 20_000]).unwrap();
+        out.write_all(&vec![7; 20_000]).unwrap();
         out.flush().unwrap();
         let found = std::fs::read(&path).unwrap();
         assert_eq!((found[0], found.len()), (0, 20_001));
