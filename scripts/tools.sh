@@ -5,7 +5,7 @@ declare -A package=([mkfs.ext4]=e2fsprogs [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs
   [nft]=nftables [ethtool]=ethtool
   [bonnie++]=bonnie++ [hdparm]=hdparm [eatmydata]=eatmydata [/usr/share/doc/fio/examples]=fio-examples
   [slapd]=slapd [ldapsearch]=ldap-utils [ns-slapd]=389-ds-base [certutil]=libnss3-tools [curl]=curl [tc]=iproute2 [busybox]=busybox
-  [sshfs]=sshfs [qemu-storage-daemon]=qemu-system-common [nbdfuse]=libnbd-bin [nbdkit]=nbdkit [ganesha.nfsd]=nfs-ganesha-vfs [rpcbind]=rpcbind [smbd]=samba
+  [sshfs]=sshfs [qemu-storage-daemon]=qemu-system-common [nbdfuse]=libnbd-bin [nbdkit]=nbdkit [tgtd]=tgt [/usr/share/doc/qemu-block-extra]=qemu-block-extra [ganesha.nfsd]=nfs-ganesha-vfs [rpcbind]=rpcbind [smbd]=samba
   [smbclient]=smbclient [zsh]=zsh [fish]=fish [rclone]=rclone [apache2]=apache2-bin [fusermount3]=fuse3
   [mfsmaster]=moosefs-master [mfschunkserver]=moosefs-chunkserver [mfsmount]=moosefs-client [mfscli]=moosefs-cli
   [glusterd]=glusterfs-server [glusterfs]=glusterfs-client [zfs-fuse]=zfs-fuse)  # no openssh-server: at the next start it would let others in, so it is only unpacked (below)

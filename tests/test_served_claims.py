@@ -26,11 +26,17 @@ cache = "cold"
 NBD = 'kind = "nbd"\nsize = "48 MiB"\n'
 SERVERS = {
     "nbd": (NBD, ("qemu-storage-da", "nbdfuse")),
+    "iscsi": ('kind = "iscsi"\nsize = "48 MiB"\n', ("tgtd", "tgtadm", "qemu-storage-da", "nbdfuse")),
     "sftp": ('kind = "sftp_openssh"\nSSHD\n', ("sshd", "sshfs", "ssh")),
     "webdav": ('kind = "webdav"\n', ("apache2", "rclone")),
 }
 """Target -> its table, and the commands of its processes as the kernel names them."""
-PROGRAMS = {"nbd": ("qemu-storage-daemon", "nbdfuse"), "sftp": ("sshfs", "ssh-keygen"), "webdav": ("apache2", "rclone")}
+PROGRAMS = {
+    "nbd": ("qemu-storage-daemon", "nbdfuse"),
+    "iscsi": ("tgtd", "tgtadm", "qemu-storage-daemon", "nbdfuse"),
+    "sftp": ("sshfs", "ssh-keygen"),
+    "webdav": ("apache2", "rclone"),
+}
 
 
 def judged(text, tmp_path, repeats=1):

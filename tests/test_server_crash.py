@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from assay.machine import nfs_clients
+from assay.targets import iscsi
 from assay.trial import memory_files
 from assay_process import Bench, kill, wait_until
 from served_stage import SBIN, alone, needs, needs_fuse, sshd, versitygw
 from sizes import few_and_many
+from targets_host import HOST
 
 LATEST_S = 6.0
 """The random moments lie between the start and this: servers, mounts, the disk below, all phases, removal, the next trial."""
@@ -94,6 +96,7 @@ KINDS = {
     "webdav": (("apache2", "rclone", "fusermount"), ""),
     "moosefs": (("mfsmaster", "mfschunkserver", "mfsmount", "mfscli"), ""),
     "gluster": (("glusterd", "gluster", "glusterfs"), "bricks = 2\ncopies = 2"),
+    "iscsi": (("tgtd", "tgtadm", "qemu-storage-daemon", "nbdfuse"), 'size = "32 MiB"'),
     "zfs": (("zfs-fuse", "zpool", "zfs", "pgrep"), 'size = "128 MiB"'),
 }
 """Target -> its programs, and the knobs that it needs."""
@@ -142,6 +145,8 @@ def test_nothing_is_left_of_any_file_server(tmp_path, points, kind):
     programs, knobs = KINDS[kind]
     if missing := [name for name in programs if shutil.which(name, path=SBIN) is None]:
         pytest.skip(f"not here: {', '.join(missing)}")
+    if kind == "iscsi" and iscsi.no_driver(HOST):
+        pytest.skip("not here: QEMU's driver for iSCSI (qemu-block-extra)")
     if kind == "nfs_ganesha" and not nfs_clients.CLIENT.exists():
         pytest.skip("assay-nfs is not built: make clients")
     text = ONE.replace("KIND", kind).replace("KNOBS", knobs)

@@ -27,8 +27,9 @@ SERVER_TOOLS = {
     "smbd": "target smb_samba",
     "apache2": "target webdav",
     "rclone": "targets smb_samba and webdav",
-    "qemu-storage-daemon": "target nbd",
-    "nbdfuse": "target nbd",
+    "qemu-storage-daemon": "targets iscsi and nbd",
+    "nbdfuse": "targets crash_disk, iscsi and nbd",
+    "tgtd": "target iscsi",
 }
 """Programs of servers and their clients -> the targets that start them."""
 NETWORK_TOOLS = {

@@ -1,5 +1,6 @@
 """A server's disk as a client has it without a client in the kernel: a file (FUSE), a loop device, a file system on it.
 
+nbdfuse shows the file: it speaks NBD to the server itself, or to a program beside it that speaks the server's protocol.
 One machine has the disk, so all clients of a trial share that file system. The disk counts only when the server's own image
 shows a block that was written to it.
 """
@@ -8,18 +9,26 @@ from __future__ import annotations
 
 import contextlib
 import posixpath
+import re
 import secrets
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from assay.catalogue import Host, Knob, KnobKind, Setting, Unit
+from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Unit
 from assay.errors import AssayError, TrialError
-from assay.machine import external_commands, file_server, image, mounted
+from assay.machine import external_commands, file_server, image, mounted, server, service
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.filesystems import FILESYSTEMS, features, make, mount
-from assay.records import Endpoint, EndpointKind, Place, Value
+from assay.machine.mounted import IN_MEMORY, REACHED, MountPlan
+from assay.machine.power import CLIENT, FILE, HONOURED, IGNORED
+from assay.records import Endpoint, EndpointKind, Place, ServerNode, Value
 from assay.settings.knobs import choice, integer, names
 
+QEMU = "qemu-storage-daemon"
+DIRECT, PAGE_CACHE = "direct", "page_cache"
+O_DIRECT = 0o40000
+"""Of the flags in /proc/PID/fdinfo (x86 and most others; proc_pid_fdinfo(5) gives them in octal)."""
 BLOCK = 4096
 IMAGE, DISK, WORK = "disk.img", "disk", "work"
 """In the server's data; in the client's directory; in the file system."""
@@ -32,8 +41,29 @@ KNOBS = (
     choice("filesystem", "file system that the client makes on it", *(name for name in FILESYSTEMS if name != "btrfs")),
     Knob(name="mkfs_options", kind=KnobKind.TEXTS, default=(), is_command=True, help="further arguments of mkfs"),
     Knob(name="mount_options", kind=KnobKind.TEXTS, default=(), help="options of mount -o"),
+    choice("server_cache", "how the server writes its image: past the page cache, or into it", DIRECT, PAGE_CACHE),
 )
 """Knobs of every target whose server gives a disk."""
+
+
+def target(
+    name: str, software: FileSoftware, *knobs: Knob, flush: Callable[[Mapping[str, Value]], str] = lambda knobs: HONOURED
+) -> Target:
+    """Return the target of a server that gives a disk, with these knobs of its own; `flush`: what it does with flushes."""
+    return replace(
+        file_server.target(name, software, *KNOBS, *knobs),
+        attach=lambda host, setting, place, client: _attach_held(software, host, setting, place, client, flush(setting.knobs)),
+        detach=detach,
+        facts=facts,
+        seconds=seconds,
+        mounts_each=lambda knobs: False,
+    )
+
+
+def seconds(knobs: Mapping[str, Value]) -> tuple[float, float]:
+    """Guess how long a trial takes for it: its image is written in full. A size that a factor sets may not be known yet."""
+    size = knobs.get("size")
+    return 0.0, file_server.GUESS_S + (size if isinstance(size, int) else 0) / 200e6
 
 
 def tools(knobs: Mapping[str, Value]) -> tuple[str, ...]:
@@ -58,9 +88,61 @@ def image_of(instance: FileInstance) -> str:
     return posixpath.join(instance.data, IMAGE)
 
 
+def plan(point: str, word: str, *source: str) -> MountPlan:
+    """Return the client: its source is an address of NBD, or in brackets a program that speaks NBD on the socket it is given."""
+    argv = (CLIENT, "-o", f"fsname={word}", point, *source)
+    return MountPlan(name=CLIENT, argv=argv, filesystem=f"fuse.{CLIENT}", source=word, file=FILE)
+
+
+def cache_found(host: Host, instance: FileInstance) -> str:
+    """Return how the running server has its image open."""
+    node, stored = ServerNode(pid_file=instance.path(service.PID)), image_of(instance)
+    flags = [
+        int(match[1], 8)
+        for pid in server.pids(host, (node,))
+        for name in host.list(f"/proc/{pid}/fd")
+        if _leads_to(host, f"/proc/{pid}/fd/{name}", stored)
+        and (match := re.search(r"^flags:\s*(\d+)", _text(host, f"/proc/{pid}/fdinfo/{name}"), re.MULTILINE))
+    ]
+    return (DIRECT if all(one & O_DIRECT for one in flags) else PAGE_CACHE) if flags else "not open"
+
+
+def _leads_to(host: Host, link: str, path: str) -> bool:
+    try:
+        return host.real_path(link) == path
+    except OSError:
+        return False
+
+
+def _text(host: Host, path: str) -> str:
+    try:
+        return host.read(path)
+    except OSError:
+        return ""
+
+
+def versions(host: Host) -> str:
+    """Return the versions of QEMU and of the client."""
+    qemu = host.run([QEMU, "--version"]).stdout.partition("\n")[0].removeprefix(f"{QEMU} version ").strip()
+    return f"QEMU {qemu}, {host.run([CLIENT, '--version'], check=False).stdout.strip()}"
+
+
 def configure(host: Host, instance: FileInstance) -> None:
     """Write the disk in full: a sparse one would be allocated by the first write, and read without a device."""
     image.write(host, image_of(instance), integer(instance.knobs, "size"), "written")
+
+
+def _attach_held(software: FileSoftware, host: Host, setting: Setting, place: Place, client: int, flush: str) -> Endpoint:
+    """Give a client the disk; what a flush does at the server is held against what it is to do. Raises TrialError."""
+    end = attach(software, host, setting, place, client)
+    seen = end.details.get("fsync")
+    if seen in (REACHED, IN_MEMORY) and setting.knobs["server_cache"] == PAGE_CACHE:
+        try:
+            service.require("flush", flush, HONOURED if seen == REACHED else IGNORED)
+        except TrialError:
+            detach(host, setting, end)
+            raise
+    return end
 
 
 def attach(software: FileSoftware, host: Host, setting: Setting, place: Place, client: int) -> Endpoint:
@@ -155,4 +237,6 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
             f"{directory}/{DISK}: nothing is mounted there any more. The figures are not those of the server's disk."
         )
     own = features(host, FILESYSTEMS[disk.filesystem], disk.source)
-    return (*found, ("disk.filesystem", disk.filesystem), ("disk.mount", ",".join(disk.options)), *own)
+    ahead = host.read(image.read_ahead(posixpath.basename(disk.source))).strip()
+    named = {"disk.filesystem": disk.filesystem, "disk.mount": ",".join(disk.options), "disk.read_ahead_kb": ahead}
+    return (*found, *named.items(), *own)
