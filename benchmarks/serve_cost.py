@@ -10,6 +10,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -29,6 +30,7 @@ READERS = 50
 SECONDS = 30
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 BLOCKS = 200
+EXPERIMENTS = 200
 EXPERIMENT = """
 title = "Beside readers"
 question = "Who reads?"
@@ -61,6 +63,21 @@ def measure() -> Iterator[tuple[str, str]]:
                 again = [first_byte(site, page) for _ in range(5)]
                 yield f"{trials:,} trials: first byte of {kind(page)}, again", f"{statistics.median(again):.4f} s"
         yield from beside(Path(name), lab, folder)
+        yield from many(Path(name) / "many")
+
+
+def many(lab: Path) -> Iterator[tuple[str, str]]:
+    """The same number of trials in 200 experiments of ten: each is read before the address is printed."""
+    large_notebook.make(lab, 1)
+    first = next(lab.glob("a-large*"))
+    for number in range(1, EXPERIMENTS):
+        shutil.copytree(first, lab / f"{first.name[:-8]}{number:08d}", copy_function=os.link)
+    began = time.perf_counter()
+    with served(lab) as site:
+        yield f"{EXPERIMENTS} experiments of 10 trials: until the address is printed", f"{time.perf_counter() - began:.1f} s"
+        yield f"{EXPERIMENTS} experiments of 10 trials: first byte of /, first time", f"{first_byte(site, '/'):.3f} s"
+        again = [first_byte(site, "/") for _ in range(5)]
+        yield f"{EXPERIMENTS} experiments of 10 trials: first byte of /, again", f"{statistics.median(again):.4f} s"
 
 
 def beside(room: Path, lab: Path, folder: str) -> Iterator[tuple[str, str]]:

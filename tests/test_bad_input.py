@@ -187,6 +187,32 @@ def test_what_an_ordinary_user_may_not():
         assert user.run("doctor").returncode == 0
 
 
+@needs_root
+@pytest.mark.root
+def test_what_may_not_be_read_or_written_is_said_in_words():
+    """`stat --save` into a closed directory ended with the words of Python."""
+    with as_nobody() as user:
+        closed = user.home / "closed"
+        closed.mkdir(mode=0o700)
+        (secret := user.home / "secret.json").write_text("{}")
+        secret.chmod(0o600)
+        calls = (
+            (("stat", "--", "dd", "if=/dev/vda", "of=/dev/null"), (1,)),
+            (("stat", "--", secret), (126,)),
+            (("stat", f"--save={closed}", "--", "true"), (125,)),
+            (("stat", f"--json={closed}/x", "--", "true"), (125,)),
+            *(((verb, secret), (1, 2)) for verb in ("import", "dissect", "plan", "run", "size", "predict")),
+            *(((verb, "--lab", closed), (2,)) for verb in ("list", "report", "serve", "history")),
+            (("load", "bulk_io", f"path={secret}", "operation=read"), (1, 2)),
+            (("survey", closed), (2,)),
+        )
+        for words, statuses in calls:
+            done = user.run(*words)
+            assert done.returncode in statuses, (words, done.stderr)
+            assert "Traceback" not in done.stderr, (words, done.stderr)
+            assert done.stderr.strip(), words
+
+
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory):
     bench = Bench(tmp_path_factory.mktemp("whole"))

@@ -57,3 +57,11 @@ def test_latencies_and_ends():
     text = trends.apart(("ext4", "5,200/s"), ("xfs", "7,200/s"), 1.38)
     assert text == "Highest: xfs, 7,200/s; lowest: ext4, 5,200/s: 1.4 times apart."
     assert "5 % apart" in trends.apart(("ext4", "100/s"), ("xfs", "105/s"), 1.05)
+
+
+def test_an_order_is_told_only_as_far_as_it_is_known():
+    ends = (("ext4", "5,200/s"), ("xfs", "7,200/s"))
+    text = trends.apart(*ends, 1.38, ["highest"])
+    assert text == "From 5,200/s (ext4) to 7,200/s (xfs), 1.4 times apart; which is highest is undecided."
+    assert "which is highest or lowest is undecided" in trends.apart(*ends, 1.38, ["highest", "lowest"])
+    assert trends.alike(*ends) == "From 5,200/s (ext4) to 7,200/s (xfs), not distinguishable."

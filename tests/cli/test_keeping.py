@@ -1,6 +1,7 @@
 """`assay delete`, `trash`, `annotate`, `tag`, `move`, `merge` and the lists that show them, as a user calls them."""
 
 import json
+import re
 
 import pytest
 
@@ -58,6 +59,23 @@ def test_deleted_runs_are_named_in_the_lists(call):
     assert "a neighbour worked" in found.splitlines()[-1]
     (gone,) = json.loads(call("list", "--runs", "--json").stdout)["deleted"]
     assert (gone["run"], gone["outcome"], gone["why"]) == ("0003/1", "finished", "a neighbour worked")
+
+
+def test_deleted_runs_are_named_wherever_figures_are(call):
+    """A report of what is left said nothing of the runs that were taken out."""
+    call("delete", NAME, "3/1", "4/1", "--yes", "--why", "a neighbour worked")
+    for form in ("html", "md"):
+        text = call("report", NAME, "--format", form, "--out", "-").stdout
+        assert "2 runs deleted" in text
+        assert re.search(
+            r"2 runs were deleted on 20\d\d-\d\d-\d\d \(0003/1 finished, 0004/1 finished\): a neighbour worked", text
+        )
+        assert not re.search(r"\d trials? not run|of \d+ trials? not run", text)
+    said = call("audit", NAME).stdout
+    assert "2 runs deleted" in said.splitlines()[0] or "2 runs deleted" in said.splitlines()[1]
+    assert "0003/1 finished, 0004/1 finished" in said
+    found = json.loads(call("audit", NAME, "--json").stdout)
+    assert [one["run"] for one in found["deleted"]] == ["0003/1", "0004/1"]
 
 
 def test_notes_and_tags_are_shown_and_filter_the_lists(call):

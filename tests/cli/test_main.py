@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
+import cli_notebook
 from assay.cli.main import GARBAGE
 from assay.cli.options import finish
 
@@ -32,6 +33,24 @@ LOOKING = (
 )
 MEASURING = ("quick", "run", "load", "stat", "selftest")
 VERBS = (*MEASURING, *LOOKING)
+EXPERIMENT = """
+title = "A small file"
+question = "How fast?"
+[targets.here]
+kind = "directory"
+path = "."
+[workloads.w]
+kind = "bulk_io"
+operations = ["write"]
+size = "1 MiB"
+[measures]
+"w.write.bytes_per_s" = {}
+"""
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory):
+    return str(cli_notebook.lab(tmp_path_factory.mktemp("lab") / "lab"))
 
 
 def assay(*words: str, **more) -> subprocess.CompletedProcess[str]:
@@ -125,6 +144,56 @@ def test_a_closed_standard_output_is_no_failure():
     command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", code, "check", "1 GB/s over 1GbE"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+FULL = Path("/dev/full")
+NOTEBOOK_VERBS = ("list", "show", "report", "sql", "compare", "trash")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["--version"],
+        ["list"],
+        ["list", "--runs", "--json"],
+        ["show", "0001/1"],
+        ["report", "--out", "-"],
+        ["report", "--format", "md", "--out", "-"],
+        ["sql", "SELECT * FROM verdicts"],
+        ["sql", "SELECT * FROM verdicts", "--csv"],
+        ["plan", "FILE"],
+        ["doctor"],
+        ["ldif", "--entries", "1000"],
+        ["stat", "--help"],
+        ["stat", "--", "echo", "hello"],
+        ["load", "bulk_io"],
+        ["check", "1 GB/s over 1GbE"],
+        ["explain", "T01"],
+        ["catalogue"],
+        ["compare"],
+        ["trash"],
+    ],
+)
+def test_a_full_standard_output_is_named(words, looked_at, tmp_path):
+    """`assay list > /dev/full` ended with "No space left on device": nobody knew where."""
+    (tmp_path / "FILE").write_text(EXPERIMENT)
+    in_it = ["--lab"] if words[0] in NOTEBOOK_VERBS else []
+    code = "from assay.cli.main import main; main()"
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words, *in_it, *([looked_at] if in_it else [])],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+        )
+    assert done.returncode in (1, 125)
+    assert "standard output: not written (No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
 
 
 def test_a_directory_is_not_compared_with_itself(tmp_path):

@@ -55,6 +55,19 @@ def test_a_run_that_is_not_there(lab, run, words):
         show(lab, "a-mail", run, json_to=None)
 
 
+def test_a_trial_alone_is_its_last_run(lab, capsys):
+    show(lab, "a-mail", "3", json_to=None)
+    found = capsys.readouterr()
+    assert found.out.startswith("run 0003/1: finished, ")
+    assert found.err == ""
+    show(lab, "a-mail", "1", json_to=None)
+    found = capsys.readouterr()
+    assert found.out.startswith("run 0001/2: interrupted, ")
+    assert found.err == "assay: trial 1 has the runs 0001/1, 0001/2; the last one is shown\n"
+    with pytest.raises(UsageError, match=r"found no run 0099/1 in a-mail.*expected one of: 0001/1"):
+        show(lab, "a-mail", "99", json_to=None)
+
+
 def test_no_run_is_none_to_choose_from(lab):
     with pytest.raises(UsageError, match="expected a kept run: there is none yet"):
         show(lab, "nothing-yet", "1/1", json_to=None)

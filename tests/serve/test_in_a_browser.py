@@ -9,6 +9,7 @@ from report.conftest import browser  # noqa: F401 - a fixture
 from served_notebook import served
 
 RUNNING = {"trial": 1, "attempt": 1, "workload": "w", "phase": "write", "event": "running"}
+BRIGHT = "Number(getComputedStyle(document.body).backgroundColor.match(/[0-9]+/)[0]) > 128"
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -42,14 +43,17 @@ def test_a_browser_without_the_cookie_sees_nothing(browser, site):  # noqa: F811
     context.close()
 
 
-@pytest.mark.parametrize("width", [400, 800, 1600])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 400, 768, 1400, 1920])
 @pytest.mark.parametrize(
     "path", ["/", f"/experiment/{NAME}", f"/experiment/{NAME}/run/0001/1", "/sql?q=SELECT+run,value+FROM+verdicts"]
 )
-def test_pages_fit_their_window_and_ask_nobody_else(opened, site, width, path):
+def test_pages_fit_their_window_and_ask_nobody_else(opened, site, width, path, scheme):
     opened.set_viewport_size({"width": width, "height": 900})
+    opened.emulate_media(color_scheme=scheme)
     opened.goto(f"http://127.0.0.1:{site.port}{path}")
     assert opened.evaluate(OVERFLOW) <= 0
+    assert opened.evaluate(BRIGHT) == (scheme == "light")
     assert opened.complaints == []
     assert all(one.startswith((f"http://127.0.0.1:{site.port}/", "data:")) for one in opened.asked)
 

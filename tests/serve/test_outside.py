@@ -1,6 +1,12 @@
 """Nothing outside the notebook can be read: addresses of all kinds, links that lead out, and queries."""
 
+import random
+import sqlite3
 import string
+import subprocess
+import sys
+import time
+from contextlib import closing
 from urllib.parse import quote
 
 import pytest
@@ -8,6 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cli_notebook
+from assay.notebook import files, layout
+from assay.notebook.annotations import Remark, annotate
+from assay.serve import confined
 from assay_process import Bench, kill
 from cli_notebook import NAME
 from served_notebook import served
@@ -186,3 +195,94 @@ def test_a_query_that_wants_too_much_memory_is_ended(trapped):
     found = site.ask("/sql?q=" + quote("SELECT list(i) FROM range(100000000) t(i)"), timeout=120)
     assert found.status in (400, 503)
     assert site.ask("/").status == 200
+
+
+def spoiled(folder):
+    """Put the canary into every text of an experiment, whole by its manifests, so that a link to it would be read."""
+    for path in folder.rglob("*.json"):
+        if path.name == layout.MANIFEST:
+            continue
+        text = path.read_text()
+        for word in ("Which creates faster?", "the load failed", "A mail spool"):
+            text = text.replace(word, CANARY)
+        path.write_text(text.replace('"statement":"', f'"statement":"{CANARY} '))
+    for place in folder.glob("trials/*/attempt-*"):
+        (place / layout.MANIFEST).unlink()
+        (place / layout.MANIFEST).write_bytes(files.to_json(files.manifest_of(place)))
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory):
+    """A notebook, and one outside it that is the same but for the canary."""
+    around = tmp_path_factory.mktemp("linked")
+    lab, hidden = cli_notebook.lab(around / "lab"), cli_notebook.lab(around / "hidden")
+    annotate(hidden / NAME, lambda found: found.with_note(None, Remark(text=CANARY)))
+    annotate(lab / NAME, lambda found: found.with_note(None, Remark(text="ours")))
+    spoiled(hidden / NAME)
+    with closing(sqlite3.connect(hidden / NAME / layout.INDEX)) as index:
+        index.execute("UPDATE runs SET outcome = ?", (CANARY,))
+        index.commit()
+    bench = Bench(tmp_path_factory.mktemp("home"))
+    with served(bench, lab) as found:
+        yield found, lab / NAME, hidden / NAME
+    for pid in bench.processes():
+        kill(pid)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_no_link_anywhere_in_an_experiment_is_followed_out(linked, seed):
+    """A file or folder at any depth, drawn by lot, is a link to its like outside, whose content is whole."""
+    site, ours, theirs = linked
+    fixed = (layout.PLAN, layout.NOTES, layout.INDEX, layout.DERIVED, layout.TRIALS, layout.EXPERIMENT, "trials/0001")
+    deep = sorted(str(one.relative_to(ours)) for part in (layout.TRIALS, layout.DERIVED) for one in (ours / part).rglob("*"))
+    name = fixed[seed] if seed < len(fixed) else random.Random(seed).choice([one for one in deep if (theirs / one).exists()])
+    kept = ours / name
+    kept.rename(aside := ours.parent.parent / "aside")
+    try:
+        kept.symlink_to(theirs / name)
+        time.sleep(1.1)  # a page is as old as a second at most
+        trial = next((part for part in kept.parts if part.isdecimal() and len(part) == 4), "0001")
+        for path in (
+            "/",
+            "/metrics",
+            *(route.format(NAME) for route in ROUTES),
+            f"/experiment/{NAME}/run/{trial}/1",
+            "/sql?chart=none&q=" + quote("SELECT * FROM experiments"),
+            "/sql?chart=none&q=" + quote("SELECT * FROM runs"),
+        ):
+            answer = site.until(path, lambda one: one.status != 202)
+            assert CANARY not in answer.text, (name, path)
+            assert answer.status in (200, 400, 404, 500, 503), (name, path)
+    finally:
+        kept.unlink()
+        aside.rename(kept)
+
+
+@pytest.mark.skipif(confined.version() == 0, reason="this kernel has no Landlock")
+def test_the_kernel_keeps_the_server_from_all_other_files(tmp_path):
+    """What Assay overlooks the kernel refuses, in the server and in the processes that it starts."""
+    lab = cli_notebook.lab(tmp_path / "lab")
+    (tmp_path / "secret.txt").write_text(CANARY)
+    program = f"""
+import subprocess, sys
+from pathlib import Path
+from assay.serve import confined
+lab = Path({str(lab)!r})
+confined.confine(lab)
+assert "title" in next(lab.glob("*/experiment.toml")).read_text()
+for path in ("{tmp_path}/secret.txt", "/etc/passwd", "/root", "/proc/1/environ"):
+    try:
+        print(Path(path).read_bytes() if not Path(path).is_dir() else list(Path(path).iterdir()))
+    except PermissionError:
+        print("refused")
+try:
+    Path("{tmp_path}/made").write_text("x")
+except PermissionError:
+    print("refused")
+code = "print(open('{tmp_path}/secret.txt').read())"
+done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+print("refused" if "PermissionError" in done.stderr else done.stdout + done.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.split() == ["refused"] * 6

@@ -59,7 +59,7 @@ def test_the_experiments_with_their_verdicts(site):
 
 def test_an_experiment_lists_its_runs_with_levels_figures_and_verdicts(site):
     page = site.ask(f"/experiment/{NAME}").text
-    row = re.search(r'<tr><td><a href="[^"]*/run/0001/1">0001/1</a>.*?</tr>', page, re.DOTALL)[0]
+    row = re.search(r'<tr><th scope="row"><a href="[^"]*/run/0001/1">0001/1</a>.*?</tr>', page, re.DOTALL)[0]
     for part in ("finished", "xfs", "/s", "SOUND"):
         assert part in row
     assert page.count("/run/") == 11

@@ -9,6 +9,7 @@ from assay.frozen import dataclass
 from assay.records import (
     Cell,
     Comparison,
+    DeletedRun,
     Direction,
     Finding,
     Judged,
@@ -159,6 +160,7 @@ class Losses:
     """Trials that were run and of which no attempt finished."""
     begun: int = 0
     """Trials that were run."""
+    deleted: tuple[DeletedRun, ...] = ()
 
 
 def losses(results: Results) -> Losses:
@@ -170,7 +172,8 @@ def losses(results: Results) -> Losses:
             errors = dict.fromkeys(judged.run.error or "" for judged in runs)
             found.append(Lost(outcome=outcome, runs=tuple(judged.id for judged in runs), errors=tuple(errors)))
     done = {judged.run.trial.id for judged in results.runs}
-    missing = sum(trial.id not in done for trial in results.plan.trials)
+    gone = {int(one.run.partition("/")[0]) for one in results.deleted}
+    missing = sum(trial.id not in done | gone for trial in results.plan.trials)
     return Losses(
         runs=tuple(found),
         damaged=results.damaged,
@@ -178,6 +181,7 @@ def losses(results: Results) -> Losses:
         planned=len(results.plan.trials),
         unfinished=len({judged.run.trial.id for judged in never_finished(results.runs)}),
         begun=len(done),
+        deleted=results.deleted,
     )
 
 

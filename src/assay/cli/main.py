@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 STAT = "stat"
 GARBAGE = (50_000, 20, 100)
@@ -36,13 +37,29 @@ def main() -> None:
     words = arranged(words)
     if words[:1] == [STAT]:
         run_stat(words[1:])
+    end = called(app, completed(words))
+    if end.code == INTERRUPTED:  # typer, too, ends so where the signal comes before a verb has begun
+        kept = "" if words[:1] and words[0] in WITHOUT_NOTEBOOK else " Finished runs are in the notebook."
+        print(f"assay: interrupted. All changes of the machine are undone.{kept}", file=sys.stderr)
+    raise end
+
+
+def called(app: Callable[[list[str]], object], words: list[str]) -> SystemExit:
+    """Call a verb; return how it ends. Help and the version are printed by the library, which does not see to its output."""
+    from assay.errors import AssayError
+    from assay.terminal.output import say, standard_output
+
+    end = SystemExit(0)
     try:
-        app(completed(words))
-    except SystemExit as end:
-        if end.code == INTERRUPTED:  # typer, too, ends so where the signal comes before a verb has begun
-            kept = "" if words[:1] and words[0] in WITHOUT_NOTEBOOK else " Finished runs are in the notebook."
-            print(f"assay: interrupted. All changes of the machine are undone.{kept}", file=sys.stderr)
-        raise
+        with standard_output():
+            try:
+                app(words)
+            except SystemExit as found:
+                end = found
+    except AssayError as error:
+        say(f"assay: {error}", sys.stderr)
+        return SystemExit(error.exit_status)
+    return end
 
 
 def open_streams() -> None:

@@ -21,7 +21,7 @@ from assay.notebook.export import Format
 from assay.notebook.export import export as write
 from assay.notebook.sql import Kept, QueryResult
 from assay.records import Outcome, Results, VerdictState
-from assay.terminal.output import Row, deliver, table
+from assay.terminal.output import Row, deliver, standard_output, table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,9 +245,8 @@ def sql(lab: Path, query: str, *, json_to: str | None, as_csv: bool) -> int:
         raise UsageError("found --json and --csv; expected one of them")
     found = answers.query(lab, query)
     if as_csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(found.columns)
-        writer.writerows(found.rows)
+        with standard_output() as stream:
+            csv.writer(stream, lineterminator="\n").writerows((found.columns, *found.rows))
         return 0
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     deliver(json_to, "sql", lambda: {"rows": rows}, lambda: answer_text(found))

@@ -17,7 +17,7 @@ import typer
 
 from assay.errors import AssayError
 from assay.laboratory.gate import Gate
-from assay.terminal.output import STANDARD_OUTPUT, say
+from assay.terminal.output import STANDARD_OUTPUT, say, standard_output
 from assay.terminal.progress import ProgressMode
 
 
@@ -132,6 +132,8 @@ def finish(call: Callable[[], int]) -> NoReturn:
     """
     try:
         status = call()
+        with standard_output():
+            pass  # what was printed and not written out yet
     except AssayError as error:
         say(f"assay: {error}", sys.stderr)
         status = error.exit_status

@@ -16,7 +16,7 @@ from assay.laboratory.results import current, judged_anew
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Results, Verdict
-from assay.terminal.output import STANDARD_OUTPUT, deliver
+from assay.terminal.output import STANDARD_OUTPUT, deliver, write
 
 MOST_NAMED = 20
 """So many changed verdicts are named."""
@@ -93,7 +93,7 @@ def report(request: ReportRequest) -> int:
     if to_stdout:
         with tempfile.TemporaryDirectory(prefix="assay-report-") as made:
             path = written(folder, results, request, Path(made) / ("chart.svg" if request.chart else "report"))
-            print(path.read_text(encoding="utf-8"))
+            write(STANDARD_OUTPUT, path.read_text(encoding="utf-8"))
     else:
         path = written(folder, results, request, request.out)
     values = {"format": path.suffix.removeprefix("."), "chart": request.chart, "path": str(path)}

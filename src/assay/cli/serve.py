@@ -52,6 +52,8 @@ def run(lab: Path, place: tuple[str, int], token_file: Path | None, json_to: str
             )
         if not opened.is_counted:
             print("assay: no locks on this file system: a running experiment counts this as another program", file=sys.stderr)
+        if not opened.is_confined:
+            print("assay: no Landlock in this kernel: only Assay itself keeps the pages from files outside", file=sys.stderr)
         if open_it:
             import webbrowser
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,19 +23,36 @@ from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, Run, State, Verdict, sides
-from assay.terminal.output import Row, deliver, table
+from assay.terminal.output import Row, deliver, say, table
 from assay.units import Unit
+
+MOST_NAMED = 20
+"""Of many runs so many are named where the one that was asked for is not there."""
 
 
 def show(lab: Path, which: str | None, run_id: str, *, json_to: str | None) -> int:
     """Show a run of an experiment by today's rules. Raises UsageError naming the runs that there are, DamagedError."""
     folder = notebook.choose(lab, which)
-    judged = find(folder, layout.run_id(*layout.split_run_id(run_id)))
+    judged = find(folder, run_of(folder, run_id))
     experiment = notebook.read_plan(folder)[0]
     seen = notebook.observations(folder, judged.id)
     treated = treatments(experiment, judged, seen)
     deliver(json_to, "show", lambda: as_plain(experiment, judged, treated, seen), lambda: text(experiment, judged, treated, seen))
     return 0
+
+
+def run_of(folder: Path, text: str) -> str:
+    """Return the name of a run: `7/1` is 0007/1; a trial alone is its last run, and if it has several, which there are is said.
+
+    Raises UsageError.
+    """
+    if not (text.isascii() and text.isdecimal()):
+        return layout.run_id(*layout.split_run_id(text))
+    found = [each for path in notebook.attempts(folder) if (each := layout.split_attempt(path))[0] == int(text)]
+    names = [layout.run_id(*each) for each in found]
+    if len(names) > 1:
+        say(f"assay: trial {int(text)} has the runs {', '.join(names)}; the last one is shown", sys.stderr)
+    return names[-1] if names else layout.run_id(int(text), 1)
 
 
 def outages_of(experiment: Experiment, judged: Judged, seen: Observations) -> dict[str, tuple[Outage, ...]]:
@@ -86,7 +104,8 @@ def find(folder: Path, run_id: str) -> Judged:
         return whole(folder, notebook.read_plan(folder)[0], judged)
     kept = notebook.scan(folder)
     names = [run.id for run in kept.runs]
-    there = f"one of: {', '.join(names)}" if names else "a kept run: there is none yet"
+    more = f" and {len(names) - MOST_NAMED} more (`assay list {folder.name}`)" if len(names) > MOST_NAMED else ""
+    there = f"one of: {', '.join(names[:MOST_NAMED])}{more}" if names else "a kept run: there is none yet"
     damaged = f"; damaged: {', '.join(kept.damaged)}" if kept.damaged else ""
     raise UsageError(f"found no run {run_id} in {folder.name}; expected {there}{damaged}")
 

@@ -8,7 +8,7 @@ from assay.answer.answer import answer
 from assay.answer.wording import hosts, scaling
 from assay.answer.wording.labels import usual
 from assay.answer.wording.summary import following, opening, remarks
-from assay.answer.wording.trust import noisy, trusted
+from assay.answer.wording.trust import deleted, noisy, trusted
 from assay.cli import tables
 from assay.measures.text import word
 from assay.records import Cell, Experiment, Judged, Results, VerdictState, worst
@@ -45,6 +45,7 @@ def summary(results: Results) -> str:
         tables.reasons([*verdicts, *results.comparison_verdicts.values()], results.findings),
         tables.failures(results.runs),
         tables.damage(results.damaged),
+        "\n".join(deleted(found.losses)),
     ]
     return "\n\n".join(part for part in parts if part)
 

@@ -29,6 +29,7 @@ from assay.cli.options import (
 from assay.cli.serve import serve
 from assay.laboratory.gate import Gate
 from assay.survey.filters import FileTime, Words
+from assay.terminal.output import say
 from assay.terminal.progress import ProgressMode
 
 app = typer.Typer(
@@ -40,6 +41,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def shown(text: str) -> int:
+    """Print a text. Gives 0."""
+    say(text)
+    return 0
 
 
 def version(wanted: bool) -> None:
@@ -139,7 +146,7 @@ def load(
     from assay.cli import load as verb
 
     if kind is None or not words or asks_help:
-        finish(lambda: print(f"{context.get_help()}\n\n{verb.kinds_text()}" if kind is None else verb.keys_text(kind)) or 0)
+        finish(lambda: shown(f"{context.get_help()}\n\n{verb.kinds_text()}" if kind is None else verb.keys_text(kind)))
     request = verb.Request(kind=kind, words=words, json_to=json_to, claim=claim, keep=keep, gate=gate, progress=progress)
     finish(lambda: verb.load(request))
 
@@ -221,7 +228,7 @@ def report(
 
 @app.command()
 def show(
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Trial and attempt: 0007/1.")],
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Trial and attempt: 0007/1; a trial alone is its last run.")],
     which: WhichArgument = None,
     lab: LabOption = NOTEBOOK,
     json_to: JsonOption = None,

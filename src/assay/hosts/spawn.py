@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import signal
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
@@ -18,6 +19,8 @@ from assay.frozen import dataclass
 
 NOT_STARTED = 125
 """Exit status of a child whose watcher went away before it opened the gate."""
+BEGAN = "@"
+"""Around the time just before the exec, which the child sends through the pipe of its failure."""
 RESTORED = (signal.SIGPIPE, signal.SIGXFSZ)
 """Python ignores these from its start; what the command would have got without us is their default."""
 
@@ -30,16 +33,22 @@ class Waiting:
     gate: int
     failure: int
 
-    def go(self) -> None:
-        """Let it become the command; returns when it has. Raises MissingError (127) or RefusedError (126) where it cannot."""
+    def go(self) -> int:
+        """Let it become the command; when it asked the kernel for that (ns of CLOCK_MONOTONIC), once it has become it.
+
+        Raises MissingError (127) or RefusedError (126) where it cannot.
+        """
+        opened_ns = time.monotonic_ns()
         with contextlib.suppress(BrokenPipeError):  # it has failed already
             os.write(self.gate, b"!")
         os.close(self.gate)
         with open(self.failure, "rb") as pipe:  # noqa: PTH123 - a descriptor, not a path
-            said = pipe.read().decode()
-        if said:
+            noted = pipe.read().decode()
+        began, failed = noted.removeprefix(BEGAN).split(BEGAN, 1) if noted.startswith(BEGAN) else ("", noted)
+        if failed:
             os.waitpid(self.pid, 0)
-            raise _failed(said)
+            raise _failed(failed)
+        return int(began) if began else opened_ns
 
     def abandon(self) -> None:
         """End it before it was let go."""
@@ -83,6 +92,7 @@ def _become(
         signal.pthread_sigmask(signal.SIG_SETMASK, set(blocked))
         os.chdir(directory)
         if os.read(gate, 1):
+            os.write(failure, f"{BEGAN}{time.monotonic_ns()}{BEGAN}".encode())
             _execute(argv)
     except OSError as error:
         os.write(failure, f"{error.errno} {argv[0]}".encode())

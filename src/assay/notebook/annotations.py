@@ -13,6 +13,7 @@ from pathlib import Path
 from assay import plain
 from assay.errors import DamagedError, RefusedError, UsageError
 from assay.notebook import files, layout
+from assay.records import DeletedRun
 
 TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,59}")
 LONGEST_NOTE = 4000
@@ -31,16 +32,6 @@ class Remark:
     def words(self) -> str:
         """In a line: `nightly, kernel-6.18: the disk was new`."""
         return ": ".join(part for part in (", ".join(self.tags), self.text) if part)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeletedRun:
-    """A run that somebody deleted: a reader must be able to see that figures were left out."""
-
-    run: str
-    outcome: str
-    at_utc: str
-    why: str
 
 
 @dataclass(frozen=True, kw_only=True)

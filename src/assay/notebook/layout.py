@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from assay import plain
@@ -71,6 +72,17 @@ def folder_name(experiment: Experiment) -> str:
 def to_text(value: object) -> str:
     """Plain JSON in a column; nothing is as common as an object that has nothing."""
     return "{}" if value == {} else ENCODER.encode(plain.to_plain(value))
+
+
+def leading_out(folder: Path, root: Path) -> Iterator[Path]:
+    """Yield the symbolic links in a folder, at any depth, that lead out of a directory without links in its path."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                if not Path(entry.path).resolve().is_relative_to(root):
+                    yield Path(entry.path)
+            elif entry.is_dir():
+                yield from leading_out(Path(entry.path), root)
 
 
 def refuse_link(folder: Path) -> None:

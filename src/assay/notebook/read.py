@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from assay import plain
 from assay.errors import DamagedError, UsageError
 from assay.notebook import files, layout, stored
+from assay.notebook.annotations import readable
 from assay.records import (
     Cell,
     Comparison,
@@ -271,7 +272,8 @@ def results(folder: Path, ruleset: str | None = None) -> Results:
     derived = layout.derived_folder(folder, chosen)
     with uncollected():
         judged = tuple(judgement(derived, run) for run in found.runs)
-    bare = Results(experiment=experiment, plan=plan, runs=judged, damaged=found.damaged, ruleset=chosen)
+    gone = readable(folder).deleted
+    bare = Results(experiment=experiment, plan=plan, runs=judged, damaged=found.damaged, deleted=gone, ruleset=chosen)
     with suppress(DamagedError, KeyError, TypeError):
         return with_answers(bare, files.read_json(derived / "answers.json"))
     return bare

@@ -58,9 +58,7 @@ def query(lab: Path, text: str, limits: QueryLimits | None = None) -> QueryResul
         if limits:
             confine(connection, limits)
         names = wanted(text)
-        experiments = [] if names <= captures.COLUMNS.keys() else kept(lab)
-        if limits:
-            experiments = list(inside(lab.resolve(), experiments))
+        experiments = [] if names <= captures.COLUMNS.keys() else list(inside(lab)) if limits else kept(lab)
         fill(connection, experiments, names)
         for name in captures.COLUMNS:
             connection.execute(f"CREATE TABLE {name} ({captures.COLUMNS[name]})")
@@ -113,12 +111,18 @@ def kept(lab: Path) -> list[Kept]:
     return [(folder, results) for folder in read.folders(lab) if (results := whole(folder)) is not None]
 
 
-def inside(root: Path, experiments: Iterable[Kept]) -> Iterator[Kept]:
-    """Yield the experiments and runs that no symbolic link leads out of the notebook."""
-    for folder, results in experiments:
-        if folder.resolve().parent == root:
+def inside(lab: Path) -> Iterator[Kept]:
+    """Yield the experiments of a lab, without runs of which a link leads out of it; nothing behind such links is read."""
+    root = lab.resolve()
+    for folder in read.folders(lab):
+        if folder.resolve().parent != root:
+            continue
+        trials = folder / layout.TRIALS
+        out = [*layout.leading_out(folder, root)]
+        if all(link.is_relative_to(trials) and link != trials for link in out) and (results := whole(folder)) is not None:
             places = ((judged, layout.attempt_folder(folder, judged.id)) for judged in results.runs)
-            yield folder, replace(results, runs=tuple(run for run, place in places if place.resolve().is_relative_to(root)))
+            runs = (run for run, place in places if not any({place, place.parent} & {link, *link.parents} for link in out))
+            yield folder, replace(results, runs=tuple(runs))
 
 
 def fill(connection: duckdb.DuckDBPyConnection, experiments: Sequence[Kept], names: frozenset[str]) -> None:

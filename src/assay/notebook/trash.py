@@ -14,8 +14,9 @@ from pathlib import Path
 
 from assay.errors import AssayError, DamagedError, UsageError
 from assay.notebook import files, index, layout, read
-from assay.notebook.annotations import Annotations, DeletedRun, annotate
+from assay.notebook.annotations import Annotations, annotate
 from assay.notebook.store import Store, acquire_lock, refill
+from assay.records import DeletedRun
 
 CONTENT = "trash.json"
 

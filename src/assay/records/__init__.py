@@ -99,7 +99,17 @@ from assay.records.place import (
     Subject,
 )
 from assay.records.plan import UNREACHED, Plan, PlanNote, Trial
-from assay.records.results import ChangePoint, Course, CourseKind, CourseState, Judged, Results, Rounds, UnknownReason
+from assay.records.results import (
+    ChangePoint,
+    Course,
+    CourseKind,
+    CourseState,
+    DeletedRun,
+    Judged,
+    Results,
+    Rounds,
+    UnknownReason,
+)
 from assay.records.run import (
     CacheState,
     Client,

@@ -124,6 +124,16 @@ class Judged:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DeletedRun:
+    """A run that somebody deleted: a reader must be able to see that figures were left out."""
+
+    run: str
+    outcome: str
+    at_utc: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Results:
     """An experiment with its plan, runs, verdicts and answers. Observations stay in the notebook until asked for."""
 
@@ -142,4 +152,5 @@ class Results:
     """Of experiment scope."""
     damaged: Mapping[str, str] = field(default_factory=dict)
     """Trial folder -> what is wrong with it."""
+    deleted: tuple[DeletedRun, ...] = ()
     ruleset: str = ""

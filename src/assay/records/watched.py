@@ -76,6 +76,8 @@ class Stream:
 
     text: str
     truncated: bool
+    refused: str = ""
+    """Why it could not be passed on to our own stream; empty where all was, or where its reader had enough."""
 
 
 @dataclass(frozen=True, kw_only=True)

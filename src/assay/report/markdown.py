@@ -9,7 +9,7 @@ from assay.answer import marks
 from assay.answer.answer import Answer, answer
 from assay.answer.headlines import Headline, Line
 from assay.answer.scales import show, show_range, times
-from assay.answer.wording import comparison, effects, hosts, scaling, summary
+from assay.answer.wording import comparison, effects, hosts, scaling, summary, trust
 from assay.records import CourseState, Experiment, Results, VerdictState
 from assay.report import listing, runs
 from assay.report.charts import forest, tornado
@@ -146,7 +146,7 @@ def _verdicts(results: Results, found: Answer) -> str:
 
 
 def _doubts(found: Answer) -> str:
-    texts = [f"- {escape(one)}" for one in summary.losses(found.losses)]
+    texts = [f"- {escape(one)}" for one in trust.losses(found.losses)]
     texts += [f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in found.doubts]
     texts += [f"- {escape(one)}" for one in summary.reservations(found)]
     return _titled("Doubts", "\n".join(texts))

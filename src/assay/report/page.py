@@ -94,7 +94,7 @@ def opening(results: Results) -> dict[str, object]:
         "noise": tuple(trust.noisy(found)),
         "doubts": found.doubts,
         "grave": grave(found.doubts),
-        "losses": tuple(summary.losses(found.losses)),
+        "losses": tuple(trust.losses(found.losses)),
         "reservations": tuple(summary.reservations(found)),
         "ratios": forest.ratios(results),
         "axis": forest.axis(results),

@@ -214,6 +214,8 @@ def spread(observed: Sequence[tuple[Judged, Observations]]) -> tuple[tuple[str, 
 
 OF_TARGET = ("device.", "mount.")
 """Facts that the target's host tells of the target."""
+OURS = "/.assay-"
+"""Where the path of a place goes on below the directory of the user, which a file may name from where it was begun."""
 MOST_PLACES = 4
 """So many places of an experiment are named on its first screen."""
 
@@ -232,6 +234,8 @@ def _place(experiment: Experiment, judged: Judged, seen: Observations) -> str:
             known.setdefault(fact.key, []).append(fact.value)
     target = judged.run.trial.levels.get("target", experiment.first_target.name if experiment.first_target else None)
     path = next((one.knobs.get("path") for one in experiment.targets if one.name == target), None)
+    if isinstance(path, str) and not path.startswith("/"):
+        path = next((one.address.partition(OURS)[0] for one in judged.run.places if one.target == target), "") or path
     devices = [values[0] for key, values in known.items() if re.fullmatch(r"device\.\d+\.name", key)]
     system, *_ = known.get("mount.target.fstype", [""])
     on = " on ".join(part for part in (system, *devices) if part) or known.get("mount.target.source", [""])[0]

@@ -88,6 +88,11 @@ class Made:
         self.keep(key, MadePage(stamp=found, seen_s=time.monotonic(), body=body))
         return body
 
+    def put(self, key: str, stamp: Callable[[], Stamp], make: Callable[[], bytes]) -> None:
+        """Make a page before anybody asks for it; what changed while it was made is seen by the first who does."""
+        found = stamp()
+        self.keep(key, MadePage(stamp=found, seen_s=-FRESH_S, body=make()))
+
     def keep(self, key: str, page: MadePage) -> None:
         """Keep a page."""
         if (former := self._kept.pop(key, None)) is not None:
@@ -126,31 +131,42 @@ class NotebookSite:
         ]
 
     def warm(self) -> None:
-        """Read the newest experiment and the templates: the first reader does not wait for them."""
-        for folder in self.shelf.folders()[:1]:
-            self.shelf.listed(folder)
+        """Make the list of experiments, and each kind of page once: the first reader does not wait for what they need."""
         compiled()
+        self.made.put("/", self.shelf.stamp, self.index_page)
+        for folder in self.shelf.folders()[:1]:
+            self.warm_experiment(folder)
+
+    def warm_experiment(self, folder: Path) -> None:
+        """Make the first page of an experiment, and that of its last run."""
+        self.made.put(f"{folder.name}?0", lambda: self.shelf.stamp_of(folder), lambda: self.experiment_page(folder, 0))
+        for one in self.shelf.listed(folder).runs[-1:]:
+            self.run_page(folder, one.run)
 
     async def index(self, _request: Request) -> Response:
         """All experiments."""
+        return page(await self.made.get("/", self.shelf.stamp, self.index_page))
 
-        def make() -> bytes:
-            return render("index", lab=self.shelf.lab, listed=self.listed())
-
-        return page(await self.made.get("/", self.shelf.stamp, make))
+    def index_page(self) -> bytes:
+        """Make the list of all experiments."""
+        return render("index", lab=self.shelf.lab, listed=self.listed())
 
     async def experiment(self, request: Request) -> Response:
         """One experiment with its runs, so many on a page."""
         folder, number = self.found(request), page_number(request)
 
         def make() -> bytes:
-            listed = self.shelf.listed(folder)
-            last = max(0, (len(listed.runs) - 1) // PER_PAGE)
-            at = min(number, last)
-            shown = listed.runs[at * PER_PAGE : (at + 1) * PER_PAGE]
-            return render("experiment", listed=listed, shown=shown, at=at, last=last)
+            return self.experiment_page(folder, number)
 
         return page(await self.made.get(f"{folder.name}?{number}", lambda: self.shelf.stamp_of(folder), make))
+
+    def experiment_page(self, folder: Path, number: int) -> bytes:
+        """Make one page of an experiment, from 0; the last one where there are fewer."""
+        listed = self.shelf.listed(folder)
+        last = max(0, (len(listed.runs) - 1) // PER_PAGE)
+        at = min(number, last)
+        shown = listed.runs[at * PER_PAGE : (at + 1) * PER_PAGE]
+        return render("experiment", listed=listed, shown=shown, at=at, last=last)
 
     async def run(self, request: Request) -> Response:
         """One run with its verdicts and findings."""
@@ -160,20 +176,24 @@ class NotebookSite:
             raise HTTPException(404, "A run has the numbers of its trial and its attempt: 0007/1.")
 
         def make() -> bytes:
-            try:
-                found = self.shelf.run(folder, name)
-                if found is None:
-                    return b""
-                judged, ruleset = found
-                experiment = self.shelf.plan(folder)[0]
-                return render("run", name=folder.name, experiment=experiment, judged=judged, ruleset=ruleset)
-            except AssayError as error:
-                return render("message", title=f"Run {name}", words=str(error))
+            return self.run_page(folder, name)
 
         body = await self.made.get(f"{folder.name}/{name}", lambda: self.stamp_of_run(folder, name), make)
         if not body:
             raise HTTPException(404, f"{folder.name} has no run {name}.")
         return page(body)
+
+    def run_page(self, folder: Path, name: str) -> bytes:
+        """Make the page of a run; nothing where there is none."""
+        try:
+            found = self.shelf.run(folder, name)
+            if found is None:
+                return b""
+            judged, ruleset = found
+            experiment = self.shelf.plan(folder)[0]
+            return render("run", name=folder.name, experiment=experiment, judged=judged, ruleset=ruleset)
+        except AssayError as error:
+            return render("message", title=f"Run {name}", words=str(error))
 
     def stamp_of_run(self, folder: Path, name: str) -> Stamp:
         """Return what changes with a run: its verdicts alone, its data never do."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,7 +36,8 @@ def environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"part": lambda text: quote(str(text), safe=""), "quantity": quantity, "when": when, "label": labels.label}
+    made.filters |= {"part": lambda text: quote(str(text), safe=""), "quantity": quantity, "when": when}
+    made.filters |= {"label": labels.label, "heads": heads}
     made.globals |= {"htmx": HTMX, "levels": marks.levels, "counts": counts, "meaning": marks.MEANING}
     return made
 
@@ -60,6 +62,12 @@ def quantity(value: float | None, unit: str) -> str:
 def when(text: str) -> str:
     """Return a time to the minute."""
     return text[:16].replace("T", " ") or "-"
+
+
+def heads(names: Sequence[str]) -> str:
+    """Style of a table whose cells have the names of their columns before them on narrow screens (style.css)."""
+    quoted = (json.dumps(" ".join(name.split()), ensure_ascii=False) for name in names)
+    return ";".join(f"--c{number}:{name}" for number, name in enumerate(quoted, 1))
 
 
 def counts(findings: tuple[Finding, ...]) -> tuple[tuple[Finding, ...], tuple[Finding, ...], int]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import MissingError, RefusedError, UsageError
 from assay.machine import notebook_watchers
+from assay.serve import confined
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -40,6 +41,8 @@ class Opened:
     """Whether only this machine can reach it."""
     is_counted: bool
     """Whether a running experiment finds us as its own."""
+    is_confined: bool
+    """Whether the kernel keeps us from all other files."""
 
 
 def listen(bind: str, port: int) -> socket.socket:
@@ -101,6 +104,7 @@ def serve(lab: Path, bind: str, port: int, token_file: Path | None, ready: Calla
             token=token,
             is_local=is_loopback(bind),
             is_counted=watching is not None,
+            is_confined=confined.version() > 0,
         )
         from assay.serve.app import application  # the library is there
 
@@ -108,6 +112,8 @@ def serve(lab: Path, bind: str, port: int, token_file: Path | None, ready: Calla
         with contextlib.suppress(KeyboardInterrupt):
             ready(opened)
             os.nice(PRIORITY)
+            if opened.is_confined:
+                confined.confine(lab.resolve())
             loop(app, listener)
     finally:
         listener.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -75,8 +75,8 @@ class Listed:
 
     @property
     def finished(self) -> int:
-        """How many runs have finished."""
-        return sum(one.outcome == Outcome.FINISHED for one in self.runs)
+        """How many trials have a run that finished."""
+        return len({one.run.partition("/")[0] for one in self.runs if one.outcome == Outcome.FINISHED})
 
     @property
     def last_utc(self) -> str:
@@ -98,7 +98,7 @@ class Listed:
 
 def counted(states: Mapping[str, int]) -> tuple[tuple[VerdictState, int], ...]:
     """Return the counts from the best verdict to the worst; those that occur."""
-    return tuple((state, states[state.value]) for state in VerdictState if states.get(state.value))
+    return tuple((state, states[state.value]) for state in marks.MEANING if states.get(state.value))
 
 
 @dataclass(kw_only=True)
@@ -121,7 +121,8 @@ class Shelf:
             return None
         place = self.lab / name
         try:
-            is_inside = place.resolve().parent == self.lab.resolve() and any((place / name).is_file() for name in read.PLANS)
+            is_inside = place.resolve().parent == self.root and any((place / name).is_file() for name in read.PLANS)
+            is_inside = is_inside and all(self.is_inside(one) for one in place.iterdir() if one.is_symlink())
         except OSError:  # a name that is too long
             return None
         return place if is_inside else None
@@ -152,9 +153,9 @@ class Shelf:
             return Listed(name=folder.name, experiment=None, damaged=str(error))
         known = read.rulesets(folder)
         ruleset = known[-1] if known else ""
-        found, there = index.indexed(folder, ruleset), read.attempts(folder)
+        found, there = index.indexed(folder, ruleset), self.attempts(folder)
         is_indexed = found is not None and len(found) == len(there)
-        runs = found if found is not None and is_indexed else unindexed(there)
+        runs = found if found is not None and is_indexed else unindexed(filter(self.is_whole, there))
         levels = {trial.id: trial.levels for trial in plan.trials}
         return Listed(
             name=folder.name,
@@ -166,6 +167,25 @@ class Shelf:
             is_running=is_written(folder),
             added=readable(folder),
         )
+
+    def is_whole(self, place: Path) -> bool:
+        """Whether nothing of an attempt is outside the notebook."""
+        return self.is_inside(place) and not any(layout.leading_out(place, self.root))
+
+    @cached_property
+    def root(self) -> Path:
+        """The notebook without links in its path."""
+        return self.lab.resolve()
+
+    def is_inside(self, path: Path) -> bool:
+        """Whether no link of this path leads out of the notebook."""
+        return path.resolve().is_relative_to(self.root)
+
+    def attempts(self, folder: Path) -> tuple[Path, ...]:
+        """Return the folders of attempts that no link leads out of the notebook."""
+        there = read.attempts(folder)
+        out = {one.name for one in (folder / layout.TRIALS).glob("*") if one.is_symlink() and not self.is_inside(one)}
+        return tuple(one for one in there if one.parent.name not in out) if out else there
 
     def plan(self, folder: Path) -> tuple[Experiment, Plan]:
         """Return the experiment and its schedule. Raises DamagedError."""
@@ -181,10 +201,11 @@ class Shelf:
         if not RUN.fullmatch(run):
             return None
         place = layout.attempt_folder(folder, run)
-        if not place.is_dir() or not place.resolve().is_relative_to(self.lab.resolve()):
-            return None
         known = read.rulesets(folder)
         ruleset = known[-1] if known else ""
+        verdicts = layout.derived_folder(folder, ruleset) / "verdicts" / "{:04d}-{}.json".format(*layout.split_run_id(run))
+        if not place.is_dir() or not self.is_whole(place) or not self.is_inside(verdicts):
+            return None
         found = read.one_result(folder, run, ruleset)
         return (found, ruleset) if found else None
 
@@ -201,7 +222,7 @@ def listed_run(experiment: Experiment, levels: Mapping[int, Mapping[str, Value]]
     )
 
 
-def unindexed(places: tuple[Path, ...]) -> Iterator[IndexedRun]:
+def unindexed(places: Iterable[Path]) -> Iterator[IndexedRun]:
     """Yield the runs by their files, without verdicts: the next writer makes the index anew."""
     for place in places:
         name = layout.run_id(*layout.split_attempt(place))

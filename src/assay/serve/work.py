@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from assay.errors import AssayError, BusyError, RefusedError, UsageError
+from assay.notebook import layout
 from assay.notebook.sql import QueryLimits, query
 from assay.serve.chart import Chart, chart, plain
 
@@ -128,5 +129,7 @@ def report(folder: str) -> bytes:
     from assay.report import page
 
     place = Path(folder)
+    if link := next(layout.leading_out(place, place.parent.resolve()), None):
+        raise RefusedError(f"found {link}, a link out of the notebook; expected files in it. Remove it, or copy what it names.")
     results, load = current(place), read.remembered(place)
     return page.render(results, load, pages.pictures(place, results, load)).encode()

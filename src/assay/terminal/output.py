@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -33,10 +34,32 @@ BETWEEN = "  "
 
 
 def say(text: str, stream: TextIO | None = None) -> None:
-    """Print lines to a stream (default: standard output), folded where it is a terminal."""
-    goal = stream if stream is not None else sys.stdout
-    width = columns(goal)
-    print(text if width is None else folded(text, width), file=goal, flush=True)
+    """Print lines to a stream (default: standard output), folded where it is a terminal.
+
+    Raises AssayError where standard output takes nothing more.
+    """
+    if stream is None:
+        with standard_output() as goal:
+            say(text, goal)
+        return
+    width = columns(stream)
+    print(text if width is None else folded(text, width), file=stream, flush=True)
+
+
+@contextmanager
+def standard_output() -> Iterator[TextIO]:
+    """Standard output, written out at the end. Raises AssayError where it takes no more, BrokenPipeError without a reader."""
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is not None:  # a file that was read meanwhile
+            raise
+        with suppress(OSError, ValueError):  # what is left in the buffer must not fail a second time, when the process ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise AssayError(f"standard output: not written ({error.strerror}). Free space, or send it elsewhere.") from error
 
 
 def columns(stream: TextIO) -> int | None:
@@ -87,8 +110,8 @@ def deliver(
 def write(path: str, text: str) -> None:
     """Write a text with its end of line to a file, or to standard output for `-`. Raises AssayError for an unwritable file."""
     if path == STANDARD_OUTPUT:
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
+        with standard_output() as stream:
+            stream.write(f"{text}\n")
         return
     try:
         Path(path).write_text(f"{text}\n", encoding="utf-8")

@@ -212,8 +212,7 @@ def _lived(stage: Preparation, sampler: Sampler, signals: forwarded.Signals, lis
     except BaseException:
         waiting.abandon()
         raise
-    life.started_utc, life.t0_ns = _utc(), time.monotonic_ns()
-    waiting.go()
+    life.started_utc, life.t0_ns = _utc(), waiting.go()
     sampler.start()
     try:
         _wait(stage, life, signals)
@@ -229,7 +228,7 @@ def _wait(stage: Preparation, life: Execution, signals: forwarded.Signals) -> No
     until_ns = None
     while True:
         for ended in stage.tree.collect():
-            life.ended_ns = time.monotonic_ns()
+            life.ended_ns = ended.at_ns
             if ended.pid == life.pid:
                 life.status, until_ns = ended.status, life.ended_ns + stage.ask.linger_ns
         if until_ns is not None and _over(stage, life, until_ns):

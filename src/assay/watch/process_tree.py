@@ -180,6 +180,8 @@ class Ended:
     pid: int
     status: int
     """As wait4 gives it."""
+    at_ns: int
+    """When we found it ended, before its account was read (CLOCK_MONOTONIC)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,13 +247,14 @@ class Tree:
         """Read and reap every child that has ended by now."""
         ended: list[Ended] = []
         while (found := _zombie()) is not None:
+            at_ns = time.monotonic_ns()
             if found not in self.before:
                 self.lost.get(REAPED_BY_KERNEL, set()).discard(found)
                 self.read(found)
             _, status, usage = os.wait4(found, 0)
             if found not in self.before:
                 self.usage.append(usage)
-                ended.append(Ended(pid=found, status=status))
+                ended.append(Ended(pid=found, status=status, at_ns=at_ns))
         return ended
 
     def read(self, pid: int) -> None:

@@ -49,6 +49,8 @@ class StreamCopy:
     terminal: bool = False
     busy: bool = False
     """Whether something was taken from the stream that is not passed on yet."""
+    refused: str = ""
+    """Why our own stream took no more."""
     _thread: threading.Thread | None = None
 
     def open(self) -> StreamCopy:
@@ -102,15 +104,17 @@ class StreamCopy:
         tail = bytes((self.full + self.filling[: self.filled])[-after:]) if after else b""
         lost = self.total_bytes - len(self.head) - len(tail)
         middle = LEFT_OUT.format(lost) if lost > 0 else ""
-        return Stream(text=_text(bytes(self.head)) + middle + _text(tail), truncated=lost > 0)
+        return Stream(text=_text(bytes(self.head)) + middle + _text(tail), truncated=lost > 0, refused=self.refused)
 
     def _copy(self) -> None:
         try:
             while chunk := self._next():
                 if self.passed_to is not None:
                     _write_all(self.passed_to, chunk)
-        except OSError:
+        except BrokenPipeError:
             pass  # nobody reads us any more: closing our end tells the command, as it would have been told without us
+        except OSError as error:
+            self.refused = error.strerror or str(error)
         finally:
             os.close(self.outside)
 

@@ -10,6 +10,7 @@ from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.scaling.efficiency import listed, scaled
 from assay.answer import headlines
+from assay.answer.answer import answer
 from assay.answer.wording import summary as words
 from assay.answer.wording.comparison import limited, statement
 from assay.cli import tables
@@ -183,6 +184,13 @@ def test_terminal_and_report_tell_it():
     (headline,) = headlines.headlines(results)
     assert "parallel efficiency 85 %, 2 clients against 1" in line_text(results, headline)
     assert "lower bound, limited by the declared 50 MB/s of loop0" in line_text(results, headline)
+
+
+def test_the_first_sentence_leaves_it_to_a_line_of_its_own():
+    """With several levels the first sentence had so many figures that nobody could repeat it."""
+    found = answer(compared(CASE_B))
+    assert "parallel efficiency" not in words.opening(found)
+    assert [one for one in words.following(found) if one.startswith("parallel efficiency 85 %, 2 clients against 1")]
 
 
 def test_several_conditions_are_told_as_a_span():

@@ -11,7 +11,7 @@ from assay.analysis.cells import measure_of
 from assay.answer import marks
 from assay.answer.answer import Answer, Lead, LeadKind
 from assay.answer.decisions import Decision
-from assay.answer.doubts import Losses, Reason, Required
+from assay.answer.doubts import Reason, Required
 from assay.answer.headlines import Line
 from assay.answer.remarks import Remarked
 from assay.answer.scales import show, show_range
@@ -37,6 +37,7 @@ def following(answer: Answer) -> tuple[str, ...]:
     return (
         *rest,
         *(f"{sentence(experiment, one)} [{one.state.value}]" for one in more),
+        *(text for one in answer.leads if one.kind is LeadKind.COMPARED for text in efficiencies(experiment, one)),
         *besides(answer),
         *(layers.statement(experiment, one) for one in answer.layers),
         *(required(experiment, one) for one in answer.requirements),
@@ -74,6 +75,13 @@ def sentence(experiment: Experiment, one: Lead) -> str:
     return f"{name}: {uncounted(experiment, one)}"
 
 
+def efficiencies(experiment: Experiment, one: Lead) -> Iterator[str]:
+    """`parallel efficiency 76 %, 4 clients against 1`: what belongs to a measure and is too much for its sentence."""
+    for each in one.lines:
+        if found := _efficiency(each.comparisons):
+            yield " ".join(part for part in (found, line(experiment, each).where) if part)
+
+
 def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
     """Name what was decided, how much more there is, and what was not decided."""
     ahead = ahead_of_all(experiment, one)
@@ -81,7 +89,9 @@ def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
         yield ahead
         ahead = ""
     for place, each in enumerate(one.lines):
-        yield "; ".join(filter(None, (clause(experiment, each, ahead if place == 0 else ""), line(experiment, each).note)))
+        note = line(experiment, each).note
+        rest = "" if note == _efficiency(each.comparisons) else note  # that has a line of its own
+        yield "; ".join(filter(None, (clause(experiment, each, ahead if place == 0 else ""), rest)))
     if one.more:
         yield f"{one.more} more below"
     for each in one.undecided:
@@ -258,16 +268,6 @@ def _spans(same: Sequence[Comparison]) -> str:
         return ""
     low, high = measures.digits(lowest)[1], measures.digits(highest)[2]
     return f"{measures.percent(found[0].confidence)} intervals from {low} to {high}"
-
-
-def losses(one: Losses) -> Iterator[str]:
-    """Name the runs and trials that are not what was planned."""
-    for lost in one.runs:
-        why = "; ".join(error or "no reason kept" for error in lost.errors)
-        yield f"{marks.count(len(lost.runs), 'run')} {lost.outcome.value} ({', '.join(lost.runs)}): {why}"
-    yield from (f"trial {folder} unreadable: {why}" for folder, why in one.damaged.items())
-    if one.missing:
-        yield f"{marks.count(one.missing, 'trial')} of {one.planned:,} not run"
 
 
 def remarks(answer: Answer) -> Iterator[str]:

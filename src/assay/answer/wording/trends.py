@@ -59,9 +59,20 @@ def percentiles(found: Sequence[tuple[str, float | None, float | None]]) -> str:
     return f"99 % within {' to '.join(ends)}."
 
 
-def apart(lowest: tuple[str, str], highest: tuple[str, str], times: float) -> str:
-    """`Highest: xfs, 7,200/s; lowest: ext4, 5,200/s: 1.4 times apart.`"""
-    return f"Highest: {highest[0]}, {highest[1]}; lowest: {lowest[0]}, {lowest[1]}: {_times(times)} apart."
+def apart(lowest: tuple[str, str], highest: tuple[str, str], times: float, unclear: Sequence[str] = ()) -> str:
+    """`Highest: xfs, 7,200/s; lowest: ext4, 5,200/s: 1.4 times apart.`; an end in `unclear` may be its neighbour."""
+    if not unclear:
+        return f"Highest: {highest[0]}, {highest[1]}; lowest: {lowest[0]}, {lowest[1]}: {_times(times)} apart."
+    return f"{_ends(lowest, highest)}, {_times(times)} apart; which is {' or '.join(unclear)} is undecided."
+
+
+def alike(lowest: tuple[str, str], highest: tuple[str, str]) -> str:
+    """`From 5,200/s (ext4) to 5,300/s (xfs), not distinguishable.`"""
+    return f"{_ends(lowest, highest)}, not distinguishable."
+
+
+def _ends(lowest: tuple[str, str], highest: tuple[str, str]) -> str:
+    return f"From {lowest[1]} ({lowest[0]}) to {highest[1]} ({highest[0]})"
 
 
 def _times(value: float) -> str:

@@ -18,7 +18,7 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Value, Verdict, VerdictState, Watched, worst
 from assay.watch.as_run import External, ended
 
-SIGNALLED = 128
+SIGNALLED, OUTPUT_LOST = 128, 125
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +60,9 @@ def keep(lab: Path, runs: Sequence[JudgedExecution]) -> None:
 
     try:
         print(f"assay: {saved.save(lab, tuple(runs))}", file=sys.stderr)
-    except AssayError as error:
-        raise AssayError(f"{error}\n{ended(runs[-1].watched) or 'the command ended with status 0'}") from error
+    except (AssayError, OSError) as error:
+        refused = f"{lab}: not writable ({error.strerror}). Name another --save." if isinstance(error, OSError) else str(error)
+        raise AssayError(f"{refused}\n{ended(runs[-1].watched) or 'the command ended with status 0'}") from error
 
 
 def once(request: Request, of: Command) -> JudgedExecution:
@@ -135,7 +136,9 @@ def fed() -> bool:
 
 
 def status(execution: JudgedExecution, gate: Gate) -> int:
-    """The command's own status; a gate replaces only 0."""
+    """The command's own status; a gate, and an output that was lost, replace only 0."""
     watched = execution.watched
     own = SIGNALLED + watched.signal if watched.signal is not None else (watched.status or 0)
+    if own == 0 and watched.stdout.refused:
+        return OUTPUT_LOST
     return BAD_VERDICT if own == 0 and execution.state in gate.bad else own

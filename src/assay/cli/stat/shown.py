@@ -45,6 +45,10 @@ def block(execution: JudgedExecution) -> list[str]:
 
 def body(execution: JudgedExecution) -> Iterator[str]:
     """Yield all lines below the verdicts."""
+    if execution.watched.stdout.refused:
+        yield line(
+            "output", f"standard output: not written ({execution.watched.stdout.refused}); what the command wrote there is lost"
+        )
     if execution.unread:
         yield line("not read", f"figures of the tool: {execution.unread}")
     for direction in dict.fromkeys((*SIDES.values(), *execution.external.run.phases[0].directions.values())):

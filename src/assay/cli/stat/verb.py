@@ -14,7 +14,7 @@ from assay.cli.stat.execution import keep, once, status
 from assay.cli.stat.options import Request
 from assay.cli.stat.words import WHERE
 from assay.errors import AssayError, MissingError, RefusedError
-from assay.terminal.output import say
+from assay.terminal.output import say, standard_output
 
 FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
@@ -24,7 +24,8 @@ def stat(words: Sequence[str]) -> int:
     try:
         request = options.read(words)
         if request.help:
-            print(options.HELP, end="")
+            with standard_output() as stream:
+                stream.write(options.HELP)
             return 0
         return conducted(request)
     except MissingError as error:

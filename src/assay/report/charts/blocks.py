@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from assay.answer import marks
+from assay.answer.doubts import losses
 from assay.answer.scales import DASH, NARROW, Scale, scale_for, show
 from assay.frozen import dataclass
 from assay.records import Experiment, Judged, Results, VerdictState, worst
@@ -197,8 +198,7 @@ def _key(parts: Roles) -> list[Spec]:
 
 
 def _caption(results: Results, bars: Sequence[Bar]) -> str:
-    ran = {bar.judged.run.trial.id for bar in bars}
-    missing = len([trial for trial in results.plan.trials if trial.id not in ran])
+    missing = losses(results).missing
     parts = [
         "Each bar is a run from its start to its end, in the order that was drawn.",
         f"Marks: the verdict on {results.experiment.measures[0].name}." if results.experiment.measures else "",

@@ -8,7 +8,7 @@ from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
 from assay.answer.wording import trends
 from assay.frozen import dataclass
-from assay.records import Cell, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, VerdictState
+from assay.records import Cell, Conclusion, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, VerdictState
 from assay.report.charts import dots, heatmap
 from assay.report.charts.figure import ChartFigure, Panel, Table, end_labels
 from assay.report.charts.roles import Key, Roles, heading, in_order, laid, nearest, positions, roles
@@ -27,6 +27,8 @@ class Dot:
 
 BEYOND = 1.6
 """An interval is drawn up to so many times the largest run: the runs must not be pressed into a corner."""
+BELIEVED = frozenset({*VerdictState} - {VerdictState.INVALID})
+"""Verdicts of a comparison that says something."""
 Group = Sequence[tuple[Cell, tuple[Dot, ...]]]
 """The cells of one panel with their runs."""
 
@@ -64,7 +66,7 @@ def figure(results: Results, measure: Measure) -> ChartFigure | None:
         title=marks.measure(measure),
         alone=_drawn_as(cells, grid),
         caption=" ".join(
-            part for part in (_apart(results.experiment, cells), _better(measure), _beyond(cells, grid), seen, named_dips) if part
+            part for part in (_apart(results, cells), _better(measure), _beyond(cells, grid), seen, named_dips) if part
         ),
         panels=panels if len(values) > 1 else (),
         table=_table(shown, axis.scale, axis.roles),
@@ -122,18 +124,39 @@ def _bounds(requirements: Iterable[Requirement], measure: Measure, largest: floa
     )
 
 
-def _apart(experiment: Experiment, cells: Sequence[Cell]) -> str:
-    """The highest and the lowest estimate; empty where there are not two."""
+def _apart(results: Results, cells: Sequence[Cell]) -> str:
+    """The highest and the lowest estimate, as far as they differ from the rest; empty where there are not two."""
     known = sorted((cell for cell in cells if cell.estimate), key=lambda cell: cell.estimate.value if cell.estimate else 0.0)
     if len(known) < 2:
         return ""
-    ends = [
-        (marks.levels(experiment, cell.levels), show(one.value, one.unit))
+    lowest, highest = (
+        (marks.levels(results.experiment, cell.levels), show(one.value, one.unit))
         for cell in (known[0], known[-1])
         if (one := cell.estimate)
-    ]
+    )
     low, high = (cell.estimate.value if cell.estimate else 0.0 for cell in (known[0], known[-1]))
-    return trends.apart(ends[0], ends[1], high / low) if low > 0 else ""
+    if low <= 0:
+        return ""
+    if not _differ(results, known[0], known[-1]):
+        return trends.alike(lowest, highest)
+    tops = all(_differ(results, one, known[-1]) for one in known[:-1])
+    bottoms = all(_differ(results, known[0], one) for one in known[1:])
+    unclear = [name for name, is_clear in (("highest", tops), ("lowest", bottoms)) if not is_clear]
+    return trends.apart(lowest, highest, high / low, unclear)
+
+
+def _differ(results: Results, lower: Cell, upper: Cell) -> bool:
+    """Whether two cells differ: by their comparison, or where nobody compared them by intervals that do not overlap."""
+    for one in results.comparisons:
+        if one.measure != lower.measure:
+            continue
+        arms = ({**one.within, one.factor: level} for level in (one.baseline, one.candidate))
+        ours = [arm.items() <= cell.levels.items() for arm in arms for cell in (lower, upper)]
+        if ours in ([True, False, False, True], [False, True, True, False]):
+            is_valid = one.id not in results.comparison_verdicts or results.comparison_verdicts[one.id].state in BELIEVED
+            return is_valid and one.conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL)
+    below, above = lower.estimate, upper.estimate
+    return bool(below and above and below.high is not None and above.low is not None and below.high < above.low)
 
 
 def _better(measure: Measure) -> str:

@@ -1,0 +1,75 @@
+"""The caption of a measure names a highest level only where it is distinct from all others."""
+
+import pytest
+
+import notebook_records as made
+from assay.records import Cell, Comparison, Conclusion, Estimate, Method, Results, VerdictState
+from assay.report.charts import cells
+
+
+def cell(level, value, half):
+    estimate = Estimate(value=value, low=value - half, high=value + half, confidence=0.95, unit="1/s", n=5, method=Method.MEAN)
+    return Cell(measure=made.RATE, levels={"target": level}, estimate=estimate, values={})
+
+
+def compared(candidate, baseline, conclusion):
+    return Comparison(
+        measure=made.RATE,
+        factor="target",
+        baseline=baseline,
+        candidate=candidate,
+        within={},
+        ratio=None,
+        conclusion=conclusion,
+        matters_share=0.05,
+        detectable_share=None,
+        provable_share=None,
+    )
+
+
+def caption(found, comparisons=(), verdicts=None):
+    asked = made.experiment()
+    results = Results(
+        experiment=asked,
+        plan=made.plan(asked),
+        runs=(),
+        comparisons=tuple(comparisons),
+        comparison_verdicts=verdicts or {},
+    )
+    return cells._apart(results, found)
+
+
+def test_two_levels_with_overlapping_intervals_are_not_ordered():
+    assert "not distinguishable" in caption([cell("ext4", 1000, 200), cell("xfs", 1100, 200)])
+    assert caption([cell("ext4", 1000, 20), cell("xfs", 1100, 20)]).startswith("Highest: xfs")
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "begins"),
+    [
+        (Conclusion.MATTERS, "Highest: xfs"),
+        (Conclusion.IMMATERIAL, "Highest: xfs"),
+        (Conclusion.UNDECIDED, "From"),
+        (Conclusion.EQUIVALENT, "From"),
+    ],
+)
+@pytest.mark.parametrize("arms", [("xfs", "ext4"), ("ext4", "xfs")])
+@pytest.mark.parametrize("half", [20, 200])
+def test_a_comparison_decides_whatever_the_intervals_are(conclusion, begins, arms, half):
+    """Pairs of one block tell levels apart whose own intervals overlap, and the other way round."""
+    found = [cell("ext4", 1000, half), cell("xfs", 1100, half)]
+    assert caption(found, [compared(*arms, conclusion)]).startswith(begins)
+
+
+def test_an_invalid_comparison_decides_nothing():
+    one = compared("xfs", "ext4", Conclusion.MATTERS)
+    asked = made.experiment()
+    bad = made.verdict(made.run(made.plan(asked).trials[0]), made.RATE, 1.0, VerdictState.INVALID)
+    assert "not distinguishable" in caption([cell("ext4", 1000, 20), cell("xfs", 1100, 20)], [one], {one.id: bad})
+
+
+def test_of_three_levels_each_end_is_held_against_its_neighbour():
+    three = [cell("btrfs", 1090, 30), cell("ext4", 1000, 20), cell("xfs", 1100, 30)]
+    text = caption(three)
+    assert text.startswith("From 1,000/s (ext4) to 1,100/s (xfs)")
+    assert text.endswith("which is highest is undecided.")
