@@ -178,7 +178,7 @@ def test_a_knob_of_another_target_is_estimated_on_that_target():
     (one,) = answered(ALONE, two, value).sensitivity
     ratios = {path: of(one, path).ratio.value for path in ("target", "ext4.k", "xfs.k")}
     assert ratios == pytest.approx({"target": 0.3, "ext4.k": 2.0, "xfs.k": 0.5}, rel=0.03)
-    assert "xfs.k -50" in said(one) or "xfs.k -49" in said(one)
+    assert "xfs.k too: -" in said(one)
 
 
 def test_two_blocks_have_ratios_and_no_conclusion():
