@@ -1,8 +1,8 @@
 """Directory servers of our own: from nothing to the first answer, imports with and without a cache and a flush, and `assay ldif`.
 
 The first answer is that of a search of a command, in an experiment with 10,000 people: from the start of `assay run` to the end
-of ldapsearch, the wait for quiet left out. The two caches of 389-ds are those of experiments/ldap_import_cache.toml, each trial
-with a fresh server; sizes are those that the server counts. The share of an import that is still dirty is that of rule D01.
+of ldapsearch, the wait for quiet left out. 389-ds imports with bdb and two sizes of its entry cache, each trial with a fresh
+server; sizes are those that the server counts. The share of an import that is still dirty is that of rule D01.
 `assay ldif` writes 10,000,000 persons: CPU time of the whole process, user and system, and its largest resident set.
 """
 
@@ -23,12 +23,29 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from directory_stage import IMPORT
 
-ROOT = Path(__file__).parent.parent
 ASSAY = (sys.executable, "-c", "from assay.cli.main import main; main()")
 ENTRIES, TIMES = 10_000_000, 3
 SERVERS = {"ldap_openldap": "slapd", "ldap_389ds": "ns-slapd"}
 PATHS = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 SEARCH = "ldapsearch -LLL -x -H {url} -D '{bind_dn}' -y {password_file} -b {base}"
+CACHES = """
+title = "The entry cache and the import of 389-ds"
+question = "How much faster is an import with an entry cache of 64 MiB than with one of 512 KiB?"
+repeats = 3
+seed = 389
+[targets.directory]
+kind = "ldap_389ds"
+entries = 20000
+state = "stopped"
+backend = "bdb"
+[workloads.load]
+kind = "ldap_import"
+flush = "inside"
+[factors]
+"directory.server.cache" = ["512 KiB", "64 MiB"]
+[measures]
+"load.import.ops_per_s" = { claim = { durability = "stable-media" } }
+"""
 FIRST = """
 title = "First"
 question = "When does it answer?"
@@ -79,7 +96,7 @@ def first_answer(kind: str) -> float:
 
 def caches() -> Iterator[tuple[str, str]]:
     """Seconds of imports with a small and a large entry cache, by the size that the server counts."""
-    _, home = ran((ROOT / "experiments" / "ldap_import_cache.toml").read_text())
+    _, home = ran(CACHES)
     times: dict[int, list[float]] = {}
     for path in home.glob("lab/*/trials/*/attempt-*/run.json"):
         run = json.loads(path.read_text())
@@ -108,13 +125,12 @@ def imported(flush: str) -> str:
 
 def population(out: str) -> str:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        path = Path(out if out.startswith("/") else f"{folder}/people.ldif")
-        with path.open("wb") as file:
-            words = ("ldif", "--entries", str(ENTRIES), "--seed", "7")
-            process = subprocess.Popen([*ASSAY, *words], stdout=file, stderr=subprocess.PIPE, text=True)
-            assert process.stderr
-            written = json.loads(process.stderr.read())
-            _, _, used = os.wait4(process.pid, 0)
-            process.returncode = 0
+        path = out if out.startswith("/") else f"{folder}/people.ldif"
+        words = ("ldif", "--entries", str(ENTRIES), "--seed", "7", "--out", path)
+        process = subprocess.Popen([*ASSAY, *words], stderr=subprocess.PIPE, text=True)
+        assert process.stderr
+        written = json.loads(process.stderr.read())
+        _, _, used = os.wait4(process.pid, 0)
+        process.returncode = 0
     per_gb = (used.ru_utime + used.ru_stime) / (written["bytes"] / 1e9)
     return f"{per_gb:.2f} CPU-s a GB; {written['bytes'] / 1e9:.2f} GB; {used.ru_maxrss / 1000:.0f} MB of memory"

@@ -20,6 +20,9 @@ def no_evidence(run):
 
 
 def factors(*levels):
+    """Of so many levels each, or as they are given."""
+    if isinstance(levels[0], Factor):
+        return levels
     return tuple(
         Factor(path=f"spool.{letter}", levels=tuple(range(count))) for letter, count in zip("abcdefghij", levels, strict=False)
     )

@@ -114,6 +114,27 @@ def test_a_filter_that_is_none_has_the_place_of_its_mistake(bench):
     )
 
 
+def test_an_attribute_that_no_entry_has(bench):
+    knobs = """
+mix = ["search 1", "compare 1", "modify 1"]
+filter = "(&(objectClass=person)(|(shoeSize>=4{key:08d})(uid=u{key:08d})))"
+attributes = ["uid", "hat", "jpegPhoto;binary", "modifyTimestamp"]
+compare = "collar=42"
+change = "glove=7"
+"""
+    refused_run(
+        bench,
+        "filter with the attribute 'shoeSize', which no entry has, in workload 'load' on target 'people'",
+        "attributes with the attribute 'hat', which no entry has",
+        "compare with the attribute 'collar', which no entry has",
+        "change with the attribute 'glove', which no entry has",
+        "one of your own needs `schema` and `ldif`",
+        knobs=knobs,
+    )
+    done = bench.run("plan", "e.toml")
+    assert [word for word in ("objectClass", "'uid'", "jpegPhoto", "modifyTimestamp") if word in done.stderr] == []
+
+
 def test_keys_beyond_the_population(bench):
     refused_run(
         bench,

@@ -16,7 +16,7 @@ from assay.experiment.outlook import log_effect
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
-from assay.records import Conclusion, Sensitivity, VerdictState
+from assay.records import Conclusion, Factor, Sensitivity, VerdictState
 from effect_cases import ALONE, FRACTION, FULL, SCREEN, answered, no_evidence, plain_effects, planted
 
 
@@ -163,6 +163,22 @@ def test_without_a_combination_nothing_is_claimed():
     (alone,) = answered(ALONE, (2, 2), plain_effects, lost=lambda trial: trial.levels["spool.b"] == 1).sensitivity
     assert "spool.a matters most" in said(alone)
     assert "No valid run at spool.a = 0, spool.b = 1." in said(alone)
+
+
+def test_a_knob_of_another_target_is_estimated_on_that_target():
+    two = (
+        Factor(path="target", levels=("ext4", "xfs")),
+        Factor(path="ext4.k", levels=(1, 2)),
+        Factor(path="xfs.k", levels=(1, 2)),
+    )
+
+    def value(levels):
+        return {"ext4": 100.0 * levels["ext4.k"], "xfs": 30.0 / levels["xfs.k"]}[levels["target"]]
+
+    (one,) = answered(ALONE, two, value).sensitivity
+    ratios = {path: of(one, path).ratio.value for path in ("target", "ext4.k", "xfs.k")}
+    assert ratios == pytest.approx({"target": 0.3, "ext4.k": 2.0, "xfs.k": 0.5}, rel=0.03)
+    assert "xfs.k too: -" in said(one)
 
 
 def test_two_blocks_have_ratios_and_no_conclusion():

@@ -47,7 +47,8 @@ def test_missing_evidence_is_named_with_the_rules_that_want_it(tmp_path: Path) -
 
 def test_settings_of_cpus_that_no_factor_varies_are_named_with_the_reason(tmp_path: Path) -> None:
     experiment = read.read(FOLDER / "ldap_import.toml")
-    assert any(factor.path == "load.cpus" for factor in experiment.factors)
+    wanted = {"target", "load.cpus", "load.memory", "openldap.server.tool_threads", "389ds.server.cache"}
+    assert {factor.path for factor in experiment.factors} == wanted
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/status").write_text("Cpus_allowed_list:\t0-3\n")
     shown = verb.text(experiment, verb.preview_of(experiment, Local("recorded", root=tmp_path)))
@@ -58,6 +59,8 @@ def test_settings_of_cpus_that_no_factor_varies_are_named_with_the_reason(tmp_pa
         (tmp_path / "sys/devices/system/cpu" / path).write_text(text)
     shown = verb.text(experiment, verb.preview_of(experiment, Local("recorded", root=tmp_path)))
     assert shown.count('can be set by hand here; a factor with change = "manual" waits for that') == 2
+    assert "factor      389ds.server.cache: 64 MiB (baseline), 512 KiB; on target 389ds\n" in shown
+    assert shown.count("on target") == 1
     other = read.read(FOLDER / "filesystems.toml")
     assert "not varied" not in verb.text(other, verb.preview_of(other, Local("recorded", root=tmp_path)))
 

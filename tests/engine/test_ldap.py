@@ -162,6 +162,16 @@ def test_keys_that_come_once_end_the_work(engine, slapd):
     assert (result["stopped_by"], result["operations"]["search"]["count"]) == ("work", 100)
 
 
+def test_keys_that_come_once_have_misses_between_them(engine, slapd):
+    """Each of 300 entries has its turn, and of all operations a quarter is for an entry that is not there."""
+    once = search(keys={"count": 300, "order": "once", "misses": 0.25, "missing": 1000}, expect={"entries": 1})
+    result = engine.run("ldap", settings(slapd, once, workers=3, duration_ns=60 * SECOND))
+    answers = result["directory"]["operations"]["search"]
+    assert (result["stopped_by"], result["errors"], answers["entries"]) == ("work", [], 300)
+    assert answers["requests"] == 300 + answers["misses"]
+    assert 50 < answers["misses"] < 170
+
+
 def test_expected_misses_are_work_and_do_not_end_a_phase(engine, slapd):
     missing = {"count": PEOPLE, "misses": 1.0, "missing": PEOPLE}
     gone = {"name": "lookup", "kind": "search", "dn": DN, "scope": "base", "keys": missing}

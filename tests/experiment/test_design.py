@@ -119,6 +119,29 @@ def test_one_at_a_time_changes_one_thing_and_everything_once(levels: list[int]) 
     assert len({tuple(one.items()) for one in found}) == len(found) == 1 + sum(count - 1 for count in levels)
 
 
+def test_a_knob_of_another_target_varies_on_that_target() -> None:
+    """On the baseline's target it would set nothing, and its effect would be none whatever it does."""
+    paths = {"target": ("a", "b", "b.c"), "w.x": (0, 1), "a.k": (0, 1), "b.k": (0, 1, 2), "b.c.k": (0, 1), "below.k": (0, 1)}
+    factors = tuple(Factor(path=path, levels=levels) for path, levels in paths.items())
+    for order in (factors, factors[::-1]):
+        found = design.combinations(replace(BASE, factors=order, design=DesignKind.ONE_AT_A_TIME), order)
+        changed = [{path: level for path, level in sorted(one.items()) if level not in (0, "a")} for one in found]
+        assert changed[0] == {}
+        assert sorted(changed[1:], key=str) == sorted(
+            [
+                {"target": "b"},
+                {"target": "b.c"},
+                {"w.x": 1},
+                {"a.k": 1},
+                {"b.k": 1, "target": "b"},
+                {"b.k": 2, "target": "b"},
+                {"b.c.k": 1, "target": "b.c"},
+                {"below.k": 1},
+            ],
+            key=str,
+        )
+
+
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_full_is_every_combination_as_without_a_design(levels: list[int]) -> None:
     full, none = (planning.plan(asked(kind, *levels)) for kind in (DesignKind.FULL, None))

@@ -55,6 +55,18 @@ def test_each_level_stands_against_the_first():
     assert len(found) == 2 + 1 + 2
 
 
+def test_a_step_on_another_target_stands_against_that_target_alone():
+    """The second factor does something on target 1 alone; the target itself is worth 2."""
+    rows = ((0, 0, 0), (0, 0, 1), (1, 0, 0), (1, 1, 0), (1, 2, 0))
+    effects = alone(rows)
+    values = measured(rows, 3, lambda row: 2.0 * row[0] + 0.3 * row[0] * row[1] + 0.1 * row[2])
+    found = by_steps(effects, contrasts(*values, [one.weights for one in effects]))
+    want = {((2, 1),): 0.1, ((0, 1),): 2.0, ((1, 1),): 0.3, ((1, 2),): 0.6}
+    assert {steps: one.difference for steps, one in found.items()} == pytest.approx(want)
+    without = alone(tuple(row for row in rows if row != (1, 0, 0)))
+    assert [one.steps for one in without] == [((2, 1),)], "nothing to stand against, nothing claimed"
+
+
 def test_pairs_of_a_fraction_are_one_effect_with_their_aliases():
     effects = {one.steps: one.mixed_with for one in DESIGNS["half"]}
     assert effects[((0, 1), (1, 1))] == (((2, 1), (3, 1)),)

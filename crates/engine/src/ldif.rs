@@ -1,13 +1,19 @@
 //! `assay-engine ldif`: a population as LDIF on standard output, and what it was on standard error.
 
+use crate::aligned::Aligned;
 use assay_ldif::{Own, Population, Suffix, Template};
-use std::io::Write;
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+use rustix::io::Errno;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 
 const USAGE: &str =
     "found {}; expected ldif --template NAME --entries N --seed N --base DN --own d:N,r:N";
 const OPTIONS: [&str; 5] = ["--template", "--base", "--entries", "--seed", "--own"];
 const FAILED: i32 = 1;
 const MISUSED: i32 = 2;
+/// Bytes of a write past the page cache, in whole pages.
+const DIRECT: usize = 1 << 20;
 
 /// Writes a population and ends the process, where the first argument is `ldif`.
 pub fn write_if_asked() {
@@ -26,22 +32,88 @@ pub fn write_if_asked() {
 }
 
 fn written(population: &Population) -> i32 {
-    let mut out = std::io::stdout().lock();
-    match population.write(&mut out) {
+    let stdout = io::stdout();
+    let done = match PastCache::of(stdout.as_fd(), DIRECT) {
+        Some(mut file) => population.write(&mut file),
+        None => population.write(&mut stdout.lock()),
+    };
+    match done {
         Ok(written) => {
             let (entries, bytes) = (written.entries, written.bytes);
             let _ = writeln!(
-                std::io::stderr(),
+                io::stderr(),
                 "{{\"entries\": {entries}, \"bytes\": {bytes}}}"
             );
             0
         }
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             eprintln!("standard output: not written ({error}). Free some space.");
             FAILED
         }
     }
+}
+
+/// A file whose whole pages are written past the page cache, and whose end is written through it.
+struct PastCache<'a> {
+    file: BorrowedFd<'a>,
+    gathered: Aligned,
+    filled: usize,
+}
+
+impl<'a> PastCache<'a> {
+    /// None where this is no file, or was not opened for that.
+    fn of(file: BorrowedFd<'a>, length: usize) -> Option<Self> {
+        let is_file = FileType::from_raw_mode(fstat(file).ok()?.st_mode) == FileType::RegularFile;
+        (is_file && is_direct(file)).then_some(())?;
+        let gathered = Aligned::new(length)?;
+        Some(Self {
+            file,
+            gathered,
+            filled: 0,
+        })
+    }
+
+    fn pass_on(&mut self) -> io::Result<()> {
+        let mut left = &self.gathered[..self.filled];
+        while !left.is_empty() {
+            match rustix::io::write(self.file, left) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => left = &left[written..],
+                Err(Errno::INTR) => {}
+                // A file system that takes no such writes, or none at this place.
+                Err(Errno::INVAL) if is_direct(self.file) => through_cache(self.file)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.filled = 0;
+        Ok(())
+    }
+}
+
+impl Write for PastCache<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.gathered.len() - self.filled);
+        self.gathered[self.filled..self.filled + taken].copy_from_slice(&bytes[..taken]);
+        self.filled += taken;
+        if self.filled == self.gathered.len() {
+            self.pass_on()?;
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        through_cache(self.file)?;
+        self.pass_on()
+    }
+}
+
+fn is_direct(file: BorrowedFd<'_>) -> bool {
+    fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
+}
+
+fn through_cache(file: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(fcntl_setfl(file, fcntl_getfl(file)? - OFlags::DIRECT)?)
 }
 
 /// The population that these words ask for, or every mistake in them.
@@ -105,6 +177,59 @@ fn number(name: &str, text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::{File, OpenOptions};
+    use std::io::Seek;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    /// A file that was opened for writes past the page cache, if this file system has them; its path.
+    fn direct(name: &str) -> Option<(File, std::path::PathBuf)> {
+        let path = std::env::temp_dir().join(format!("assay-ldif-{name}-{}", std::process::id()));
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let opened = options.custom_flags(libc::O_DIRECT).open(&path);
+        opened.ok().map(|file| (file, path))
+    }
+
+    #[test]
+    fn the_bytes_are_the_same_past_the_page_cache() {
+        for entries in [0, 1, 15, 200, 1000] {
+            let Some((file, path)) = direct("same") else {
+                return;
+            };
+            let population = of(&format!("--entries {entries}")).unwrap();
+            let mut plain = Vec::new();
+            let wanted = population.write(&mut plain).unwrap();
+            let mut out = PastCache::of(file.as_fd(), 8192).unwrap();
+            assert_eq!(population.write(&mut out).unwrap(), wanted);
+            assert!(!is_direct(file.as_fd()), "the end went through the cache");
+            assert!(std::fs::read(&path).unwrap() == plain, "{entries} entries");
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_place_that_takes_no_direct_write_is_written_through_the_cache() {
+        let Some((mut file, path)) = direct("place") else {
+            return;
+        };
+        file.seek(io::SeekFrom::Start(1)).unwrap();
+        let mut out = PastCache::of(file.as_fd(), 8192).unwrap();
+        out.write_all(&vec![7; 20_000]).unwrap();
+        out.flush().unwrap();
+        let found = std::fs::read(&path).unwrap();
+        assert_eq!((found[0], found.len()), (0, 20_001));
+        assert!(found[1..].iter().all(|byte| *byte == 7));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn other_outputs_are_left_as_they_are() {
+        let (_reader, writer) = std::io::pipe().unwrap();
+        fcntl_setfl(&writer, OFlags::DIRECT).unwrap();
+        assert!(PastCache::of(writer.as_fd(), 8192).is_none());
+        let plain = File::open("/dev/null").unwrap();
+        assert!(PastCache::of(plain.as_fd(), 8192).is_none());
+    }
 
     fn of(line: &str) -> Result<Population, Vec<String>> {
         population(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())

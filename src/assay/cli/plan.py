@@ -17,7 +17,7 @@ from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment import spread
 from assay.experiment.consistency import NUMERALS
-from assay.experiment.design import Structure, structure, varying
+from assay.experiment.design import Structure, owners, structure, varying
 from assay.experiment.named_hosts import LOCAL, readdressed
 from assay.experiment.outlook import Outlook, PlannedEffect
 from assay.hosts.local import Local
@@ -230,9 +230,12 @@ def _design(experiment: Experiment, designed: Structure | None) -> Iterator[str]
         f"{len(several)} factors in every block"
     )
     letters = {path: f"{letter} " for letter, path in designed.letters.items()}
-    for factor in several:
+    where = owners(several) if designed.kind is DesignKind.ONE_AT_A_TIME else {}
+    on = {place: f"; on target {several[factor].levels[step]}" for place, (factor, step) in where.items()}
+    for place, factor in enumerate(several):
         baseline, *levels = (level_text(experiment, factor.path, level) for level in factor.levels)
-        yield f"  factor      {letters.get(factor.path, '')}{factor.path}: {baseline} (baseline), {', '.join(levels)}"
+        shown = f"{baseline} (baseline), {', '.join(levels)}{on.get(place, '')}"
+        yield f"  factor      {letters.get(factor.path, '')}{factor.path}: {shown}"
     for one in designed.generators:
         yield f"  generator   {one}"
     yield from _wrapped("  aliases     ", designed.aliases)

@@ -1,7 +1,8 @@
 """Designs: which combinations of levels a block holds, and what can be told apart from that.
 
-`full` crosses everything. `one-at-a-time` has the baseline and each other level alone. `fractional` is a regular 2^(k-p)
-fraction with the resolution that is asked for, `screening` a design of Plackett and Burman: both of factors with two levels.
+`full` crosses everything. `one-at-a-time` has the baseline and each other level alone; a knob of another target than the
+baseline's varies on its own target, against that target alone. `fractional` is a regular 2^(k-p) fraction with the resolution
+that is asked for, `screening` a design of Plackett and Burman: both of factors with two levels.
 
 Fractions. Of k factors, n are crossed and each of the others is set by several of them.
 
@@ -185,7 +186,7 @@ def combinations(experiment: Experiment, factors: Sequence[Factor]) -> tuple[Com
 def rows(experiment: Experiment, several: Sequence[Factor]) -> tuple[tuple[int, ...], ...]:
     """Return the same as places among the levels of each factor that varies: 0 is its baseline."""
     if experiment.design is DesignKind.ONE_AT_A_TIME:
-        return one_at_a_time([len(factor.levels) for factor in several])
+        return one_at_a_time([len(factor.levels) for factor in several], owners(several))
     if experiment.design is DesignKind.SCREENING:
         return screening_rows(len(several))
     if experiment.design is DesignKind.FRACTIONAL:
@@ -193,14 +194,33 @@ def rows(experiment: Experiment, several: Sequence[Factor]) -> tuple[tuple[int, 
     return tuple(itertools.product(*(range(len(factor.levels)) for factor in several)))
 
 
-def one_at_a_time(levels: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Return the baseline of all, then each other level of each factor alone."""
-    alone = (
-        tuple(place if other == which else 0 for other in range(len(levels)))
-        for which, count in enumerate(levels)
-        for place in range(1, count)
-    )
-    return ((0,) * len(levels), *alone)
+def one_at_a_time(levels: Sequence[int], owners: Mapping[int, effects.Step]) -> tuple[tuple[int, ...], ...]:
+    """Return the baseline of all, then each other level of each factor alone; a knob of another target with that target."""
+
+    def alone(which: int, place: int) -> tuple[int, ...]:
+        row = [0] * len(levels)
+        if which in owners:
+            factor, target = owners[which]
+            row[factor] = target
+        row[which] = place
+        return tuple(row)
+
+    each = (alone(which, place) for which, count in enumerate(levels) for place in range(1, count))
+    return ((0,) * len(levels), *each)
+
+
+def owners(several: Sequence[Factor]) -> Mapping[int, effects.Step]:
+    """Return for each knob of a target that is not the baseline the step to that target: elsewhere the knob sets nothing."""
+    where = next((place for place, factor in enumerate(several) if factor.path == "target"), None)
+    if where is None:
+        return {}
+    targets = [str(level) for level in several[where].levels]
+    found = {}
+    for place, factor in enumerate(several):
+        own = [name for name in targets if factor.path.startswith(f"{name}.")]
+        if own and (step := targets.index(max(own, key=len))):
+            found[place] = (where, step)
+    return found
 
 
 def fraction_of(experiment: Experiment, factors: int) -> Fraction:

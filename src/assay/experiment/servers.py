@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from assay.catalogue import Target, Workload
 from assay.experiment.factors import MOST_CHECKED, variants
 from assay.experiment.parts import PartSpec
+from assay.machine import population
 from assay.records import EndpointKind, Factor, Value
 from assay.toml_document import Document, Point
 
@@ -19,6 +20,10 @@ OF_IMPORTS = "ldap_import"
 RUNNING = "running"
 STATES = {"offline": "stopped", "online": "empty"}
 """Mode of an import -> the state of the server that it fills."""
+OF_FILTER = re.compile(r"\(\s*([A-Za-z][A-Za-z0-9.;-]*)\s*[:~<>]?=?")
+"""An attribute in a filter: after a bracket, which no value holds as such (RFC 4515)."""
+NO_ATTRIBUTES = ("1.1", "*", "+")
+"""What a search may ask for instead of attributes (RFC 4511, section 4.5.1.8; RFC 3673)."""
 UNITS = ("people", "groups", "services")
 """The organisational units of every population of Assay."""
 
@@ -59,6 +64,7 @@ def beyond_server(plug: Workload, knobs: Mapping[str, Value], server: Mapping[st
     if server.get("write") is False and not plug.only_reads(knobs):
         yield "writes in mix on a server that is only read", "write = true: they go below an entry that Assay makes"
     yield from _elsewhere(knobs, server)
+    yield from _unknown_attributes(knobs, server)
 
 
 def _of_import(mode: str, server: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
@@ -85,6 +91,25 @@ def _elsewhere(knobs: Mapping[str, Value], server: Mapping[str, Value]) -> Itera
             yield (
                 f"search_base = {written!r}, which no population has",
                 f"{server['base']}, or ou={' or ou='.join(UNITS)} below it",
+            )
+
+
+def _unknown_attributes(knobs: Mapping[str, Value], server: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+    """Yield attributes that no entry can have: of a population of Assay, without a schema of the user."""
+    if "template" not in server or server.get("ldif") or server.get("schema"):
+        return
+    kinds = {str(one).split(" ")[0] for one in _texts(knobs.get("mix"))}
+    pairs = {"compare": knobs.get("compare"), "modify": knobs.get("change")}
+    used = [(name, str(pairs[kind])) for kind, name in (("compare", "compare"), ("modify", "change")) if kind in kinds]
+    if "search" in kinds:
+        used += [("filter", name) for name in OF_FILTER.findall(str(knobs.get("filter") or ""))]
+        used += [(name, one) for name in ("attributes", "verify") for one in _texts(knobs.get(name))]
+    for name, written in used:
+        attribute = written.partition("=")[0]
+        if attribute not in NO_ATTRIBUTES and not population.is_known(attribute):
+            yield (
+                f"{name} with the attribute {attribute!r}, which no entry has",
+                "an attribute of people, such as uid, mail or description; one of your own needs `schema` and `ldif`",
             )
 
 

@@ -35,6 +35,24 @@ ATTRIBUTES = frozenset(
     }
 )
 """Attributes that entries of the templates have, and those of groups: what may be indexed without a schema of the user."""
+SCHEMA = frozenset(
+    (
+        *ATTRIBUTES,
+        *("commonname", "surname", "userid", "rfc822mailbox", "localityname", "stateorprovincename", "organizationname"),
+        *("organizationalunitname", "c", "countryname", "domaincomponent", "gn", "streetaddress", "mobiletelephonenumber"),
+        *("fax", "pagertelephonenumber", "seealso", "x121address", "st", "registeredaddress", "destinationindicator"),
+        *("preferreddeliverymethod", "telexnumber", "teletexterminalidentifier", "owner", "gecos"),
+        *("internationalisdnnumber", "facsimiletelephonenumber", "postofficebox", "postaladdress"),
+        *("physicaldeliveryofficename", "audio", "businesscategory", "carlicense", "displayname", "employeetype"),
+        *("homephone", "homepostaladdress", "initials", "jpegphoto", "labeleduri", "pager", "photo", "secretary"),
+        *("usercertificate", "x500uniqueidentifier", "preferredlanguage", "usersmimecertificate", "userpkcs12", "entrydn"),
+        *("createtimestamp", "modifytimestamp", "creatorsname", "modifiersname", "structuralobjectclass"),
+        *("subschemasubentry", "hassubordinates", "numsubordinates", "entryid", "parentid", "memberof"),
+    )
+)
+"""What people, accounts and groups may have (RFC 4519, RFC 4524, RFC 2798, RFC 2307), and what the servers add themselves."""
+OF_SERVERS = ("ns", "pwd")
+"""How further attributes of the servers begin."""
 KNOBS = (
     Knob(name="entries", kind=KnobKind.INTEGER, default=10_000, low=0, high=MOST_ENTRIES, help="entries of the template"),
     Knob(name="template", kind=KnobKind.TEXT, default="person", help=f"template of the entries: {' or '.join(TEMPLATES)}"),
@@ -135,6 +153,12 @@ def indexes_of(knobs: Mapping[str, Value]) -> tuple[tuple[str, tuple[str, ...]],
     """Return attribute and kinds of each index: `mail:eq,sub`."""
     pairs = (text.partition(":") for text in texts(knobs, "indexes"))
     return tuple((name.strip(), tuple(kinds.replace(" ", "").split(","))) for name, _, kinds in pairs)
+
+
+def is_known(attribute: str) -> bool:
+    """Return True if the schema of the servers has an attribute, whatever its options (`;binary`)."""
+    name = attribute.partition(";")[0].lower()
+    return name in SCHEMA or name.startswith(OF_SERVERS)
 
 
 KINDS = ("eq", "pres", "sub", "approx")

@@ -1,10 +1,10 @@
 """The effects of factors in a designed experiment: as weights of its combinations, and estimated from runs in blocks.
 
 A factor's effect is the mean of the logarithms at one of its levels less that at its baseline, over all combinations of the
-design (in a one-at-a-time design: of that one combination less the baseline of all). A pair's is how much the effect of the one
-changes with the other: (both - the second alone) - (the first alone - neither), each a mean. As ratios: how many times larger
-one ratio is. Reference: G. Box, W. Hunter, J. Hunter, Statistics for Experimenters, 2nd ed. (2005), chapters 5 and 6; the
-interaction there is half of the one here, which is a ratio of ratios and so needs no convention to be read.
+design (in a one-at-a-time design: of that one combination less the one that lacks this step alone). A pair's is how much the
+effect of the one changes with the other: (both - the second alone) - (the first alone - neither), each a mean. As ratios: how
+many times larger one ratio is. Reference: G. Box, W. Hunter, J. Hunter, Statistics for Experimenters, 2nd ed. (2005), chapters 5
+and 6; the interaction there is half of the one here, which is a ratio of ratios and so needs no convention to be read.
 
 They are estimated by the model value = block + combination, by least squares, so that a block with a run missing still counts.
 What it leaves over is the error: how far a combination moves against the others from block to block. Each combination has its
@@ -46,12 +46,17 @@ class Effect:
 
 
 def alone(rows: Sequence[Row]) -> tuple[Effect, ...]:
-    """The effects of a one-at-a-time design: each combination against the baseline of all, which comes first."""
+    """The effects of a one-at-a-time design: each combination against the one that differs from it by one factor's baseline.
+
+    That is the baseline of all, or for a knob of another target that target alone."""
+    places = {tuple(row): number for number, row in enumerate(rows)}
     found = []
-    for number, row in enumerate(rows[1:], 1):
-        step = next((place, level) for place, level in enumerate(row) if level)
-        weights = tuple(float((other == number) - (other == 0)) for other in range(len(rows)))
-        found.append(Effect(steps=(step,), mixed_with=(), weights=weights))
+    for number, row in enumerate(rows):
+        steps = ((place, level, places.get((*row[:place], 0, *row[place + 1 :]))) for place, level in enumerate(row) if level)
+        for place, level, base in steps:
+            if base is not None:
+                weights = tuple(float((other == number) - (other == base)) for other in range(len(rows)))
+                found.append(Effect(steps=((place, level),), mixed_with=(), weights=weights))
     return tuple(found)
 
 
