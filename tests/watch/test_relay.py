@@ -22,7 +22,7 @@ def test_output_is_passed_on_byte_for_byte_and_apart(room):
     whole = "import random, sys; r = random.Random(7); sys.stdout.buffer.write(r.randbytes(10 << 20))"
     seen, _, (out, err) = watched(room, sys.executable, "-S", "-c", script)
     assert (len(out), err) == (160 * 65536, b"".join(b"%d\n" % i for i in range(160)))
-    assert seen["stderr"] == {"text": err.decode(), "truncated": False}
+    assert seen["stderr"] == {"text": err.decode(), "truncated": False, "refused": ""}
     seen, _, (out, _) = watched(room, sys.executable, "-S", "-c", whole)
     plain = subprocess.run([sys.executable, "-S", "-c", whole], capture_output=True, check=True).stdout
     assert out == plain
