@@ -87,7 +87,7 @@ def test_a_rate_far_below_every_bound_is_held_back_by_something_else():
     table = cells(asked, made.plan(asked, 5), slowed, halved.get)
     (knee,) = of(ScalingKind.KNEE, bounded(asked, slowed, table, halved.get))
     assert knee.at is None, "the resources that are known do not make this curve bend"
-    assert "an unlisted limit (a lock, a journal, a queue) holds it back. 16 clients do 900/s" in said(knee)
+    assert "an unlisted limit (a path, a lock, a journal, a queue) holds it back. 16 clients do 900/s" in said(knee)
     assert "the listed resources allow 2,0" in said(knee)
     assert "The knee of these resources alone would be at 3." in said(knee)
 

@@ -205,7 +205,7 @@ def held_back(one: Scaling, many: str) -> str:
     what = counted(one.factor)
     done, least = (measures.with_unit(value or 0.0, Unit(one.knee.unit)) for value in (one.knee.rate, one.knee.least))
     return (
-        f"an unlisted limit (a lock, a journal, a queue) holds it back. {many} do {done}; the rate of {so_many(1, what)} and the "
-        f"listed resources allow {least} or more. The knee of these resources alone would be at "
+        f"an unlisted limit (a path, a lock, a journal, a queue) holds it back. {many} do {done}; the rate of {so_many(1, what)} "
+        f"and the listed resources allow {least} or more. The knee of these resources alone would be at "
         f"{number(one.knee.estimate)} {what}"
     )
