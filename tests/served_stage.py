@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from assay import catalogue
+from assay import catalogue, measures
 from assay.catalogue import FAMILY
 from assay.hosts.local import Local
-from assay.records import CacheState, Experiment, Outcome, PathSpec
+from assay.records import CacheState, Experiment, Measure, Outcome, PathSpec
 from assay.targets import s3_versitygw
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
@@ -131,3 +131,18 @@ def family():
 def fact(seen, key):
     """The first value of a fact."""
     return next((one.value for one in seen.facts if one.key == key), None)
+
+
+def carried_cold(run, seen, size):
+    """Files of a transfer `t` came back from the server's storage, compared there and here, and the server's CPU is known."""
+    assert (run.outcome, run.error) == (Outcome.FINISHED, None)
+    assert [phase.name for phase in run.phases] == ["t.make", "t.put", "t.compare", "t.get", "t.compare_got"]
+    assert run.phases[3].cache_proved is CacheState.COLD
+    delivered = sum(
+        one.bytes or 0
+        for one in seen.readings
+        if (one.phase, one.rung.value, one.direction.value, one.span.value) == ("t.get", "L6", "read", "clock")
+    )
+    assert delivered >= 0.95 * size, "the server's storage delivered it"
+    share = measures.value(run, seen, Measure(workload="t", operation="put", figure="@local.server_cpu_share"))
+    assert 0 < share.value < 8

@@ -66,7 +66,7 @@ def alone(page: Path) -> list[str]:
     up = "../" * (len(page.relative_to(SITE).parts) - 1)
     text = page.read_text().replace(SHIM_ELSEWHERE, f"{up}assets/{SHIM}")
     page.write_text(text)
-    return [address for address in FETCHED.findall(text) if "canonical" not in address]
+    return FETCHED.findall(text)
 
 
 def laid_out(source: Path) -> None:

@@ -16,16 +16,6 @@ from assay.notebook.store import Store
 from cli_notebook import NAME, files_of
 
 
-@pytest.fixture
-def lab(tmp_path):
-    return cli_notebook.lab(tmp_path / "lab")
-
-
-@pytest.fixture
-def folder(lab):
-    return lab / NAME
-
-
 def test_an_experiment_moves_with_all_it_has(lab, folder, tmp_path):
     annotate(folder, lambda found: found.with_note(None, Remark(tags=("kept",))))
     before = files_of(folder)

@@ -11,16 +11,6 @@ from assay.notebook.store import Store
 from cli_notebook import NAME, files_of
 
 
-@pytest.fixture
-def lab(tmp_path):
-    return cli_notebook.lab(tmp_path / "lab")
-
-
-@pytest.fixture
-def folder(lab):
-    return lab / NAME
-
-
 def test_notes_and_tags_are_kept_beside_the_raw_data(folder):
     before = files_of(folder)
     annotate(folder, lambda found: found.with_note(None, Remark(text="new disk", tags=("nightly",))))

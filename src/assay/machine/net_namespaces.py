@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Host, Process, Undo
 from assay.errors import AssayError, TrialError
+from assay.machine.process_stat import stat_fields
 from assay.machine.server import network_of
 
 KEEPER = ("unshare", "--net", "cat")
@@ -92,4 +93,4 @@ def set_files(host: Host, namespace: str, values: Mapping[str, str]) -> None:
 
 def _started(host: Host, pid: int) -> str:
     """When a process started in ticks since boot (proc_pid_stat(5)), which tells it from a later one of the same number."""
-    return host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[19]
+    return stat_fields(host, pid)[19]

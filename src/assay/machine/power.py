@@ -19,6 +19,7 @@ from assay.frozen import dataclass
 from assay.machine import image, mounted, namespaces, server, service
 from assay.machine.filesystems import FILESYSTEMS, lives_on, mount, unmount
 from assay.machine.filesystems import PATIENCE_S as UNMOUNT_S
+from assay.machine.process_stat import stat_fields
 from assay.machine.service import Program, Service
 from assay.records import ServerNode
 
@@ -162,6 +163,6 @@ def remount(host: Host, disk: CrashDisk) -> None:
 
 def _lives(host: Host, pid: int) -> bool:
     try:
-        return host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0] not in "ZX"
+        return stat_fields(host, pid)[0] not in "ZX"
     except OSError:
         return False

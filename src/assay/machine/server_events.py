@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from assay.catalogue import Host, Setting, TargetEvent
 from assay.errors import TrialError
 from assay.machine import server, service
+from assay.machine.process_stat import stat_fields
 from assay.records import Action, Place
 
 PATIENCE_S, STEP_S = 5.0, 0.005
@@ -71,6 +72,6 @@ def _await(host: Host, pids: tuple[int, ...], states: str, sent: str) -> None:
 
 def _state(host: Host, pid: int) -> str:
     try:
-        return host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0]
+        return stat_fields(host, pid)[0]
     except OSError:
         return ""

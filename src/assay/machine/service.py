@@ -19,6 +19,7 @@ from assay.errors import RefusedError, TrialError
 from assay.frozen import dataclass, field
 from assay.machine import cgroups
 from assay.machine.cpus import allowed_cpus, cpus
+from assay.machine.process_stat import stat_fields
 from assay.records import Value
 
 LIMITS = (
@@ -187,7 +188,7 @@ def is_running(host: Host, directory: str) -> bool:
     """Return True if the process of its pid file is there and has not ended."""
     pid = _pid(host, directory)
     try:
-        fields = host.read(f"/proc/{pid}/stat").rpartition(")")[2].split() if pid else []
+        fields = stat_fields(host, pid) if pid else []
     except OSError:
         return False
     return bool(fields) and fields[0] not in "ZX"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assay.errors import AssayError, LostHostError
 from assay.machine import server, service
+from assay.machine.process_stat import stat_fields
 from assay.records import Direction, Edge, Endpoint, EndpointKind, ServerNode, Subject
 from assay.records.layers import line_of
 from assay.sampler import Sampler, Seen, looking
@@ -94,7 +95,7 @@ def _cpu_ns(station: Station, programs: tuple[ServerNode, ...]) -> int:
     ticks = 0
     for pid in server.pids(station.host, programs):
         with contextlib.suppress(OSError, AssayError):
-            ticks += sum(map(int, station.host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[CPU_TIMES]))
+            ticks += sum(map(int, stat_fields(station.host, pid)[CPU_TIMES]))
     return ticks * TICK_NS
 
 

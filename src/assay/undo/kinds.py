@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from assay.catalogue import FAMILY, Host, Notes
 from assay.errors import BusyError, TrialError
 from assay.machine import cgroups, image, namespaces, ownership
+from assay.machine.process_stat import stat_fields
 from assay.machine.stack import DELETED, backing_file, mounts
 
 PATIENCE_S = 5.0
@@ -154,7 +155,7 @@ def _stats(host: Host) -> Iterator[list[str]]:
 def _stat(host: Host, pid: str) -> list[str]:
     """The fields of /proc/PID/stat after the command's name (proc_pid_stat(5), from the third on); empty where it is gone."""
     try:
-        return host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+        return stat_fields(host, pid)
     except OSError:
         return []
 

@@ -72,13 +72,13 @@ pub fn read(path: &str, receiver: &mut dyn Receiver) -> Result<FileRead, Refused
         inner: Cursor::new(head.clone()).chain(input),
         failed: None,
     };
-    let kind = kind(&head);
-    let Some((format, (frames, ended))) = kind.frames(&mut source, CHUNK, receiver) else {
-        return Err(Refused::NoCapture {
-            path: path.into(),
-            found: kind.found(),
-        });
-    };
+    let (format, (frames, ended)) =
+        kind(&head)
+            .frames(&mut source, CHUNK, receiver)
+            .map_err(|found| Refused::NoCapture {
+                path: path.into(),
+                found,
+            })?;
     let ended = match (source.failed, ended) {
         (Some(reason), Ended::Cut { at_byte } | Ended::Damaged { at_byte }) => {
             Ended::Unread { at_byte, reason }
@@ -99,7 +99,7 @@ pub fn read_bytes(bytes: &[u8], chunk: usize, receiver: &mut dyn Receiver) -> Op
         inner: Cursor::new(bytes),
         failed: None,
     };
-    let (format, (frames, ended)) = kind(bytes).frames(&mut source, chunk, receiver)?;
+    let (format, (frames, ended)) = kind(bytes).frames(&mut source, chunk, receiver).ok()?;
     Some(FileRead {
         path: String::new(),
         format,
@@ -171,27 +171,19 @@ enum Kind {
 }
 
 impl Kind {
-    /// The format and its frames; None where it has none.
+    /// The format and its frames; what it is instead of a capture.
     fn frames(
         &self,
         source: &mut (impl Read + Send),
         chunk: usize,
         receiver: &mut dyn Receiver,
-    ) -> Option<(&'static str, (u64, Ended))> {
-        Some(match self {
+    ) -> Result<(&'static str, (u64, Ended)), &'static str> {
+        Ok(match self {
             Self::Legacy => ("pcap", legacy::read(source, chunk, receiver)),
             Self::NextGeneration => ("pcapng", next_generation::read(source, chunk, receiver)),
             Self::Snoop => ("snoop", snoop::read(source, chunk, receiver)),
-            Self::Other(_) => return None,
+            Self::Other(found) => return Err(found),
         })
-    }
-
-    /// What it is instead of a capture.
-    fn found(&self) -> &'static str {
-        match self {
-            Self::Other(found) => found,
-            _ => "capture",
-        }
     }
 }
 
