@@ -1,15 +1,17 @@
 """The answer in sentences: every compared measure, in words, with interval, what was not seen, verdict and its cause."""
 
 import itertools
+import re
 from dataclasses import replace
 
 import pytest
 
 import notebook_records as made
 from assay import measures
-from assay.answer import doubts, headlines
+from assay.answer import doubts, headlines, marks
 from assay.answer.wording import comparison as sentence
 from assay.answer.wording import summary as words
+from assay.measures.figures import FIGURES, OBSERVED
 from assay.records import (
     Comparison,
     Conclusion,
@@ -58,6 +60,12 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
             "cpu_ns_per_op",
             "xfs is better: 0.60 times the CPU time per operation of ext4 (95 % interval 0.54 to 0.68)",
         ),
+        (
+            comparison(),
+            "server_cpu_ns_per_op",
+            "xfs is better: 0.60 times the CPU time of the server per operation of ext4 (95 % interval 0.54 to 0.68)",
+        ),
+        (comparison(), "longest_pause_ns", "xfs is better: 0.60 times the longest pause of ext4 (95 % interval 0.54 to 0.68)"),
         (comparison(), "frames", "xfs is lower: 0.60 times the frames of ext4 (95 % interval 0.54 to 0.68)"),
         (
             comparison(1.002, 0.998, 1.006, Conclusion.EQUIVALENT),
@@ -116,6 +124,12 @@ def test_sentences(one, figure, text):
     asked = made.experiment(measures=(f"spool.unlink.{figure}",))
     asked = replace(asked, measures=(replace(asked.measures[0], operation="unlink"),))
     assert str(sentence.sentence(asked, replace(one, measure=asked.measures[0].name))) == text
+
+
+def test_every_figure_has_words_of_its_own():
+    """`away ns` and `box cpu share` were read in sentences."""
+    for name in (*FIGURES, *(f"@far.{one}" for one in OBSERVED)):
+        assert not re.search(r"\b(ns|s|op|ops|cpu|gb)\b", marks.figure(name).removesuffix(" of host far")), name
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,24 @@ def test_a_lie_in_front_is_called_one_and_the_next_measure_answers():
     assert said.more[0].endswith("[SOUND]")
 
 
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.0, "; storage gave nothing"), (0.5, "; corrected "), (1.0, "none from the device")]
+)
+def test_a_lie_is_followed_by_what_storage_gave(share, words):
+    """The corrected figure was left out of the sentence that says that the figure is none."""
+    results = first_only(without_a_figure(fixture.results(), BOAST), BOAST)
+    runs = []
+    for one in results.runs:
+        verdicts = {
+            name: replace(verdict, corrected=verdict.value * share) if name == BOAST and verdict.value else verdict
+            for name, verdict in one.verdicts.items()
+        }
+        runs.append(replace(one, verdicts=verdicts))
+    said = lead(replace(results, runs=tuple(runs))).said.partition(";")
+    assert words in "".join(said)
+    assert ("corrected" in "".join(said)) == (share == 0.5)
+
+
 def test_noise_is_no_lie():
     results = first_only(without_a_figure(fixture.results(), BOAST, rule="N03", part="noise"), BOAST)
     said = lead(results).said
@@ -144,7 +162,7 @@ def test_a_designed_experiment_opens_with_the_factor_that_matters_most():
 @pytest.mark.parametrize(
     ("interval", "text"),
     [
-        ((1.2, 3.9), "break-even at 2.5 clients (95 % interval 1.2 to 3.9)"),
+        ((1.2, 3.9), "break-even at 2.5 (1.2 to 3.9) clients; beyond it xfs is below ext4"),
         ((1.0, 4.0), "no significant break-even from 1 to 4 clients"),
     ],
 )
@@ -161,7 +179,8 @@ def test_a_break_even_of_which_nothing_is_known_is_not_told(interval, text):
         highest=4.0,
         order=ORDER,
     )
-    assert text in lead(replace(fixture.results(), scaling=(found,))).more
+    named = "spool create, operations per second, xfs against ext4"
+    assert f"{named}: {text}" in lead(replace(fixture.results(), scaling=(found,))).more
 
 
 def growth(kind, shape, measure, at=None, **values):
@@ -206,11 +225,15 @@ def test_one_order_everywhere_is_no_break_even():
         order=ORDER,
     )
     told = lead(replace(results, comparisons=mine, scaling=(found,))).more
-    assert "no break-even from 1 to 4 clients: the order is the same everywhere" in told
+    named = "spool create, operations per second, xfs against ext4"
+    assert f"{named}: no break-even from 1 to 4 clients, the order is the same everywhere" in told
     open_ = tuple(replace(one, conclusion=Conclusion.UNDECIDED) for one in mine)
     told = lead(replace(results, comparisons=open_, scaling=(found,))).more
     open_end = "no significant difference at any number from 1 to 4 clients: a break-even stays open"
-    assert f"spool create, operations per second, xfs against ext4: {open_end}" in told
+    assert f"{named}: {open_end}" in told
+    elsewhere = tuple(replace(one, candidate="btrfs", conclusion=Conclusion.UNDECIDED) for one in mine)
+    told = lead(replace(results, comparisons=(*mine, *elsewhere), scaling=(found,))).more
+    assert any(one.startswith(f"{named}: no break-even") for one in told), "another arm says nothing of these two"
 
 
 def test_no_figure_is_no_answer():
@@ -246,6 +269,26 @@ def test_of_many_levels_the_largest_effect_is_named_and_not_left_out():
     assert "per second: clients = 5 is fastest, 36.6 times" in found.said
     assert found.said.index("36.6") < found.said.index("3.00") < found.said.index("1.50")
     assert "; 1 more below" in found.said
+
+
+def test_a_lead_that_is_too_little_to_matter_is_named_as_that():
+    results = lying(compared(2), 1.04, 0.5)
+    first, second = results.comparisons
+    near = replace(first, conclusion=Conclusion.IMMATERIAL, ratio=replace(first.ratio, low=1.01, high=1.07))
+    said = lead(replace(results, comparisons=(near, second))).said
+    assert "clients = 2 is fastest; clients = 3 is slower, 0.50 times" in said
+    assert "clients = 2 is faster, too little to matter" in said
+    alone = lead(replace(results, comparisons=(near, replace(near, candidate=3, ratio=replace(near.ratio, low=0.9))))).said
+    assert "is fastest, " not in alone
+
+
+def test_a_parallel_efficiency_is_given_once():
+    results = compared(1, conclusion=Conclusion.UNDECIDED)
+    share = replace(results.comparisons[0].ratio, value=0.6, low=0.5, high=0.7)
+    (one,) = (replace(each, parallel_efficiency=share) for each in results.comparisons)
+    found = lead(replace(results, comparisons=(one,)))
+    assert "parallel efficiency" not in found.said
+    assert [text for text in found.more if text.startswith("parallel efficiency 60 %, 2 clients against 1")]
 
 
 def lying(results, *ratios):
@@ -332,6 +375,8 @@ def test_the_largest_difference_of_another_measure_follows():
     found = lead(fixture.results())
     (line,) = (one for one in found.more if one.startswith("largest difference of another measure: "))
     assert "spool create, latency, 99th percentile: xfs is faster" in line
+    more = len(answer(fixture.results()).others) - 1
+    assert line.endswith(f"; {more} more measure{' differs' if more == 1 else 's differ'}") == (more > 0)
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,9 @@ SERVED = (
 """Of the page of an experiment."""
 
 
-RATES = """document.querySelector('.now b').textContent === 'running'
-    && document.querySelectorAll('.scroll svg :is(path, polyline)').length > 1"""
+RATES = """document.querySelector('.now b')?.textContent === 'running'
+    && [...document.querySelectorAll('.scroll svg polyline')].some(line => line.points.numberOfItems > 3)"""
+"""A phase runs, and an operation of it has a curve."""
 
 
 def take_served(browser, lab: Path, name: str, query: str) -> None:
@@ -81,7 +82,6 @@ def take_served(browser, lab: Path, name: str, query: str) -> None:
             page.goto(f"http://127.0.0.1:{site.port}{path}")
             if screen.name == "serve-live":
                 wait_until(lambda: page.evaluate(RATES), 120)  # noqa: B023 - called at once
-                page.wait_for_timeout(3000)  # a row a second: so many make a curve
             page.screenshot(path=str(PICTURES / f"{screen.name}.png"))
             context.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.frozen import dataclass
-from assay.records import Conclusion, Measure, Results, Scaling, ScalingKind
+from assay.records import Comparison, Conclusion, Measure, Results, Scaling, ScalingKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +31,18 @@ def decisions(results: Results, measure: Measure) -> Iterator[Decision]:
 
 
 def _one_order(results: Results, one: Scaling) -> bool:
-    """Whether the same arm is ahead, beyond noise, in all comparisons of the measure."""
-    mine = [found for found in results.comparisons if found.measure == one.measure]
+    """Whether the same arm is ahead, beyond noise, in all comparisons of the two arms, under the conditions of the break-even."""
+    mine = [found for found in results.comparisons if found.measure == one.measure and _is_of(found, one)]
     apart = all(found.conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL) for found in mine)
     return apart and len({found.ratio.value > 1 for found in mine if found.ratio is not None}) == 1
+
+
+def _is_of(found: Comparison, one: Scaling) -> bool:
+    """Whether a comparison is of the arms of a break-even, under its conditions."""
+    order = one.order
+    if order is None or (found.factor, found.candidate, found.baseline) != (order.compared, order.candidate, order.baseline):
+        return False
+    return all(found.within.get(path) == level for path, level in one.within.items() if path != order.compared)
 
 
 def _covers(one: Scaling) -> bool:

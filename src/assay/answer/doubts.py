@@ -41,6 +41,11 @@ class Doubt:
     disturbs: bool = False
     """Whether it is noise, which has a line of its own."""
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The measures, without what stands for the experiment."""
+        return tuple(one for one in self.measures if one != WHOLE)
+
 
 WHOLE = "the experiment"
 """Stands for the measure of a finding on the whole experiment."""

@@ -112,7 +112,7 @@ _FIGURES: Mapping[str, str] = {
     "server_cpu_ns_per_op": "CPU time of the server per operation",
     "server_cpu_ns_per_gb": "CPU time of the server per GB",
     "both_cpu_ns_per_gb": "CPU time of both ends per GB",
-    "delivered_bytes_per_s": "delivered bytes/s",
+    "delivered_bytes_per_s": "delivered throughput",
     "delivered_share": "delivered share",
     "user_instructions_per_op": "instructions per operation in user mode",
     "kernel_instructions_per_op": "instructions per operation in the kernel",
@@ -125,6 +125,19 @@ _FIGURES: Mapping[str, str] = {
     "count": "operations done",
     "errors": "errors",
     "longest_pause_ns": "longest pause",
+    "away_ns": "time without the target",
+    "backlog_ns": "longest backlog",
+    "up_share": "share of the time with the target",
+    "lost": "lost records",
+    "changed": "changed records",
+    "unreadable": "unreadable records",
+    "never": "changes never seen",
+    "stale": "stale reads after close and open",
+    "granted_twice": "locks granted twice",
+    "resolution_ns": "resolution of the times",
+    "box_packets_per_s": "packets per second that reached the box",
+    "box_drops": "packets dropped by the box",
+    "box_cpu_share": "CPU share of the box",
 }
 
 

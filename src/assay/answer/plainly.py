@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.answer import layers
-from assay.answer.answer import answer
-from assay.answer.wording import comparison, effects, scaling, summary
-from assay.answer.wording import layers as wording
+from assay.answer.answer import Answer, answer
+from assay.answer.wording import comparison, effects, layers, scaling, summary
 from assay.measures import directory
 from assay.plain import to_plain
 from assay.records import Results
@@ -15,7 +13,8 @@ from assay.records import Results
 
 def plainly(results: Results) -> dict[str, Any]:
     """Give all results as plain values."""
-    return {**to_plain(results), **answers(results), **directories(results), **below_clients(results)}
+    found = answer(results)
+    return {**to_plain(results), **answers(results, found), **directories(results), **below_clients(found)}
 
 
 def directories(results: Results) -> dict[str, Any]:
@@ -25,15 +24,15 @@ def directories(results: Results) -> dict[str, Any]:
     return {"directory": known} if known else {}
 
 
-def below_clients(results: Results) -> dict[str, Any]:
+def below_clients(found: Answer) -> dict[str, Any]:
     """Give the rates of clients with what was measured below them; nothing without such a workload."""
-    found = [{**to_plain(one), "statement": wording.statement(results.experiment, one)} for one in layers.layered(results)]
-    return {"layers": found} if found else {}
+    rates = [{**to_plain(one), "statement": layers.statement(found.experiment, one)} for one in found.layers]
+    return {"layers": rates} if rates else {}
 
 
-def answers(results: Results) -> dict[str, Any]:
+def answers(results: Results, found: Answer) -> dict[str, Any]:
     """Give what was concluded: values, and `statement` in words."""
-    experiment, found = results.experiment, answer(results)
+    experiment = results.experiment
     return {
         "answer": {
             "measures": [one.name for one in found.measures],

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from assay.analysis.across import Joined, Names, UnlikeKind, join, of_candidate, unanswered
+from assay.answer.answer import answer
 from assay.answer.plainly import answers
 from assay.answer.wording import scaling
 from assay.answer.wording.comparison import unlike
@@ -48,7 +49,7 @@ def compare(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) ->
 def as_plain(results: Results) -> dict[str, object]:
     """The answer as plain values."""
     return {
-        **answers(results),
+        **answers(results, answer(results)),
         "verdicts": to_plain(results.comparison_verdicts),
         "requirements": to_plain(results.requirements),
     }

@@ -86,19 +86,32 @@ def level_of(experiment: Experiment, factor: str, value: Value) -> str:
     return f"{factor.rpartition('.')[2]} = {name}" if isinstance(value, int | float) else name
 
 
+RATES = {Unit.PER_S: "rate", Unit.BYTES_PER_S: "throughput"}
+"""Units of rates, and what a ratio of them is one of."""
+
+
+def is_time(figure: str) -> bool:
+    """Whether a figure is how long the work takes; CPU time and pauses are times, too, but less of them is not faster."""
+    return figure == "elapsed_ns" or figure.startswith("latency_")
+
+
+def is_speed(figure: str) -> bool:
+    """Whether the better of two figures is the faster one."""
+    kind = figure_kind(figure)
+    return is_time(figure) or (kind is not None and kind.unit in RATES)
+
+
 def superlative(figure: str) -> str:
     """`fastest` of rates and times, else `best`."""
-    kind = figure_kind(figure)
-    timed = kind is not None and kind.unit in (Unit.PER_S, Unit.BYTES_PER_S, Unit.NANOSECONDS) and figure != "cpu_ns_per_op"
-    return "fastest" if timed else "best"
+    return "fastest" if is_speed(figure) else "best"
 
 
 def direction(one: Comparison, figure: str) -> str:
     """`faster`, `slower`, `better` or `worse`; `higher` or `lower` where the figure has no better side."""
-    kind, good = figure_kind(figure), is_better(one, figure)
-    if kind is None or good is None:
+    good = is_better(one, figure)
+    if good is None:
         return "higher" if is_above(one) else "lower"
-    if kind.unit in (Unit.PER_S, Unit.BYTES_PER_S, Unit.NANOSECONDS) and figure != "cpu_ns_per_op":
+    if is_speed(figure):
         return "faster" if good else "slower"
     return "better" if good else "worse"
 
@@ -113,12 +126,11 @@ def sized(experiment: Experiment, one: Comparison, times: str) -> str:
     if one.conclusion in (Conclusion.EQUIVALENT, Conclusion.UNDECIDED):
         return f"{times} times"
     figure, baseline = measure_of(experiment, one.measure).figure, level(experiment, one.factor, one.baseline)
-    kind = figure_kind(figure)
-    if kind is not None and kind.unit is Unit.NANOSECONDS and figure != "cpu_ns_per_op":
+    if is_time(figure):
         return f"it takes {times} times as long as {baseline}"
-    nouns = {Unit.PER_S: "rate", Unit.BYTES_PER_S: "throughput"}
-    noun = nouns.get(kind.unit, marks.figure(figure)) if kind else marks.figure(figure)
-    return f"{times} times the {noun} of {baseline}"
+    kind = figure_kind(figure)
+    noun = RATES.get(kind.unit) if kind else None
+    return f"{times} times the {noun or marks.figure(figure)} of {baseline}"
 
 
 def interval(one: Comparison) -> str:

@@ -64,11 +64,11 @@ def fate(end: DrillEnd) -> str:
 BEFALLEN: Mapping[Action, tuple[str, str, str]] = {
     Action.CUT: ("path", "cut", "the mending"),
     Action.KILL: ("server of", "killed", "its start"),
-    Action.STOP: ("server of", "stopped", "its going on"),
+    Action.STOP: ("server of", "stopped", "its resumption"),
     Action.POWER: ("power of", "cut", "its return"),
     Action.FILL: ("disk of", "full", "it had room"),
 }
-"""What an event befalls, what it is then, and what ends it."""
+"""What an event befalls, what becomes of it, and what ends that."""
 
 
 def befallen(one: Outage) -> str:
@@ -78,9 +78,10 @@ def befallen(one: Outage) -> str:
 
 
 def cut(one: Outage) -> str:
-    """`path wan cut from 2 s to 4 s: transaction 100/s before, 0/s while it was cut, 150/s after; back after 1.4 s; ...`."""
+    """`path wan cut from 2 s to 4 s: send 100/s before, 0/s while it was cut, 150/s after; 90 % of the rate before ...`."""
     unit = Unit.BYTES_PER_S if one.operation in MOVING else Unit.PER_S
-    times = {"before": "before", "while": f"while it was {BEFALLEN[one.action][1]}", "after": "after"}
+    state = "down" if one.action is Action.KILL else BEFALLEN[one.action][1]
+    times = {"before": "before", "while": f"while it was {state}", "after": "after"}
     rates = ", ".join(f"{measures.with_unit(rate, unit)} {times[name]}" for name, rate in one.rates_per_s.items())
     from_, to, pause = (measures.with_unit(time, Unit.NANOSECONDS) for time in (one.from_ns, one.to_ns, one.pause_ns))
     words = [f"{befallen(one)} from {from_} to {to}: {one.operation} {rates}"]

@@ -177,6 +177,8 @@ def instead(verdicts: Sequence[Verdict]) -> str:
     right = [verdict for verdict in verdicts if verdict.corrected is not None and verdict.corrected != verdict.value]
     if right:
         found = sorted((verdict.corrected or 0.0, verdict.unit) for verdict in right)
+        if not found[-1][0]:
+            return "storage gave nothing"
         return "corrected " + " to ".join(dict.fromkeys(measures.with_unit(*end) for end in (found[0], found[-1])))
     bounds = [verdict.bound for verdict in verdicts if verdict.bound]
     lows = [bound.low for bound in bounds if bound.low is not None]

@@ -25,7 +25,7 @@ def lines(phase: Phase, before: str = "") -> Iterator[str]:
 
 
 def where(phase: Phase, server: Client, end: NetEnd) -> str:
-    """`server 127.0.0.1:40001: the loopback of this machine, no wire`."""
+    """`server 127.0.0.1:40001: both ends on one host, over its loopback (no wire)`."""
     if is_loopback(end.address):
         return f"server {end.address}: both ends on one host, over its loopback (no wire)"
     if set(phase.load_hosts) == {server.host}:
@@ -70,7 +70,7 @@ def sockets(phase: Phase) -> Iterator[str]:
 
 
 def in_words(buffer: SocketBuffer) -> str:
-    """`512 KiB of 256 KiB asked`, or what the kernel made of it at the end."""
+    """`512 KiB (asked for 256 KiB)`, or what the kernel made of it by the end."""
     if buffer.asked is None:
         return f"{measures.with_unit(buffer.end, Unit.BYTES)} at the end (sized by the kernel)"
     return f"{measures.with_unit(buffer.got, Unit.BYTES)} (asked for {measures.with_unit(buffer.asked, Unit.BYTES)})"

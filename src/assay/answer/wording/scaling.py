@@ -30,9 +30,7 @@ def statement(experiment: Experiment, one: Scaling) -> str:
 def predicate(experiment: Experiment, one: Scaling) -> str:
     """Say what a curve does, behind the name of its measure: ` at target = ext4 peaks at ...`."""
     if one.kind is ScalingKind.BREAK_EVEN and one.order is not None:
-        arms = [level(experiment, one.order.compared, each) for each in (one.order.candidate, one.order.baseline)]
-        within = {path: each for path, each in one.within.items() if path != one.order.compared}
-        return f"{where(experiment, within)}, {arms[0]} against {arms[1]}: {order(one, arms[0], arms[1])}"
+        return f"{pairing(experiment, one)}: {order(one, *_arms(experiment, one))}"
     here = where(experiment, one.within)
     if one.kind is ScalingKind.LAW:
         return f"{here} {growth(one)}"
@@ -43,6 +41,20 @@ def predicate(experiment: Experiment, one: Scaling) -> str:
     if one.shape is Shape.ON_CREDIT:
         return f"{here}: {credit(one)}"
     return f"{here} {fullness(one)}" if one.use and one.use.capacity is None else f"{here}: {resource(one)} {fullness(one)}"
+
+
+def pairing(experiment: Experiment, one: Scaling) -> str:
+    """` at depth = 8, xfs against ext4`: which arms a break-even is of, behind the name of its measure."""
+    assert one.order is not None
+    within = {path: each for path, each in one.within.items() if path != one.order.compared}
+    return f"{where(experiment, within)}, {' against '.join(_arms(experiment, one))}"
+
+
+def _arms(experiment: Experiment, one: Scaling) -> tuple[str, str]:
+    """Candidate and baseline."""
+    assert one.order is not None
+    candidate, baseline = (level(experiment, one.order.compared, each) for each in (one.order.candidate, one.order.baseline))
+    return candidate, baseline
 
 
 def fitted(one: Fit) -> str:

@@ -16,7 +16,7 @@ from assay.answer.headlines import Line
 from assay.answer.remarks import Remarked
 from assay.answer.scales import show, show_range
 from assay.answer.wording import comparison, effects, essence, labels, layers, scaling, trust
-from assay.records import Comparison, Estimate, Experiment, Measure, RequirementState, Scaling, ScalingKind, Tier, Value
+from assay.records import Comparison, Conclusion, Estimate, Experiment, Measure, RequirementState, Tier, Value
 
 
 def opening(answer: Answer) -> str:
@@ -46,11 +46,12 @@ def following(answer: Answer) -> tuple[str, ...]:
 
 
 def besides(answer: Answer) -> Iterator[str]:
-    """Name the largest effect among the other measures, and how many of these differ."""
+    """Name the largest effect among the other measures, and how many more of these differ."""
     if answer.others:
         first = answer.others[0]
         what = f"{named(first.measure)}: {clause(answer.experiment, first.lines[0])} [{first.lines[0].state.value}]"
-        many = f"; {len(answer.others)} other measures differ" if len(answer.others) > 1 else ""
+        more = len(answer.others) - 1
+        many = f"; {more} more {'measure differs' if more == 1 else 'measures differ'}" if more else ""
         yield f"largest difference of another measure: {what}{many}"
 
 
@@ -84,19 +85,18 @@ def efficiencies(experiment: Experiment, one: Lead) -> Iterator[str]:
 
 def compared(experiment: Experiment, one: Lead) -> Iterator[str]:
     """Name what was decided, how much more there is, and what was not decided."""
-    ahead = ahead_of_all(experiment, one)
-    if ahead and one.leaders != (one.lines[0].comparisons[0].candidate,):
+    ahead, first = ahead_of_all(experiment, one), one.lines[0]
+    if ahead and (first.conclusion is not Conclusion.MATTERS or one.leaders != (first.comparisons[0].candidate,)):
         yield ahead
         ahead = ""
     for place, each in enumerate(one.lines):
-        note = line(experiment, each).note
-        rest = "" if note == _efficiency(each.comparisons) else note  # that has a line of its own
-        yield "; ".join(filter(None, (clause(experiment, each, ahead if place == 0 else ""), rest)))
+        words = clause(experiment, each, ahead if place == 0 else "")
+        yield "; ".join(filter(None, (words, comparison.undecided_for(_hardest(each.comparisons)))))
     if one.more:
         yield f"{one.more} more below"
     for each in one.undecided:
         text = line(experiment, each)
-        what = f"undecided {text.where}" if text.where else text.claim
+        what = " ".join(filter(None, (text.claim, text.where)))
         yield f"{what} ({'; '.join(part for part in (text.size, text.interval) if part)})"
 
 
@@ -134,8 +134,8 @@ def uncounted(experiment: Experiment, one: Lead) -> str:
     if one.kind is LeadKind.DISTURBED:
         return f"{what} does not count: all runs disturbed: {', '.join(map(labels.short, one.causes))}"
     fault = "cannot be believed" if one.measure.claim.tier is Tier.AS_IS else f"is no {marks.claim(one.measure.claim)}"
-    known = "" if any(verdict.corrected is not None for verdict in one.verdicts) else labels.instead(one.verdicts)
-    return f"{what} {fault}: {'; '.join(part for part in (labels.usual(one.verdicts), known) if part)}"
+    known = (labels.usual(one.verdicts), labels.instead(one.verdicts))
+    return f"{what} {fault}: {'; '.join(filter(None, known))}"
 
 
 def _amount(one: Estimate) -> str:
@@ -172,40 +172,39 @@ def required(experiment: Experiment, one: Required) -> str:
 
 
 def decision(experiment: Experiment, one: Decision) -> str:
-    """Put a break-even, a saturation or the end of a requirement in one sentence."""
-    at, what, lowest, highest = one.scaling.at, one.scaling.factor.rpartition(".")[2], one.scaling.lowest, one.scaling.highest
-    if one.scaling.kind is not ScalingKind.BREAK_EVEN:
-        return _whole(experiment, one.scaling)
-    if at is not None and not one.known:
-        return f"no significant break-even from {lowest:g} to {highest:g} {what}"
-    if at is not None:
-        interval = f"{measures.percent(at.confidence)} interval {at.low:.3g} to {at.high:.3g}"
-        return f"break-even at {at.value:.3g} {what} ({interval})"
+    """Put a break-even, a saturation or the end of a requirement in one sentence, without the full stop."""
+    measure = next((measure for measure in experiment.measures if measure.name == one.scaling.measure), None)
+    return f"{named(measure) if measure else one.scaling.measure}{_decided(experiment, one)}"
+
+
+def _decided(experiment: Experiment, one: Decision) -> str:
+    """What stands behind the name of the measure; of a break-even that is not known, that there is none."""
+    span = f"from {scaling.span(one.scaling)} {scaling.counted(one.scaling.factor)}"
     if one.one_order:
-        return f"no break-even from {lowest:g} to {highest:g} {what}: the order is the same everywhere"
-    return _whole(experiment, one.scaling)
-
-
-def _whole(experiment: Experiment, one: Scaling) -> str:
-    """The statement with the measure in words, without the full stop."""
-    measure = next((measure for measure in experiment.measures if measure.name == one.measure), None)
-    return f"{named(measure) if measure else one.measure}{scaling.predicate(experiment, one)}"
+        return f"{scaling.pairing(experiment, one.scaling)}: no break-even {span}, the order is the same everywhere"
+    if one.scaling.at is not None and not one.known:
+        return f"{scaling.pairing(experiment, one.scaling)}: no significant break-even {span}"
+    return scaling.predicate(experiment, one.scaling)
 
 
 def line(experiment: Experiment, one: Line) -> comparison.Sentence:
     """Put comparisons that agree in one sentence."""
     same = one.comparisons
     first, alone = same[0], len(same) == 1
-    hardest = max(same, key=lambda each: (each.detectable_share or 0.0, comparison.undecided_for(each)))
-    notes = (comparison.undecided_for(hardest), _efficiency(same))
+    notes = (comparison.undecided_for(_hardest(same)), _efficiency(same))
     return comparison.Sentence(
         claim=comparison.claim(experiment, first),
         size=comparison.size(experiment, first) if alone else _sizes(experiment, same),
         where=conditions(experiment, [each.within for each in same]),
         interval=comparison.interval(first) if alone else _spans(same),
         note="; ".join(part for part in notes if part),
-        unfiltered=comparison.unfiltered(hardest),
+        unfiltered=comparison.unfiltered(_hardest(same)),
     )
+
+
+def _hardest(same: Sequence[Comparison]) -> Comparison:
+    """The comparison in which the least could be seen."""
+    return max(same, key=lambda each: (each.detectable_share or 0.0, comparison.undecided_for(each)))
 
 
 def reason(one: Reason) -> str:
