@@ -70,10 +70,18 @@ def tally(states: Iterable[VerdictState]) -> tuple[tuple[VerdictState, int], ...
     return tuple((state, found[state]) for state in MEANING if state in found)
 
 
+LOWER, HIGHER = "lower is better", "higher is better"
+
+
 def lower_is_better(name: str) -> bool:
     """Whether a smaller figure is the better one; figures that the lab does not know count as better when higher."""
+    return better(name) == LOWER
+
+
+def better(name: str) -> str:
+    """Which side of a figure, or of a measure, is the better one; empty where the lab does not know."""
     kind = measures.figure_kind(name.rpartition(".")[2] if "@" not in name else name[name.index("@") :])
-    return kind is not None and kind.better is measures.Better.LOWER
+    return "" if kind is None else LOWER if kind.better is measures.Better.LOWER else HIGHER
 
 
 def claim(one: Claim) -> str:

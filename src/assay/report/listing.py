@@ -234,7 +234,7 @@ def _row(name: str, levels: str, verdict: Verdict) -> VerdictRow:
         value=show(verdict.value, verdict.unit),
         corrected=show(verdict.corrected, verdict.unit) if verdict.corrected is not None else "",
         bound=show_range(bound.low, bound.high, bound.unit) if bound else "",
-        state=verdict.state,
+        state=trust.shown(verdict),
         label=labels.label(verdict),
         rules=", ".join(dict.fromkeys(doubtful)),
     )

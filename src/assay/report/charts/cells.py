@@ -160,7 +160,8 @@ def _differ(results: Results, lower: Cell, upper: Cell) -> bool:
 
 
 def _better(measure: Measure) -> str:
-    return "Lower is better." if marks.lower_is_better(measure.figure) else "Higher is better."
+    side = marks.better(measure.figure)
+    return f"{side.capitalize()}." if side else ""
 
 
 def _beyond(cells: Sequence[Cell], grid: heatmap.Grid | None) -> str:

@@ -232,7 +232,7 @@ def ratios(results: Results) -> tuple[Ratios, ...]:
         Ratios(
             measure=name,
             title=marks.measure(titles[name]) if name in titles else name,
-            better="lower is better" if marks.lower_is_better(name) else "higher is better",
+            better=marks.better(name),
             rows=tuple(rows),
         )
         for name, rows in grouped.items()
