@@ -111,7 +111,7 @@ def test_what_is_no_experiment_file(bench, file):
 def test_a_target_that_is_read_only_or_has_no_room(bench):
     with mounted(bench.home / "ro", "size=64m,ro") as target:
         refused(bench.run("run", small(bench, path=target)), 2, "read-only", "remount,rw")
-        refused(bench.run("quick", target), 1, "64 MiB free", "128 MiB")
+        refused(bench.run("quick", target), 1, f"{target}: 64 MiB free", "128 MiB")
         refused(bench.run("run", small(bench), "--lab", target / "lab"), 1, "Read-only file system", "--lab")
     with mounted(bench.home / "small", "size=3m") as target:
         refused(bench.run("run", small(bench, path=target)), 2, "3.15 MB free", "4.61 MB")

@@ -1,11 +1,16 @@
 """The pages in a real browser: the address logs in, nothing is asked of others, tables fit, the live view renews itself."""
 
+from dataclasses import replace
+
 import pytest
 
 import cli_notebook
 from assay.notebook.store import Store
+from assay.serve.app import NotebookSite, own_file
+from assay.serve.shelf import Shelf
 from cli_notebook import NAME
 from report.conftest import browser  # noqa: F401 - a fixture
+from report.test_geometry import CUT
 from served_notebook import served
 
 RUNNING = {"trial": 1, "attempt": 1, "workload": "w", "phase": "write", "event": "running"}
@@ -56,6 +61,28 @@ def test_pages_fit_their_window_and_ask_nobody_else(opened, site, width, path, s
     assert opened.evaluate(BRIGHT) == (scheme == "light")
     assert opened.complaints == []
     assert all(one.startswith((f"http://127.0.0.1:{site.port}/", "data:")) for one in opened.asked)
+
+
+@pytest.mark.parametrize("width", [360, 400, 641, 768, 1000, 1217, 1400, 1920])
+def test_the_runs_of_four_measures_have_no_column_beyond_their_place(browser, tmp_path, monkeypatch, width):  # noqa: F811
+    """Four measures on a tablet were a table that goes on beyond the window."""
+    site = NotebookSite(shelf=Shelf(lab=cli_notebook.lab(tmp_path / "lab")))
+    folder = site.shelf.folder(NAME)
+    listed = site.shelf.listed(folder)
+    names = [f"another_workload.random_read.latency_p9{number}_ns" for number in range(3)]
+    runs = [
+        replace(one, verdicts=one.verdicts + tuple((name, "UNVERIFIED", 1.5e6, "ns") for name in names)) for one in listed.runs
+    ]
+    monkeypatch.setattr(site.shelf, "listed", lambda _: replace(listed, runs=tuple(runs)))
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.set_content(site.experiment_page(folder, 0).decode())
+    for name in ("style.css", "serve.css"):
+        page.add_style_tag(content=own_file(name).decode())
+    assert "latency_" in page.content()
+    assert page.evaluate(CUT) == []
+    assert page.evaluate(OVERFLOW) <= 0
+    context.close()
 
 
 def test_by_clicks_from_the_experiments_to_a_finding(opened):

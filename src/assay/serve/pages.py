@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         auto_reload=False,
     )
     made.filters |= {"part": lambda text: quote(str(text), safe=""), "quantity": quantity, "when": when}
-    made.filters |= {"label": labels.label, "heads": heads}
+    made.filters |= {"label": labels.label, "heads": heads, "dotted": dotted, "many": "{:,}".format}
     made.globals |= {"htmx": HTMX, "levels": marks.levels, "counts": counts, "meaning": marks.MEANING}
     return made
 
@@ -52,6 +53,13 @@ def render(template: str, /, **shown: object) -> bytes:
     """Return a page."""
     text: str = environment().get_template(f"{template}.html.j2").render(shown)
     return text.encode()
+
+
+def dotted(name: str) -> object:
+    """Return a name that may go on in the next line behind a dot or an underscore."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=[._])", name))
 
 
 def quantity(value: float | None, unit: str) -> str:
