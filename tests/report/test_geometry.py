@@ -6,6 +6,7 @@ import struct
 import pytest
 
 from report import recorded, screens
+from report.conftest import ALL_DRAWN
 
 FIRST_SCREENS = ((1400, 900), (400, 800))
 WIDTHS = (360, 400, 641, 768, 1000, 1400, 1920)
@@ -79,6 +80,20 @@ def test_no_element_is_outside_its_box_and_no_word_is_broken(opened, width):
     assert opened.evaluate(CUT) == []
     assert opened.evaluate(HIDDEN_TEXT) == []
     assert opened.evaluate(BROKEN) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_with_all_unfolded_no_table_goes_on_beyond_its_place(opened, width):
+    """Tables of numbers in half a page were cut at the right; the longest words of a ladder went on beyond a phone."""
+    opened.set_viewport_size({"width": width, "height": 900})
+    opened.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    opened.evaluate(
+        "text => document.querySelectorAll('.remark').forEach(one => { one.textContent = text })",
+        "13.8 times more: read-ahead or other processes' traffic",
+    )
+    opened.wait_for_function(ALL_DRAWN, timeout=60_000)
+    assert opened.evaluate(SIDEWAYS) <= 0
+    assert opened.evaluate(CUT) == []
 
 
 def test_pictures_of_phases_under_a_second_are_folded_and_drawn_when_they_are_opened(opened):

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from assay.report.charts.figure import INK, PLAIN, Drawn, Style, text
+from assay.report.charts.over_time import nice
 
 WIDTH, HEIGHT = 860, 260
 LEFT, RIGHT, ABOVE, BELOW = 90, 20, 34, 40
@@ -105,7 +106,8 @@ def curves(lines: dict[str, list[tuple[float, float]]], along: str, *, points: b
     """A line or a cloud of points for each name; the axis of y begins at zero where no value is below."""
     every = [point for line in lines.values() for point in line[:MOST_POINTS]]
     ends_x = (min((x for x, _ in every), default=0.0), max((x for x, _ in every), default=1.0))
-    ends_y = (min([0.0, *(y for _, y in every)]), max([0.0, *(y for _, y in every)]))
+    low, high = min([0.0, *(y for _, y in every)]), max([0.0, *(y for _, y in every)])
+    ends_y = (low, nice(high / TICKS) * TICKS if high > 0 == low else high)
     wide = (WIDTH - LEFT - RIGHT) / ((ends_x[1] - ends_x[0]) or 1)
     tall = HEIGHT / ((ends_y[1] - ends_y[0]) or 1)
     parts = [*grid(ends_x, ends_y, along)]
