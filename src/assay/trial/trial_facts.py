@@ -46,10 +46,11 @@ def filesystem_semantics(host: Host, target: Target, place: Place) -> Pairs:
 
 
 def space(host: Host, place: Place) -> Pairs:
-    """Which shares of space and inodes are free."""
-    if host.syscalls is not None and place.directory is not None:
+    """Which shares of space and inodes are free, of the file system that the load fills (a pool, not the one below its image)."""
+    filled = place.address if place.kind is EndpointKind.DIRECTORY else place.directory
+    if host.syscalls is not None and filled is not None:
         with contextlib.suppress(OSError):
-            free, inodes = host.syscalls.space(place.directory)
+            free, inodes = host.syscalls.space(filled)
             yield "filesystem.free_share", f"{free:.3g}"
             yield "filesystem.free_inodes_share", f"{inodes:.3g}"
 
