@@ -46,8 +46,9 @@ def filesystem_semantics(host: Host, target: Target, place: Place) -> Pairs:
 
 
 def space(host: Host, place: Place) -> Pairs:
-    """Which shares of space and inodes are free, of the file system that the load fills (a pool, not the one below its image)."""
-    filled = place.address if place.kind is EndpointKind.DIRECTORY else place.directory
+    """Which shares of space and inodes are free, where a server keeps its data; of a pool without a network: in the pool."""
+    remote = place.server is not None and any(node.address for node in place.server.nodes)
+    filled = place.address if place.kind is EndpointKind.DIRECTORY and not remote else place.directory
     if host.syscalls is not None and filled is not None:
         with contextlib.suppress(OSError):
             free, inodes = host.syscalls.space(filled)
