@@ -6,8 +6,8 @@ rule fails.
 Reads with tier = device are invalid, overwrites with tier = device qualified (they also allocate), anything else is a note.
 Files that the phase itself makes pass for writes; for reads their first reading counts.
 
-Most mounts of servers have no FIEMAP. If the server's storage delivered all but `hole_share` of the bytes that the clients read,
-the read passes too, since a hole delivers nothing (L6 over L4, as in T02).
+Most mounts of servers have no FIEMAP. A hole delivers nothing.
+So a read also passes if the server's storage delivered what the clients read, all but `hole_share` (L6 over L4, as in T02).
 """
 
 from __future__ import annotations
