@@ -282,8 +282,9 @@ def test_writes_on_a_server_that_is_only_read(bench, server):
 
 
 def test_binds_and_keys_of_which_nothing_is_known(bench, server):
-    done = bench.run("load", "ldap_load", f"url={server.address}", f"base={BASE}", "ops=10", "bind=each")
-    refused(done, "binds without a DN", "bind_dn and password_file", "keys of entries that are not Assay's", "population = ")
+    words = ("binds without a DN", "bind_dn and password_file", "keys of entries that are not Assay's", "population = the number")
+    target = f'url = "{server.address}"\nbase = "{BASE}"'
+    refused_run(bench, *words, kind="ldap_existing", target=target, knobs='bind = "each"')
 
 
 def test_a_url_or_dn_that_is_none(bench):

@@ -42,7 +42,11 @@ def servers_fit(
             continue
         right = [knobs for knobs in variants(load, factors) if not plug.check(knobs)]
         each = itertools.islice(itertools.product(right, servers), MOST_CHECKED)
-        found = [(name, text) for knobs, (name, server) in each for text in beyond_server(plug, knobs, server)]
+        found = [
+            (name, text)
+            for knobs, (name, server) in each
+            for text in (*beyond_server(plug, knobs, server), *_not_known(plug, knobs, server))
+        ]
         for name, (seen, wanted) in dict.fromkeys(found):
             document.wrong(load.at, f"{seen}, in workload {load.name!r} on target {name!r}", wanted, Point.KEY)
 
@@ -64,14 +68,13 @@ def beyond_server(plug: Workload, knobs: Mapping[str, Value], server: Mapping[st
         yield f"a server with state = {state}", f"state = {RUNNING}; a server that is stopped is filled by ldap_import"
     if server.get("write") is False and not plug.only_reads(knobs):
         yield "writes in mix on a server that is only read", "write = true: they go below an entry that Assay makes"
-    yield from _not_known(knobs, server)
     yield from _elsewhere(knobs, server)
     yield from _unknown_attributes(knobs, server)
 
 
-def _not_known(knobs: Mapping[str, Value], server: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+def _not_known(plug: Workload, knobs: Mapping[str, Value], server: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
     """Yield what nothing says of entries that are not Assay's: how many have keys, and who binds."""
-    if "base" not in server or ("template" in server and not server.get("ldif")):
+    if plug.name == OF_IMPORTS or "base" not in server or ("template" in server and not server.get("ldif")):
         return
     if knobs.get("population") is None and "{key" in directory.keyed_texts(knobs):
         yield "keys of entries that are not Assay's", "population = the number of entries with keys from 0"
