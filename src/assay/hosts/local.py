@@ -223,12 +223,12 @@ class KeptOpen(Local):
 
     def read(self, path: str) -> str:
         """Return the text of a small file as it is now. Raises OSError."""
-        if is_of_process(path):
-            found = self._threads.read(path) if self._threads is not None and OF_A_THREAD in path else None
-            return super().read(path) if found is None else found.decode(errors="replace")
         known = self._open.get(path)
+        if known is None and self._threads is not None and OF_A_THREAD in path and is_of_process(path):
+            found = self._threads.read(path)
+            return super().read(path) if found is None else found.decode(errors="replace")
         if known is None and (path not in self._seen or len(self._open) >= MOST_OPEN):
-            if path.startswith(MADE_WHEN_READ):
+            if path.startswith(MADE_WHEN_READ) and not is_of_process(path):
                 self._seen.add(path)
             return super().read(path)
         if known is None:
