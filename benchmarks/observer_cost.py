@@ -69,8 +69,8 @@ through = "lan"
 kind = "transfer"
 file_size = "48 MiB"
 [measures]
-"files.put.bytes_per_s" = { target = "served", claim = { path = "emulated" } }
-"files.get.bytes_per_s" = { target = "served", claim = { path = "emulated" } }
+"files.put.bytes_per_s" = { claim = { path = "emulated" } }
+"files.get.bytes_per_s" = { claim = { path = "emulated" } }
 """
 
 

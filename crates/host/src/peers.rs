@@ -19,16 +19,16 @@ const SOCKET: &[u8] = b"socket:";
 /// # Errors
 /// `ESRCH` and `ENOENT` where the process has ended, `EPERM` where it is not ours, `ENOSYS` before Linux 5.6.
 pub fn socket_peers(pid: i32) -> io::Result<Vec<IpAddr>> {
-    let process = pidfd_open(
-        Pid::from_raw(pid).ok_or(Errno::SRCH)?,
-        PidfdFlags::empty(),
-    )?;
+    let process = pidfd_open(Pid::from_raw(pid).ok_or(Errno::SRCH)?, PidfdFlags::empty())?;
     let mut found = Vec::new();
     for entry in read_dir(format!("/proc/{pid}/fd"))? {
         let entry = entry?;
         let is_socket = read_link(entry.path())
             .is_ok_and(|target| target.as_os_str().as_bytes().starts_with(SOCKET));
-        let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let number = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
         let (true, Some(number)) = (is_socket, number) else {
             continue;
         };

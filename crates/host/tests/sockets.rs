@@ -33,9 +33,6 @@ fn a_process_that_has_ended_is_not_found() {
     child.wait().unwrap();
     let error = socket_peers(child.id().cast_signed()).unwrap_err();
     let gone = error.raw_os_error() == Some(3) || error.kind() == ErrorKind::NotFound;
-    assert!(
-        gone || error.raw_os_error() == Some(ENOSYS),
-        "{error:?}"
-    );
+    assert!(gone || error.raw_os_error() == Some(ENOSYS), "{error:?}");
     assert!(socket_peers(0).is_err());
 }
