@@ -54,14 +54,14 @@ def peers(host: Host, space: NetworkSpace, sockets: Collection[str] | None = Non
     inodes = {inode for pid in space.pids for inode in sockets_of(host, pid)} if sockets is None else set(sockets)
     if not inodes:
         return ()
-    asked = _asked(host, space.pids)
-    if asked is not None:
-        return asked
+    found = _peers_of_sockets(host, space.pids)
+    if found is not None:
+        return found
     tables = [text for name in TABLES if (text := _text(host, f"/proc/{space.pids[0]}/net/{name}"))]
     return tuple(dict.fromkeys(peer for text in tables for peer in peers_in(text, inodes)))
 
 
-def _asked(host: Host, processes: Iterable[int]) -> tuple[str, ...] | None:
+def _peers_of_sockets(host: Host, processes: Iterable[int]) -> tuple[str, ...] | None:
     """Return the peers as the sockets themselves name them; None where they cannot be asked.
 
     The tables are those of all connections: the kernel searches the place of each possible one, which takes milliseconds.
