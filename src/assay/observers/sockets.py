@@ -98,7 +98,7 @@ OBSERVER = Observer(
             way='a claim of a network path, or observers = ["*", "sockets"] in the experiment',
         ),
     ),
-    cost="100 µs CPU per look (one connection), without `ip route get` (4 ms a peer, once)",
+    cost="250 µs CPU per look (one connection), without `ip route get` (4 ms a peer, once)",
     available=needs_file("/proc/self/net/tcp", "sockets are invisible"),
     read=read,
     parse=parse,
