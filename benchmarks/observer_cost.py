@@ -4,6 +4,10 @@ In process, as `assay selftest` measures it: the thread's CPU time of up to 300 
 median of five rounds. The subject is this process with one file, its block devices, and this process again as a server with one
 data file. A companion such as bpftrace is started for the measurement and its CPU time is included. A row is marked if the
 measured cost differs from every declared figure by more than a factor of 3: then correct the declaration or check its condition.
+
+Then the observers of whole trials: ten files of 48 MiB to and from a server behind a path of 1 Gbit/s, each file by a program of
+its own. Given is the CPU time of all looks that ended within the clock, as a share of one CPU, and that of each observer.
+Commands that a look runs are included. Rule E04 allows 2 %. `observer_cost.py served [TARGET...]` measures these trials alone.
 """
 
 from __future__ import annotations
@@ -13,17 +17,23 @@ import os
 import re
 import resource
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from assay import catalogue
-from assay.catalogue import Observer
+from assay import catalogue, sampler
+from assay.catalogue import Host, Observer
 from assay.errors import AssayError
+from assay.experiment import plan, read
 from assay.hosts.local import Local
+from assay.laboratory.session import conduct
 from assay.machine import stack
-from assay.records import ServerNode, Subject
+from assay.records import Outcome, ServerNode, Subject
+from assay.terminal.progress import ProgressMode
 
 ROUNDS = 5
 LOOKS = 300
@@ -32,6 +42,36 @@ FACTOR = 3.0
 UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 DECLARED = re.compile(r"([\d.]+) (ns|µs|ms|s) CPU per look")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+Look = tuple[str, int, float]
+"""Observer, when its look ended (ns), CPU seconds."""
+BUILT_SSHD = Path(".build/sshd/usr/sbin/sshd")
+CLIENTS: Mapping[str, str] = {
+    "webdav": """put = ["curl", "-fsS", "-T", "{source}", "http://{server.address}/{name}"]
+get = ["curl", "-fsS", "-o", "{destination}", "http://{server.address}/{name}"]""",
+    "sftp_openssh": """put = ["scp", "-q", "-F", "{instance}/ssh_config", "{source}", "{server.address}:{data}/{name}"]
+get = ["scp", "-q", "-F", "{instance}/ssh_config", "{server.address}:{data}/{name}", "{destination}"]""",
+}
+TRIAL = """title = "observers of a served trial"
+repeats = 1
+[paths.lan]
+rate = "1 Gbit/s"
+delay = "100 us"
+queue = "1 MB"
+[targets.disk]
+kind = "loopfs"
+filesystem = "ext4"
+size = "1 GiB"
+[targets.served]
+on = "disk"
+through = "lan"
+%s
+[workloads.files]
+kind = "transfer"
+file_size = "48 MiB"
+[measures]
+"files.put.bytes_per_s" = { claim = { path = "emulated" } }
+"files.get.bytes_per_s" = { claim = { path = "emulated" } }
+"""
 
 
 def measure() -> Iterator[tuple[str, str]]:
@@ -46,6 +86,7 @@ def measure() -> Iterator[tuple[str, str]]:
         for name in catalogue.names("observers"):
             yield name, comparison(catalogue.find("observers", name), subject)
     processes = sum(path.name.isdigit() for path in Path("/proc").iterdir())
+    yield from (row for kind in CLIENTS for row in served(kind))
     yield "(conditions)", f"stack {' > '.join(devices) or 'without a device'}; {os.cpu_count()} CPUs; {processes} processes"
 
 
@@ -108,6 +149,58 @@ def companion_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) * TICK_S
 
 
+def served(kind: str) -> Iterator[tuple[str, str]]:
+    """(target and phase, CPU time of all observers and of each) of one trial."""
+    tally, of_phase, roll_call, seen = list[Look](), dict[str, list[Look]](), sampler.roll_call, sampler.Sampler.seen
+
+    def counted_roll_call(host: Host, observers: Iterable[Observer]) -> tuple[tuple[Observer, ...], dict[str, str]]:
+        present, missing = roll_call(host, observers)
+        return tuple(replace(one, read=counted(one, tally)) for one in present), missing
+
+    def counted_seen(watching: sampler.Sampler, phase: str, t0_ns: int) -> sampler.Seen:
+        of_phase[phase] = [(name, at_ns - t0_ns, spent_s) for name, at_ns, spent_s in tally]
+        tally.clear()
+        return seen(watching, phase, t0_ns)
+
+    sampler.roll_call, sampler.Sampler.seen = counted_roll_call, counted_seen
+    try:
+        yield from shares(kind, of_phase)
+    except AssayError as error:
+        yield f"trial of {kind}", f"not run: {error}"
+    finally:
+        sampler.roll_call, sampler.Sampler.seen = roll_call, seen
+
+
+def counted(observer: Observer, tally: list[Look]) -> Callable[[Host, Subject], Mapping[str, object]]:
+    """The observer's `read`, whose CPU time is noted."""
+
+    def look(host: Host, subject: Subject) -> Mapping[str, object]:
+        began_s = used_s()
+        try:
+            return observer.read(host, subject)
+        finally:
+            tally.append((observer.name, time.monotonic_ns(), used_s() - began_s))
+
+    return look
+
+
+def shares(kind: str, of_phase: Mapping[str, Sequence[Look]]) -> Iterator[tuple[str, str]]:
+    """Conduct the trial; yield the shares of a CPU in each measured phase. Raises AssayError."""
+    built = f'\nserver.program = "{BUILT_SSHD.resolve()}"' if kind == "sftp_openssh" and BUILT_SSHD.exists() else ""
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="bench-") as folder:
+        experiment = read.parse(TRIAL % f'kind = "{kind}"{built}\n{CLIENTS[kind]}', "served")
+        run, _ = conduct(experiment, plan.plan(experiment), Local(), ProgressMode.NONE, Path(folder))
+    if run.outcome is not Outcome.FINISHED:
+        yield f"trial of {kind}", f"{run.outcome}: {run.error}"
+        return
+    for phase in (one for one in run.phases if one.measured):
+        spent, lasted_s = Counter[str](), (phase.end_ns - phase.start_ns) / 1e9
+        for name, at_ns, spent_s in of_phase[phase.name]:
+            spent[name] += spent_s if phase.start_ns < at_ns <= phase.end_ns else 0
+        each = ", ".join(f"{name} {used_in_s / lasted_s:.2%}" for name, used_in_s in spent.most_common(8))
+        yield f"{kind}, {phase.name}", f"{sum(spent.values()) / lasted_s:.2%} of a CPU in {lasted_s:.1f} s: {each}"
+
+
 def readable(seconds: float) -> str:
     """Two digits and a unit."""
     unit = next((name for name, size in reversed(UNITS.items()) if seconds >= size), "ns")
@@ -115,5 +208,6 @@ def readable(seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    for what, figure in measure():
-        print(f"{what:16} {figure}")
+    alone = sys.argv[1:2] == ["served"]
+    for what, figure in (row for kind in sys.argv[2:] or CLIENTS for row in served(kind)) if alone else measure():
+        print(f"{what:16} {figure}", flush=True)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from assay import sampler
 from assay.catalogue import Evidence, Observer, ObserverScope
 from assay.errors import EvidenceError
+from assay.hosts.local import Local
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
 from assay.sampler import Sampler
 from trial_stage import HOST
@@ -101,6 +102,24 @@ def test_own_cost_is_a_series():
     (cost,) = watch.seen("p", 0).evidence.series
     assert (cost.layer, cost.metric, cost.unit) == ("lab", "cpu_ns", "ns")
     assert 0 < cost.value[0] < cost.value[1]
+
+
+BUSY = ("sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
+
+
+def test_commands_and_failed_looks_are_part_of_the_cost():
+    def runs(host, subject):
+        return {"status": host.run(BUSY).status}
+
+    def fails(host, subject):
+        host.run(BUSY)
+        raise EvidenceError("strange text")
+
+    for read in (runs, fails):
+        watch = Sampler(Local(), [observer("a", read)], Subject())
+        watch.edge(Edge.ARMED)
+        (cost,) = watch.seen("p", 0).evidence.series
+        assert cost.value[0] > Local().run(BUSY).cpu_ns / 2 > 1_000_000
 
 
 @pytest.mark.parametrize(

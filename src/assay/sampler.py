@@ -19,6 +19,7 @@ from assay.catalogue import FAMILY, LINUX, Beside, Evidence, Host, Observer, Obs
 from assay.errors import EvidenceError, LostHostError
 from assay.evidence.snapshots import Origin, gauge
 from assay.frozen import dataclass, field
+from assay.hosts.local import spent_by_commands_ns
 from assay.records import ABSOLUTE, Edge, Fact, Reading, Series, Snapshot, Subject, When
 
 UNDER_THE_CLOCK = (Edge.ARMED, Edge.POLL, Edge.LAST)
@@ -203,14 +204,16 @@ class Sampler:
         return Seen(evidence=evidence, gaps=self._gaps())
 
     def _look(self, observer: Observer, edge: Edge) -> None:
-        cpu_ns = time.thread_time_ns()
+        cpu_ns = used_ns()
         try:
             at_ns = self._host.monotonic_ns()
             raw = {**observer.read(self._host, self._subject), **self._counted(observer)}
-            spent_ns = time.thread_time_ns() - cpu_ns
+            spent_ns = used_ns() - cpu_ns
             took_ns = self._host.monotonic_ns() - at_ns
         except Exception as error:  # as above
             self._fail(observer, error)
+            if not self._host.far:
+                self._keep({}, edge, (self._host.monotonic_ns(), 0), used_ns() - cpu_ns)
             return
         self._keep({observer.name: raw}, edge, (at_ns, took_ns), spent_ns)
 
@@ -222,7 +225,7 @@ class Sampler:
 
     def _look_together(self, observers: Sequence[Observer], edge: Edge) -> None:
         """On a host that is far the observers share a look: what they read is then asked in one exchange."""
-        look, cpu_ns, found = self._host.look(" ".join(one.name for one in observers)), time.thread_time_ns(), dict[str, Raw]()
+        look, cpu_ns, found = self._host.look(" ".join(one.name for one in observers)), used_ns(), dict[str, Raw]()
         for observer in observers:
             try:
                 found[observer.name] = {**observer.read(look.host, self._subject), **self._counted(observer)}
@@ -234,7 +237,7 @@ class Sampler:
             for observer in observers:
                 self._fail(observer, error)
             return
-        self._keep(found, edge, span, time.thread_time_ns() - cpu_ns)
+        self._keep(found, edge, span, used_ns() - cpu_ns)
 
     def _keep(self, found: Mapping[str, Raw], edge: Edge, span: tuple[int, int], spent_ns: int) -> None:
         at_ns, took_ns = span
@@ -282,8 +285,10 @@ class Sampler:
     def _thin(self, name: str, began: int) -> None:
         """Where an observer has polled often enough, keep the polls on every other beat and the beat between them."""
         seen, every_ns = self._snapshots[name], self._every_ns[name]
+        if self._most_polls is None or len(seen) < self._most_polls:
+            return
         polls = [snapshot for snapshot in seen if snapshot.edge is Edge.POLL]
-        if self._most_polls is None or len(polls) < self._most_polls:
+        if len(polls) < self._most_polls:
             return
         dropped = {snapshot.at_ns for snapshot in polls if (snapshot.at_ns - began) // every_ns % 2}
         with self._mutex:
@@ -304,6 +309,11 @@ class Sampler:
 
     def _gaps(self) -> dict[str, int]:
         return {name: longest_gap(self._snapshots[name], every_ns / 1e9) for name, every_ns in self._every_ns.items()}
+
+
+def used_ns() -> int:
+    """CPU time of this thread and of the commands that it ran: both are what a look takes from the load."""
+    return time.thread_time_ns() + spent_by_commands_ns()
 
 
 def following(due_ns: int, every_ns: int, now_ns: int) -> int:

@@ -1,5 +1,7 @@
 """sockets: the peers of the load's own sockets and the way to each, for its own processes alone."""
 
+import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -76,25 +78,70 @@ def test_a_process_without_sockets_and_one_that_has_ended():
     assert look(OBSERVER, Local(), Subject(pids=(sleeper.pid,)), Edge.POLL, 0).raw == {}
 
 
-def test_the_tables_are_read_again_when_a_process_has_other_sockets(monkeypatch):
-    read = []
+@contextlib.contextmanager
+def connected(*, then=""):
+    """A client with one connection, that does more when a line comes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = CLIENT.replace("s.recv(1)", f"sys.stdin.readline(); {then}; print(flush=True); s.recv(1)" if then else "s.recv(1)")
+        argv = [sys.executable, "-c", code, str(server.getsockname()[1])]
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+            client.stdout.readline()
+            yield client
+            client.kill()
+
+
+def go_on(client):
+    client.stdin.write(b"\n")
+    client.stdin.flush()
+    client.stdout.readline()
+
+
+def watched_calls(monkeypatch, host, name):
+    """What is handed to a system call of the host."""
+    calls, call = [], getattr(host.syscalls, name)
+    monkeypatch.setattr(host.syscalls, name, lambda *given: calls.append(given) or call(*given), raising=False)
+    return calls
+
+
+SECOND = "t = socket.create_connection(s.getpeername())"
+
+
+def test_sockets_are_asked_again_when_a_process_has_other_ones(monkeypatch):
     host = Local()
+    asked = watched_calls(monkeypatch, host, "socket_peers")
+    with connected(then=SECOND) as client:
+        looks = [look(OBSERVER, host, Subject(pids=(client.pid,)), Edge.POLL, 0).raw for _ in range(3)]
+        once = len(asked)
+        go_on(client)
+        looks.append(look(OBSERVER, host, Subject(pids=(client.pid,)), Edge.POLL, 0).raw)
+    assert looks == [{"ways": {"127.0.0.1": ["lo", "loopback"]}}] * 4
+    assert (once, len(asked)) == (1, 2)
+
+
+def test_the_tables_are_read_where_sockets_cannot_be_asked(monkeypatch):
+    host, read = Local(), []
     text = host.read
     monkeypatch.setattr(host, "read", lambda path: read.append(path) or text(path))
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        twice = CLIENT.replace(
-            "s.recv(1)", "sys.stdin.readline(); t = socket.create_connection(s.getpeername()); print(flush=True); s.recv(1)"
-        )
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        with subprocess.Popen([sys.executable, "-c", twice, str(port)], **pipes) as client:
-            client.stdout.readline()
-            looks = [look(OBSERVER, host, Subject(pids=(client.pid,)), Edge.POLL, 0).raw for _ in range(3)]
-            once = sum(path.endswith("/net/tcp") for path in read)
-            client.stdin.write(b"\n")
-            client.stdin.flush()
-            client.stdout.readline()
-            looks.append(look(OBSERVER, host, Subject(pids=(client.pid,)), Edge.POLL, 0).raw)
-            client.kill()
+
+    def refuse(pid):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(host.syscalls, "socket_peers", refuse, raising=False)
+    with connected(then=SECOND) as client:
+        looks = [look(OBSERVER, host, Subject(pids=(client.pid,)), Edge.POLL, 0).raw for _ in range(3)]
+        once = sum(path.endswith("/net/tcp") for path in read)
+        go_on(client)
+        looks.append(look(OBSERVER, host, Subject(pids=(client.pid,)), Edge.POLL, 0).raw)
     assert looks == [{"ways": {"127.0.0.1": ["lo", "loopback"]}}] * 4
     assert (once, sum(path.endswith("/net/tcp") for path in read)) == (1, 2)
+
+
+def test_the_way_of_a_load_is_asked_once_however_many_clients_come_and_go(monkeypatch):
+    host, commands = Local(), []
+    run = host.run
+    monkeypatch.setattr(host, "run", lambda argv, **how: commands.append(argv) or run(argv, **how))
+    subject = Subject(pids=(os.getpid(),))
+    for _ in range(3):
+        with connected():
+            assert look(OBSERVER, host, subject, Edge.POLL, 0).raw["ways"]["127.0.0.1"] == ["lo", "loopback"]
+    assert [argv[:3] for argv in commands if "127.0.0.1" in argv] == [["ip", "route", "get"]]

@@ -1,5 +1,6 @@
 """The plug `line`: two network namespaces, joined by the line; nothing of it is left."""
 
+import json
 import os
 import signal
 import subprocess
@@ -80,10 +81,14 @@ def test_both_ends_reach_each_other_and_nothing_is_left(tmp_path):
         assert facts["path.wan.up"] == way(WAN, "up").words()
         assert (facts["path.wan.up.bytes_per_s"], facts["path.wan.down.frame_bytes"]) == ("12500000", "38")
         assert facts["line.tcp_congestion_control"]
-        assert '"links"' in HOST.run(line.asking(int(place.private["line"]), line.COUNT)).stdout
+        asked = HOST.run(line.asking(int(place.private["line"]), line.COUNT)).stdout
+        answered = line.answer(HOST, int(place.private["line"]), line.COUNT)
+        assert json.loads(answered)["links"].keys() == json.loads(asked)["links"].keys() == {"wan"}
     finally:
         TARGET.teardown(HOST, wanted, place)
     assert int(place.private["line"]) not in lines()
+    with pytest.raises(OSError, match="refused"):
+        line.answer(HOST, int(place.private["line"]), line.COUNT)
     assert ledger.unwind() == ()
 
 

@@ -1,4 +1,4 @@
-//! System calls about files, their pages and the machine that the Rust standard library does not offer, behind a safe interface.
+//! System calls about files, their pages, sockets and the machine that the Rust standard library does not offer, behind a safe interface.
 //!
 //! A function that takes a path opens it for itself. All return plain values or `std::io::Error`.
 //! Nothing here interprets what the kernel said.
@@ -10,6 +10,7 @@ mod kernel_log;
 mod memory;
 mod namespaces;
 mod open;
+mod peers;
 mod semantics;
 mod space;
 mod speed;
@@ -20,6 +21,7 @@ pub use extents::{Extents, fiemap, placed};
 pub use kernel_log::KernelLog;
 pub use memory::MemoryHeld;
 pub use namespaces::{enter_own_mounts, unmount_in};
+pub use peers::socket_peers;
 pub use semantics::semantics;
 pub use space::space;
 pub use speed::timed_pieces;

@@ -6,9 +6,10 @@ mod build;
 mod errors;
 mod files;
 mod ldap;
+mod sockets;
 mod toml;
 
-/// The Rust half of Assay: system calls about files, filters of directories, and the TOML reader that knows where every value stands.
+/// The Rust half of Assay: system calls about files and sockets, filters of directories, and the TOML reader that knows where every value stands.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     build::warn_if_debug(module.py())?;
@@ -17,6 +18,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(files::drop_file, module)?)?;
     module.add_function(wrap_pyfunction!(files::fiemap, module)?)?;
     module.add_function(wrap_pyfunction!(ldap::filter_mistake, module)?)?;
+    module.add_function(wrap_pyfunction!(sockets::socket_peers, module)?)?;
     module.add_function(wrap_pyfunction!(files::syncfs, module)?)?;
     module.add_function(wrap_pyfunction!(toml::parse_toml, module)?)?;
     Ok(())

@@ -1,7 +1,7 @@
 import os
 from typing import TypeAlias, TypedDict, type_check_only
 
-__all__ = ["build_info", "cachestat", "drop_file", "fiemap", "filter_mistake", "parse_toml", "syncfs"]
+__all__ = ["build_info", "cachestat", "drop_file", "fiemap", "filter_mistake", "parse_toml", "socket_peers", "syncfs"]
 
 @type_check_only
 class _CacheStat(TypedDict):
@@ -41,4 +41,5 @@ def filter_mistake(text: str, /) -> tuple[int, str, str] | None: ...
 def parse_toml(
     text: str,
 ) -> tuple[dict[str, object], dict[tuple[str | int, ...], tuple[_Place, _Place]], list[tuple[int, int, str]]]: ...
+def socket_peers(pid: int) -> list[str]: ...
 def syncfs(path: _Path) -> int: ...

@@ -18,6 +18,8 @@ class Completed:
     stdout: str
     stderr: str
     wall_ns: int
+    cpu_ns: int = 0
+    """CPU time that it used itself, without the programs that it waited for; 0 where the host does not tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +123,14 @@ class Syscalls(Protocol):
 
     def kernel_log(self) -> str:
         """What came into the kernel's log since the former call, as /dev/kmsg gives it; nothing at the first. Raises OSError."""
+        ...
+
+    def socket_peers(self, pid: int) -> tuple[str, ...]:
+        """The addresses that the sockets of a process are connected to, each once. Raises OSError, also where the host cannot."""
+        ...
+
+    def answer(self, socket: str, line: str) -> str:
+        """The answer, in one line, of the process that listens at an abstract socket. Raises OSError, also where it cannot."""
         ...
 
     def syncfs(self, path: str) -> int:

@@ -30,6 +30,9 @@ The death signal (PR_SET_PDEATHSIG) is not sent for a parent that died before it
 LISTEN_S = 5.0
 """How long a listening thread waits at once; only how soon it sees that it is no longer wanted."""
 
+CLOCK_BITS, CPU_CLOCK = 3, 2
+"""How clock_getcpuclockid(3) makes the number of a process's CPU clock."""
+
 ENGINE = "assay-engine"
 """The load engine as the name of a command of a far host: the agent's own file; a shell can do the engine `command` of it."""
 
@@ -49,7 +52,7 @@ def completed(
     environment = _environment(env)
     command = [*_die_with_parent(environment), _executable(argv[0], environment, cwd), *argv[1:]]
     started_ns = time.monotonic_ns()
-    with subprocess.Popen(
+    with CountedCommand(
         command,
         stdin=subprocess.DEVNULL if input_text is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -62,8 +65,29 @@ def completed(
         process_group=0,
     ) as process:
         stdout, stderr = _outputs(process, argv, input_text, timeout_s)
-    wall_ns = time.monotonic_ns() - started_ns
-    return Completed(argv=tuple(argv), status=process.returncode, stdout=stdout, stderr=stderr, wall_ns=wall_ns)
+    return Completed(
+        argv=tuple(argv),
+        status=process.returncode,
+        stdout=stdout,
+        stderr=stderr,
+        wall_ns=time.monotonic_ns() - started_ns,
+        cpu_ns=process.cpu_ns,
+    )
+
+
+class CountedCommand(subprocess.Popen[str]):
+    """A command whose own CPU time is known when it has ended."""
+
+    cpu_ns = 0
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; with a time limit its clock is read before, when it has closed its output."""
+        if self.returncode is None:
+            with contextlib.suppress(OSError):
+                if timeout is None:
+                    os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+                self.cpu_ns = time.clock_gettime_ns(~self.pid << CLOCK_BITS | CPU_CLOCK)
+        return super().wait(timeout)
 
 
 def started(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> LineProcess:

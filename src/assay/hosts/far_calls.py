@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import CacheStat, Extents
@@ -68,6 +69,14 @@ class FarCalls:
     def kernel_log(self) -> str:
         """Return what came into the kernel's log since the former call; nothing at the first. Raises OSError."""
         return str(self._ask("kernel_log")["text"])
+
+    def socket_peers(self, pid: int) -> tuple[str, ...]:
+        """Raise OSError: the agent has no such request."""
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), f"/proc/{pid}/fd")
+
+    def answer(self, socket: str, line: str) -> str:  # noqa: ARG002 - the same everywhere
+        """Raise OSError: the agent has no such request."""
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), socket)
 
     def syncfs(self, path: str) -> int:
         """Flush the file system that holds path; nanoseconds it took. Raises OSError."""

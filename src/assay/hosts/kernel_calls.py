@@ -19,6 +19,7 @@ LOST_RECORDS = "lost"
 BOOTED_TRIES = 5
 SLICE_BYTES = 64 << 20
 """Memory is taken in slices: between two of them an interrupt is heard."""
+LONGEST_ANSWER_S = 5.0
 MADV_POPULATE_WRITE = 23
 """Linux 5.14. In huge pages, which the kernel hands out again whole: after freed small pages it was seen to hand out others."""
 
@@ -138,6 +139,24 @@ class KernelCalls:
     def kernel_log(self) -> str:
         """Return what came into the kernel's log since the former call; nothing at the first. Raises OSError."""
         return self._log.since()
+
+    def socket_peers(self, pid: int) -> tuple[str, ...]:
+        """Return the addresses that a process's sockets are connected to. Raises OSError (EPERM, ENOSYS before Linux 5.6)."""
+        from assay import _core
+
+        return tuple(_core.socket_peers(pid))
+
+    def answer(self, socket: str, line: str) -> str:
+        """Hand a line to the process that listens at an abstract socket; return its answer. Raises OSError."""
+        from socket import AF_UNIX  # only a line is spoken to like this
+        from socket import socket as connection
+
+        with connection(AF_UNIX) as made:
+            made.settimeout(LONGEST_ANSWER_S)
+            made.connect(f"\0{socket}")
+            made.sendall(f"{line}\n".encode())
+            with made.makefile("r", encoding="utf-8", errors="replace") as answer:
+                return answer.readline()
 
     def syncfs(self, path: str) -> int:
         """Flush the file system that holds path; nanoseconds it took. Raises OSError."""

@@ -139,6 +139,14 @@ class ShellCalls:
         if done.status != 0:
             raise _failed(point, done)
 
+    def socket_peers(self, pid: int) -> tuple[str, ...]:
+        """Raise OSError."""
+        _no_tool("asking the sockets of a process", f"/proc/{pid}/fd")
+
+    def answer(self, socket: str, line: str) -> str:  # noqa: ARG002 - the same everywhere
+        """Raise OSError."""
+        _no_tool("an abstract socket", socket)
+
     def space(self, path: str) -> tuple[float, float]:
         """Return the free shares of space and inodes, by stat(1). Raises OSError."""
         done = self._tool("stat", "-f", "-c", "%a %b %d %c", "--", path)

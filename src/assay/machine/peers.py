@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
+import functools
 import re
 from collections.abc import Collection, Iterable, Iterator
 
 from assay.catalogue import Host
 from assay.frozen import dataclass
-from assay.machine.server import family, network_of, pids
+from assay.machine.server import ServerInterface, family, network_of, pids, way
 from assay.records import Subject
 
 TABLES = ("tcp", "tcp6", "udp", "udp6")
+MOST_WAYS = 256
 SOCKET = re.compile(r"socket:\[(\d+)\]$")
 ROW = re.compile(r"\s*\d+: \S+ ([0-9A-F]+):([0-9A-F]{4}) [0-9A-F]{2} \S+ \S+ \S+ +\d+ +\d+ (\d+) ")
 
@@ -21,10 +22,13 @@ def is_over_network(subject: Subject) -> bool:
     return bool(subject.reaches) or any(node.address for node in subject.server)
 
 
-def ends(host: Host, subject: Subject) -> tuple[int, ...]:
-    """Return the processes of both ends on this host: the load's with all that they started, then those of a named server."""
+def ends(host: Host, subject: Subject, servers: Iterable[int] | None = None) -> tuple[int, ...]:
+    """Return the processes of both ends on this host: the load's with all that they started, then those of a named server.
+
+    `servers`: those of the server, where they are known.
+    """
     load = family(host, subject.pids) if subject.pids else ()
-    return tuple(dict.fromkeys((*load, *pids(host, subject.server))))
+    return tuple(dict.fromkeys((*load, *(pids(host, subject.server) if servers is None else servers))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +54,48 @@ def peers(host: Host, space: NetworkSpace, sockets: Collection[str] | None = Non
     inodes = {inode for pid in space.pids for inode in sockets_of(host, pid)} if sockets is None else set(sockets)
     if not inodes:
         return ()
+    found = _peers_of_sockets(host, space.pids)
+    if found is not None:
+        return found
     tables = [text for name in TABLES if (text := _text(host, f"/proc/{space.pids[0]}/net/{name}"))]
     return tuple(dict.fromkeys(peer for text in tables for peer in peers_in(text, inodes)))
+
+
+def _peers_of_sockets(host: Host, processes: Iterable[int]) -> tuple[str, ...] | None:
+    """Return the peers as the sockets themselves name them; None where they cannot be asked.
+
+    The tables are those of all connections: the kernel searches the place of each possible one, which takes milliseconds.
+    """
+    if host.far or host.syscalls is None:
+        return None
+    found: list[str] = []
+    for pid in processes:
+        try:
+            found += host.syscalls.socket_peers(pid)
+        except (ProcessLookupError, FileNotFoundError):  # it has ended
+            continue
+        except OSError:
+            return None
+    return tuple(dict.fromkeys(found))
+
+
+@functools.lru_cache(maxsize=16)
+def _ways(_host: Host) -> dict[tuple[tuple[int, ...], str, str], ServerInterface]:
+    """Return the ways that were found on a host before, by load, namespace and address."""
+    return {}
+
+
+def way_of(host: Host, load: tuple[int, ...], space: NetworkSpace, address: str) -> ServerInterface | None:
+    """Return the way from a namespace to an address, asked once for a load: it takes two commands, and clients come and go."""
+    known, key = _ways(host), (load, space.name, address)
+    if key not in known:
+        found = way(host, address, inside(host, space))
+        if found is None:
+            return None
+        if len(known) >= MOST_WAYS:
+            known.clear()
+        known[key] = found
+    return known[key]
 
 
 def inside(host: Host, space: NetworkSpace) -> int | None:
@@ -84,6 +128,8 @@ def peers_in(table: str, inodes: set[str]) -> Iterator[str]:
 
 def address(digits: str) -> str:
     """Return the address that the kernel prints as words of 32 bits in the machine's order, lowest byte first."""
+    import ipaddress  # only where the tables have to be read
+
     words = [bytes.fromhex(digits[at : at + 8])[::-1] for at in range(0, len(digits), 8)]
     found = ipaddress.ip_address(b"".join(words))
     mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None

@@ -40,7 +40,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     if not is_over_network(subject):
         return {}
     paths, servers = [STAT, SOFTIRQS], server.pids(host, subject.server)
-    for pid in dict.fromkeys((*ends(host, subject), *servers)):
+    for pid in ends(host, subject, servers):
         paths += [f"/proc/{pid}/task/{thread}/stat" for thread in host.list(f"/proc/{pid}/task")]
     return {**texts(host.read, paths), SERVERS: list(servers)}
 

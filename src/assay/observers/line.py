@@ -1,6 +1,6 @@
 """Reads the counters of the line between load and server: bytes and segments of each direction, losses, drops, delays, CPU time.
 
-Source: the line itself (`assay-line ask PID count`). A packet is late if it came later than 5 % of its path's delay, and at
+Source: the line itself, by its socket. A packet is late if it came later than 5 % of its path's delay, and at
 least 0.2 ms, after its time. `unread_packets` are those that the kernel dropped before the line could read them.
 """
 
@@ -34,7 +34,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the answer of the line; empty without a line."""
     if subject.line is None:
         return {}
-    return {ANSWER: host.run(line.asking(subject.line, line.COUNT)).stdout}
+    return {ANSWER: line.answer(host, subject.line, line.COUNT)}
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:

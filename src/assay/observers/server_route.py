@@ -1,8 +1,8 @@
 """Finds the route to the server of clients in a network namespace of their own.
 
 Sources: /proc/PID/ns/net of the clients' processes and of all that they started. Where one differs from the lab's, `ip route get`
-and `ip link show` run in that namespace (nsenter) for the first `server.address`. The way from the lab's own namespace is a fact
-of the target, which needs no observer. A process that lives between two looks is not seen.
+and `ip link show` run once in that namespace (nsenter) for the first `server.address`. The way from the lab's own namespace is a
+fact of the target, which needs no observer. A process that lives between two looks is not seen.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from assay.catalogue import Evidence, Host, Observer, Source, Watch, needs_file
 from assay.evidence.served import INSIDE_FACT
 from assay.evidence.sources import SERVER
-from assay.machine.server import elsewhere, way
+from assay.machine.peers import NetworkSpace, way_of
+from assay.machine.server import elsewhere, network_of
 from assay.records import Fact, FactClass, Snapshot, Subject, When
 
 ROUTE = "route"
@@ -21,7 +22,9 @@ ROUTE = "route"
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """Return the interface and its kind as a client in another namespace sees them; empty where none is in another."""
     pid = elsewhere(host, subject.pids) if subject.reaches else None
-    path = None if pid is None else way(host, subject.reaches[0], pid)
+    if pid is None:
+        return {}
+    path = way_of(host, subject.pids, NetworkSpace(name=network_of(host, pid), pids=(pid,)), subject.reaches[0])
     return {} if path is None else {ROUTE: [path.interface, path.kind]}
 
 

@@ -1,7 +1,7 @@
 """Gives the CPU time of the lab's own observers during the clock: heavy observation changes the result.
 
-The lab records the CPU time of every sample, and of a program that runs beside the phase (bpftrace). More than `cpu_share` of
-one CPU qualifies.
+The lab records the CPU time of every sample, of the commands that it runs, and of a program that runs beside the phase
+(bpftrace). More than `cpu_share` of one CPU qualifies.
 One CPU counts, however many there are: a thread of the load that shares its CPU with the lab loses that share.
 This is the cost of observing, not its effect. A kernel probe (0.1 to 1 µs per event) is charged to the load itself.
 `assay selftest --observers all` measures the effect: paired trials with and without observers, with the ratio and its interval.

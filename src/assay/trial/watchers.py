@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.errors import AssayError, LostHostError
+from assay.hosts.thread_files import watched
 from assay.machine import server, service
 from assay.machine.process_stat import stat_fields
 from assay.records import Direction, Edge, Endpoint, EndpointKind, ServerNode, Subject
@@ -29,8 +30,12 @@ class Watchers:
     def __init__(self, bench: Bench, job: Job) -> None:
         every_ns = whole(job.spec.knobs, "look_every")
         self._stations = (*bench.fleet.stations, *bench.fleet.watched)
+        self._open = contextlib.ExitStack()
         self._all = {
-            one.name: Sampler(one.host, looking(one.observers, every_ns), _subject(bench, job, one)) for one in self._stations
+            one.name: Sampler(
+                self._open.enter_context(watched(one.host)), looking(one.observers, every_ns), _subject(bench, job, one)
+            )
+            for one in self._stations
         }
         self._mounts = {one: _programs(bench, job, one) for one in bench.fleet.load}
         self._spent: dict[Edge, dict[str, int]] = {}
@@ -57,7 +62,8 @@ class Watchers:
 
     def stop(self) -> None:
         """End the polling and what ran beside the phase."""
-        each(self._stations, lambda one: self._all[one.name].stop())
+        with self._open:
+            each(self._stations, lambda one: self._all[one.name].stop())
 
     def seen(self, phase: str, t0_of: Callable[[str], int]) -> dict[str, Seen]:
         """Host -> what it all means; `t0_of` gives T0 by a host's clock."""
