@@ -173,7 +173,7 @@ class MountOfTheUsers:
 
     def end(self):
         self.client.kill()
-        self.client.wait(10)
+        self.client.wait(300)
         subprocess.run(["umount", "-l", str(self.point)], check=False, capture_output=True)
 
 

@@ -150,7 +150,7 @@ def test_a_lab_that_reaches_the_server_of_another_is_refused_and_counted(far):
     assert done.returncode == 1, done.stderr
     (path,) = fleet.home.glob("other/*/trials/*/attempt-*/run.json")
     assert "found a token of another trial" in json.loads(path.read_text())["error"]
-    _, complaint = lab.communicate(timeout=120)
+    _, complaint = lab.communicate(timeout=300)
     assert lab.returncode == 0, complaint
     (phase,) = failed_run(first)["phases"]
     assert phase["servers"][0]["net"]["refused"] == {"token": 1}

@@ -87,7 +87,7 @@ def test_fish_offers_what_fits(script, line, words):
 @pytest.mark.parametrize(("line", "words"), OFFERED)
 def test_zsh_offers_what_fits(script, line, words):
     text = ZSH.format(folder=shlex.quote(str(script("zsh", "_assay").parent)), line=shlex.quote(line))
-    done = subprocess.run(["zsh", "-f", "-c", text], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(["zsh", "-f", "-c", text], capture_output=True, text=True, check=True, timeout=300)
     assert not [word for word in words if word not in done.stdout], done.stdout
 
 

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from assay.errors import AssayError, LostHostError, UsageError
+from assay.hosts.exchange import LEASE_S
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
 from assay.hosts.several import each
@@ -80,7 +81,7 @@ def test_eight_hosts_at_once_with_twelve_processes_on_one_of_them(far, ledger):
         processes = [hosts["c.1"].spawn(["cat"]) for _ in range(12)]
         for number, process in enumerate(processes):
             process.send(str(number))
-        assert [process.receive(20) for process in processes] == [str(number) for number in range(12)]
+        assert [process.receive(120) for process in processes] == [str(number) for number in range(12)]
         assert len(fleet[0].connections()) == 1
     for machine, (asked_ns, theirs_ns, answered_ns) in zip(fleet, clocks.values(), strict=True):
         error_ns = (answered_ns - asked_ns + 1) // 2
@@ -89,7 +90,7 @@ def test_eight_hosts_at_once_with_twelve_processes_on_one_of_them(far, ledger):
 
 
 @pytest.mark.root
-def test_a_killed_ssh_process_is_named_within_two_seconds(far, ledger):
+def test_a_killed_ssh_process_is_named_at_once(far, ledger):
     fleet = far(2)
     specs = (fleet[0].spec("c.1", load=True), fleet[1].spec("c.2", load=True))
     with opened(specs, ledger, ENGINE) as hosts:
@@ -97,9 +98,9 @@ def test_a_killed_ssh_process_is_named_within_two_seconds(far, ledger):
         hosts["c.1"].spawn(["cat"]).listen(lambda line, at_ns: heard.put((line, at_ns)))
         killed_ns = time.monotonic_ns()
         os.kill(fleet[0].connections()[0], 9)
-        line, at_ns = heard.get(timeout=20)
+        line, at_ns = heard.get(timeout=120)
         assert line is None
-        assert at_ns - killed_ns < 2e9
+        assert at_ns - killed_ns < LEASE_S * 1e9 / 2, "at once, not when the lease runs out"
         found = each(hosts, lambda host: host.read("/proc/sys/kernel/random/boot_id"))
         assert isinstance(found["c.1"], LostHostError)
         assert "host c.1 is lost" in str(found["c.1"])

@@ -95,6 +95,6 @@ def test_the_live_view_renews_itself(browser, bench, tmp_path):  # noqa: F811 - 
         page.goto(f"http://127.0.0.1:{site.port}/experiment/{NAME}/live")
         for count in (1000, 3000):
             store.live({**RUNNING, "operations": {"write": {"count": count, "bytes": count * 4096}}})
-            page.get_by_text(f"{count:,}", exact=True).wait_for(timeout=10_000)
+            page.get_by_text(f"{count:,}", exact=True).wait_for(timeout=60_000)
         assert page.get_by_text("Running.").is_visible()
         context.close()

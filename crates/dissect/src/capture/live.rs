@@ -124,6 +124,8 @@ struct Ring {
     link: Link,
     loopback: bool,
     frames: u64,
+    /// When the latest frame of all passed.
+    latest_ns: u64,
     /// When counts were asked for that are not given yet.
     asked_ns: VecDeque<u64>,
     missed: Missed,
@@ -189,6 +191,7 @@ impl Ring {
             link,
             loopback: hardware == LOOPBACK,
             frames: 0,
+            latest_ns: 0,
             asked_ns: VecDeque::new(),
             missed: Missed::default(),
         };
@@ -245,12 +248,17 @@ impl Ring {
         }
     }
 
-    /// Hands on the frames from before the end that still lie in the kernel.
+    /// Hands on the frames from before the end that still lie in the kernel, however long that takes.
     fn take_last(&mut self, receiver: &mut dyn Receiver) {
         let last_ns = now_ns();
+        let later_ns = last_ns + LAST.as_nanos() as u64;
         let until = Instant::now() + LAST;
-        while Instant::now() < until {
+        while self.latest_ns < later_ns {
+            let is_over = Instant::now() >= until;
             if !self.take(receiver, last_ns) {
+                if is_over {
+                    return;
+                }
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
@@ -296,6 +304,7 @@ impl Ring {
         let address = unsafe { &*block.add(address).cast::<libc::sockaddr_ll>() };
         let outgoing = address.sll_pkttype == libc::PACKET_OUTGOING;
         let t_ns = u64::from(packet.tp_sec) * 1_000_000_000 + u64::from(packet.tp_nsec);
+        self.latest_ns = self.latest_ns.max(t_ns);
         if (self.loopback && outgoing) || t_ns > last_ns {
             return; // on the loopback each frame passes twice
         }
