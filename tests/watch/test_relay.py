@@ -179,7 +179,8 @@ def shown(keyboard, until):
 
 def test_a_key_of_the_terminal_reaches_the_command_once(room):
     waits = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done"
-    script = f"ASSAY sh -c 'trap \"echo got\" INT; echo ready; {waits}; exit 9'; echo ended $?"
+    until = "until [ $got ]; do sleep 0.1; done"
+    script = f"ASSAY sh -c 'trap \"echo got; got=1\" INT; echo ready; {until}; {waits}; exit 9'; echo ended $?"
     with at_a_terminal(room, script) as keyboard:
         shown(keyboard, b"ready")
         time.sleep(0.2)
