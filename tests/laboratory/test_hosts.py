@@ -18,6 +18,7 @@ from assay.laboratory.hosts import check_addresses, opened, same_machines
 from assay.laboratory.session import engine_path
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
+from assay_process import wait_until
 
 ENGINE = engine_path()
 HERE = HostSpec(name="local")
@@ -46,7 +47,7 @@ def test_each_host_is_what_the_file_allows(far, ledger):
         assert hosts["s"].address == fleet[0].control
         assert far_processes(fleet)
         assert same_machines(hosts) == ()
-    assert far_processes(fleet) == []
+    wait_until(lambda: far_processes(fleet) == [])
     assert not (fleet[0].home / ".cache").exists()
 
 
@@ -61,7 +62,7 @@ def test_the_reasons_of_all_hosts_come_at_once_and_nothing_stays_open(far, ledge
     lines = str(failed.value).splitlines()
     assert [line.split()[1] for line in lines] == ["c.1", "c.3"]
     assert "host key unknown" in lines[0]
-    assert far_processes(fleet) == []
+    wait_until(lambda: far_processes(fleet) == [])
 
 
 @pytest.mark.root
@@ -86,7 +87,7 @@ def test_eight_hosts_at_once_with_twelve_processes_on_one_of_them(far, ledger):
     for machine, (asked_ns, theirs_ns, answered_ns) in zip(fleet, clocks.values(), strict=True):
         error_ns = (answered_ns - asked_ns + 1) // 2
         assert abs(theirs_ns - (asked_ns + answered_ns) // 2 - machine.offset_ns) <= error_ns
-    assert far_processes(fleet) == []
+    wait_until(lambda: far_processes(fleet) == [])
 
 
 @pytest.mark.root
