@@ -11,7 +11,7 @@ from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
 
 ENGINE = Path(__file__).parent.parent / "src" / "assay" / "bin" / "assay-engine"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 """No wait of a test is about speed: a busy machine may take long."""
 
 

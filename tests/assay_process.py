@@ -7,6 +7,7 @@ import secrets
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -37,7 +38,7 @@ class Bench:
     def environment(self, **more):
         return {**os.environ, MARK: self.mark, "HOME": str(self.home), "LC_ALL": "C.UTF-8", **more}
 
-    def run(self, *words, timeout=300, cwd=None, env=None, **more):
+    def run(self, *words, timeout=1800, cwd=None, env=None, **more):
         """Call `assay` and wait."""
         command = [*self.through, *COMMAND, *(str(word) for word in words)]
         given = {"capture_output": True, "text": True, **more}
@@ -108,13 +109,37 @@ def kill(pid, number=signal.SIGKILL):
     return True
 
 
-def wait_until(true, within_s=30.0, every_s=0.02):
+PATIENCE_S = 120.0
+"""How long a test waits for what must come: longer than it takes on a slow and busy machine, for the wait ends with it."""
+
+
+def wait_until(true, within_s=PATIENCE_S, every_s=0.02):
     """What the function gives as soon as it is something; fails when it stays nothing."""
     deadline = time.monotonic() + within_s
     while not (found := true()):
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(every_s)
     return found
+
+
+def seconds_until(true, bench, *words):
+    """How long a lab takes here and now until something is there, given the lab; it is killed then, and undone."""
+    began = time.monotonic()
+    lab = bench.start(*words)
+    wait_until(lambda: true(lab) or lab.poll() is not None)
+    took = time.monotonic() - began
+    kill(lab.pid)
+    lab.communicate()
+    assert bench.run("doctor").returncode == 0
+    wait_until(lambda: not bench.processes())
+    return took
+
+
+def listens(port):
+    """Whether a server takes connections there."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
 
 
 LET_GO = 'while read -r from at rest; do case $from in /dev/loop*) umount -l -- "$at" || :;; esac; done < /proc/self/mounts'

@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.hosts import certificates, dask
 
 ENGINE = Path(dask.__file__).parent.parent / "bin" / "assay-engine"
-WAIT_S = 20.0
+WAIT_S = 120.0
 
 
 def until(condition, message, wait_s=WAIT_S):

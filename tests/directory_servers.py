@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from assay_process import listens, wait_until
+
 BASE = "dc=example,dc=com"
 PASSWORD = "secret"
 BINDS, SEARCHES, UNBINDS, EXTENDED = 0x60, 0x63, 0x42, 0x77
@@ -197,12 +199,7 @@ class Slapd:
         self.process = subprocess.Popen(
             [SLAPD, "-f", config, "-h", urls, "-d", "0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        until = time.monotonic() + 10
-        while time.monotonic() < until:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
-                return
-            time.sleep(0.05)
-        raise AssertionError("slapd did not start")
+        wait_until(lambda: listens(self.port))
 
     def configure(self):
         key = self.folder / "key.pem"
@@ -230,7 +227,7 @@ class Slapd:
 
     def close(self):
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """What the tests of directory servers share: a setting with the engine, an import, a few people, and why a server is missing."""
 
+import contextlib
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 
 from assay import catalogue
 from assay.catalogue import resolved
+from assay_process import Bench, kill
+from stat_stage import loop_disk
 from targets_host import setting
 
 ENGINE = Path(__file__).parent.parent / "src" / "assay" / "bin" / "assay-engine"
@@ -49,6 +52,17 @@ cn: Ann Able
 sn: Able
 mail: ann@example.com
 """
+
+
+@pytest.fixture
+def apart(tmp_path):
+    """A bench on a file system of its own: whoever flushes the one of all tests would flush what nobody here flushed."""
+    with contextlib.contextmanager(loop_disk)(tmp_path, size=2 << 30) as place:
+        made = Bench(place)
+        yield made
+        for pid in made.processes():
+            kill(pid)
+        made.run("doctor")
 
 
 def needs(*tools):

@@ -37,7 +37,7 @@ PEOPLE = 4000
 SUFFIX = "dc=example"
 ROOT = {"slapd": f"cn=admin,{SUFFIX}", "ns-slapd": "cn=Directory Manager"}
 PASSWORD = "secret12"
-READY_S = 60
+READY_S = 300
 SLAPD = """include /etc/ldap/schema/core.schema
 include /etc/ldap/schema/cosine.schema
 modulepath /usr/lib/ldap

@@ -31,6 +31,7 @@ from pathlib import Path
 import pytest
 
 from assay.records import HostSpec
+from assay.undo.owners import LASTING_DIRECTORY
 
 SSHD = Path(__file__).parent.parent / ".build" / "sshd" / "usr" / "sbin" / "sshd"
 PREFIX = "asyfar"
@@ -38,7 +39,7 @@ LOCKS = Path("/tmp/assay-far-machines")
 MOST = 60
 """Fleets at once; each has the two networks 10.91.N.0/24 and 10.92.N.0/24."""
 NEEDED = ("ip", "unshare", "nsenter", "setpriv", "ssh-keygen", "mount", "hostname")
-READY_S = 30.0
+READY_S = 120.0
 FIRST = 11
 """The last number of the first machine's address."""
 SSHD_USER = "sshd:x:105:65534::/run/sshd:/usr/sbin/nologin\n"
@@ -271,6 +272,7 @@ def far_machines(count=1, *, control=False, options=None, shell=None):
             yield fleet
         finally:
             fleet.lower()
+            _forget(number)
             shutil.rmtree(directory, ignore_errors=True)
 
 
@@ -329,7 +331,16 @@ def _stale(ours):
             yield int(path.name)  # locked until it is cleaned
 
 
+def _forget(number):
+    """Remove the notes of labs on what must be undone on machines of this fleet: they will never be there again."""
+    for path in LASTING_DIRECTORY.glob("*.jsonl"):
+        with contextlib.suppress(FileNotFoundError):
+            if re.search(rf"\b10\.9[12]\.{number}\.", path.read_text()):
+                path.unlink()
+
+
 def _remove(number):
+    _forget(number)
     for path in Path("/run/netns").glob(f"{PREFIX}{number}-*"):
         for pid in _netns_pids(path.name):
             with contextlib.suppress(ProcessLookupError):

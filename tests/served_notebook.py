@@ -36,7 +36,7 @@ class Served:
     def cookie(self):
         return f"assay-{self.port}={self.token}"
 
-    def ask(self, path, *, method="GET", token=True, headers=None, timeout=60):
+    def ask(self, path, *, method="GET", token=True, headers=None, timeout=300):
         """`path` goes out letter by letter."""
         given = {"Host": f"127.0.0.1:{self.port}", **({"Cookie": self.cookie} if token else {}), **(headers or {})}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
@@ -51,14 +51,14 @@ class Served:
         finally:
             connection.close()
 
-    def until(self, path, true, within_s=60):
+    def until(self, path, true, within_s=300):
         """The first answer of which the function is true."""
         return wait_until(lambda: (found := self.ask(path)) and true(found) and found, within_s, 0.2)
 
     def end(self, number=signal.SIGINT):
         """Send a signal; the exit status."""
         self.process.send_signal(number)
-        return self.process.wait(30)
+        return self.process.wait(300)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import secrets
 import shutil
 import tempfile
 from pathlib import Path
@@ -16,6 +17,7 @@ from assay.records import CacheState, Experiment, Measure, Outcome, PathSpec
 from assay.targets import s3_versitygw
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
+from assay_process import MARK
 from targets_host import MIB, leftovers
 from trial_stage import bulk, engine, trial
 
@@ -65,6 +67,7 @@ class ServedBench:
         self.scratch, self.notes = tmp_path / "scratch", tmp_path / "ledger"
         self.scratch.mkdir()
         self.ledger = Ledger(self.notes)
+        self.mark = marked()
 
     def conduct(self, *targets, workloads=(), paths=(), observers=OBSERVERS, **levels):
         """Run one trial of the first target that no other stands on."""
@@ -87,7 +90,7 @@ class ServedBench:
 
     def left(self):
         """Mounts, loop devices, files, processes of ours, and entries of the ledger."""
-        return (*leftovers(self.scratch), family(), self.ledger.unwind())
+        return (*leftovers(self.scratch), family(self.mark), self.ledger.unwind())
 
 
 NOTHING = ([], [], [], [], ())
@@ -114,14 +117,19 @@ def trial_from_storage(bench, spec, clients=2, size=8 * MIB):
     return run, seen
 
 
-def family():
-    """The processes that carry a token of a ledger and that this test process started: its name is in their environment."""
-    found, own = [], f"PYTEST_XDIST_WORKER={os.environ.get('PYTEST_XDIST_WORKER', '')}".encode()
+def marked():
+    """Give all that this process starts from now on a mark in its environment."""
+    os.environ[MARK] = secrets.token_hex(8)
+    return os.environ[MARK]
+
+
+def family(mark):
+    """The processes that carry a token of a ledger and this mark of a bench in their environment."""
+    found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
             given = path.read_bytes()
-            strange = b"PYTEST_XDIST_WORKER=" in given and own not in given.split(b"\0")
-            if f"{FAMILY}=".encode() in given and not strange and "pytest" in (path.parent / "cwd").readlink().as_posix():
+            if f"{FAMILY}=".encode() in given and f"{MARK}={mark}".encode() in given.split(b"\0"):
                 found.append((path.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue

@@ -90,7 +90,7 @@ def stat(place, *words, before=(), stdin=subprocess.DEVNULL):
     before = before if "--claim" in before or presumed(list(map(str, words))) else (*CLAIM, *before)
     told = place.parent / "told.json"
     streams = {"capture_output": False, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "stdin": stdin}
-    done = bench.run("stat", *before, f"--json={told}", "--", *words, timeout=60, errors="replace", **streams)
+    done = bench.run("stat", *before, f"--json={told}", "--", *words, timeout=300, errors="replace", **streams)
     assert done.returncode == 0, done.stderr
     return json.loads(told.read_text())
 
@@ -142,7 +142,7 @@ def neighbour(place, name="noise"):
         yield process
     finally:
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
+        process.wait(300)
         (place / name).unlink()
         if own:
             wait_until(lambda: not (own / "cgroup.procs").read_text())

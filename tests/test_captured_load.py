@@ -1,12 +1,9 @@
 """A capture becomes a load: its profile, run by ldap_load on a fresh server, gives a capture with the same mix."""
 
-import contextlib
 import json
 import os
 import random
-import signal
 import socket
-import subprocess
 import threading
 import time
 
@@ -14,6 +11,7 @@ import pytest
 
 import ldap_captures as made
 from assay_process import Bench, kill
+from captured import captured
 from directory_servers import BASE, PASSWORD, slapd
 from directory_stage import needs
 
@@ -48,24 +46,6 @@ def bench(tmp_path):
     for pid in found.processes():
         kill(pid)
     found.run("doctor")
-
-
-@contextlib.contextmanager
-def captured(path, port):
-    """Capture the loopback into a file."""
-    argv = ["tcpdump", "-i", "lo", "-s", "0", "-B", "65536", "-U", "-w", path, f"tcp port {port}"]
-    process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
-    until = time.monotonic() + 20
-    while not path.exists() and time.monotonic() < until:
-        time.sleep(0.05)
-    time.sleep(0.5)
-    try:
-        yield
-        time.sleep(0.5)
-    finally:
-        process.send_signal(signal.SIGINT)
-        _, words = process.communicate(timeout=60)
-    assert "0 packets dropped by kernel" in words or "packets dropped" not in words, words
 
 
 class Production:

@@ -18,7 +18,7 @@ EDGES = (Edge.QUIET, Edge.ARMED, Edge.LAST, Edge.DRAINED)
 def echoed(_host, process):
     """Ask `cat` for a word."""
     process.send("word")
-    return {"said": process.receive(5.0), "pid": process.pid}
+    return {"said": process.receive(120), "pid": process.pid}
 
 
 def observer(kept, argv=("cat",), read=echoed):
@@ -62,7 +62,7 @@ def test_it_is_asked_at_every_edge_and_ends_with_the_phase(tmp_path):
 @pytest.mark.parametrize("argv", [("no-such-program-here",), ("false",)])
 def test_what_cannot_start_is_missing_evidence_and_costs_no_run(tmp_path, argv):
     def read(_host, process):
-        if process.receive(5.0) is None:
+        if process.receive(120) is None:
             raise EvidenceError("it ended")
         return {}
 

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from directory_servers import BASE, slapd
-from directory_stage import IMPORT, both, needs
+from directory_stage import IMPORT, apart, both, needs
+from stat_stage import root
 
-__all__ = ["slapd"]
+__all__ = ["apart", "slapd"]
 KINDS = ["search 4", "compare 2", "add 1", "modify 1", "delete 1", "rename 1", "bind 1"]
 EVERY_KIND = """
 title = "Every kind"
@@ -75,11 +76,13 @@ def test_client_and_server_count_every_kind_alike(bench, kind, transport):
         assert {"search", "compare", "add", "modify", "delete", "modrdn", "bind", "entries"} <= mine.keys()
 
 
+@root
+@pytest.mark.root
 @pytest.mark.slow
 @pytest.mark.parametrize("flush", ["none", "inside"])
 @both
-def test_an_import_is_durable_where_its_end_is_flushed(bench, kind, flush):
-    (verdict,) = verdicts(bench, IMPORT.format(kind=kind, entries=5000, flush=flush)).values()
+def test_an_import_is_durable_where_its_end_is_flushed(apart, kind, flush):
+    (verdict,) = verdicts(apart, IMPORT.format(kind=kind, entries=2000, flush=flush)).values()
     found = finding(verdict, "D04")
     durable = flush == "inside" or kind == "ldap_389ds"  # ns-slapd syncs its database before it ends, slapadd -q does not
     assert found["state"] == ("pass" if durable else "fail"), found["statement"]
@@ -90,10 +93,12 @@ def test_an_import_is_durable_where_its_end_is_flushed(bench, kind, flush):
         assert "by its own tool" in finding(verdict, "E05")["statement"]
 
 
+@root
+@pytest.mark.root
 @pytest.mark.slow
 @pytest.mark.parametrize(("durable", "state"), [("true", "pass"), ("false", "fail")])
 @both
-def test_changes_without_a_sync_were_acknowledged_early(bench, kind, durable, state):
+def test_changes_without_a_sync_were_acknowledged_early(apart, kind, durable, state):
     text = CLAIMED.format(
         kind=kind,
         target=f"durable = {durable}",
@@ -102,7 +107,7 @@ def test_changes_without_a_sync_were_acknowledged_early(bench, kind, durable, st
         operation="add",
         claim='durability = "stable-media"',
     )
-    (verdict,) = verdicts(bench, text).values()
+    (verdict,) = verdicts(apart, text).values()
     found = finding(verdict, "D04")
     assert found["state"] == state, found
 

@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from assay_process import announced, kill, wait_until
-from directory_stage import IMPORT, SERVERS, assert_trusted, both, server
+from directory_stage import IMPORT, SERVERS, apart, assert_trusted, both, server
 from sizes import few_and_many
+from stat_stage import root
+
+__all__ = ["apart"]
 
 SCRIPT = (
     "for n in 0 1 2 3 4 5 6; do LDAPTLS_CACERT={ca_file} ldapsearch -LLL {secure} -x -H {url} -D '{bind_dn}' "
@@ -35,6 +38,10 @@ argv = ["sh", "-c", "{script}"]
 [measures]
 "peer.command.elapsed_ns" = {{}}
 """
+
+
+EXPIRED_S = 25
+"""The kernel itself writes what has been dirty for 30 s."""
 
 
 def searches(kind, transport):
@@ -69,17 +76,19 @@ def test_an_import_from_nothing_to_its_verdict(bench, kind):
     assert bench.traces() == []
 
 
+@root
+@pytest.mark.root
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [server("ldap_openldap")])
-def test_an_import_without_a_flush_is_not_durable(bench, kind):
-    answer = ran(bench, IMPORT.format(kind=kind, entries=20_000, flush="apart"))
+def test_an_import_without_a_flush_is_not_durable(apart, kind):
+    answer = ran(apart, IMPORT.format(kind=kind, entries=20_000, flush="apart"))
     (run,) = answer["runs"]
     verdict = run["verdicts"]["load.import.ops_per_s"]
     (dirty,) = [one for one in verdict["findings"] if one["rule"] == "D01"]
     assert dirty["state"] == "fail"
     assert dirty["observed"]["dirty_share"] > 0.9
     assert verdict["state"] == "INVALID"
-    assert [phase["name"] for phase in the_run(bench)["phases"]] == ["load.import", "load.flush", "load.count"]
+    assert [phase["name"] for phase in the_run(apart)["phases"]] == ["load.import", "load.flush", "load.count"]
 
 
 @pytest.mark.slow
@@ -100,18 +109,21 @@ def test_progress_comes_from_the_importers_place_in_its_file(bench, kind):
     assert len(within) >= min(3, int(imported)), (places, imported)
 
 
+@root
+@pytest.mark.root
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [server("ldap_openldap")])
-def test_an_import_of_100_000_entries_is_durable_with_a_flush_alone(bench, kind):
-    found = {}
+def test_an_import_of_100_000_entries_is_durable_with_a_flush_alone(apart, kind):
+    found, took_s = {}, {}
     for flush in ("none", "inside"):
-        (run,) = ran(bench, IMPORT.format(kind=kind, entries=100_000, flush=flush))["runs"]
+        (run,) = ran(apart, IMPORT.format(kind=kind, entries=100_000, flush=flush))["runs"]
         verdict = run["verdicts"]["load.import.ops_per_s"]
         (dirty,) = [one for one in verdict["findings"] if one["rule"] == "D01"]
         found[flush] = dirty["state"], dirty["observed"]["dirty_share"], verdict
-        shutil.rmtree(bench.home / "lab")
+        took_s[flush] = the_run(apart)["phases"][0]["values"]["import.elapsed_ns"] / 1e9
+        shutil.rmtree(apart.home / "lab")
     assert found["none"][0] == "fail"
-    assert found["none"][1] > 0.9, "slapadd -q flushes nothing"
+    assert found["none"][1] > 0.9 or took_s["none"] > EXPIRED_S, "slapadd -q flushes nothing"
     assert found["inside"][0] == "pass"
     assert_trusted(found["inside"][2])
 

@@ -14,7 +14,7 @@ from assay.hosts.local import Local
 from assay.records import Action, Claim, Event, Experiment, Measure, Outcome, Path, PathSpec, TargetSpec, WorkloadSpec
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
-from assay_process import Bench, announced, kill
+from assay_process import Bench, announced, kill, seconds_until
 from sizes import few_and_many
 from trial_stage import HURRY, engine, trial
 
@@ -141,10 +141,12 @@ def test_a_rate_of_a_path_holds_changes_and_comes_back(tmp_path):
 def test_nothing_is_left_of_a_lab_that_is_killed(tmp_path, points):
     bench, chance, had = Bench(tmp_path), random.Random(), 0
     (bench.home / "e.toml").write_text(EXPERIMENT)
+    words = ("run", "e.toml", "--resume", "--progress", "none")
+    latest_s = max(LATEST_S, 4 * seconds_until(lambda lab: announced(lab.pid), bench, *words))
     for number in range(points):
-        lab = bench.start("run", "e.toml", "--resume", "--progress", "none")
+        lab = bench.start(*words)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            lab.wait(chance.uniform(0.3, LATEST_S))
+            lab.wait(chance.uniform(0.3, latest_s))
         had += bool(announced(lab.pid))
         kill(lab.pid, signal.SIGKILL)
         lab.communicate()

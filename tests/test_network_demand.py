@@ -50,7 +50,7 @@ needs_server = pytest.mark.skipif(OBSTACLE is not None, reason=str(OBSTACLE))
 def script(*words, path=PATH):
     """Call the script as an experiment does."""
     env = {**os.environ, "PATH": path}
-    return subprocess.run(["sh", SCRIPT, *map(str, words)], capture_output=True, text=True, env=env, timeout=60, check=False)
+    return subprocess.run(["sh", SCRIPT, *map(str, words)], capture_output=True, text=True, env=env, timeout=300, check=False)
 
 
 def done(*words):

@@ -3,10 +3,10 @@
 import json
 import os
 import socket
-import time
 
 import pytest
 
+from assay_process import wait_until
 from directory_servers import slapd
 from directory_stage import needs
 
@@ -113,13 +113,8 @@ def test_a_captured_experiment_leaves_nothing_when_it_is_killed(bench):
     (bench.home / "e.toml").write_text(f'{load}\n[measures]\n"people.search.ops_per_s" = {{}}\n')
     process = bench.start("run", "e.toml")
     try:
-        for _ in range(400):
-            if any("dissect" in line for line in bench.processes().values()):
-                break
-            process.poll()
-            assert process.returncode is None, process.communicate()
-            time.sleep(0.05)
-        assert any("dissect" in line for line in bench.processes().values())
+        wait_until(lambda: process.poll() is not None or any("dissect" in line for line in bench.processes().values()))
+        assert process.returncode is None, process.communicate()
     finally:
         process.kill()
         process.communicate()

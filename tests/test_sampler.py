@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
 from assay.sampler import Sampler
+from assay_process import wait_until
 from trial_stage import HOST
 
 SECOND = 10**9
@@ -55,21 +57,26 @@ def test_edges_are_in_order_and_relative_to_t0():
 
 
 def test_polls_come_between_the_edges_in_a_thread_of_their_own():
-    threads = set()
+    threads, made = set(), Counter()
 
-    def read(host, subject):
-        threads.add(threading.current_thread().name)
-        return {}
+    def reads(name):
+        def read(host, subject):
+            threads.add(threading.current_thread().name)
+            made[name] += threading.current_thread().name == "sampler"
+            return {}
 
-    watch = Sampler(HOST, [observer("fast", read, every_s=0.02), observer("slow", every_s=0.05), observer("never")], Subject())
+        return read
+
+    every_s = {"fast": 0.02, "slow": 0.05, "never": None}
+    watch = Sampler(HOST, [observer(name, reads(name), every_s=each) for name, each in every_s.items()], Subject())
     watch.edge(Edge.ARMED)
     watch.start()
-    time.sleep(0.5)
+    wait_until(lambda: made["fast"] > made["slow"] + 1 > 2)
     watch.stop()
     watch.edge(Edge.LAST)
     seen = watch.seen("p", 0)
     assert threads == {"MainThread", "sampler"}
-    polls = {name: [look.at_ns for look in LOOKS[name] if look.edge is Edge.POLL] for name in ("fast", "slow", "never")}
+    polls = {name: [look.at_ns for look in LOOKS[name] if look.edge is Edge.POLL] for name in every_s}
     assert len(polls["fast"]) > len(polls["slow"]) > 1
     assert polls["never"] == []
     assert all(look == sorted(look) for look in polls.values())

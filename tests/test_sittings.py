@@ -126,7 +126,7 @@ def test_a_sitting_goes_on_where_it_was_interrupted(bench):
         if '"trial": 2' in line or '"trial":2' in line:
             break
     going.send_signal(2)
-    going.communicate(timeout=60)
+    going.communicate(timeout=300)
     assert going.returncode == 130
     (bench.home / "pace").write_text("0.2")
     answer = sit(bench, "old")

@@ -5,11 +5,10 @@ import json
 import shutil
 import socket
 import subprocess
-import time
 
 import pytest
 
-from assay_process import Bench
+from assay_process import Bench, listens, wait_until
 
 pytestmark = pytest.mark.skipif(not shutil.which("iperf3"), reason="no iperf3")
 
@@ -44,11 +43,7 @@ def serving(argv, port):
     """A server that lives as long as the test, once it listens."""
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as process:
         try:
-            for _ in range(100):
-                with socket.socket() as probe:
-                    if not probe.connect_ex(("127.0.0.1", port)):
-                        break
-                time.sleep(0.05)
+            wait_until(lambda: listens(port))
             yield
         finally:
             process.kill()

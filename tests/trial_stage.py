@@ -90,7 +90,7 @@ class Laboratory:
         return sorted(path.name for path in self.work.iterdir()), self.ledger.unwind()
 
 
-def gone(pid, within_s=5.0):
+def gone(pid, within_s=120.0):
     """Whether a process ends (a zombie of somebody else's counts as ended)."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:

@@ -89,7 +89,7 @@ class Pipes:
 
     def close(self):
         self.end_input()
-        self._process.wait(10)
+        self._process.wait(300)
         self._pump.join(10)
 
     def complaint(self):

@@ -26,7 +26,7 @@ def watched(room, *argv, **more):
     """What came of a command, its status, and its output as it was passed on."""
     given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
     process, result = call(room, *argv, **given)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     seen = json.loads(result.read_text()) if result.exists() else None
     assert seen is not None or process.returncode in (126, 127), err.decode()
     return seen, process.returncode, (out, err)

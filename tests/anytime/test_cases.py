@@ -43,6 +43,8 @@ SHORT = {
 }
 """Each experiment's lines as they stand, and shorter ones; images are written in full, and xfs has none below 300 MiB."""
 AHEAD = {1: "is faster", -1: "is slower", 0: "against btrfs is undecided"}
+DOUBTED = r"(?: \(.+? \(\w\d\d\)\))?"
+"""What a busy machine lets a rule hold against the figure: `runs change each other (S14)`."""
 STATES = r"\[(SOUND|BOUNDED|TAINTED|UNVERIFIED)\]$"
 
 pytestmark = [pytest.mark.root, pytest.mark.usefixtures("root")]
@@ -96,7 +98,7 @@ def test_the_first_line_names_measure_direction_interval_and_verdict(case):
 def migrated(lines, told):
     first, required = lines[:2]
     (one,) = (one for one in told["comparisons"] if one["measure"] == "files.create.ops_per_s")
-    assert first.startswith(f"files create, operations per second: ext4 {AHEAD[agreed(one)]}"), first
+    assert re.match(f"files create, operations per second{DOUBTED}: ext4 {AHEAD[agreed(one)]}", first), first
     assert ends(first) == (pytest.approx(one["ratio"]["low"], rel=0.06), pytest.approx(one["ratio"]["high"], rel=0.06))
     assert re.search(STATES, first), first
     (asked,) = told["requirements"]
@@ -114,7 +116,7 @@ def boasted(lines, told):
     assert "page-cache bandwidth" in first
     assert first.endswith("[INVALID]")
     assert ends(first)
-    assert second.startswith("direct write, throughput: "), second
+    assert re.match(f"direct write, throughput{DOUBTED}: ", second), second
     (one,) = (one for one in told["comparisons"] if one["measure"] == "direct.write.bytes_per_s")
     if one["ratio"]["low"] is not None:
         assert ends(second) == (pytest.approx(one["ratio"]["low"], rel=0.06), pytest.approx(one["ratio"]["high"], rel=0.06))

@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import threading
-import time
 import tomllib
 from pathlib import Path
 
@@ -16,7 +15,8 @@ import ldap_captures as made
 from assay.cli import dissect as verb
 from assay.errors import AssayError
 from assay.laboratory.gate import Gate
-from assay_process import Bench, as_nobody
+from assay_process import Bench, as_nobody, wait_until
+from captured import passed, reads_frames
 from ldap_traffic import agrees, everything
 
 ROOT = os.geteuid() == 0
@@ -221,9 +221,9 @@ def talk(server, count):
 def test_live_on_the_loopback(bench, ended):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        words = ["--duration", "3 s"] if ended == "duration" else []
+        words = ["--duration", "6 s"] if ended == "duration" else []
         process = bench.start("dissect", "-i", "lo", "--port", str(port), "--json", *words)
-        time.sleep(2)
+        reads_frames(*wait_until(bench.engines))
         thread = threading.Thread(target=talk, args=(server, 50))
         thread.start()
         with socket.create_connection(("127.0.0.1", port)) as client:
@@ -232,9 +232,9 @@ def test_live_on_the_loopback(bench, ended):
                 client.recv(4096)
         thread.join()
         if ended == "interrupt":
-            time.sleep(0.3)
+            passed()
             os.killpg(process.pid, signal.SIGINT)
-        output, error = process.communicate(timeout=60)
+        output, error = process.communicate()
     values = json.loads(output)
     assert (values["operations"][0]["requests"], values["operations"][0]["answered"]) == (50, 50), error
     assert (values["capture_drops"], values["gaps"], values["retransmitted"]) == (0, 0, 0)

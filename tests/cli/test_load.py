@@ -291,7 +291,7 @@ def test_an_interrupt_undoes_everything(bench):
     again = bench.run("load", *RUNNING)
     assert (again.returncode, "on which another lab is at work" in again.stderr) == (2, True)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    _, told = process.communicate(timeout=300)
     assert process.returncode == 130, told
     assert told.splitlines() == ["assay: interrupted. All changes of the machine are undone."]
     assert (bench.traces(), list(bench.home.iterdir())) == ([], [])
@@ -300,7 +300,7 @@ def test_an_interrupt_undoes_everything(bench):
 def test_after_a_kill_the_doctor_removes_what_was_made(bench):
     process, engine = begun(bench, *RUNNING)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     wait_until(lambda: engine not in bench.processes())
     assert (bench.home / "F").exists()
     assert bench.run("doctor").returncode == 0
@@ -316,18 +316,19 @@ def test_a_second_of_standstill_is_in_the_latencies_of_all_that_was_due(bench):
     So of 4,000 operations 1,000 L wait, L / 2 on average: the mean over all is L^2 / 8 s, 125 ms for a second; and the share q of
     all waits at most L - 4 (1 - q).
     """
+    usual_ns = json.loads(bench.run("load", "null", "rate=1000/s", "duration=1s", "--json").stdout)["latency_ns"]["mean"]
     process, engine = begun(bench, "null", "rate=1000/s", "duration=4s", "--json")
     stopped = time.monotonic()
     os.kill(engine, signal.SIGSTOP)
     time.sleep(1.0)
     os.kill(engine, signal.SIGCONT)
     length = time.monotonic() - stopped
-    out, told = process.communicate(timeout=60)
+    out, told = process.communicate(timeout=300)
     assert process.returncode == 0, told
     found = json.loads(out)
     assert found["ops"] + found["load"]["unstarted"] == pytest.approx(4000, abs=2)
     late_ns, mean_ns = found["latency_ns"], length**2 / 8 * 1e9
-    assert 0.98 * mean_ns - 1e6 <= late_ns["mean"] <= 1.3 * mean_ns + 5e6
+    assert 0.98 * mean_ns - 1e6 <= late_ns["mean"] <= 1.3 * mean_ns + 5e6 + 4 * usual_ns
     for name, share in (("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)):
         waited_ns = (length - 4 * (1 - share)) * 1e9
         assert 0.98 * waited_ns - 2e6 <= late_ns[name] <= 1.1 * waited_ns + 500e6, name

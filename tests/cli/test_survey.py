@@ -182,7 +182,7 @@ def test_an_interrupt_in_the_middle_ends_cleanly(bench, wide):
     process = bench.start("survey", wide, "--list", text=False)
     assert process.stdout.read(1) == b"/"
     process.send_signal(signal.SIGINT)
-    rest, error = process.communicate(timeout=60)
+    rest, error = process.communicate(timeout=300)
     assert process.returncode == 130
     assert b"Traceback" not in error
     assert len(rest) < 3000 * (len(str(wide)) + 202) - 1
@@ -192,7 +192,7 @@ def test_a_reader_that_has_enough_ends_it_without_a_word(bench, wide):
     process = bench.start("survey", wide, "--list", text=False)
     assert process.stdout.read(1) == b"/"
     process.stdout.close()
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     assert process.stderr.read() == b""
     process.stderr.close()
 

@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import pipelined_server
-from assay_process import Bench
+from assay_process import Bench, wait_until
+from captured import passed, reads_frames
 
 SERVER = Path(pipelined_server.__file__)
 RATE, SECONDS = 15_000, 4
@@ -25,7 +25,7 @@ def serving():
     try:
         yield int(process.stdout.readline())
     finally:
-        process.communicate(timeout=30)
+        process.communicate()
 
 
 @pytest.mark.slow
@@ -35,13 +35,13 @@ def test_no_frame_is_lost_in_silence(tmp_path):
     bench = Bench(tmp_path)
     with serving() as port:
         reader = bench.start("dissect", "-i", "lo", "--port", str(port), "--json")
-        time.sleep(3)
+        reads_frames(*wait_until(bench.engines))
         knobs = (f"url=ldap://127.0.0.1:{port}", "base=dc=example,dc=com", "population=1000", "found=0", f"rate={RATE} /s")
         shape = ("connections=4", "depth=16", f"duration={SECONDS} s")
         done = bench.run("load", "ldap_load", *knobs, *shape, "--json")
-        time.sleep(0.5)
+        passed()
         os.killpg(reader.pid, signal.SIGINT)
-        output, error = reader.communicate(timeout=60)
+        output, error = reader.communicate()
     assert done.returncode == 0, done.stderr
     load, found = json.loads(done.stdout), json.loads(output)
     asked = load["directory"]["ops"]

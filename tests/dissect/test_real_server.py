@@ -4,7 +4,6 @@ from a file of tcpdump: 90,002 pipelined searches, whose message ids come round.
 
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -16,6 +15,8 @@ from pathlib import Path
 import pytest
 
 import ldap_captures as made
+from assay_process import listens, wait_until
+from captured import captured, passed, reads_frames
 from ldap_traffic import ENGINE, dissected
 
 SLAPD = shutil.which("slapd", path="/usr/sbin:/usr/lib/openldap:/bin")
@@ -45,16 +46,11 @@ def slapd(tmp_path):
         port = free.getsockname()[1]
     process = subprocess.Popen([str(SLAPD), "-d", "0", "-f", tmp_path / "conf", "-h", f"ldap://127.0.0.1:{port}"])
     try:
-        for _ in range(200):
-            try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except ConnectionRefusedError:
-                time.sleep(0.05)
+        wait_until(lambda: listens(port))
         yield port
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=30)
+        process.wait()
 
 
 def answers(connection, count):
@@ -136,10 +132,10 @@ def is_the_load(found, entries, waited_ns):
 def test_live_counts_are_those_of_the_client(slapd):
     options = json.dumps({"interface": "lo", "ports": [slapd]})
     reader = subprocess.Popen([ENGINE, "dissect", options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    time.sleep(1)
+    reads_frames(reader.pid)
     entries, waited_ns = loaded(slapd)
-    time.sleep(0.3)
-    output, _ = reader.communicate(timeout=60)
+    passed()
+    output, _ = reader.communicate()
     found = json.loads(output)
     if found["capture_drops"]:
         kinds = {one["operation"]: one for one in found["operations"]}
@@ -151,17 +147,6 @@ def test_live_counts_are_those_of_the_client(slapd):
 @pytest.mark.skipif(shutil.which("tcpdump") is None, reason="needs tcpdump")
 def test_a_file_of_tcpdump_has_what_the_client_asked_for(slapd, tmp_path):
     path = tmp_path / "real.pcap"
-    capture = subprocess.Popen(
-        ["tcpdump", "-i", "lo", "-s", "0", "-B", "65536", "-Z", "root", "-w", path, f"tcp port {slapd}"],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(1)
-    entries, waited_ns = loaded(slapd)
-    time.sleep(0.5)
-    capture.send_signal(signal.SIGINT)
-    _, words = capture.communicate(timeout=60)
-    dropped = re.search(r"(\d+) packets dropped by kernel", words)
-    if dropped and int(dropped[1]):
-        pytest.skip(f"tcpdump lost {dropped[1]} frames on this busy machine")
+    with captured(path, slapd):
+        entries, waited_ns = loaded(slapd)
     is_the_load(dissected(path, ports=[slapd]), entries, waited_ns)

@@ -52,7 +52,7 @@ class Engine:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(300)
         self.process.stdout.close()
 
 

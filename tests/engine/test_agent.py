@@ -51,7 +51,7 @@ class Agent:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(60)
+        self.process.wait(300)
         self.process.stdout.close()
 
 
@@ -219,7 +219,7 @@ def test_an_agent_whose_output_nobody_reads_ends_by_itself():
     agent = Agent()
     agent.send(1, "spawn", argv=["yes"])
     agent.process.stdout.close()
-    assert agent.process.wait(60) == 0
+    assert agent.process.wait(300) == 0
     agent.process.stdin.close()
 
 
@@ -229,14 +229,14 @@ def test_an_agent_whose_output_is_stuck_ends_at_the_end_of_its_input():
     agent.send(2, "spawn", argv=["sleep", "600"])
     time.sleep(0.2)
     agent.process.stdin.close()
-    assert agent.process.wait(60) == 0
+    assert agent.process.wait(300) == 0
     agent.process.stdout.close()
 
 
 def test_a_first_lease_is_taken_without_being_asked_for():
     agent = Agent()
     agent.send(1, "lease", for_ns=200_000_000)
-    assert agent.process.wait(60) == 0
+    assert agent.process.wait(300) == 0
     agent.process.stdin.close()
     agent.process.stdout.close()
 

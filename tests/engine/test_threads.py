@@ -12,7 +12,7 @@ GIB = 1 << 30
 LITTLE_SPACE = ("prlimit", f"--as={17 * GIB // 2}")
 LARGE_STACKS = {"RUST_MIN_STACK": str(GIB)}
 """So there is room for a few threads, and what is left holds everything else."""
-PATIENCE_S = 20
+PATIENCE_S = 120
 
 
 def arm(process, workers):

@@ -227,7 +227,7 @@ def test_walkers_think_before_each_file(engine, small):
 
 def test_files_that_vanish_are_counted_and_the_work_goes_on(engine, tmp_path):
     make(tmp_path / "root", {b"%03d" % number: 1 for number in range(150)})
-    engine.arm("tree", tree(tmp_path / "root", walkers=2, load={"think_ns": 20_000_000}))
+    engine.arm("tree", tree(tmp_path / "root", walkers=2, load={"think_ns": 60_000_000}))
     engine.go()
     time.sleep(0.2)
     for path in (tmp_path / "root").iterdir():
@@ -243,7 +243,7 @@ def test_files_that_vanish_are_counted_and_the_work_goes_on(engine, tmp_path):
 
 def test_what_becomes_something_else_is_not_followed(engine, tmp_path):
     make(tmp_path / "root", {b"%03d" % number: 1 for number in range(40)})
-    engine.arm("tree", tree(tmp_path / "root", walkers=1, load={"think_ns": 10_000_000}))
+    engine.arm("tree", tree(tmp_path / "root", walkers=1, load={"think_ns": 60_000_000}))
     engine.go()
     time.sleep(0.1)
     for number, path in enumerate(sorted((tmp_path / "root").iterdir())):
@@ -386,4 +386,4 @@ def test_an_engine_that_waits_in_the_queue_ends_with_its_input(engine, small):
     engine.go()
     time.sleep(0.1)
     engine.process.stdin.close()
-    assert engine.process.wait(10) in (1, -signal.SIGKILL)
+    assert engine.process.wait(300) in (1, -signal.SIGKILL)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from assay.errors import InputErrors
-from assay.experiment import read
+from drill_texts import DrillText, event
 
 HEAD = """
 title = "t"
@@ -32,21 +31,8 @@ target = ["files"]
 """
 EVENTS_AT = 22
 """The line of the first key of the first event; each event has five lines."""
-
-
-def event(at, lasts="1 s", action="power", on=None, phase="append"):
-    keys = {"phase": phase, "at": at, "action": action, "for": lasts, "on": on}
-    return "[[workloads.d.events]]\n" + "".join(f'{name} = "{value}"\n' for name, value in keys.items() if value is not None)
-
-
-def parsed(*events, factors=""):
-    return read.parse(HEAD.format(events="".join(events), factors=factors), "x.toml")
-
-
-def mistakes(*events, factors=""):
-    with pytest.raises(InputErrors) as caught:
-        parsed(*events, factors=factors)
-    return caught.value.mistakes
+DRILL = DrillText(HEAD, factors="")
+parsed, mistakes = DRILL.parsed, DRILL.mistakes
 
 
 def test_an_event_after_the_end_of_its_phase_is_refused_with_its_place_and_a_fix():

@@ -2,9 +2,8 @@
 
 import pytest
 
-from assay.errors import InputErrors
-from assay.experiment import read
 from assay.records import Action
+from drill_texts import DrillText, event
 
 HEAD = """
 title = "t"
@@ -29,27 +28,13 @@ kind = "drill"
 [factors]
 target = [{targets}]
 """
-
-
-def event(action="kill", **more):
-    keys = {"phase": '"append"', "at": '"2 s"', "action": f'"{action}"', "for": '"1 s"'} | more
-    return "[[workloads.d.events]]\n" + "".join(f"{name} = {value}\n" for name, value in keys.items() if value is not None)
-
-
-def parsed(*events, targets='"files"'):
-    return read.parse(HEAD.format(events="\n".join(events), targets=targets), "x.toml")
-
-
-def mistakes(*events, targets='"files"'):
-    with pytest.raises(InputErrors) as caught:
-        parsed(*events, targets=targets)
-    return caught.value.mistakes
+DRILL = DrillText(HEAD, targets='"files"')
+parsed, mistakes = DRILL.parsed, DRILL.mistakes
 
 
 def test_an_event_is_done_to_the_target_or_to_what_it_stands_on():
-    times = {"power": '"4 s"', "fill": '"6 s"', "stop": '"8 s"'}
-    fill = event("fill", on='"disk"', at=times["fill"])
-    written = (event("kill"), event("power", at=times["power"]), fill, event("stop", at=times["stop"]))
+    fill = event("6 s", action="fill", on="disk")
+    written = (event("2 s", action="kill"), event("4 s"), fill, event("8 s", action="stop"))
     found = parsed(*written).workloads[0].events
     assert [(one.action, one.on, one.for_ns) for one in found] == [
         (Action.KILL, "", 10**9),
@@ -60,27 +45,27 @@ def test_an_event_is_done_to_the_target_or_to_what_it_stands_on():
 
 
 def test_never_below_a_file_system_of_the_users():
-    power, fill = mistakes(event("power"), event("fill", at='"6 s"'), targets='"mine"')
+    power, fill = mistakes(event(), event("6 s", action="fill"), targets='"mine"')
     assert "never below a file system of yours" in power.found
     assert "crash_disk" in power.expected
     assert "it never fills yours" in fill.found
-    assert (power.line, fill.line) == (22, 28), "each at its action"
+    assert (power.line, fill.line) == (22, 27), "each at its action"
 
 
 @pytest.mark.parametrize("action", ["kill", "stop"])
 def test_a_target_without_a_server_has_none_that_can_be_killed(action):
-    (one,) = mistakes(event(action), targets='"files", "disk"')
+    (one,) = mistakes(event(action=action), targets='"files", "disk"')
     assert "on target 'disk', which has no server that the lab started" in one.found
 
 
 def test_every_mistake_is_named_at_once():
     found = mistakes(
-        event("kill", **{"for": None}),
-        event("power", on='"dsik"'),
-        event("explode"),
-        event("stop", run='["true"]', rate='"1 Mbit/s"', host='"local"'),
-        event("cut"),
-        event("fill", **{"for": '"soon"'}),
+        event(lasts=None, action="kill"),
+        event(on="dsik"),
+        event(action="explode"),
+        event(action="stop", run=["true"], rate="1 Mbit/s", host="local"),
+        event(action="cut"),
+        event(lasts="soon", action="fill"),
     )
     texts = [one.found for one in found]
     for said in (
@@ -96,6 +81,6 @@ def test_every_mistake_is_named_at_once():
 
 
 def test_a_target_that_is_not_there_is_named_with_a_likely_one():
-    (one,) = mistakes(event("power", on='"dsik"'))
+    (one,) = mistakes(event(on="dsik"))
     assert "an event on target 'dsik'" in one.found
     assert "disk" in one.expected

@@ -68,24 +68,24 @@ def little_patience(monkeypatch):
 
 
 def test_an_agent_that_is_frozen_is_lost_after_its_lease(little_patience):
-    with far_host(lease_s=1.5) as host:
+    with far_host(lease_s=3.0) as host:
         os.kill(host.hello["pid"], signal.SIGSTOP)
         began = time.monotonic()
         assert until(lambda: host.lost() is not None)
         assert time.monotonic() - began > 1
-        raises_lost(host, "nothing came from it for 1.5 s")
+        raises_lost(host, "nothing came from it for 3 s")
 
 
 def test_a_frozen_agent_that_is_asked_much_is_lost_all_the_same(tmp_path, little_patience):
-    with far_host(lease_s=1.5) as host, ThreadPoolExecutor(4) as pool:
+    with far_host(lease_s=3.0) as host, ThreadPoolExecutor(4) as pool:
         os.kill(host.hello["pid"], signal.SIGSTOP)
         asked = [pool.submit(host.write, str(tmp_path / "x"), "x" * 200_000) for _ in range(4)]
         assert all(isinstance(one.exception(PATIENCE_S), LostHostError) for one in asked)
 
 
 def test_the_lease_is_renewed_as_long_as_we_live():
-    with far_host(lease_s=1.0) as host:
-        time.sleep(2.5)
+    with far_host(lease_s=3.0) as host:
+        time.sleep(7)
         assert host.run(["true"]).status == 0
 
 

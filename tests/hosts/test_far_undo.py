@@ -167,7 +167,7 @@ host = FarHost("filer", agent_channel())
 host.note(1, "mount", {{}}, {way_back(mounted)!r})
 host.run(["mount", "-t", "tmpfs", "assay-test", {str(mounted)!r}])
 busy = host.spawn(["sh", "-c", "cd {mounted} && echo busy && exec sleep 600"])
-busy.receive(60)
+busy.receive(120)
 print(host.hello["pid"], busy.pid, flush=True)
 time.sleep(600)
 """

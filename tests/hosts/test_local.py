@@ -49,7 +49,7 @@ def test_run_ends_the_whole_group_of_a_command_that_takes_too_long(host, tmp_pat
     assert ended(child)
 
 
-def ended(pid, within_s=5.0):
+def ended(pid, within_s=120.0):
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         try:
@@ -76,37 +76,37 @@ def test_spawned_process_is_spoken_to_line_by_line(host):
     process = host.spawn([sys.executable, "-c", ECHO])
     process.send("one")
     process.send("two\n")
-    assert process.receive(10) == "got one"
-    assert process.receive(10) == "got two"
+    assert process.receive(120) == "got one"
+    assert process.receive(120) == "got two"
     with pytest.raises(TimeoutError):
         process.receive(0.05)
     assert os.getpgid(process.pid) == process.pid
-    assert process.wait(10) == 0
+    assert process.wait(300) == 0
     assert process.receive(1) is None
 
 
 def test_last_line_without_an_end_is_handed_on(host):
     process = host.spawn(["printf", "a\\nb"])
-    assert [process.receive(10), process.receive(10), process.receive(10)] == ["a", "b", None]
-    process.wait(10)
+    assert [process.receive(120), process.receive(120), process.receive(120)] == ["a", "b", None]
+    process.wait(300)
 
 
 def test_long_lines_and_many_of_them_arrive_whole(host):
     process = host.spawn([sys.executable, "-c", "print('x' * 300000); print('y')"])
-    assert process.receive(10) == "x" * 300000
-    assert process.receive(10) == "y"
+    assert process.receive(120) == "x" * 300000
+    assert process.receive(120) == "y"
     process.kill()
 
 
 def test_sending_to_a_dead_process_tells_its_complaint(host):
     process = host.spawn(["sh", "-c", "echo broken engine >&2; exit 4"])
-    assert process.receive(10) is None
-    deadline = time.monotonic() + 10
+    assert process.receive(120) is None
+    deadline = time.monotonic() + 120
     while process_is_there(process.pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     with pytest.raises(TrialError, match="broken engine"):
         process.send("x")
-    assert process.wait(10) == 4
+    assert process.wait(300) == 4
 
 
 def process_is_there(pid):
@@ -115,7 +115,7 @@ def process_is_there(pid):
 
 def test_kill_ends_the_group(host):
     process = host.spawn(["sh", "-c", "sleep 600 & echo $!; wait"])
-    child = int(process.receive(10))
+    child = int(process.receive(120))
     process.kill()
     assert ended(child)
 

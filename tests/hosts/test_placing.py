@@ -46,7 +46,7 @@ def test_its_agent_speaks_first(door):
     channel, placed = start_agent(door, ENGINE)
     lines = queue.Queue()
     channel.listen(lambda line, at_ns: lines.put(line))
-    hello = json.loads(lines.get(timeout=20))
+    hello = json.loads(lines.get(timeout=120))
     assert placed.fresh
     assert hello["type"] == "hello"
     assert hello["uid"] == 0

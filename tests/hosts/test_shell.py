@@ -21,6 +21,8 @@ from assay_process import wait_until
 
 pytestmark = pytest.mark.root
 EVIL = 'it\'s $(touch pwned) `touch pwned`\n"x" -n \\ *'
+SOON_S = shell_notes.LEASE_S - 5
+"""Before any lease runs out."""
 SHELLS = ("/bin/dash", "/bin/bash", "/bin/busybox")
 
 
@@ -70,8 +72,8 @@ def test_names_are_taken_literally_and_never_executed(machine, host):
     assert host.run(["cat"], input_text=EVIL).stdout == EVIL
     assert host.run(["sh", "-c", 'printf "%s|%s" "$A" "$PWD"'], env={"A": EVIL}, cwd="/root").stdout == f"{EVIL}|/root"
     process = host.spawn(["printf", "%s", EVIL])
-    assert "\n".join(iter(lambda: process.receive(10), None)) == EVIL
-    process.wait(10)
+    assert "\n".join(iter(lambda: process.receive(120), None)) == EVIL
+    process.wait(300)
     host.note(1, EVIL, {EVIL: EVIL}, f"printf %s {shlex.quote(EVIL)} > /root/undone")
     host.close()
     assert (machine.home / "undone").read_text() == EVIL
@@ -89,41 +91,41 @@ def test_commands(host):
     with pytest.raises(MissingError, match="nonesuch: command not found on host s"):
         host.run(["nonesuch"])
     with pytest.raises(TrialError, match="time limit"):
-        host.run(["sleep", "60"], timeout_s=0.3)
+        host.run(["sleep", "600"], timeout_s=0.3)
     assert host.run(["echo", "again"]).stdout == "again\n"
 
 
 def test_a_command_that_takes_too_long_is_ended(machine, host):
     with pytest.raises(TrialError, match="time limit"):
-        host.run(["sh", "-c", "sleep 61; true"], timeout_s=0.3)
-    wait_until(lambda: not any("sleep 61" in command for command in machine.processes().values()))
+        host.run(["sh", "-c", "sleep 601; true"], timeout_s=0.3)
+    wait_until(lambda: not any("sleep 601" in command for command in machine.processes().values()))
 
 
 def test_processes_are_spoken_to_line_by_line(host):
     process = host.spawn(["cat"])
     for line in ("one", "", "two"):
         process.send(line)
-    assert [process.receive(10) for _ in range(3)] == ["one", "", "two"]
+    assert [process.receive(120) for _ in range(3)] == ["one", "", "two"]
     with pytest.raises(TimeoutError):
         process.receive(0.1)
     assert host.read(f"/proc/{process.pid}/comm") == "cat\n"
-    assert process.wait(10) == 0
+    assert process.wait(300) == 0
     assert process.receive(1) is None
     with pytest.raises(MissingError, match="nonesuch"):
         host.spawn(["nonesuch"])
     heard = queue.Queue()
     process = host.spawn(["sh", "-c", "echo a; printf b; echo why >&2; exit 5"])
     process.listen(lambda line, at_ns: heard.put(line))
-    assert [heard.get(timeout=10) for _ in range(3)] == ["a", "b", None]
-    assert process.wait(10) == 5
+    assert [heard.get(timeout=120) for _ in range(3)] == ["a", "b", None]
+    assert process.wait(300) == 5
     assert "why" in process.complaint()
 
 
 def test_a_killed_process_takes_its_children_with_it(machine, host):
-    process = host.spawn(["sh", "-c", "sleep 62 & sleep 63"])
-    wait_until(lambda: sum("sleep 6" in command for command in machine.processes().values()) >= 2)
+    process = host.spawn(["sh", "-c", "sleep 602 & sleep 603"])
+    wait_until(lambda: sum("sleep 60" in command for command in machine.processes().values()) >= 2)
     process.kill()
-    wait_until(lambda: not any("sleep 6" in command for command in machine.processes().values()))
+    wait_until(lambda: not any("sleep 60" in command for command in machine.processes().values()))
 
 
 def test_the_second_look_is_one_exchange_and_finds_what_is_there_now(machine, host, monkeypatch):
@@ -155,7 +157,11 @@ def test_the_true_offset_lies_within_the_bound(machine, host):
         asked_ns, theirs_ns, answered_ns = host.probe()
         offset_ns = theirs_ns - (asked_ns + answered_ns) // 2
         assert abs(offset_ns - machine.offset_ns) <= (answered_ns - asked_ns) // 2 + 1
-    assert abs(host.monotonic_ns() - time.monotonic_ns() - machine.offset_ns) < 20_000_000
+    before_ns = time.monotonic_ns() + machine.offset_ns
+    theirs_ns = host.monotonic_ns()
+    after_ns = time.monotonic_ns() + machine.offset_ns
+    bound_ns = host._files.clock.bound_ns()
+    assert before_ns - bound_ns <= theirs_ns <= after_ns + bound_ns
 
 
 def test_plain_tools_in_place_of_system_calls(machine, host):
@@ -215,9 +221,9 @@ CONTROLLER = """
     from assay.hosts.ssh import Door
     host = ShellHost("s", Door("s", parsed(sys.argv[1])))
     host.note(1, "mount", {}, "echo undone > /root/undone")
-    host.spawn(["sh", "-c", "sleep 64; true"])
+    host.spawn(["sh", "-c", "sleep 604; true"])
     print("ready", flush=True)
-    host.run(["sh", "-c", "sleep 65; true"])
+    host.run(["sh", "-c", "sleep 605; true"])
 """
 
 
@@ -230,7 +236,7 @@ def controller(machine):
 
 
 def sleepers(machine):
-    return sum(command in ("sleep 64", "sleep 65") for command in machine.processes().values())
+    return sum(command in ("sleep 604", "sleep 605") for command in machine.processes().values())
 
 
 def undone(machine):
@@ -242,7 +248,7 @@ def test_a_killed_controller_leaves_no_load_and_nothing_to_undo(machine):
     process.kill()
     process.wait()
     process.stdout.close()
-    wait_until(lambda: undone(machine), within_s=5)
+    wait_until(lambda: undone(machine), SOON_S)
 
 
 @pytest.mark.slow
@@ -250,7 +256,7 @@ def test_a_frozen_controller_is_given_up_within_the_lease(machine):
     process = controller(machine)
     process.send_signal(signal.SIGSTOP)
     try:
-        wait_until(lambda: undone(machine), within_s=shell_notes.LEASE_S + 5)
+        wait_until(lambda: undone(machine), shell_notes.LEASE_S + SOON_S)
     finally:
         process.kill()
         process.wait()
@@ -259,28 +265,26 @@ def test_a_frozen_controller_is_given_up_within_the_lease(machine):
 
 def test_a_killed_connection_undoes_and_is_named(machine, host):
     host.note(1, "mount", {}, "echo undone > /root/undone")
-    process = host.spawn(["sleep", "64"])
+    process = host.spawn(["sleep", "604"])
     (pid,) = machine.connections()
-    killed = time.monotonic()
     os.kill(pid, signal.SIGKILL)
-    assert process.receive(10) is None
-    assert time.monotonic() - killed < 2
+    assert process.receive(SOON_S) is None
     with pytest.raises(LostHostError, match="host s is lost"):
         host.read("/proc/version")
-    wait_until(lambda: undone(machine), within_s=5)
+    wait_until(lambda: undone(machine), SOON_S)
 
 
 def test_a_host_that_is_cut_off_is_lost_after_the_lease(machine, monkeypatch):
-    monkeypatch.setattr(shell_notes, "LEASE_S", 2)
+    monkeypatch.setattr(shell_notes, "LEASE_S", 8)
     monkeypatch.setattr(shell_notes, "RENEW_S", 0.5)
-    monkeypatch.setattr(shell_notes, "ANSWER_S", 2.0)
-    monkeypatch.setattr(far_shell, "ANSWER_S", 2.0)
+    monkeypatch.setattr(shell_notes, "ANSWER_S", 5.0)
+    monkeypatch.setattr(far_shell, "ANSWER_S", 5.0)
     host = host_on(machine)
     host.note(1, "mount", {}, "echo undone > /root/undone")
-    host.spawn(["sleep", "64"])
+    host.spawn(["sleep", "604"])
     machine.cut()
-    wait_until(lambda: host.lost() is not None, within_s=2 + 5)
-    with pytest.raises(LostHostError, match="host s is lost: no answer for 2 s"):
+    wait_until(lambda: host.lost() is not None)
+    with pytest.raises(LostHostError, match="host s is lost: no answer for 5 s"):
         host.run(["true"])
-    wait_until(lambda: undone(machine), within_s=10)
+    wait_until(lambda: undone(machine))
     host.close()

@@ -13,7 +13,7 @@ from assay.hosts.addresses import parsed
 from assay.hosts.ssh import Door
 
 pytestmark = pytest.mark.root
-SOON_S = 20.0
+SOON_S = 120.0
 
 
 def door_to(machine, name="c.1"):

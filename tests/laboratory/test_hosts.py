@@ -9,6 +9,7 @@ import time
 import pytest
 
 from assay.errors import AssayError, LostHostError, UsageError
+from assay.hosts.exchange import LEASE_S
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
 from assay.hosts.several import each
@@ -17,6 +18,7 @@ from assay.laboratory.hosts import check_addresses, opened, same_machines
 from assay.laboratory.session import engine_path
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
+from assay_process import wait_until
 
 ENGINE = engine_path()
 HERE = HostSpec(name="local")
@@ -45,7 +47,7 @@ def test_each_host_is_what_the_file_allows(far, ledger):
         assert hosts["s"].address == fleet[0].control
         assert far_processes(fleet)
         assert same_machines(hosts) == ()
-    assert far_processes(fleet) == []
+    wait_until(lambda: far_processes(fleet) == [])
     assert not (fleet[0].home / ".cache").exists()
 
 
@@ -60,7 +62,7 @@ def test_the_reasons_of_all_hosts_come_at_once_and_nothing_stays_open(far, ledge
     lines = str(failed.value).splitlines()
     assert [line.split()[1] for line in lines] == ["c.1", "c.3"]
     assert "host key unknown" in lines[0]
-    assert far_processes(fleet) == []
+    wait_until(lambda: far_processes(fleet) == [])
 
 
 @pytest.mark.root
@@ -80,16 +82,16 @@ def test_eight_hosts_at_once_with_twelve_processes_on_one_of_them(far, ledger):
         processes = [hosts["c.1"].spawn(["cat"]) for _ in range(12)]
         for number, process in enumerate(processes):
             process.send(str(number))
-        assert [process.receive(20) for process in processes] == [str(number) for number in range(12)]
+        assert [process.receive(120) for process in processes] == [str(number) for number in range(12)]
         assert len(fleet[0].connections()) == 1
     for machine, (asked_ns, theirs_ns, answered_ns) in zip(fleet, clocks.values(), strict=True):
         error_ns = (answered_ns - asked_ns + 1) // 2
         assert abs(theirs_ns - (asked_ns + answered_ns) // 2 - machine.offset_ns) <= error_ns
-    assert far_processes(fleet) == []
+    wait_until(lambda: far_processes(fleet) == [])
 
 
 @pytest.mark.root
-def test_a_killed_ssh_process_is_named_within_two_seconds(far, ledger):
+def test_a_killed_ssh_process_is_named_at_once(far, ledger):
     fleet = far(2)
     specs = (fleet[0].spec("c.1", load=True), fleet[1].spec("c.2", load=True))
     with opened(specs, ledger, ENGINE) as hosts:
@@ -97,9 +99,9 @@ def test_a_killed_ssh_process_is_named_within_two_seconds(far, ledger):
         hosts["c.1"].spawn(["cat"]).listen(lambda line, at_ns: heard.put((line, at_ns)))
         killed_ns = time.monotonic_ns()
         os.kill(fleet[0].connections()[0], 9)
-        line, at_ns = heard.get(timeout=20)
+        line, at_ns = heard.get(timeout=120)
         assert line is None
-        assert at_ns - killed_ns < 2e9
+        assert at_ns - killed_ns < LEASE_S * 1e9 / 2, "at once, not when the lease runs out"
         found = each(hosts, lambda host: host.read("/proc/sys/kernel/random/boot_id"))
         assert isinstance(found["c.1"], LostHostError)
         assert "host c.1 is lost" in str(found["c.1"])

@@ -149,7 +149,7 @@ def test_memory_limit_holds_for_a_process_that_entered(tmp_path):
     code = "import sys; sys.stdin.readline(); x = bytearray(256 << 20); print(len(x))"
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     placement.enter(HOST, placed, process.pid)
-    said, _ = process.communicate(b"\n", timeout=60)
+    said, _ = process.communicate(b"\n", timeout=300)
     assert (process.returncode, said) == (-9, b"")
     placement.leave(ledger, placed)
     assert not any(Path(path).exists() for path in placed.paths)

@@ -51,7 +51,7 @@ def new_device():
     try:
         yield node.name
     finally:
-        for _ in range(50):
+        for _ in range(600):
             with contextlib.suppress(OSError):
                 fcntl.ioctl(control, REMOVE, number)
                 break

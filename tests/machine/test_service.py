@@ -178,7 +178,7 @@ def test_a_killed_lab_leaves_nothing_after_the_clean_up(tmp_path, directory):
     assert service.is_running(HOST, str(directory)), "it outlives the lab, which is why the ledger has it"
     cleaned = Ledger(tmp_path / "ledger").clean(HOST)
     assert [(one.entry.kind, one.state) for one in cleaned] == [("family", "undone")]
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 120
     while service.is_running(HOST, str(directory)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not service.is_running(HOST, str(directory))

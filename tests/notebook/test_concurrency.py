@@ -44,7 +44,7 @@ def test_readers_in_other_processes_and_in_this_one(tmp_path):
                 kept.add(run, made.observations())
                 kept.judge("1", [made.verdict(run, made.RATE, 1.0)])
                 kept.live({"trial": trial.id})
-            assert [reader.communicate(timeout=60)[0] for reader in readers] == ["done\n", "done\n"]
+            assert [reader.communicate(timeout=300)[0] for reader in readers] == ["done\n", "done\n"]
         finally:
             for reader in readers:
                 reader.kill()

@@ -232,7 +232,7 @@ from assay.observers.tracepoints import OBSERVER
 from assay.records import Subject
 companion = sampler.companion(Local(), Ledger(sys.argv[1]), OBSERVER.beside, Subject(pids=(os.getpid(),), directory=sys.argv[1]))
 print(companion.process.pid, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -243,7 +243,7 @@ def test_it_dies_with_a_lab_that_is_killed(tmp_path):
     assert stat.exists()
     lab.kill()
     lab.communicate()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in "ZX" and time.monotonic() < until:
         time.sleep(0.05)
     assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"

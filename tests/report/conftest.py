@@ -16,6 +16,7 @@ FLAGS = [
     "--disable-component-update",
     "--no-first-run",
 ]
+PATIENCE_MS = 300_000
 ALL_DRAWN = """[...document.querySelectorAll('.chart')].every(
     place => ['drawn', 'failed'].includes(place.dataset.state) || !place.clientWidth)"""
 
@@ -34,7 +35,15 @@ def browser():
         pytest.skip(f"no {CHROMIUM}: the page cannot be looked at here")
     api = pytest.importorskip("playwright.sync_api")
     with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS, timeout=PATIENCE_MS)
+        made = started.new_context
+
+        def patient(**options):
+            context = made(**options)
+            context.set_default_timeout(PATIENCE_MS)
+            return context
+
+        started.new_context = patient
         yield started
         started.close()
 
@@ -54,7 +63,7 @@ def look(browser) -> Iterator[Callable[..., Opened]]:
         page.on("dialog", lambda dialog: found.complaints.append(f"dialog: {dialog.message}"))
         page.goto(path.as_uri())
         if wait:
-            page.wait_for_function(ALL_DRAWN, timeout=60_000)
+            page.wait_for_function(ALL_DRAWN)
         return found
 
     yield opened

@@ -47,7 +47,7 @@ def take(browser, page: Path, screen: Screen, into: Path) -> Path:
     opened = context.new_page()
     opened.goto(page.as_uri())
     opened.emulate_media(media=screen.media, color_scheme=screen.scheme)
-    opened.wait_for_function(ALL_DRAWN, timeout=60_000)
+    opened.wait_for_function(ALL_DRAWN)
     path = into / f"{screen.name}.png"
     opened.screenshot(path=str(path))
     context.close()

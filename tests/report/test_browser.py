@@ -59,7 +59,7 @@ def seen(request, browser, written):
     opened.page.on("console", lambda message: opened.complaints.append(message.text))
     opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
     opened.page.goto(written.as_uri())
-    opened.page.wait_for_function(ALL_DRAWN, timeout=60_000)
+    opened.page.wait_for_function(ALL_DRAWN)
     opened.width = request.param
     yield opened
     context.close()

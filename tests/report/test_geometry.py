@@ -102,7 +102,7 @@ def test_pictures_of_phases_under_a_second_are_folded_and_drawn_when_they_are_op
     assert not folded.first.is_visible()
     opened.evaluate("document.querySelectorAll('details.folded').forEach(one => { one.open = true })")
     opened.wait_for_function(
-        "[...document.querySelectorAll('details.folded .chart')].every(one => one.dataset.state === 'drawn')", timeout=60_000
+        "[...document.querySelectorAll('details.folded .chart')].every(one => one.dataset.state === 'drawn')"
     )
 
 

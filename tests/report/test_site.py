@@ -43,5 +43,5 @@ def test_the_search_finds_a_rule_without_a_network(page):
         if page.evaluate("document.activeElement.tagName") != "BODY":
             break
     page.keyboard.type("coordinated omission")
-    page.locator("a[href*='coordinated_omission.html']:visible").first.wait_for(timeout=20_000)
+    page.locator("a[href*='coordinated_omission.html']:visible").first.wait_for(timeout=120_000)
     assert not page.asked

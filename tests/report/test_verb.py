@@ -89,7 +89,7 @@ def test_the_command_of_do_it_again_does_it_again(tmp_path):
     elsewhere.mkdir()
     found = bench.environment(PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     done = subprocess.run(
-        ["bash", "-c", line], cwd=elsewhere, env=found, capture_output=True, text=True, timeout=120, check=False
+        ["bash", "-c", line], cwd=elsewhere, env=found, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stderr.count("found")) == (0, 0), done.stderr
     assert len(list(tmp_path.glob("again/*/trials/*"))) == 1

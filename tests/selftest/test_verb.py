@@ -192,7 +192,7 @@ def test_an_interrupt_undoes_everything_and_prints_what_was_counted(tmp_path):
     process = bench.start("selftest", "--audit", "--rules", "D06", "--times", "50", "--json", "--progress", "json")
     wait_until(lambda: json.loads(process.stderr.readline())["number"] >= 2, within_s=120)
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=300)
     found = json.loads(out)
     assert process.returncode == 130
     assert "All changes of the machine are undone" in errors

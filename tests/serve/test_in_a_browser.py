@@ -104,7 +104,7 @@ def test_a_query_is_asked_in_the_form_and_drawn(opened, site):
 
 def test_the_report_draws_its_charts_and_cannot_ask_the_site(opened, site):
     opened.goto(f"http://127.0.0.1:{site.port}/experiment/{NAME}/report")
-    opened.wait_for_selector("#answer", timeout=60_000)
+    opened.wait_for_selector("#answer")
     opened.wait_for_function(
         "document.querySelectorAll('.chart').length == document.querySelectorAll('.chart[data-state=drawn]').length"
     )
@@ -122,6 +122,6 @@ def test_the_live_view_renews_itself(browser, bench, tmp_path):  # noqa: F811 - 
         page.goto(f"http://127.0.0.1:{site.port}/experiment/{NAME}/live")
         for count in (1000, 3000):
             store.live({**RUNNING, "operations": {"write": {"count": count, "bytes": count * 4096}}})
-            page.get_by_text(f"{count:,}", exact=True).wait_for(timeout=10_000)
+            page.get_by_text(f"{count:,}", exact=True).wait_for()
         assert page.get_by_text("Running.").is_visible()
         context.close()

@@ -164,7 +164,7 @@ def watched(bench, lab, file):
             while time.monotonic() < until:
                 site.ask(f"/experiment/{name}/live/now")
             later = site.ask("/metrics").text
-            _, error = running.communicate(timeout=120)
+            _, error = running.communicate(timeout=300)
         finally:
             running.kill()
             running.wait()
@@ -177,7 +177,7 @@ def test_a_running_experiment_is_seen_live_and_has_our_cost_as_its_own(bench, ro
     lab, file = tmp_path / "lab", tmp_path / "some.toml"
     cli_notebook.lab(lab)
     (room / "data").mkdir()
-    file.write_text(FILE.format(path=room / "data", seconds=6))
+    file.write_text(FILE.format(path=room / "data", seconds=12))
     page, first, later, end = watched(bench, lab, file)
     assert "Running." in page
     assert re.search(r"<td>write</td><td class=\"n\">[\d,]+/s</td>", page)

@@ -185,14 +185,14 @@ def test_the_tables_do_not_follow_links_out_of_the_notebook(trapped, table):
 
 def test_a_query_without_end_is_ended(trapped):
     site, _ = trapped
-    found = site.ask("/sql?q=" + quote("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"), timeout=120)
+    found = site.ask("/sql?q=" + quote("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"), timeout=300)
     assert found.status == 400
     assert "takes more than 10 s" in found.text
 
 
 def test_a_query_that_wants_too_much_memory_is_ended(trapped):
     site, _ = trapped
-    found = site.ask("/sql?q=" + quote("SELECT list(i) FROM range(100000000) t(i)"), timeout=120)
+    found = site.ask("/sql?q=" + quote("SELECT list(i) FROM range(100000000) t(i)"), timeout=300)
     assert found.status in (400, 503)
     assert site.ask("/").status == 200
 

@@ -190,7 +190,7 @@ def test_the_report_of_a_running_experiment_is_given_though_runs_end_before_it_i
 
     async def asked():
         scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b"now=1"}
-        for _ in range(30):
+        for _ in range(300):
             found = await site.report(Request({**scope, "path_params": {"name": NAME}}))
             if found.status_code != 202:
                 return found.body

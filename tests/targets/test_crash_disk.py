@@ -10,7 +10,7 @@ from assay.errors import TrialError, UsageError
 from assay.machine import power
 from assay.records import Action
 from assay.undo.ledger import Ledger
-from served_stage import family, needs, needs_fuse, needs_root
+from served_stage import family, marked, needs, needs_fuse, needs_root
 from targets_host import HOST, MIB, leftovers, setting
 
 TARGET = catalogue.find("targets", "crash_disk")
@@ -37,7 +37,7 @@ class Powered:
 
 @pytest.fixture
 def powered(tmp_path):
-    ledger, scratch, made = Ledger(tmp_path / "ledger"), tmp_path / "scratch", []
+    ledger, scratch, made, mark = Ledger(tmp_path / "ledger"), tmp_path / "scratch", [], marked()
     scratch.mkdir()
 
     def give(**knobs):
@@ -49,7 +49,7 @@ def powered(tmp_path):
         TARGET.teardown(HOST, one.setting, one.place)
     assert ledger.unwind() == ()
     assert leftovers(scratch) == ([], [], [])
-    assert family() == []
+    assert family(mark) == []
 
 
 def write(path, content, *, flush):

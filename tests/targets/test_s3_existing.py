@@ -1,12 +1,10 @@
 """The plug `s3_existing`: an S3 server of somebody else; Assay writes below a prefix that it marked, and nothing else changes."""
 
-import contextlib
 import json
 import os
 import shutil
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from assay.machine import s3
 from assay.records import CacheState, Outcome, TargetSpec, WorkloadSpec
 from assay.targets import s3_versitygw
 from assay.undo.ledger import Ledger
+from assay_process import listens, wait_until
 from served_stage import NOTHING, SBIN, ServedBench, needs, versitygw
 from targets_host import HOST, MIB, setting
 from trial_stage import HURRY
@@ -43,7 +42,7 @@ def server(tmp_path):
     argv = [program, "--port", f"127.0.0.1:{port}", "--keep-alive", "posix", str(data)]
     process = subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        _wait(port)
+        wait_until(lambda: listens(port))
         yield {"url": f"http://127.0.0.1:{port}", "bucket": "archive", "key_file": str(keys)}
         assert (data / "archive" / "theirs").read_text() == "precious"
         left = [path.name for path in (data / "archive").iterdir() if not path.name.startswith(".sgw")]
@@ -51,14 +50,6 @@ def server(tmp_path):
     finally:
         process.kill()
         process.wait()
-
-
-def _wait(port):
-    for _ in range(500):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.02)
-    raise AssertionError("versitygw does not listen")
 
 
 def given(undo, tmp_path, server, **knobs):

@@ -60,7 +60,7 @@ class TestReal:
             assert (told["server.route"], told["server.route_kind"]) == ("load0", "virtual")
         finally:
             TARGET.teardown(HOST, wanted, place)
-        assert took < 30, "3 s on a machine that does nothing else"
+        assert took < 120, "3 s on a machine that does nothing else"
         assert [one for one in ledger.unwind() if one.state == "left"] == []
         assert list(scratch.iterdir()) == []
 

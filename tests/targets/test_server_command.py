@@ -90,7 +90,7 @@ class TestRecipes:
             assert (end.kind, end.address, end.details["data"]) == (EndpointKind.STORE, "198.18.0.2", place.address)
         finally:
             TARGET.teardown(HOST, wanted, place)
-        assert took < 30, "3 s on a machine that does nothing else"
+        assert took < 120, "3 s on a machine that does nothing else"
         assert [one for one in ledger.unwind() if one.state == "left"] == []
         assert list(scratch.iterdir()) == []
 

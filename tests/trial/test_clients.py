@@ -51,7 +51,7 @@ def notes():
 
 def test_every_client_says_hello_and_is_noted_with_its_start_time(crew, notes, tmp_path):
     crew.spawn([station(fake(tmp_path, "well"), notes)] * 2)
-    heard = [crew.hear(20), crew.hear(20)]
+    heard = [crew.hear(120), crew.hear(120)]
     assert {one.client for one in heard} == {0, 1}
     assert {one.message["pid"] for one in heard} == set(crew.pids)
     noted = {details["pid"]: details["start_ticks"] for kind, details in notes.entries if kind == "process"}
@@ -61,10 +61,10 @@ def test_every_client_says_hello_and_is_noted_with_its_start_time(crew, notes, t
 
 def test_what_comes_in_carries_the_time_at_which_it_came(crew, tmp_path):
     crew.spawn([station(fake(tmp_path, "well"))])
-    crew.hear(20)
+    crew.hear(120)
     asked = HOST.monotonic_ns()
     assert crew.send(0, {"type": "clock"}) is None
-    heard = crew.hear(20)
+    heard = crew.hear(120)
     assert asked <= heard.message["mono_ns"] <= heard.at_ns <= HOST.monotonic_ns()
 
 
@@ -75,8 +75,8 @@ def test_nothing_said_is_nothing_heard(crew, tmp_path):
 
 def test_a_process_that_ends_is_told(crew):
     crew.spawn([station("/bin/true")])
-    assert crew.hear(20).message is None
-    ends = time.monotonic() + 20  # its output is closed a moment before its input
+    assert crew.hear(120).message is None
+    ends = time.monotonic() + 120  # its output is closed a moment before its input
     while crew.send(0, {"type": "clock"}) is None:
         assert time.monotonic() < ends
         time.sleep(0.01)
@@ -84,9 +84,9 @@ def test_a_process_that_ends_is_told(crew):
 
 def test_what_is_no_message_is_told_with_its_words(crew, tmp_path):
     crew.spawn([station(fake(tmp_path, "garbage"))])
-    crew.hear(20)
+    crew.hear(120)
     crew.send(0, {"type": "config", "phase": "p"})
-    heard = crew.hear(20)
+    heard = crew.hear(120)
     assert heard.message is None
     assert "Segmentation fault" in heard.reason
 
@@ -111,7 +111,7 @@ def test_closing_kills_the_one_that_does_not_go(notes, tmp_path, monkeypatch):
     monkeypatch.setattr(clients, "FAREWELL_S", 0.3)
     crew = Crew()
     crew.spawn([station(fake(tmp_path, "stays"), notes)])
-    crew.hear(20)
+    crew.hear(120)
     (pid,) = crew.pids
     crew.close()
     assert gone(pid)

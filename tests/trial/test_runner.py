@@ -3,6 +3,7 @@
 import itertools
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -285,7 +286,7 @@ def test_events_happen_at_their_time_and_are_facts(laboratory):
     loud = WorkloadSpec(
         name="c",
         kind="command",
-        knobs={"argv": ("sleep", "1"), "parse": "elapsed"},
+        knobs={"argv": ("sleep", "3"), "parse": "elapsed"},
         events=(
             Event(phase="run", at_ns=200_000_000, argv=("touch", str(mark))),
             Event(phase="other", at_ns=0, argv=("false",)),
@@ -295,7 +296,7 @@ def test_events_happen_at_their_time_and_are_facts(laboratory):
     assert finished.outcome is Outcome.FINISHED
     assert mark.exists()
     (fact,) = [fact for fact in observations.facts if fact.key == "event.c.run.0"]
-    assert fact.value.startswith("at 0.")
+    assert float(re.search(r"at ([0-9.]+) s", fact.value)[1]) >= 0.2
     assert "exit status 0" in fact.value
 
 
@@ -429,9 +430,9 @@ def test_an_interrupt_in_the_middle_ends_the_run_after_its_teardown(laboratory, 
 
     before = signal.getsignal(number)
     started = time.monotonic()
-    ended, _ = run(laboratory, command("c", "sleep", "60"), on_progress=interrupt)
+    ended, _ = run(laboratory, command("c", "sleep", "600"), on_progress=interrupt)
     assert ended.outcome is Outcome.INTERRUPTED
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 300, "half of what the command would take"
     assert pids
     assert all(gone(pid) for pid in pids)
     assert signal.getsignal(number) is before
@@ -443,7 +444,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from trial_stage import Laboratory, bulk, command, trial
 laboratory = Laboratory(Path(sys.argv[2]))
-lab = laboratory.lab(bulk(), command("c", "sleep", "60"))
+lab = laboratory.lab(bulk(), command("c", "sleep", "600"))
 lab.install()
 print("on", flush=True)
 found, _ = lab.run(trial(clients=2), 1, lambda news: print(news["event"], flush=True))
@@ -465,7 +466,7 @@ def test_ctrl_c_at_any_moment_leaves_nothing(tmp_path, delay_s):
     time.sleep(delay_s)
     children = children_of(lab.pid)
     lab.send_signal(signal.SIGINT)
-    said, _ = lab.communicate(timeout=60)
+    said, _ = lab.communicate(timeout=300)
     assert said.splitlines()[-1] == "interrupted ([], ())"
     assert lab.returncode == 0
     assert all(gone(pid) for pid in children)
@@ -481,7 +482,7 @@ def test_a_killed_lab_takes_its_engines_with_it(tmp_path):
     engines = children_of(lab.pid)
     assert engines
     lab.kill()
-    lab.communicate(timeout=30)
+    lab.communicate(timeout=300)
     assert all(gone(pid) for pid in engines)
 
 

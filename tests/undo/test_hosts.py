@@ -189,13 +189,13 @@ def test_no_host_waits_for_another_one(ledger, far, tmp_path):
 
     def note(*_):
         asked.set()
-        assert let_go.wait(30)
+        assert let_go.wait(300)
         return ""
 
     slow.note = note
     thread = threading.Thread(target=lambda: ledger.on(slow).add("directory", path="/nowhere", marker="m"))
     thread.start()
-    assert asked.wait(30)
+    assert asked.wait(300)
     ledger.on(quick).add("directory", **directory(tmp_path, "1"))
     ledger.on(quick).undo("directory")
     ledger.add("directory", **directory(tmp_path, "2"))
@@ -311,7 +311,7 @@ def meeting(hosts, name):
 
     def meets(own):
         def call(*words, **more):
-            barrier.wait(30)
+            barrier.wait(300)
             return own(*words, **more)
 
         return call

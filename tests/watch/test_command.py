@@ -64,24 +64,24 @@ def test_a_daemon_that_goes_on_after_the_command_is_waited_for_and_accounted(roo
 
 
 def test_what_outlives_the_command_for_long_makes_the_account_a_lower_bound(room):
-    script = "(head -c 5000000 /dev/zero > big; exec sleep 30) > /dev/null 2>&1 & echo $!; sleep 0.3"
+    script = "(head -c 5000000 /dev/zero > big; exec sleep 600) > /dev/null 2>&1 & echo $!; sleep 0.3"
     seen, status, (out, _) = watched(room, "sh", "-c", script, options=("--linger", "0.2"))
     os.kill(int(out), signal.SIGKILL)
     assert status == 0
     assert seen["account"]["lost"] == 1
     assert "still runs" in seen["account"]["lost_reason"]
     assert seen["account"]["wchar"] >= 5_000_000
-    assert seen["elapsed_ns"] < 20 * 10**9
+    assert seen["elapsed_ns"] < 300 * 10**9, "it did not wait for all of it"
 
 
 def test_a_signal_after_the_commands_end_ends_the_wait_for_its_daemons(room):
-    script = "sleep 30 > /dev/null 2>&1 & echo $!"
-    process, result = call(room, "sh", "-c", script, options=("--linger", "60"), stdout=subprocess.PIPE)
+    script = "sleep 600 > /dev/null 2>&1 & echo $!"
+    process, result = call(room, "sh", "-c", script, options=("--linger", "600"), stdout=subprocess.PIPE)
     daemon = int(process.stdout.readline())
     wait_until(lambda: Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1] == str(process.pid))
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 0
+    assert process.wait(300) == 0
     os.kill(daemon, signal.SIGKILL)
     process.stdout.close()
     assert json.loads(result.read_text())["account"]["lost"] == 1
@@ -160,7 +160,7 @@ def test_nothing_is_left_behind_and_little_is_used(room):
 def test_the_command_is_in_our_group_and_session_and_control_groups(room):
     script = "import os; print(os.getpgrp(), os.getsid(0)); print(open('/proc/self/cgroup').read())"
     process, _ = call(room, sys.executable, "-S", "-c", script, stdout=subprocess.PIPE)
-    out = process.communicate(timeout=30)[0].decode()
+    out = process.communicate(timeout=300)[0].decode()
     group, session = out.splitlines()[0].split()
     assert (int(group), int(session)) == (os.getpgrp(), os.getsid(0))
     assert out.partition("\n")[2].strip() == Path("/proc/self/cgroup").read_text().strip()

@@ -52,7 +52,7 @@ def test_files_of_others_are_not_the_commands(room):
         seen, *_ = watched(room, "sh", "-c", "sleep 0.3; echo y > mine")
     finally:
         stop.touch()
-        other.wait(10)
+        other.wait(300)
     assert of(seen, room / "mine") is not None
     assert of(seen, room / "others") is None
 

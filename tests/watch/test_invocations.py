@@ -119,7 +119,8 @@ def test_calls_are_met_with_their_words_and_times(room):
     times = {" ".join(one["argv"]): one for one in seen["lived"]}
     assert set(times) == {"sleep 0.8", "sleep 0.2", "sleep 0.5"}
     first, second, third = (times[f"sleep {seconds}"] for seconds in ("0.8", "0.2", "0.5"))
-    assert first["from_ns"] <= 50 * MS
-    assert 170 * MS <= third["from_ns"] <= first["to_ns"]
-    assert 700 * MS <= first["to_ns"] <= seen["elapsed_ns"]
+    for one, slept_ns in ((first, 800 * MS), (second, 200 * MS), (third, 500 * MS)):
+        assert one["to_ns"] - one["from_ns"] + one["slack_ns"] >= 0.85 * slept_ns
+    assert third["from_ns"] >= 170 * MS
+    assert first["to_ns"] <= seen["elapsed_ns"]
     assert second["to_ns"] - second["slack_ns"] <= third["from_ns"] + 20 * MS

@@ -79,8 +79,8 @@ class FarShell:
             text, answered_ns = self._wait(timeout_s)
         return Printout(text=text, asked_ns=asked_ns, answered_ns=answered_ns)
 
-    def give_up(self, reason: str) -> None:
-        """Let everybody who waits hear that no answer will come."""
+    def give_up(self, reason: str = "") -> None:
+        """Let everybody who waits hear that no answer will come; an earlier reason counts."""
         self._reason = self._reason or reason
         self._hear(None, time.monotonic_ns())
 

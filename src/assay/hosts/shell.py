@@ -11,7 +11,7 @@ from typing import Self
 from assay.catalogue import Completed, Host, Machine, Note, Process, Syscalls
 from assay.errors import LostHostError
 from assay.hosts.commands import ENGINE, succeeded
-from assay.hosts.far_shell import ANSWER_S, quoted
+from assay.hosts.far_shell import quoted
 from assay.hosts.local import machine_of, serial_of
 from assay.hosts.shell_calls import ShellCalls
 from assay.hosts.shell_commands import Commands, Door, Shells
@@ -184,7 +184,7 @@ class ShellHost:
 
     def _lose(self) -> None:
         """Give the host up: whoever waits for one of its shells hears so."""
-        self._first.give_up(f"no answer for {ANSWER_S:g} s")
+        self._first.give_up()
         self._door.close()
 
 

@@ -47,15 +47,25 @@ def release(host: Host, device: str, is_free: Callable[[], bool], patience_s: fl
     """
     deadline = time.monotonic() + patience_s
     while not is_free():
-        found = holders(host, device)
-        for one in found:
-            if host.syscalls is not None:
-                with contextlib.suppress(OSError):  # gone, in use or locked: looked for again
-                    host.syscalls.unmount_in(f"/proc/{one.pid}/ns/mnt", one.point)
-        if time.monotonic() > deadline:
-            return found
+        is_over = time.monotonic() >= deadline
+        left = tuple(one for one in holders(host, device) if not _is_unmounted(host, one))
+        if is_over:
+            return None if is_free() else left
         time.sleep(STEP_S)
     return None
+
+
+def _is_unmounted(host: Host, one: Holder) -> bool:
+    """Unmount a copy; False where it is in use or locked, and stays."""
+    if host.syscalls is None:
+        return False
+    try:
+        host.syscalls.unmount_in(f"/proc/{one.pid}/ns/mnt", one.point)
+    except FileNotFoundError:  # the process has ended
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def held_by(found: Sequence[Holder]) -> str:
