@@ -68,6 +68,26 @@ def fullest(phase: Phase, observations: Observations, host: str | None) -> WayUs
     return max(_uses(phase, observations, host), key=lambda one: one.most, default=None)
 
 
+def stated_bytes_per_s(phase: Phase, observations: Observations, way: str) -> float | None:
+    """The rate of all counted paths together in one direction; None where one of them has none, and without a line."""
+    names = paths_of(phase, observations)
+    stated = [fact(observations, name, way, "bytes_per_s", None) for name in names]
+    known = [one for one in stated if one is not None]
+    return sum(known) if known and len(known) == len(stated) else None
+
+
+def carried_bytes_per_s(phase: Phase, observations: Observations, way: str) -> float | None:
+    """What all counted paths together delivered in one direction while the clock ran, with their framing; None without counts."""
+    carried = []
+    for name in paths_of(phase, observations):
+        counted = _counted(phase, observations, f"{name}.{way}")
+        frame = fact(observations, name, way, "frame_bytes", None) or 0.0
+        for metric, times in (("delivered_bytes", 1.0), ("delivered_segments", frame)) if counted else ():
+            rate = ladder.rate(counted[metric], phase.start_ns, phase.end_ns)
+            carried.append(None if rate is None else times * rate * 1e9)
+    return sum(one for one in carried if one is not None) if carried and None not in carried else None
+
+
 def _uses(phase: Phase, observations: Observations, host: str | None) -> Iterator[WayUse]:
     names = paths_of(phase, observations)
     for way in WAYS if names else ():

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from assay.analysis.capacities import amounts, described
 from assay.analysis.cells import Load, early, last_attempts, why_invalid, why_not_run
-from assay.analysis.resources import PROCESSORS, RESOURCES, amounts, described, watched
+from assay.analysis.resources import PROCESSORS, RESOURCES, watched
 from assay.frozen import dataclass, field
 from assay.measures.text import word as typed
 from assay.records import Capacity, Estimate, Experiment, Judged, Method, Observations, Phase, Results, Value
