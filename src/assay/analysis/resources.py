@@ -10,11 +10,13 @@ Of a run over several hosts the load's part is that of all load hosts together, 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from assay.evidence import ladder, line_ways
 from assay.frozen import dataclass
+from assay.measures.timelines import interpolated
 from assay.records import (
     Direction,
     Observations,
@@ -140,8 +142,36 @@ def _most_a_second(found: Iterable[Reading], phase: Phase) -> float | None:
 
 
 def _over_path(way: str) -> Used:
-    """Bytes/s that the line delivered in one direction."""
-    return lambda phase, observations: line_ways.carried_bytes_per_s(phase, observations, way)
+    """Bytes/s that the line delivered in one direction, with the framing of its paths, while all clients worked."""
+
+    def used(phase: Phase, observations: Observations) -> float | None:
+        first = max((client.first_ns for client in phase.clients), default=phase.start_ns)
+        last = min((client.last_ns for client in phase.clients), default=phase.end_ns)
+        edges = (first, last) if first < last else (phase.start_ns, phase.end_ns)
+        each = [_delivered(phase, observations, (name, way), edges) for name in line_ways.paths_of(phase, observations)]
+        known = [one for one in each if one is not None]
+        return sum(known) * 1e9 / (edges[1] - edges[0]) if known and len(known) == len(each) else None
+
+    return used
+
+
+def _delivered(phase: Phase, observations: Observations, of: tuple[str, str], edges: tuple[int, int]) -> float | None:
+    """Bytes of one direction of one path between two times, by straight lines between the looks."""
+    name, way = of
+    counted = line_ways.counted_of(phase, observations, f"{name}.{way}")
+    if not counted:
+        return None
+    frame = line_ways.fact(observations, name, way, "frame_bytes", None) or 0.0
+    parts = ((_within(counted["delivered_bytes"], phase), 1.0), (_within(counted["delivered_segments"], phase), frame))
+    return sum(times * (interpolated(one, edges[1]) - interpolated(one, edges[0])) for one, times in parts)
+
+
+def _within(series: Series, phase: Phase) -> Series:
+    """A counter that stood still before the phase and after it: the looks around it count as of its start and its end."""
+    inner = [(at, value) for at, value in zip(series.at_ns, series.value, strict=True) if phase.start_ns < at < phase.end_ns]
+    first, last = ladder.latest_sample(series, phase.start_ns) or 0.0, ladder.value_after(series, phase.end_ns) or 0.0
+    looks = ((phase.start_ns, first), *inner, (phase.end_ns, last))
+    return replace(series, at_ns=array("q", (at for at, _ in looks)), value=array("d", (value for _, value in looks)))
 
 
 def _all(*parts: Used) -> Used:

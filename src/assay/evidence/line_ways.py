@@ -76,24 +76,12 @@ def stated_bytes_per_s(phase: Phase, observations: Observations, way: str) -> fl
     return sum(known) if known and len(known) == len(stated) else None
 
 
-def carried_bytes_per_s(phase: Phase, observations: Observations, way: str) -> float | None:
-    """What all counted paths together delivered in one direction while the clock ran, with their framing; None without counts."""
-    carried = []
-    for name in paths_of(phase, observations):
-        counted = _counted(phase, observations, f"{name}.{way}")
-        frame = fact(observations, name, way, "frame_bytes", None) or 0.0
-        for metric, times in (("delivered_bytes", 1.0), ("delivered_segments", frame)) if counted else ():
-            rate = ladder.rate(counted[metric], phase.start_ns, phase.end_ns)
-            carried.append(None if rate is None else times * rate * 1e9)
-    return sum(one for one in carried if one is not None) if carried and None not in carried else None
-
-
 def _uses(phase: Phase, observations: Observations, host: str | None) -> Iterator[WayUse]:
     names = paths_of(phase, observations)
     for way in WAYS if names else ():
         stated = [fact(observations, name, way, "bytes_per_s", host) for name in names]
         frames = [fact(observations, name, way, "frame_bytes", host) or 0.0 for name in names]
-        counted = [_counted(phase, observations, f"{name}.{way}") for name in names]
+        counted = [counted_of(phase, observations, f"{name}.{way}") for name in names]
         if None in stated or not all(counted):
             continue
         rate = sum(one for one in stated if one is not None)
@@ -119,7 +107,7 @@ def _uses(phase: Phase, observations: Observations, host: str | None) -> Iterato
             )
 
 
-def _counted(phase: Phase, observations: Observations, name: str) -> dict[str, Series]:
+def counted_of(phase: Phase, observations: Observations, name: str) -> dict[str, Series]:
     """The counters of one direction of a path; empty where one is missing."""
     wanted = ("delivered_bytes", "delivered_segments", "dropped_segments", "lost_segments", "segments")
     found = {one: next(observations.over_time(phase.name, LAYER, one, f"{SUBJECT}{name}"), None) for one in wanted}
