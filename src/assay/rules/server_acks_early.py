@@ -8,9 +8,8 @@ bytes that the server gave to its kernel (L6) less its dirty pages.
 
 - A directory server (slapd, 389-ds) on a device with a volatile cache: each flush makes at most the requests in flight stable.
   Too few flushes for 1 - `all_share` of the changes: fail; but not of an online import whose clock ends with a flush.
-- A rate whose time contains the flush of both ends (`synced_bytes_per_s`) is judged when that flush is over, where it was the
-  server's storage that was flushed. Server data that are still dirty, on a file system in memory, or on a volatile device that
-  completed no flush: fail.
+- A rate that counts the flush of both ends (`synced_bytes_per_s`) is judged when that flush is over, if it flushed the server's
+  storage. Data that are still dirty, on a file system in memory, or on a volatile device that completed no flush: fail.
 - The end of an offline import (`ldap_import`) is an acknowledgement, too. More than `early_share` of the written bytes is dirty
   then: fail. The drain that Assay times afterwards is not the importer's.
 

@@ -1,8 +1,8 @@
 """Finds arms whose servers do different work for an answer: early acknowledgement, client caching, or memory.
 
 The rule compares the medians of other rules' findings over the runs of each arm:
-- D04, acknowledged before or after the data were stored: any difference is invalid. For a rate whose time contains the flush of
-  both ends (`synced_bytes_per_s`) it is whether they were stored at the end of that flush.
+- D04, acknowledged before or after the data were stored: any difference is invalid. For a rate that counts the flush of both ends
+  (`synced_bytes_per_s`) the question is whether they were stored at its end.
 - T09, operations of the clients per request at the server: more than `ratio_share` apart is invalid.
 - T02, the share from the server's memory: more than `memory_share` apart qualifies.
 
