@@ -48,6 +48,21 @@ def test_a_log_that_is_synced_passes_though_the_data_files_are_dirty():
 
 
 @pytest.mark.parametrize(
+    ("given", "dirty", "state"),
+    [(192 * MIB, 128 * MIB, State.UNVERIFIED), (192 * MIB, MIB // 2, State.PASS), (128 * MIB, 128 * MIB, State.FAIL)],
+    ids=["as dirty as before the server's own writes", "hardly dirty", "all dirty"],
+)
+def test_writes_to_the_mount_of_another_server_do_not_count_as_stored(given, dirty, state):
+    gauges = {"dirty_bytes": (4096.0, 4096.0 + dirty), "writeback_bytes": (0.0, 0.0)}
+    values = {"write.bytes": 64.0 * MIB}
+    case = served("D04", [("L6", "write", given)], gauges, operation="write", values=values, figure="bytes", claim=STABLE)
+    assert RULE.check(case).state is (State.FAIL if state is State.FAIL else State.PASS), "on a disk a log explains it"
+    upper = Server(nodes=(ServerNode(pid_file="/p", data=("/cluster/data",)), ServerNode(pid_file="/q", data=("/chunks",))))
+    places = tuple(replace(place, server=upper, address="/cluster/data", filesystem="fuse.mfs") for place in case.run.places)
+    assert RULE.check(replace(case, run=replace(case.run, places=places))).state is state
+
+
+@pytest.mark.parametrize(
     ("dirty", "state"), [(64 * MIB, State.FAIL), (32 * MIB, State.UNVERIFIED), (0, State.PASS)], ids=["all", "half", "nothing"]
 )
 def test_where_no_client_tells_bytes_only_all_or_nothing_is_judged(dirty, state):

@@ -3,6 +3,8 @@
 The target names the server's processes, data and logs (`server.data`). When the last client has its answer, stored data are the
 bytes that the server gave to its kernel (L6) less its dirty pages.
 - Clients report bytes, and more than `early_share` of them is not stored: fail.
+- The server's data are on a mount of another server (FUSE): the kernel counts its writes there, too. So unless hardly anything is
+  dirty, more given than acknowledged proves nothing: unverified.
 - Clients report none, and `all_share` of the server's writes is dirty: fail. A smaller part is unverified: a server with a log
   may leave its data files dirty.
 
@@ -26,11 +28,11 @@ from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import directory, ladder, served
 from assay.measures import in_bytes
-from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State
+from assay.records import Direction, Durability, Finding, Meaning, Place, Rung, Scope, Severity, Span, State
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import Figures, found
 
-VOLATILE, THROUGH, IMPORT = "write back", "write through", "import"
+VOLATILE, THROUGH, IMPORT, FUSE = "write back", "write through", "import", "fuse"
 SYNCED = "synced_bytes_per_s"
 """The figure that counts the time until both ends are flushed."""
 PAGES = ("dirty_bytes", "writeback_bytes")
@@ -51,7 +53,7 @@ def check(case: TrialCase) -> Finding:
     """The part of what was acknowledged that was on no storage when the clients had all their answers."""
     if is_import(case):
         return of_import(case)
-    if case.measure.figure == SYNCED and flushes_storage(case):
+    if case.measure.figure == SYNCED and flushes_storage(case) and not is_on_another(case):
         return at_end_of_flush(case)
     dirty = dirty_bytes(case)
     taken = served.storage_io(case.phase, case.observations, Direction.WRITE)
@@ -78,6 +80,11 @@ def of_server(case: TrialCase, dirty: float, taken: ladder.LadderStep) -> Findin
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     share = 1 - min(1.0, max(0.0, taken.raw_bytes - max(0.0, dirty)) / acknowledged)
     if share <= case.thresholds["early_share"]:
+        if is_on_another(case) and dirty > case.thresholds["early_share"] * acknowledged:
+            statement = (
+                f"{in_bytes(dirty)} was dirty, and the server's own writes to the mount of another server are counted, too."
+            )
+            return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
         flushed = "" if flushes is None else f"; its device completed {flushes:,.0f} flushes"
         statement = f"{in_bytes(acknowledged)} acknowledged, hardly anything left in the server's memory{flushed}."
         return found(RULE, case, State.PASS, statement, observed=observed)
@@ -172,6 +179,17 @@ def flushes_with_drain(case: TrialCase) -> float | None:
     spans = (Span.CLOCK, Span.DRAIN)
     step = ladder.both(*(ladder.highest_device(case.phase, case.observations, Direction.FLUSH, span) for span in spans))
     return step.raw_operations if step else None
+
+
+def is_on_another(case: TrialCase) -> bool:
+    """Whether the server keeps its data on a mount of another server, in user space."""
+    served_by = (place for place in case.run.places if place.server is not None)
+    return any((place.filesystem or "").startswith(FUSE) and own(place) for place in served_by)
+
+
+def own(place: Place) -> bool:
+    """Whether a server's own data are at the address of its place."""
+    return place.server is not None and any(place.address in node.data for node in place.server.nodes)
 
 
 def is_import(case: TrialCase) -> bool:
