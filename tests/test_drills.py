@@ -7,13 +7,13 @@ import pytest
 
 from assay.measures.cost import cost, processor_ns
 from assay.measures.drill import away_ns, times_away
-from assay.records import Action, Event, Outcome, TargetSpec, WorkloadSpec
+from assay.records import Action, Event, Outcome, TargetSpec
 from assay_process import wait_until
+from drill_cases import SECOND, began_and_ended, drill, event, fates
 from served_stage import NOTHING, WAN, ServedBench, needs, needs_fuse, needs_root, sshd
 from targets_host import MIB
-from trial_stage import HURRY, bulk
+from trial_stage import bulk
 
-SECOND = 10**9
 NEAR_NS = 300_000_000
 """How exactly an outage is known."""
 SIZES = {"ext4": 64 * MIB, "xfs": 320 * MIB}
@@ -26,35 +26,9 @@ def bench(tmp_path):
     return ServedBench(tmp_path)
 
 
-def drill(*events, **knobs):
-    given = {"rate": 200, "duration": 6 * SECOND, **HURRY, **knobs}
-    return WorkloadSpec(name="d", kind="drill", knobs=given, events=events)
-
-
-def event(action, at_s=3.0, for_s=1.0, on=""):
-    return Event(phase="append", at_ns=round(at_s * SECOND), on=on, action=action, for_ns=round(for_s * SECOND))
-
-
 def disk(**knobs):
     size = SIZES[knobs.get("filesystem", "ext4")]
     return TargetSpec(name="disk", kind="crash_disk", knobs={"size": size, **knobs})
-
-
-def fates(run):
-    """(acknowledged, lost, changed, unreadable) of each check, over all clients."""
-    found = {}
-    for phase in run.phases[1:]:
-        ends = [client.drill for client in phase.clients]
-        found[phase.name] = tuple(
-            sum(getattr(end, name) for end in ends) for name in ("acknowledged", "lost", "changed", "unreadable")
-        )
-    return found
-
-
-def began_and_ended(seen):
-    """When each event really was done (s after the start of its phase): from (begun, done)."""
-    facts = sorted((one.key, one.value) for one in seen.facts if one.key.startswith("event."))
-    return [tuple(float(word) for word in re.findall(r"(?:at|done at) ([0-9.]+) s", value)) for _, value in facts]
 
 
 @on_crash_disk

@@ -12,6 +12,7 @@ from assay.hosts.local import Local
 from assay.machine import cgroups, nfs_clients
 from assay.records import Outcome, State
 from assay.selftest.control import measured
+from assay.targets import iscsi
 from served_stage import SBIN, needs, needs_fuse
 from sizes import few_and_many
 
@@ -153,8 +154,11 @@ FILE_SERVERS = {
     "nfs_ganesha": ("ganesha.nfsd", "rpcbind", "assay-nfs"),
     "smb_samba": ("smbd", "rclone"),
     "moosefs": ("mfsmaster", "mfschunkserver", "mfsmount"),
+    "iscsi": ("tgtd", "tgtadm", "qemu-storage-daemon", "nbdfuse"),
 }
 """Target -> the programs of its server and of its clients."""
+SIZES = {"iscsi": 'size = "64 MiB"\n'}
+"""Target that is a disk -> the knob that it needs."""
 SERVED = """
 title = "served"
 repeats = TRIALS
@@ -182,7 +186,9 @@ def test_a_file_server_is_never_named_as_another_program(kind, limit, trials, tm
         pytest.skip(f"not here: {', '.join(missing)}")
     if "assay-nfs" in programs and not nfs_clients.CLIENT.exists():
         pytest.skip("assay-nfs is not built: make clients")
-    said = SERVED.replace("TRIALS", str(trials)).replace("KIND", kind).replace("LIMIT", LIMITS[limit])
+    if kind == "iscsi" and iscsi.no_driver(Local()):
+        pytest.skip("not here: QEMU's driver for iSCSI (qemu-block-extra)")
+    said = SERVED.replace("TRIALS", str(trials)).replace("KIND", kind).replace("LIMIT", SIZES.get(kind, "") + LIMITS[limit])
     results = measured(read.parse(said, "served.toml"), said, tmp_path)
     assert len(results.runs) >= trials, "a run that noise spoilt is repeated"
     for run in results.runs:

@@ -1,14 +1,18 @@
 """D04: servers that answer first and store later, that keep a log, and that sync each time."""
 
+from array import array
 from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Direction, Durability, Server, ServerNode, Severity, State
+from assay.records import Claim, Direction, Durability, Server, ServerNode, Severity, Span, State
 from assay.rules.server_acks_early import RULE
-from audit.case_builder import MIB, Made, case_of
+from audit.case_builder import MIB, SECOND, Made, Seen, case_of
 from directory_cases import loaded, reported, series_of
-from server_cases import served
+from server_cases import counted, gauge, served
+
+TIMES = (-1000, SECOND + 1000, 2 * SECOND)
+"""Looks at arming, after the last answer, and after the drain."""
 
 STABLE, ACKED = Claim(durability=Durability.STABLE_MEDIA), Claim(durability=Durability.ACKED)
 
@@ -102,6 +106,62 @@ def changed(dirty, flushes, *, count=300, places=1, cache="write back", claim=ST
         places=places,
     )
     return RULE.check(replace(made, phase=replace(made.phase, flush_in_clock=flush_in_clock)))
+
+
+def at_the_end(dirty, *, drained=64 * MIB, flushes=(0, 1), filesystem="ext4", data="/t/data", drain_s=0.5, claim=STABLE, **named):
+    """A put of 64 MiB by T: dirty (at the stop, after the drain), flushes (under the clock, in the drain)."""
+    gauges = {"dirty_bytes": (0.0, *dirty), "writeback_bytes": (0.0, 0.0, 0.0)} if dirty else {}
+    server = Server(nodes=(ServerNode(pid_file="/p", data=(data,)),))
+    looked = Seen(flushes=flushes and flushes[0], drain_flushes=flushes[1] if flushes else 0)
+    by_t = {"operation": "write", "count": 64, "figure": "synced_bytes_per_s", "drain_s": drain_s, "claim": claim}
+    made = served("D04", server=server, seen=looked, **by_t, **named)
+    places = tuple(replace(place, filesystem=filesystem) for place in made.run.places)
+    written = counted(1.0, "L6", "write", 32 * MIB)
+    later = replace(written, bytes=drained - 32 * MIB, span=Span.DRAIN)
+    samples = [
+        replace(gauge(1.0, name, values[:2]), at_ns=array("q", TIMES), value=array("d", values))
+        for name, values in gauges.items()
+    ]
+    seen = replace(
+        made.observations,
+        readings=(*made.observations.readings, written, later),
+        series=(*made.observations.series, *samples),
+    )
+    return RULE.check(replace(made, run=replace(made.run, places=places), observations=seen))
+
+
+def test_by_t_what_the_flush_of_both_ends_has_stored_is_stored():
+    found = at_the_end((64.0 * MIB, 0.0))
+    assert (found.state, found.observed["flushes"]) == (State.PASS, 1), found
+    assert "stored when both ends had been flushed" in found.statement
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"dirty": (64.0 * MIB, 8.0 * MIB)}, "12.5 % of 67.1 MB acknowledged was still in the server's memory"),
+        ({"dirty": (0.0, 0.0), "drained": 48 * MIB}, "25 % of 67.1 MB acknowledged was still in the server's memory"),
+        ({"dirty": (64.0 * MIB, 0.0), "flushes": (0, 0)}, "no flush reached vda, whose cache is volatile"),
+        ({"dirty": (64.0 * MIB, 0.0), "filesystem": "tmpfs", "flushes": None}, "on tmpfs, a file system in memory"),
+    ],
+    ids=["dirty", "not given to the kernel", "no flush", "in memory"],
+)
+def test_by_t_what_no_flush_has_stored_is_not(named, words):
+    found = at_the_end(**named)
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert words in found.statement
+    assert at_the_end(**named, claim=ACKED).severity is Severity.NOTES
+
+
+def test_by_t_what_nobody_counted_is_unverified():
+    assert at_the_end(None).state is State.UNVERIFIED
+    assert at_the_end((0.0, 0.0), flushes=None).state is State.UNVERIFIED
+
+
+def test_by_t_a_server_whose_storage_was_not_flushed_is_judged_by_its_answers():
+    for named in ({"data": "/elsewhere"}, {"drain_s": None}):
+        found = at_the_end((64.0 * MIB, 0.0), **named)
+        assert (found.state, found.relabel) == (State.FAIL, "write acknowledged from the server's memory, before it was stored")
 
 
 def test_changes_of_a_directory_that_are_all_dirty_were_acknowledged_early():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.catalogue import find
-from assay.records import Severity, State
+from assay.records import Claim, Measure, Severity, State
 from assay.rulekit.findings import found
 from assay.rules.server_parity import RULE
 from comparison_cases import case as comparison
@@ -51,6 +51,16 @@ def test_a_server_that_acknowledges_early_is_not_compared_with_one_that_does_not
     assert (found_it.state, found_it.severity) == (FAIL, Severity.INVALIDATES)
     assert "the candidate acknowledges before" in found_it.statement
     assert judged([finding("D04", FAIL)], [finding("D04", FAIL)]).state is PASS
+
+
+def test_with_the_flush_of_both_ends_in_the_time_it_asks_what_was_stored_at_its_end():
+    measure = Measure(workload="w", operation="put", figure="synced_bytes_per_s", claim=Claim())
+    stored = replace(case([finding("D04", PASS)], [finding("D04", PASS)]), measure=measure)
+    assert RULE.check(stored).statement == "Both arms are alike: data stored when both ends had been flushed."
+    apart = replace(case([finding("D04", FAIL)], [finding("D04", PASS)]), measure=measure)
+    found_it = RULE.check(apart)
+    assert (found_it.state, found_it.severity) == (FAIL, Severity.INVALIDATES)
+    assert "the baseline had not stored its data when both ends had been flushed (D04)" in found_it.statement
 
 
 @pytest.mark.parametrize(("ratio", "state"), [(1.04, PASS), (1.2, FAIL), (0.5, PASS)])

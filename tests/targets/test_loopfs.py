@@ -213,7 +213,7 @@ def test_an_image_that_does_not_fit_is_refused_before_anything_is_written(undo, 
 
 
 def test_a_missing_tool_is_named_with_its_package(undo, scratch, monkeypatch):
-    monkeypatch.setattr("assay.machine.external_commands.FOLDERS", ("/nowhere",))
+    monkeypatch.setattr("assay.machine.external_commands.location", lambda host, tool: None)
     found = TARGET.check(HOST, setting(undo, scratch, filesystem="btrfs", size=SIZES["btrfs"]))
     assert any("mkfs.btrfs" in text and "btrfs-progs" in text for text in found)
 

@@ -1,5 +1,6 @@
 """The plug `sftp_openssh`: a real sshd in a namespace, real mounts that are proved, and nothing of either afterwards."""
 
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from assay import catalogue
 from assay.errors import TrialError, UsageError
-from assay.machine import mounted
+from assay.machine import external_commands, mounted
 from assay.records import Outcome, TargetSpec
 from assay.undo.ledger import Ledger
 from served_stage import NOTHING, WAN, ServedBench, fact, needs, needs_fuse, needs_root, sshd, trial_from_storage
@@ -158,6 +159,29 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path, monkeypatch):
     found = TARGET.check(HOST, given(None, tmp_path, **{"server.program": "/no/such/sshd"}))
     for part in ("needs root", "/no/such/sshd: not found"):
         assert any(part in one for one in found), (part, found)
+
+
+def test_a_server_that_is_nowhere_is_named_with_its_package_and_the_knob(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.machine.external_commands.FOLDERS", ("/nowhere",))
+    monkeypatch.setattr("assay.machine.external_commands._on_path", lambda host, tool: None)
+    found = TARGET.check(HOST, setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, {})))
+    (told,) = [one for one in found if one.startswith("sshd:")]
+    assert told == (
+        "sshd: not found in /nowhere, nor on the PATH. Install openssh-server, or name an unpacked one with server.program."
+    )
+
+
+def test_a_server_on_the_path_of_the_user_is_taken(tmp_path, monkeypatch):
+    """As commands do that are run by their name; before, only the usual folders were searched."""
+    program = tmp_path / "bin" / "sshd"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("assay.machine.external_commands.FOLDERS", ("/nowhere",))
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    assert external_commands.location(HOST, "sshd") == str(program)
+    wanted = setting(None, tmp_path, **catalogue.resolved(TARGET.knobs, {}))
+    assert not [one for one in TARGET.check(HOST, wanted) if one.startswith("sshd:")]
 
 
 def test_a_client_on_another_host_is_refused(tmp_path):

@@ -1,27 +1,24 @@
-"""What operations use of processors, devices and the network, by the evidence of observers, and how much there is of it.
+"""What operations use of processors, devices and the network, by the evidence of observers.
 
 A device is the one that has a declared limit, else the lowest that can be seen. Of several interfaces the one through which most
 passed counts: what goes over a bridge and the card below it is seen at both. The network is the server's where that was watched
 (a namespace of its own has one as well), else the client's, whose sent bytes go into the server; of a server behind the loopback
-only the sum of both ways is known. A device's limit is declared by its target, or by the experiment's [limits]; the way to a
-server tells its speed.
+only the sum of both ways is known. What passes an emulated path is what the line delivers, with its framing.
 
 Of a run over several hosts the load's part is that of all load hosts together, and CPUs and devices are the target's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from assay import links
-from assay.evidence import ladder
+from assay.evidence import ladder, line_ways
 from assay.frozen import dataclass
+from assay.measures.timelines import interpolated
 from assay.records import (
-    Capacity,
-    CapacitySource,
     Direction,
-    Experiment,
     Observations,
     Phase,
     Reading,
@@ -31,7 +28,7 @@ from assay.records import (
     Span,
     sides,
 )
-from assay.units import Unit, human
+from assay.units import Unit
 
 Used = Callable[[Phase, Observations], float | None]
 
@@ -144,6 +141,39 @@ def _most_a_second(found: Iterable[Reading], phase: Phase) -> float | None:
     return sum(most.values()) * 1e9 / (phase.end_ns - phase.start_ns) if most else None
 
 
+def _over_path(way: str) -> Used:
+    """Bytes/s that the line delivered in one direction, with the framing of its paths, while all clients worked."""
+
+    def used(phase: Phase, observations: Observations) -> float | None:
+        first = max((client.first_ns for client in phase.clients), default=phase.start_ns)
+        last = min((client.last_ns for client in phase.clients), default=phase.end_ns)
+        edges = (first, last) if first < last else (phase.start_ns, phase.end_ns)
+        each = [_delivered(phase, observations, (name, way), edges) for name in line_ways.paths_of(phase, observations)]
+        known = [one for one in each if one is not None]
+        return sum(known) * 1e9 / (edges[1] - edges[0]) if known and len(known) == len(each) else None
+
+    return used
+
+
+def _delivered(phase: Phase, observations: Observations, of: tuple[str, str], edges: tuple[int, int]) -> float | None:
+    """Bytes of one direction of one path between two times, by straight lines between the looks."""
+    name, way = of
+    counted = line_ways.counted_of(phase, observations, f"{name}.{way}")
+    if not counted:
+        return None
+    frame = line_ways.fact(observations, name, way, "frame_bytes", None) or 0.0
+    parts = ((_within(counted["delivered_bytes"], phase), 1.0), (_within(counted["delivered_segments"], phase), frame))
+    return sum(times * (interpolated(one, edges[1]) - interpolated(one, edges[0])) for one, times in parts)
+
+
+def _within(series: Series, phase: Phase) -> Series:
+    """A counter that stood still before the phase and after it: the looks around it count as of its start and its end."""
+    inner = [(at, value) for at, value in zip(series.at_ns, series.value, strict=True) if phase.start_ns < at < phase.end_ns]
+    first, last = ladder.latest_sample(series, phase.start_ns) or 0.0, ladder.value_after(series, phase.end_ns) or 0.0
+    looks = ((phase.start_ns, first), *inner, (phase.end_ns, last))
+    return replace(series, at_ns=array("q", (at for at, _ in looks)), value=array("d", (value for _, value in looks)))
+
+
 def _all(*parts: Used) -> Used:
     def used(phase: Phase, observations: Observations) -> float | None:
         known = [one for part in parts if (one := part(phase, observations)) is not None]
@@ -186,6 +216,8 @@ RESOURCES: Mapping[str, Resource] = {
         _bytes("network_in", "over the network into the server", _IN, idles=True),
         _bytes("network_out", "over the network out of the server", _OUT, idles=True),
         _bytes("network", "over the network, both ways", _all(_IN, _OUT, _looped), idles=True, shown=False),
+        _bytes("path_up", "over the path to the server", _over_path("up"), idles=True, shown=False),
+        _bytes("path_down", "over the path from the server", _over_path("down"), idles=True, shown=False),
     )
 }
 PROCESSORS = ("cpu", "load_cpu", "server_cpu")
@@ -216,73 +248,3 @@ def _as_lowest(readings: Iterable[Reading], limited: set[str]) -> Iterable[Readi
             yield replace(reading, rung=_DEVICE)
         elif reading.rung is not _DEVICE:
             yield reading
-
-
-DECLARED: Mapping[tuple[Direction, str], str] = {
-    (Direction.READ, "bytes_per_s"): "device_read",
-    (Direction.WRITE, "bytes_per_s"): "device_write",
-    (Direction.READ, "ops_per_s"): "device_reads",
-    (Direction.WRITE, "ops_per_s"): "device_writes",
-}
-"""Which resource a declared limit is one of."""
-WIRE = ("network_in", "network_out")
-WIRE_FACT = "target.server.limit_bytes_per_s"
-
-
-def processor_count(phase: Phase, seen: Observations) -> float | None:
-    """How many processors the host had at the most; the target's hosts together where there are several."""
-    most: dict[str, float] = {}
-    for series in seen.over_time(phase.name, "cpu", "cpus"):
-        most[series.host] = max((most.get(series.host, 0.0), *series.value))
-    return sum(most.values()) or None
-
-
-def amounts(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[Capacity]:
-    """Everything whose amount is known."""
-    count = processor_count(phase, seen)
-    if count is not None:
-        name = ", ".join(run.target_hosts) if run.is_spread else ""
-        yield Capacity(resource="cpu", amount=count, source=CapacitySource.COUNTED, name=name)
-    for place in run.places:
-        for limit in place.limits:
-            for kind in ("bytes_per_s", "ops_per_s"):
-                most, resource = getattr(limit, kind), DECLARED.get((limit.direction, kind))
-                if most and resource:
-                    yield Capacity(resource=resource, amount=float(most), source=CapacitySource.LIMIT, name=limit.device)
-    yield from declared(experiment, run)
-    if (wire := _wire(phase, seen)) is not None:
-        for resource in WIRE:
-            yield Capacity(resource=resource, amount=wire, source=CapacitySource.LINK)
-
-
-def _wire(phase: Phase, seen: Observations) -> float | None:
-    """The speed of the way to the server in bytes/s; of several load hosts that of all their ways. None if one is not known."""
-    hosts = phase.load_hosts
-    known = [seen.fact(WIRE_FACT, host=host) for host in hosts] if len(hosts) > 1 else [seen.fact(WIRE_FACT)]
-    speeds = [float(text) for text in known if text is not None and text.isdigit()]
-    return sum(speeds) if len(speeds) == len(known) else None
-
-
-def declared(experiment: Experiment, run: Run) -> Iterator[Capacity]:
-    """The [limits] of the experiment on the lowest device of a place: links, one way each."""
-    lowest = {f"{place.host}.{place.devices[-1]}" for place in run.places if place.devices and not place.limits}
-    for name, text in experiment.limits.items():
-        amount = links.capacity(text)
-        if isinstance(amount, float) and name in lowest:
-            for resource in ("device_read", "device_write"):
-                yield Capacity(resource=resource, amount=amount, source=CapacitySource.EXPERIMENT, name=name, text=text)
-
-
-def described(capacity: Capacity) -> str:
-    """How much there is of a resource: `the 50 MB/s read from loop0`, `the 4 CPUs of the host`."""
-    resource, amount = RESOURCES[capacity.resource], capacity.amount
-    if capacity.source is CapacitySource.COUNTED and capacity.name:
-        return f"the {amount:g} CPU{'s' if amount != 1 else ''} of {capacity.name}"
-    if capacity.source is CapacitySource.COUNTED:
-        return f"the {amount:g} {resource.words}" if amount != 1 else f"the CPU {resource.words.partition(' ')[2]}"
-    if capacity.source is CapacitySource.EXPERIMENT:
-        return f"the {capacity.text} of {capacity.name}, {resource.words}"
-    most = human(amount, resource.rate or Unit.PER_S)
-    if capacity.source is CapacitySource.LIMIT:
-        return f"the {most} {resource.words.removesuffix(' the device')} {capacity.name}"
-    return f"the {most} {resource.words}"

@@ -68,12 +68,20 @@ def fullest(phase: Phase, observations: Observations, host: str | None) -> WayUs
     return max(_uses(phase, observations, host), key=lambda one: one.most, default=None)
 
 
+def stated_bytes_per_s(phase: Phase, observations: Observations, way: str) -> float | None:
+    """The rate of all counted paths together in one direction; None where one of them has none, and without a line."""
+    names = paths_of(phase, observations)
+    stated = [fact(observations, name, way, "bytes_per_s", None) for name in names]
+    known = [one for one in stated if one is not None]
+    return sum(known) if known and len(known) == len(stated) else None
+
+
 def _uses(phase: Phase, observations: Observations, host: str | None) -> Iterator[WayUse]:
     names = paths_of(phase, observations)
     for way in WAYS if names else ():
         stated = [fact(observations, name, way, "bytes_per_s", host) for name in names]
         frames = [fact(observations, name, way, "frame_bytes", host) or 0.0 for name in names]
-        counted = [_counted(phase, observations, f"{name}.{way}") for name in names]
+        counted = [counted_of(phase, observations, f"{name}.{way}") for name in names]
         if None in stated or not all(counted):
             continue
         rate = sum(one for one in stated if one is not None)
@@ -99,7 +107,7 @@ def _uses(phase: Phase, observations: Observations, host: str | None) -> Iterato
             )
 
 
-def _counted(phase: Phase, observations: Observations, name: str) -> dict[str, Series]:
+def counted_of(phase: Phase, observations: Observations, name: str) -> dict[str, Series]:
     """The counters of one direction of a path; empty where one is missing."""
     wanted = ("delivered_bytes", "delivered_segments", "dropped_segments", "lost_segments", "segments")
     found = {one: next(observations.over_time(phase.name, LAYER, one, f"{SUBJECT}{name}"), None) for one in wanted}

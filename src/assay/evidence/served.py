@@ -104,9 +104,11 @@ def payload(phase: Phase, observations: Observations, direction: Direction) -> f
     return own or (passed.raw_bytes if passed else None)
 
 
-def storage_io(phase: Phase, observations: Observations, direction: Direction) -> ladder.LadderStep | None:
+def storage_io(
+    phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK
+) -> ladder.LadderStep | None:
     """L6: what the server made its storage read, or made dirty in its host's page cache."""
-    return ladder.passed(phase, observations, Rung.SERVER_CACHE, direction)
+    return ladder.passed(phase, observations, Rung.SERVER_CACHE, direction, span)
 
 
 def flushes(phase: Phase, observations: Observations) -> float | None:

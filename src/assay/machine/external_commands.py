@@ -102,8 +102,15 @@ PACKAGES = {
 
 
 def location(host: Host, tool: str) -> str | None:
-    """Return the path of a tool on this host; None if it is missing."""
-    return next((path for folder in FOLDERS if host.exists(path := f"{folder}/{tool}")), None)
+    """Return the path of a tool on this host, of the usual folders or else of $PATH; None if it is missing."""
+    usual = next((path for folder in FOLDERS if host.exists(path := f"{folder}/{tool}")), None)
+    return usual or _on_path(host, tool)
+
+
+def _on_path(host: Host, tool: str) -> str | None:
+    """Return where a shell of the host finds a tool, as commands do that are run by their name."""
+    found = host.run(["/bin/sh", "-c", 'command -v -- "$1"', "sh", tool], check=False).stdout.strip()
+    return found if found.startswith("/") else None
 
 
 def missing(host: Host, tools: Iterable[str]) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from assay.analysis.capacities import amounts, described
 from assay.analysis.cells import Load, early, last_attempts, why_invalid, why_not_run
-from assay.analysis.resources import PROCESSORS, RESOURCES, amounts, described, watched
+from assay.analysis.resources import PROCESSORS, RESOURCES, watched
 from assay.frozen import dataclass, field
 from assay.measures.text import word as typed
 from assay.records import Capacity, Estimate, Experiment, Judged, Method, Observations, Phase, Results, Value
@@ -106,9 +107,8 @@ def of_run(experiment: Experiment, judged: Judged, seen: Observations) -> Iterat
         done = rates(phase)
         if not phase.measured or not done:
             continue
-        used = {name: one.used(phase, evidence) for name, one in RESOURCES.items()}
         mix = ", ".join((*(f"{path} = {word}" for path, word in words.items()), phase.name))
-        known = {name: value for name, value in used.items() if value is not None}
+        known = {name: value for name, one in RESOURCES.items() if (value := one.used(phase, evidence)) is not None}
         there_is = {one.resource: one for one in amounts(experiment, judged.run, phase, evidence)}
         yield Sample(
             run=judged.id,

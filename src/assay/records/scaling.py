@@ -21,6 +21,8 @@ class CapacitySource(StrEnum):
     """The [limits] of the file."""
     LINK = "link"
     """The speed of the way to a server."""
+    PATH = "path"
+    """The stated rate of an emulated path."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,7 @@ class Capacity:
     amount: float
     source: CapacitySource
     name: str = ""
-    """The device or link that is limited."""
+    """The device, link or path that is limited."""
     text: str = ""
     """The amount as the file has it: `10 Gbit/s`."""
 

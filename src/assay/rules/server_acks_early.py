@@ -10,6 +10,8 @@ bytes that the server gave to its kernel (L6) less its dirty pages.
 
 - A directory server (slapd, 389-ds) on a device with a volatile cache: each flush makes at most the requests in flight stable.
   Too few flushes for 1 - `all_share` of the changes: fail; but not of an online import whose clock ends with a flush.
+- A rate that counts the flush of both ends (`synced_bytes_per_s`) is judged when that flush is over, if it flushed the server's
+  storage. Data that are still dirty, on a file system in memory, or on a volatile device that completed no flush: fail.
 - The end of an offline import (`ldap_import`) is an acknowledgement, too. More than `early_share` of the written bytes is dirty
   then: fail. The drain that Assay times afterwards is not the importer's.
 
@@ -19,15 +21,20 @@ The rule judges behaviour, not settings, which may be overridden or misspelt. D0
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Mapping
+
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import directory, ladder, served
 from assay.measures import in_bytes
-from assay.records import Direction, Durability, Finding, Meaning, Place, Rung, Scope, Severity, State
+from assay.records import Direction, Durability, Finding, Meaning, Place, Rung, Scope, Severity, Span, State
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import Figures, found
 
-VOLATILE, IMPORT, FUSE = "write back", "import", "fuse"
+VOLATILE, THROUGH, IMPORT, FUSE = "write back", "write through", "import", "fuse"
+SYNCED = "synced_bytes_per_s"
+"""The figure that counts the time until both ends are flushed."""
 PAGES = ("dirty_bytes", "writeback_bytes")
 
 
@@ -46,6 +53,8 @@ def check(case: TrialCase) -> Finding:
     """The part of what was acknowledged that was on no storage when the clients had all their answers."""
     if is_import(case):
         return of_import(case)
+    if case.measure.figure == SYNCED and flushes_storage(case) and not is_on_another(case):
+        return at_end_of_flush(case)
     dirty = dirty_bytes(case)
     taken = served.storage_io(case.phase, case.observations, Direction.WRITE)
     if dirty is None or taken is None:
@@ -86,6 +95,90 @@ def of_server(case: TrialCase, dirty: float, taken: ladder.LadderStep) -> Findin
         )
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     return early(case, share, (acknowledged, dirty), observed)
+
+
+def flushes_storage(case: TrialCase) -> bool:
+    """Whether the drain flushed the directory of the server's data, on every host that has some of them."""
+    drained = {one.host for one in case.phase.hosts if one.drain_ns is not None}
+    nodes = [(place, node) for place in case.run.places if place.server for node in place.server.nodes if node.data]
+    return bool(nodes) and all(
+        node.host in drained and place.directory and any(within(path, place.directory) for path in node.data)
+        for place, node in nodes
+    )
+
+
+def within(path: str, directory: str) -> bool:
+    """Whether one of two directories is in the other, or both are one."""
+    shared = posixpath.commonpath((path, directory))
+    return shared in (posixpath.normpath(path), posixpath.normpath(directory))
+
+
+def at_end_of_flush(case: TrialCase) -> Finding:
+    """What of the acknowledged data was not stored when both ends had been flushed: then the time of the figure ends."""
+    dirty, flushes = after_flush(case), flushes_with_drain(case)
+    spans = (served.storage_io(case.phase, case.observations, Direction.WRITE, span) for span in (Span.CLOCK, Span.DRAIN))
+    taken = ladder.both(*spans)
+    if dirty is None or taken is None or flushes is None:
+        lacking = "Dirty data of the server (server.data)" if dirty is None else "Flushes" if taken else "Writes of the server"
+        return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so the state after the flush of both ends is.")
+    acknowledged = ladder.reported_bytes(case.phase, Direction.WRITE) or taken.raw_bytes
+    observed = {
+        "acknowledged_bytes": acknowledged,
+        "dirty_bytes": dirty,
+        "given_to_kernel_bytes": taken.raw_bytes,
+        "flushes": flushes,
+    }
+    why = not_stored(case, observed)
+    if why is None:
+        count = f"its device completed {flushes:,.0f} flushes"
+        statement = f"{in_bytes(acknowledged)} stored when both ends had been flushed; {count} until then."
+        return found(RULE, case, State.PASS, statement, observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Not stored when both ends had been flushed: {why}.",
+        severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
+        observed=observed,
+        relabel="write that was not stored when both ends had been flushed",
+        detail=why,
+    )
+
+
+def not_stored(case: TrialCase, observed: Mapping[str, float]) -> str | None:
+    """Why data are not on stable media after the flush of both ends; None where nothing speaks against it."""
+    acknowledged = observed["acknowledged_bytes"]
+    stored = max(0.0, observed["given_to_kernel_bytes"] - max(0.0, observed["dirty_bytes"]))
+    share = 1 - min(1.0, stored / acknowledged) if acknowledged else 0.0
+    in_memory = [place.filesystem for place in case.run.places if place.is_in_memory]
+    if in_memory:
+        return f"the server's data are on {in_memory[0]}, a file system in memory"
+    if share > case.thresholds["early_share"]:
+        return f"{measures.percent(share)} of {in_bytes(acknowledged)} acknowledged was still in the server's memory"
+    devices = [device for place in case.run.places for device in place.devices[:1]]
+    caches = [ladder.device_fact(case.observations, device, "queue.write_cache") for device in devices]
+    if not observed["flushes"] and any(cache != THROUGH for cache in caches):
+        return f"no flush reached {devices[0]}, whose cache is volatile"
+    return None
+
+
+def after_flush(case: TrialCase) -> float | None:
+    """By how much dirty and written-back pages of the server's data rose from arming to the look after the drain."""
+    every = [[*ladder.gauges(case.phase, case.observations, served.LAYER, metric)] for metric in PAGES]
+    if not any(one.value for one in every[0]):
+        return None
+    return sum(
+        one.value[-1] - (ladder.latest_sample(one, case.phase.start_ns) or 0.0) for part in every for one in part if one.value
+    )
+
+
+def flushes_with_drain(case: TrialCase) -> float | None:
+    """How many flushes the device of the server's data completed under the clock and in the drain; none of data in memory."""
+    if any(place.is_in_memory for place in case.run.places):
+        return 0.0
+    spans = (Span.CLOCK, Span.DRAIN)
+    step = ladder.both(*(ladder.highest_device(case.phase, case.observations, Direction.FLUSH, span) for span in spans))
+    return step.raw_operations if step else None
 
 
 def is_on_another(case: TrialCase) -> bool:

@@ -1,7 +1,8 @@
 """Finds arms whose servers do different work for an answer: early acknowledgement, client caching, or memory.
 
 The rule compares the medians of other rules' findings over the runs of each arm:
-- D04, acknowledged before or after the data were stored: any difference is invalid.
+- D04, acknowledged before or after the data were stored: any difference is invalid. For a rate that counts the flush of both ends
+  (`synced_bytes_per_s`) the question is whether they were stored at its end.
 - T09, operations of the clients per request at the server: more than `ratio_share` apart is invalid.
 - T02, the share from the server's memory: more than `memory_share` apart qualifies.
 
@@ -25,6 +26,7 @@ from assay.rulekit.findings import found
 
 EARLY, ITSELF, REMEMBERED = "D04", "T09", "T02"
 LOOKED_AT = {EARLY: "time of acknowledgement", ITSELF: "client caching", REMEMBERED: "server memory"}
+SYNCED, AT_THE_END = "synced_bytes_per_s", "data stored when both ends had been flushed"
 JUDGED = (State.PASS, State.FAIL)
 Seen = Mapping[str, float]
 """Rule -> what it found in an arm: the share of runs that acknowledged early, operations a request, the share from memory."""
@@ -47,11 +49,11 @@ def check(case: ComparisonCase) -> Finding:
         for rule in sorted(known)
     }
     if not both:
-        statement = f"Unknown for both arms: {', '.join(LOOKED_AT.values())}."
+        statement = f"Unknown for both arms: {', '.join(looked_at(case).values())}."
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
     apart = list(differences(case, baseline, candidate))
     if not apart:
-        alike = " and ".join(LOOKED_AT[rule] for rule in sorted(both))
+        alike = " and ".join(looked_at(case)[rule] for rule in sorted(both))
         return found(RULE, case, State.PASS, f"Both arms are alike: {alike}.", observed=observed)
     worst = min((severity for severity, _ in apart), key=list(Severity).index)
     return found(
@@ -63,6 +65,11 @@ def check(case: ComparisonCase) -> Finding:
         observed=observed,
         relabel="a comparison of two guarantees, not of two speeds" if worst is Severity.INVALIDATES else None,
     )
+
+
+def looked_at(case: ComparisonCase) -> Mapping[str, str]:
+    """What each rule looked at; at the end of the flush of both ends, where the figure counts its time."""
+    return {**LOOKED_AT, EARLY: AT_THE_END} if case.measure.figure == SYNCED else LOOKED_AT
 
 
 def seen(case: ComparisonCase, runs: set[str]) -> Seen:
@@ -84,7 +91,9 @@ def differences(case: ComparisonCase, baseline: Seen, candidate: Seen) -> Iterat
     both = baseline.keys() & candidate.keys()
     if EARLY in both and baseline[EARLY] != candidate[EARLY]:
         which = "the candidate" if candidate[EARLY] > baseline[EARLY] else "the baseline"
-        yield Severity.INVALIDATES, f"{which} acknowledges before storing its data (D04), the other arm after"
+        before = f"{which} acknowledges before storing its data (D04), the other arm after"
+        unstored = f"{which} had not stored its data when both ends had been flushed (D04), the other arm had"
+        yield Severity.INVALIDATES, unstored if case.measure.figure == SYNCED else before
     if ITSELF in both:
         least, most = sorted((max(1.0, baseline[ITSELF]), max(1.0, candidate[ITSELF])))
         if most > (1 + case.thresholds["ratio_share"]) * least:

@@ -53,9 +53,15 @@ UNCACHED = ("direct_io", "dir_cache=no", "no_readahead")
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """Return what is wrong with the program that the user names."""
+    """Return what is wrong with the program that the user names, and that none is found where the user names none."""
     path = setting.knobs.get(PROGRAM)
-    return (f"{path}: not found. Correct {PROGRAM}.",) if path and not host.exists(str(path)) else ()
+    if path:
+        return () if host.exists(str(path)) else (f"{path}: not found. Correct {PROGRAM}.",)
+    if external_commands.location(host, SSHD) is not None:
+        return ()
+    folders = ", ".join(external_commands.FOLDERS)
+    install = f"Install {external_commands.PACKAGES[SSHD]}, or name an unpacked one with {PROGRAM}."
+    return (f"{SSHD}: not found in {folders}, nor on the PATH. {install}",)
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -117,7 +123,7 @@ def setup(instance: FileInstance) -> str:
 
 SOFTWARE = FileSoftware(
     name=SSHD,
-    tools=lambda knobs: (*(() if knobs.get(PROGRAM) else (SSHD,)), "ssh-keygen", "ssh", "sshfs"),
+    tools=lambda knobs: ("ssh-keygen", "ssh", "sshfs"),
     ports=(PORT,),
     configure=configure,
     program=program,

@@ -7,14 +7,28 @@ import numpy as np
 import pytest
 
 import notebook_records as made
+from assay.analysis.capacities import described
 from assay.analysis.cells import cells
-from assay.analysis.resources import described
 from assay.analysis.scaling.bounds import bounded, bounds, crossing_of
 from assay.analysis.scaling.law import scaling
 from assay.analysis.scaling.use import along
 from assay.answer.wording.scaling import statement
-from assay.records import Capacity, CapacitySource, Factor, Observations, Requirement, RequirementKind, ScalingKind
-from closed_system import CORE, DEVICE, KNEE, LATENCY, NUMBERS, PROCESSORS, RATE, RECORD, evidence, system, throughput
+from assay.records import (
+    Action,
+    Capacity,
+    CapacitySource,
+    Event,
+    Fact,
+    FactClass,
+    Factor,
+    Observations,
+    Requirement,
+    RequirementKind,
+    ScalingKind,
+    When,
+)
+from closed_system import CORE, DEVICE, KNEE, LATENCY, NUMBERS, PROCESSORS, RATE, RECORD, SPEED, evidence, system, throughput
+from mix_cases import rising
 
 
 def said(one):
@@ -90,6 +104,59 @@ def test_a_rate_far_below_every_bound_is_held_back_by_something_else():
     assert "an unlisted limit (a path, a lock, a journal, a queue) holds it back. 16 clients do 900/s" in said(knee)
     assert "the listed resources allow 2,0" in said(knee)
     assert "The knee of these resources alone would be at 3." in said(knee)
+
+
+FRAME, SEGMENT = 38, 1462
+OF_A_WAY = {"bytes_per_s": SPEED, "frame_bytes": FRAME}
+STATED = {f"target.path.wan.{way}.{name}": value for way in ("up", "down") for name, value in OF_A_WAY.items()}
+
+
+def over_a_path(carried, facts):
+    """What was seen of clients on a path whose line delivered so many bytes/s to the server, with its framing."""
+    segments = carried / (SEGMENT + FRAME)
+    counts = {"delivered_bytes": segments * SEGMENT, "delivered_segments": segments, "segments": segments}
+    ways = {"up": counts, "down": dict.fromkeys(counts, 1.0)}
+    series = [
+        rising("line", metric, found.get(metric, 0.0), f"line:wan.{way}")
+        for way, found in ways.items()
+        for metric in (*counts, "dropped_segments", "lost_segments")
+    ]
+    known = [
+        Fact(host="local", when=When.BEFORE, key=key, value=str(value), fact_class=FactClass.PERFORMANCE)
+        for key, value in {"target.line": "wan", **facts}.items()
+    ]
+    return Observations(series=tuple(series), facts=tuple(known))
+
+
+def on_a_path(facts=STATED, slowed=1.0):
+    """The system whose disk is a path of the same speed, without any other evidence."""
+    asked, runs, *_ = system(noise=0.005)
+    runs = [made.judged(one.run, {name: min(v.value, slowed * 2441) for name, v in one.verdicts.items()}) for one in runs]
+    seen = {one.id: over_a_path(one.verdicts[RATE].value * RECORD, facts) for one in runs}
+    return asked, runs, cells(asked, made.plan(asked, 5), runs, seen.get), seen.get
+
+
+def test_an_emulated_path_is_a_resource_with_its_stated_rate():
+    found = bounded(*on_a_path())
+    (knee,) = of(ScalingKind.KNEE, found)
+    assert "beyond it the bound is the path wan (160 Mbit/s to the server), 2,4" in said(knee)
+    assert knee.at.low <= KNEE <= knee.at.high
+    (full,) = of(ScalingKind.SATURATION, found)
+    assert "use of the path wan (160 Mbit/s to the server) reaches 90 % at" in said(full)
+
+
+def test_a_path_that_is_not_full_is_not_what_holds_a_curve_back():
+    (knee,) = of(ScalingKind.KNEE, bounded(*on_a_path(slowed=0.4)))
+    assert "an unlisted limit (a lock, a journal, a queue) holds it back. 16 clients do" in said(knee), said(knee)
+    assert re.search(r"by the path wan \(160 Mbit/s to the server\) \((39|40)(\.\d)? % used\)", said(knee)), said(knee)
+
+
+def test_a_path_without_a_stated_rate_or_whose_rate_an_event_changes_is_no_resource():
+    assert bounded(*on_a_path({})) == ()
+    asked, *rest = on_a_path()
+    (load,) = asked.workloads
+    slower = Event(phase="random_mix", at_ns=0, on="wan", action=Action.RATE)
+    assert bounded(replace(asked, workloads=(replace(load, events=(slower,)),)), *rest) == ()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -174,7 +174,7 @@ def knee_of(curve: Along, lowest: ResourceLimit) -> Scaling:
     number = held[0] if held else above
     shape, share = reached_knee(curve, lowest, knee)
     if number is not None:
-        shape = Shape.HELD_BACK if held else Shape.MORE_THAN_ALONE
+        shape, share = (Shape.HELD_BACK, fullest(lowest.use)) if held else (Shape.MORE_THAN_ALONE, share)
     return replace(
         scaling_of(curve, ScalingKind.KNEE, shape),
         at=knee if shape is Shape.KNEE else None,

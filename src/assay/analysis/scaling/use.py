@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from assay.analysis.capacities import amounts
 from assay.analysis.cells import Load, early, measure_of
-from assay.analysis.resources import RESOURCES, amounts, watched
+from assay.analysis.resources import RESOURCES, watched
 from assay.analysis.scaling.law import LEAST_PLACES, counts, curves
 from assay.errors import AssayError
 from assay.frozen import dataclass

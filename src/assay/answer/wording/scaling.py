@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay import measures
-from assay.analysis.resources import described
+from assay.analysis.capacities import described
 from assay.analysis.scaling.bounds import OVER
 from assay.analysis.scaling.law import FULL_SHARE
 from assay.measures.text import level
-from assay.records import Estimate, Experiment, Fit, LawName, Method, Scaling, ScalingKind, Shape, Value
+from assay.records import CapacitySource, Estimate, Experiment, Fit, LawName, Method, Scaling, ScalingKind, Shape, Value
 from assay.units import Unit
 
 NOUNS: Mapping[str, str] = {"depth": "requests in flight"}
@@ -214,10 +214,15 @@ def knee(one: Scaling) -> str:
 def held_back(one: Scaling, many: str) -> str:
     """Say that something holds a curve back that is no resource that is known, so that their knee is not its own."""
     assert one.knee is not None
-    what = counted(one.factor)
+    assert one.use is not None
+    assert one.use.capacity is not None
+    what, name = counted(one.factor), described(one.use.capacity)
+    kinds = (
+        "a lock, a journal, a queue" if one.use.capacity.source is CapacitySource.PATH else "a path, a lock, a journal, a queue"
+    )
     done, least = (measures.with_unit(value or 0.0, Unit(one.knee.unit)) for value in (one.knee.rate, one.knee.least))
     return (
-        f"an unlisted limit (a path, a lock, a journal, a queue) holds it back. {many} do {done}; the rate of {so_many(1, what)} "
+        f"an unlisted limit ({kinds}) holds it back. {many} do {done}; the rate of {so_many(1, what)} "
         f"and the listed resources allow {least} or more. The knee of these resources alone would be at "
-        f"{number(one.knee.estimate)} {what}"
+        f"{number(one.knee.estimate)} {what}, by {name} ({measures.percent(one.use.share)} used)"
     )

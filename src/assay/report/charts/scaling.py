@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.analysis.resources import described
+from assay.analysis.capacities import described
 from assay.answer import marks
 from assay.answer.scales import DASH, NARROW, Scale, axis_title, in_scale, scale_for, share
 from assay.answer.wording.scaling import fitted, statement
