@@ -131,9 +131,8 @@ def finish(call: Callable[[], int]) -> NoReturn:
     A broken pipe, a reader that has enough, is left to the library that reads the words of the call.
     """
     try:
-        status = call()
         with standard_output():
-            pass  # what was printed and not written out yet
+            status = call()
     except AssayError as error:
         say(f"assay: {error}", sys.stderr)
         status = error.exit_status

@@ -12,7 +12,7 @@ from assay import catalogue
 from assay.catalogue import Order, Pace
 from assay.experiment import design, spread
 from assay.experiment.named_hosts import LOCAL as LOCAL_HOST
-from assay.experiment.plan import LEAST_PRECISE, History, combinations
+from assay.experiment.plan import LEAST_PRECISE, History, Standing, combinations
 from assay.records import (
     Change,
     DesignKind,
@@ -40,6 +40,7 @@ CONNECT_S, ARM_S = 0.16, 0.03
 """What each host that is far adds to an experiment, and to each phase: connecting to 30 took 4.7 s, arming them about 1 s."""
 REPEATED = 1.2
 """Runs that noise spoils are repeated; the repeats take at most half as long as the first runs."""
+LEVEL_OF_WIDTHS, NINE_IN_TEN = 0.95, 0.9
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
 """Where nothing is known of the spread, three cases are shown."""
 
@@ -232,6 +233,24 @@ def _precise(experiment: Experiment, cv: float) -> int:
     arms = 1 if experiment.compare is None else math.sqrt(2)
     within = intervals.values_within(math.asinh(experiment.repeats.half_width_share), cv * arms)
     return max(LEAST_PRECISE, within + 1)
+
+
+def blocks_needed(experiment: Experiment, standing: Standing) -> tuple[int, int, int] | None:
+    """Return after how many blocks the precision is expected: at least, about, at most (nine in ten); None without an interval.
+
+    The spread of so many blocks is known no better than a chi distribution says.
+    """
+    from scipy.special import chdtri, stdtrit
+
+    width, freedom = standing.half_width_share, standing.blocks_done - 1
+    if not isinstance(experiment.repeats, Precision) or width is None or freedom < 1:
+        return None
+    spread = math.asinh(width) * math.sqrt(freedom + 1) / float(stdtrit(freedom, (1 + LEVEL_OF_WIDTHS) / 2))
+    goal, least = math.asinh(experiment.repeats.half_width_share), max(LEAST_PRECISE, standing.blocks_done + 1)
+    rare = (1 - NINE_IN_TEN) / 2
+    times = (math.sqrt(freedom / float(chdtri(freedom, rare))), 1.0, math.sqrt(freedom / float(chdtri(freedom, 1 - rare))))
+    low, about, high = (max(least, intervals.values_within(goal, spread * one) + 1) for one in times)
+    return low, about, high
 
 
 def estimated(experiment: Experiment) -> tuple[effects.Effect, ...]:

@@ -48,18 +48,30 @@ def say(text: str, stream: TextIO | None = None) -> None:
 
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
-    """Standard output, written out at the end. Raises AssayError where it takes no more, BrokenPipeError without a reader."""
+    """Standard output, written out at the end. Raises AssayError where it takes no more, BrokenPipeError without a reader.
+
+    An error that names no file may come from anything inside: it is of standard output where that still cannot be written out.
+    """
     try:
         yield sys.stdout
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        if error.filename is not None:  # a file that was read meanwhile
+        if error.filename is not None or (why := _stuck()) is None:
             raise
-        with suppress(OSError, ValueError):  # what is left in the buffer must not fail a second time, when the process ends
+        raise AssayError(f"standard output: not written ({why}). Free space, or send it elsewhere.") from error
+
+
+def _stuck() -> str | None:
+    """Why standard output takes nothing more, None where it does: what it did not take would fail again at the very end."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise AssayError(f"standard output: not written ({error.strerror}). Free space, or send it elsewhere.") from error
+        return error.strerror
+    return None
 
 
 def columns(stream: TextIO) -> int | None:

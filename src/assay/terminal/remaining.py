@@ -1,0 +1,288 @@
+"""How long the rest of a schedule takes: by guesses at first, then by what the finished trials of each cell took.
+
+A trial has stages, as its news name them: set-up, quiet, each phase, drain, removal. A trial of a cell that has run takes as long
+as the cell's finished trials, stage by stage. Of a cell that has not run yet the load grows with its guess, and what is around
+the load takes as long as elsewhere. The less is known, the wider is the range. Pure: the time comes with each call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+Stage = tuple[str, str, str]
+"""Workload, phase, event."""
+RUNNING = "running"
+REPEATED = "repeated for noise"
+LATEST = 5
+"""So many finished trials of a cell count, the latest: a machine may become slower."""
+CELL_CV = 0.15
+"""How far the trials of a cell are taken to scatter, until the finished ones show it."""
+GUESS_SPREAD = 0.7
+"""Standard deviation of the logarithm of a guess before any trial has finished: a range of 3.2 times to either side."""
+OTHERS_SPREAD = 0.3
+"""The same for a cell that has not run, after other cells have."""
+DRIFT_SHARE = 0.04
+"""What a mean of the past leaves open of the future."""
+Z90 = 1.645
+WIDEST = math.log(4)
+OVERRUN_SHARE = 0.25
+"""A stage that takes longer than it did is taken to last this part of its time more."""
+MOST_REPEATS = 0.5
+"""Repeats for noise take at most this share of the first attempts (laboratory/campaign.py)."""
+USUAL_REPEATS = 0.1
+"""The share until enough trials have run to show it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What is known of a trial before it runs: its cell, and how long it is guessed to take."""
+
+    cell: str
+    guess_s: float = 1.0
+    block: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """The time that is left, in seconds: from, about, to (nine in ten)."""
+
+    low_s: float
+    value_s: float
+    high_s: float
+
+    def words(self) -> str:
+        """Return `about 40 s left`, or `2 to 5 min left` while little is known; empty below a second."""
+        if self.high_s < 1:
+            return ""
+        low, high = rounded(self.low_s), rounded(self.high_s)
+        if self.high_s <= 1.6 * self.low_s or low == high or self.high_s < 10:
+            return f"about {rounded(max(1.0, self.value_s))} left"
+        (low_number, low_unit), high_unit = low.split(), high.split()[1]
+        return f"{low_number if low_unit == high_unit else low} to {high} left"
+
+
+def rounded(seconds: float) -> str:
+    """Return a length of time as one says it: to seconds, then fives, then minutes, then half hours."""
+    if seconds < 20:
+        return f"{seconds:.0f} s"
+    if seconds < 90:
+        return f"{5 * round(seconds / 5)} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{round(seconds / 1800) / 2:g} h"
+
+
+@dataclass(kw_only=True)
+class Remaining:
+    """The time that the rest takes, from the news of the trials so far."""
+
+    trials: Mapping[object, Expected]
+    fewest_blocks: int | None = None
+    """Where a precision ends the schedule: after so many blocks at the earliest."""
+    most_s: float | None = None
+    """The end of a budget, from the first trial on."""
+    after_s: float = 0.0
+    """What comes after the last trial."""
+    _courses: dict[str, list[dict[Stage, float]]] = field(default_factory=lambda: defaultdict(list))
+    _done: set[object] = field(default_factory=set)
+    _current: object = None
+    _attempts: Counter[object] = field(default_factory=Counter)
+    _course: dict[Stage, float] = field(default_factory=dict)
+    _stage: Stage = ("", "", "")
+    _began_s: float | None = None
+    _since_s: float = 0.0
+    _gaps_s: list[float] = field(default_factory=list)
+    _ended_s: float | None = None
+    _first_s: float = 0.0
+    _repeats_s: float = 0.0
+    _blocks: tuple[int, int, int] | None = None
+
+    @property
+    def done(self) -> int:
+        """How many trials have ended; one that is repeated has not."""
+        return len(self._done)
+
+    def know(self, cell: str, seconds: float) -> None:
+        """Take a trial of an earlier call."""
+        self._courses[cell].append({("", "", ""): seconds})
+
+    def take(self, now_s: float, news: Mapping[str, object]) -> None:
+        """Take one record: `event`, `trial`, and within a phase `workload` and `phase`."""
+        event, trial = news.get("event"), news.get("trial")
+        if event == "started":
+            self._start(now_s, trial)
+        elif event == "finished":
+            self._finish(now_s, trial, failed=news.get("outcome", "finished") != "finished")
+        elif event == "precision":
+            self._foresee(news)
+        elif event == REPEATED:
+            self._done.discard(trial)
+        elif self._current is not None:
+            self._enter(now_s, (str(news.get("workload") or ""), str(news.get("phase") or ""), str(event)))
+
+    def _start(self, now_s: float, trial: object) -> None:
+        self._began_s = now_s if self._began_s is None else self._began_s
+        if self._ended_s is not None:
+            self._gaps_s.append(now_s - self._ended_s)
+        self._current, self._course, self._stage = trial, {}, ("", "", "started")
+        self._since_s, self._ended_s = now_s, None
+        self._attempts[trial] += 1
+        self._done.discard(trial)
+
+    def _enter(self, now_s: float, stage: Stage) -> None:
+        """Note the end of a stage, where this is another one."""
+        if stage != self._stage:
+            self._course[self._stage] = self._course.get(self._stage, 0.0) + now_s - self._since_s
+            self._stage, self._since_s = stage, now_s
+
+    def _finish(self, now_s: float, trial: object, *, failed: bool) -> None:
+        self._began_s = now_s if self._began_s is None else self._began_s
+        if self._current is not None:
+            self._enter(now_s, ("", "", "finished"))
+            took_s = sum(self._course.values())
+            if self._attempts[trial] > 1:
+                self._repeats_s += took_s
+            else:
+                self._first_s += took_s
+            known = self._courses[self._of(trial).cell]
+            if not failed or not known:
+                known.append(self._course)
+        self._done.add(trial)
+        self._current, self._ended_s = None, now_s
+
+    def _foresee(self, news: Mapping[str, object]) -> None:
+        """Take how many blocks a precision needs: at least, about, at most."""
+        found = [news.get(name) for name in ("blocks_low", "blocks", "blocks_high")]
+        low, value, high = (int(one) if isinstance(one, int) else len(self.trials) for one in found)
+        self._blocks = low, value, high
+
+    def _of(self, trial: object) -> Expected:
+        return self.trials.get(trial) or Expected(cell=str(trial))
+
+    def left(self, now_s: float) -> Left | None:
+        """Return the time that is left; None before the first trial of a schedule without guesses."""
+        waiting = [one for number, one in self.trials.items() if number not in self._done and number != self._current]
+        if self.fewest_blocks is None:
+            found = self._of_these(now_s, waiting)
+        else:
+            every = 1 + max((one.block for one in self.trials.values()), default=0)
+            low, value, high = self._blocks or (self.fewest_blocks, self.fewest_blocks, every)
+            least, about, most = (
+                self._of_these(now_s, [one for one in waiting if one.block < blocks]) for blocks in (low, value, high)
+            )
+            found = Left(low_s=least.low_s, value_s=about.value_s, high_s=most.high_s)
+        if self.most_s is None or self._began_s is None:
+            return found
+        end_s = max(0.0, self._began_s + self.most_s - now_s) + self.after_s
+        return Left(low_s=min(found.low_s, end_s), value_s=min(found.value_s, end_s), high_s=min(found.high_s, end_s))
+
+    def _of_these(self, now_s: float, waiting: Sequence[Expected]) -> Left:
+        """Return the time for these trials, the one that runs, repeats and what comes after."""
+        counts = Counter((one.cell, one.guess_s) for one in waiting)
+        times = self._times(now_s)
+        each = {key: self._trial_s(Expected(cell=key[0], guess_s=key[1]), times) for key in counts}
+        own_s = self._current_s(now_s, times) if self._current is not None else 0.0
+        rest_s = sum(number * each[key] for key, number in counts.items())
+        gaps_s = fmean(self._gaps_s[-LATEST:]) * len(waiting) if self._gaps_s else 0.0
+        repeats_s = self._more_s(own_s + rest_s)
+        variance = self._variance(counts, each, own_s) + (0.5 * repeats_s) ** 2 + (DRIFT_SHARE * rest_s) ** 2
+        value_s = own_s + rest_s + gaps_s + repeats_s + self.after_s
+        wide = math.exp(min(WIDEST, Z90 * math.sqrt(variance) / value_s)) if value_s else 1.0
+        return Left(low_s=value_s / wide, value_s=value_s, high_s=value_s * wide)
+
+    def _times(self, now_s: float) -> float:
+        """How many times as long as guessed a trial takes before one has finished: the first one may have shown it already."""
+        if self._current is None or self._finished():
+            return 1.0
+        took_s = sum(self._course.values()) + now_s - self._since_s
+        return max(1.0, (1 + OVERRUN_SHARE) * took_s / self._of(self._current).guess_s)
+
+    def _finished(self) -> list[dict[Stage, float]]:
+        return [course for courses in self._courses.values() for course in courses[-LATEST:]]
+
+    def _typical(self, trial: Expected) -> dict[Stage, float]:
+        """Return the stages of a trial as they are expected; empty before any trial has finished."""
+        own = self._courses.get(trial.cell)
+        if own:
+            return mean_course(own[-LATEST:])
+        guesses_s = {one.cell: one.guess_s for one in self.trials.values()}
+        cells = [cell for cell, courses in self._courses.items() if courses]
+        if not cells:
+            return {}
+        usual_s = fmean(guesses_s.get(cell, trial.guess_s) for cell in cells)
+        every = mean_course([mean_course(self._courses[cell][-LATEST:]) for cell in cells])
+        return {stage: seconds * (trial.guess_s / usual_s if stage[2] == RUNNING else 1) for stage, seconds in every.items()}
+
+    def _trial_s(self, trial: Expected, times: float) -> float:
+        typical = self._typical(trial)
+        return sum(typical.values()) if typical else times * trial.guess_s
+
+    def _current_s(self, now_s: float, times: float) -> float:
+        """Return what is left of the trial that runs."""
+        expected, here_s = self._of(self._current), now_s - self._since_s
+        took_s, typical = sum(self._course.values()) + here_s, self._typical(self._of(self._current))
+        if self._stage not in typical:
+            return max(self._trial_s(expected, times) - took_s, OVERRUN_SHARE * here_s)
+        later = [seconds for stage, seconds in typical.items() if stage not in self._course and stage != self._stage]
+        return sum(later) + max(typical[self._stage] - here_s, OVERRUN_SHARE * here_s if here_s > typical[self._stage] else 0.0)
+
+    def _more_s(self, first_s: float) -> float:
+        """Return what repeats for noise are expected to take, of what is left of first attempts."""
+        known_s = self._first_s + self._repeats_s
+        usual_s = 2 * self._first_s / max(1, self.done)
+        share = (self._repeats_s + USUAL_REPEATS * usual_s) / (self._first_s + usual_s) if known_s else USUAL_REPEATS
+        return max(0.0, min(share * first_s, MOST_REPEATS * (self._first_s + first_s) - self._repeats_s))
+
+    def _variance(self, counts: Mapping[tuple[str, float], int], each: Mapping[tuple[str, float], float], own_s: float) -> float:
+        """Return the variance of the sum: the scatter of each cell, what its mean leaves open, and what no cell has shown."""
+        cv, spread = self._cell_cv(), self._guess_spread()
+        seen_cells = sum(1 for courses in self._courses.values() if courses)
+        current = self._of(self._current).cell if self._current is not None else None
+        sums = {(cell, guess_s): number * each[cell, guess_s] for (cell, guess_s), number in counts.items()}
+        found, unseen_s = 0.0, 0.0
+        for (cell, guess_s), sum_s in sums.items():
+            seen = len(self._courses.get(cell, ())[-LATEST:]) if cell in self._courses else 0
+            if seen:
+                found += cv**2 * (counts[cell, guess_s] * each[cell, guess_s] ** 2 + sum_s**2 / seen)
+            else:
+                found, unseen_s = found + (sum_s * spread) ** 2, unseen_s + sum_s
+        if current is not None and not self._courses.get(current):
+            found, unseen_s = found + (own_s * spread) ** 2, unseen_s + own_s
+        elif current is not None:
+            found += (own_s * cv) ** 2
+        common = GUESS_SPREAD if not seen_cells else spread / math.sqrt(seen_cells)
+        return found * bool(seen_cells) + (common * unseen_s) ** 2
+
+    def _cell_cv(self) -> float:
+        """Return how far the trials of a cell scatter, pooled over the cells."""
+        squares, weight = 2 * CELL_CV**2, 2.0
+        for courses in self._courses.values():
+            totals = [sum(course.values()) for course in courses[-LATEST:]]
+            if len(totals) > 1:
+                mean = fmean(totals)
+                squares += sum((one / mean - 1) ** 2 for one in totals)
+                weight += len(totals) - 1
+        return math.sqrt(squares / weight)
+
+    def _guess_spread(self) -> float:
+        """Return the standard deviation of the logarithms of time against guess, among the cells that have run."""
+        guesses_s = {one.cell: one.guess_s for one in self.trials.values()}
+        logs = [
+            math.log(max(1e-3, fmean(sum(course.values()) for course in courses)) / guesses_s[cell])
+            for cell, courses in self._courses.items()
+            if courses and cell in guesses_s
+        ]
+        around, freedom = fmean(logs) if logs else 0.0, max(0, len(logs) - 1)
+        pooled = (2 * OTHERS_SPREAD**2 + sum((one - around) ** 2 for one in logs)) / (2 + freedom)
+        return math.sqrt(pooled) * (1 + 1 / (2 + freedom))  # a spread of few cells is known badly itself
+
+
+def mean_course(courses: Iterable[Mapping[Stage, float]]) -> dict[Stage, float]:
+    """Return the mean of each stage, in the order in which they come; one that some trials lack counts as 0 there."""
+    held = list(courses)
+    names = dict.fromkeys(stage for course in held for stage in course)
+    return {stage: sum(course.get(stage, 0.0) for course in held) / len(held) for stage in names}
