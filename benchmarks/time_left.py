@@ -22,7 +22,7 @@ from assay.terminal.remaining import Remaining
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from recorded_experiments import Recorded, recorded  # noqa: E402 - the path is needed first
+from recorded_experiments import Recorded, recorded
 
 KEPT = ("event", "trial", "attempt", "workload", "phase", "outcome", "blocks_low", "blocks", "blocks_high")
 HEAD = 'title = "Time left"\nquestion = "How long does it take?"\nrepeats = {repeats}\nseed = 3\n'
@@ -88,12 +88,12 @@ ops = 2000
 [measures]
 "commit.random_write.ops_per_s" = {}
 """
-SEQUENTIAL = '{{ precision = "4 %", most = 24 }}'
+SEQUENTIAL = '"until 4 %, at most 24"'
 CASES = {
     "local": HEAD.format(repeats=4) + LOCAL,
     "filesystems": HEAD.format(repeats=3) + FILE_SYSTEMS,
     "server": HEAD.format(repeats=3) + SERVER,
-    "sequential": HEAD.format(repeats=SEQUENTIAL.format()) + COMMITS,
+    "sequential": HEAD.format(repeats=SEQUENTIAL) + COMMITS,
 }
 
 
