@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.terminal.remaining import Expected, Left, Remaining
+from assay.terminal.courses import Expected
+from assay.terminal.remaining import Left, Remaining
 
 SHARES = (0.1, 0.25, 0.5, 0.75)
 

@@ -5,8 +5,9 @@ import itertools
 import json
 import threading
 
+from assay.terminal.courses import Expected
 from assay.terminal.progress import Progress, ProgressMode
-from assay.terminal.remaining import Expected, Remaining
+from assay.terminal.remaining import Remaining
 
 
 class Terminal(io.StringIO):

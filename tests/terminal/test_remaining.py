@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.terminal.remaining import Expected, Left, Remaining, rounded
+from assay.terminal.courses import Expected
+from assay.terminal.remaining import Left, Remaining, rounded
 from recorded_experiments import recorded
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.ndjson"))

@@ -34,9 +34,10 @@ from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Change, Experiment, Outcome, Plan, Precision, Results, Trial
+from assay.terminal.courses import Expected
 from assay.terminal.output import STANDARD_OUTPUT, deliver, say
 from assay.terminal.progress import Progress, ProgressMode
-from assay.terminal.remaining import Expected, Remaining
+from assay.terminal.remaining import Remaining
 
 NOT_ALL_MEASURED = 1
 """Exit status where a trial did not finish."""

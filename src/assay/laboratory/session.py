@@ -19,9 +19,10 @@ from assay.hosts.local import Local
 from assay.hosts.several import all_of, each
 from assay.machine import ownership
 from assay.records import Experiment, Observations, Plan, Run
+from assay.terminal.courses import Expected
 from assay.terminal.output import say
 from assay.terminal.progress import Progress, ProgressMode
-from assay.terminal.remaining import Expected, Remaining
+from assay.terminal.remaining import Remaining
 from assay.toml_document import load
 from assay.trial.fleet import Station
 from assay.trial.runner import TrialRunner

@@ -8,42 +8,28 @@ the load takes as long as elsewhere. The less is known, the wider is the range. 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-Stage = tuple[str, str, str]
-"""Workload, phase, event."""
-RUNNING = "running"
+from assay.terminal.courses import LATEST, Courses, Expected, Stage
+
 REPEATED = "repeated for noise"
-LATEST = 5
-"""So many finished trials of a cell count, the latest: a machine may become slower."""
-CELL_CV = 0.15
-"""How far the trials of a cell are taken to scatter, until the finished ones show it."""
 GUESS_SPREAD = 0.7
 """Standard deviation of the logarithm of a guess before any trial has finished: a range of 3.2 times to either side."""
-OTHERS_SPREAD = 0.3
-"""The same for a cell that has not run, after other cells have."""
 DRIFT_SHARE = 0.04
 """What a mean of the past leaves open of the future."""
 Z90 = 1.645
 WIDEST = math.log(4)
+NARROW = 1.6
+"""A range whose ends are nearer is said as one time."""
 OVERRUN_SHARE = 0.25
 """A stage that takes longer than it did is taken to last this part of its time more."""
 MOST_REPEATS = 0.5
 """Repeats for noise take at most this share of the first attempts (laboratory/campaign.py)."""
 USUAL_REPEATS = 0.1
 """The share until enough trials have run to show it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Expected:
-    """What is known of a trial before it runs: its cell, and how long it is guessed to take."""
-
-    cell: str
-    guess_s: float = 1.0
-    block: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +45,7 @@ class Left:
         if self.high_s < 1:
             return ""
         low, high = rounded(self.low_s), rounded(self.high_s)
-        if self.high_s <= 1.6 * self.low_s or low == high or self.high_s < 10:
+        if self.high_s <= NARROW * self.low_s or low == high or self.high_s < 10:
             return f"about {rounded(max(1.0, self.value_s))} left"
         (low_number, low_unit), high_unit = low.split(), high.split()[1]
         return f"{low_number if low_unit == high_unit else low} to {high} left"
@@ -87,7 +73,6 @@ class Remaining:
     """The end of a budget, from the first trial on."""
     after_s: float = 0.0
     """What comes after the last trial."""
-    _courses: dict[str, list[dict[Stage, float]]] = field(default_factory=lambda: defaultdict(list))
     _done: set[object] = field(default_factory=set)
     _current: object = None
     _attempts: Counter[object] = field(default_factory=Counter)
@@ -101,6 +86,9 @@ class Remaining:
     _repeats_s: float = 0.0
     _blocks: tuple[int, int, int] | None = None
 
+    def __post_init__(self) -> None:
+        self._courses = Courses(guesses_s={one.cell: one.guess_s for one in self.trials.values()})
+
     @property
     def done(self) -> int:
         """How many trials have ended; one that is repeated has not."""
@@ -108,7 +96,7 @@ class Remaining:
 
     def know(self, cell: str, seconds: float) -> None:
         """Take a trial of an earlier call."""
-        self._courses[cell].append({("", "", ""): seconds})
+        self._courses.add(cell, {("", "", ""): seconds})
 
     def take(self, now_s: float, news: Mapping[str, object]) -> None:
         """Take one record: `event`, `trial`, and within a phase `workload` and `phase`."""
@@ -148,9 +136,9 @@ class Remaining:
                 self._repeats_s += took_s
             else:
                 self._first_s += took_s
-            known = self._courses[self._of(trial).cell]
-            if not failed or not known:
-                known.append(self._course)
+            cell = self._of(trial).cell
+            if not failed or not self._courses.of(cell):
+                self._courses.add(cell, self._course)
         self._done.add(trial)
         self._current, self._ended_s = None, now_s
 
@@ -196,35 +184,19 @@ class Remaining:
 
     def _times(self, now_s: float) -> float:
         """How many times as long as guessed a trial takes before one has finished: the first one may have shown it already."""
-        if self._current is None or self._finished():
+        if self._current is None or self._courses.cells:
             return 1.0
         took_s = sum(self._course.values()) + now_s - self._since_s
         return max(1.0, (1 + OVERRUN_SHARE) * took_s / self._of(self._current).guess_s)
 
-    def _finished(self) -> list[dict[Stage, float]]:
-        return [course for courses in self._courses.values() for course in courses[-LATEST:]]
-
-    def _typical(self, trial: Expected) -> dict[Stage, float]:
-        """Return the stages of a trial as they are expected; empty before any trial has finished."""
-        own = self._courses.get(trial.cell)
-        if own:
-            return mean_course(own[-LATEST:])
-        guesses_s = {one.cell: one.guess_s for one in self.trials.values()}
-        cells = [cell for cell, courses in self._courses.items() if courses]
-        if not cells:
-            return {}
-        usual_s = fmean(guesses_s.get(cell, trial.guess_s) for cell in cells)
-        every = mean_course([mean_course(self._courses[cell][-LATEST:]) for cell in cells])
-        return {stage: seconds * (trial.guess_s / usual_s if stage[2] == RUNNING else 1) for stage, seconds in every.items()}
-
     def _trial_s(self, trial: Expected, times: float) -> float:
-        typical = self._typical(trial)
+        typical = self._courses.typical(trial)
         return sum(typical.values()) if typical else times * trial.guess_s
 
     def _current_s(self, now_s: float, times: float) -> float:
         """Return what is left of the trial that runs."""
         expected, here_s = self._of(self._current), now_s - self._since_s
-        took_s, typical = sum(self._course.values()) + here_s, self._typical(self._of(self._current))
+        took_s, typical = sum(self._course.values()) + here_s, self._courses.typical(self._of(self._current))
         if self._stage not in typical:
             return max(self._trial_s(expected, times) - took_s, OVERRUN_SHARE * here_s)
         later = [seconds for stage, seconds in typical.items() if stage not in self._course and stage != self._stage]
@@ -239,50 +211,15 @@ class Remaining:
 
     def _variance(self, counts: Mapping[tuple[str, float], int], each: Mapping[tuple[str, float], float], own_s: float) -> float:
         """Return the variance of the sum: the scatter of each cell, what its mean leaves open, and what no cell has shown."""
-        cv, spread = self._cell_cv(), self._guess_spread()
-        seen_cells = sum(1 for courses in self._courses.values() if courses)
-        current = self._of(self._current).cell if self._current is not None else None
-        sums = {(cell, guess_s): number * each[cell, guess_s] for (cell, guess_s), number in counts.items()}
-        found, unseen_s = 0.0, 0.0
-        for (cell, guess_s), sum_s in sums.items():
-            seen = len(self._courses.get(cell, ())[-LATEST:]) if cell in self._courses else 0
-            if seen:
-                found += cv**2 * (counts[cell, guess_s] * each[cell, guess_s] ** 2 + sum_s**2 / seen)
+        scatter, spread = self._courses.scatter(), self._courses.spread_of_guesses()
+        sums = [(cell, number, number * each[cell, guess_s]) for (cell, guess_s), number in counts.items()]
+        if self._current is not None:
+            sums.append((self._of(self._current).cell, 1, own_s))
+        own, unseen_s = 0.0, 0.0
+        for cell, number, sum_s in sums:
+            if seen := len(self._courses.of(cell)):
+                own += (scatter * sum_s) ** 2 * (1 / number + 1 / seen)
             else:
-                found, unseen_s = found + (sum_s * spread) ** 2, unseen_s + sum_s
-        if current is not None and not self._courses.get(current):
-            found, unseen_s = found + (own_s * spread) ** 2, unseen_s + own_s
-        elif current is not None:
-            found += (own_s * cv) ** 2
-        common = GUESS_SPREAD if not seen_cells else spread / math.sqrt(seen_cells)
-        return found * bool(seen_cells) + (common * unseen_s) ** 2
-
-    def _cell_cv(self) -> float:
-        """Return how far the trials of a cell scatter, pooled over the cells."""
-        squares, weight = 2 * CELL_CV**2, 2.0
-        for courses in self._courses.values():
-            totals = [sum(course.values()) for course in courses[-LATEST:]]
-            if len(totals) > 1:
-                mean = fmean(totals)
-                squares += sum((one / mean - 1) ** 2 for one in totals)
-                weight += len(totals) - 1
-        return math.sqrt(squares / weight)
-
-    def _guess_spread(self) -> float:
-        """Return the standard deviation of the logarithms of time against guess, among the cells that have run."""
-        guesses_s = {one.cell: one.guess_s for one in self.trials.values()}
-        logs = [
-            math.log(max(1e-3, fmean(sum(course.values()) for course in courses)) / guesses_s[cell])
-            for cell, courses in self._courses.items()
-            if courses and cell in guesses_s
-        ]
-        around, freedom = fmean(logs) if logs else 0.0, max(0, len(logs) - 1)
-        pooled = (2 * OTHERS_SPREAD**2 + sum((one - around) ** 2 for one in logs)) / (2 + freedom)
-        return math.sqrt(pooled) * (1 + 1 / (2 + freedom))  # a spread of few cells is known badly itself
-
-
-def mean_course(courses: Iterable[Mapping[Stage, float]]) -> dict[Stage, float]:
-    """Return the mean of each stage, in the order in which they come; one that some trials lack counts as 0 there."""
-    held = list(courses)
-    names = dict.fromkeys(stage for course in held for stage in course)
-    return {stage: sum(course.get(stage, 0.0) for course in held) / len(held) for stage in names}
+                own, unseen_s = own + (sum_s * spread) ** 2, unseen_s + sum_s
+        cells = self._courses.cells
+        return own + (spread * unseen_s) ** 2 / cells if cells else (GUESS_SPREAD * unseen_s) ** 2
