@@ -124,3 +124,13 @@ def test_no_progress_is_no_progress():
     progress = Progress(ProgressMode.NONE, of(1), stream)
     progress({"event": "started", "trial": 1})
     assert stream.getvalue() == ""
+
+
+def test_a_stream_that_takes_nothing_costs_no_trial():
+    class Full(Terminal):
+        def write(self, text):
+            raise OSError(28, "No space left on device")
+
+    progress = Progress(ProgressMode.AUTO, of(1), Full())
+    with progress.beating():
+        progress({"event": "started", "trial": 1})

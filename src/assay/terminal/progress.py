@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import TextIO
 
@@ -46,23 +46,26 @@ class ProgressLine:
         return time.monotonic_ns() - self._written_ns >= self._every_ns or (event and self._every_ns == SECOND_NS)
 
     def write(self, words: str, news: Mapping[str, object]) -> None:
-        """Write the words for people, or the news as an object on a line."""
+        """Write the words for people, or the news as an object on a line. A stream that takes nothing costs no trial."""
         self._written_ns = time.monotonic_ns()
         if self.mode is ProgressMode.JSON:
-            self._stream.write(json.dumps(news, default=str) + "\n")
+            self._put(json.dumps(news, default=str) + "\n")
         elif self._in_place:
-            self._stream.write("\r" + words.ljust(self._width))
+            self._put("\r" + words.ljust(self._width))
             self._width = len(words)
         else:
-            self._stream.write(words + "\n")
-        self._stream.flush()
+            self._put(words + "\n")
 
     def close(self) -> None:
         """Erase the line on a terminal."""
         if self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._stream.flush()
+            self._put("\r" + " " * self._width + "\r")
             self._width = 0
+
+    def _put(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+            self._stream.flush()
 
 
 class Progress:
