@@ -284,6 +284,8 @@ def test_trials_that_were_removed_cost_a_message(damaged):
         assert "trials: removed, with every run" in done.stdout
     done = damaged.run("report")
     assert "removed, with every run" in (damaged.home / done.stdout.strip()).read_text()
+    for words in (("report",), ("sql", "SELECT * FROM runs"), ("compare",), ("history",), ("export", "--to", "out")):
+        assert "trials: removed, with every run" in " ".join(damaged.run(*words).stderr.split()), words
 
 
 def test_a_plan_that_is_lost_with_its_copy_costs_its_experiment_only(damaged):
