@@ -60,16 +60,15 @@ operations = ["create", "list", "stat", "unlink"]
 "files.create.ops_per_s" = {}
 """
 SERVER = """
-compare = "search.clients"
+compare = "search.connections"
 [targets.ldap]
 kind = "ldap_openldap"
 entries = 20000
 [workloads.search]
 kind = "ldap_load"
-operations = ["search"]
 duration = "3 s"
 [factors]
-"search.clients" = [1, 2, 4]
+"search.connections" = [1, 2, 4]
 [measures]
 "search.search.ops_per_s" = {}
 """

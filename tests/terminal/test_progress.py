@@ -85,7 +85,7 @@ def test_a_pipe_gets_a_line_every_ten_seconds(monkeypatch):
     progress = Progress(ProgressMode.AUTO, of(3), stream)
     for second in range(1, 36):
         now[0] = second * 10**9
-        event = {15: "finished", 16: "started"}.get(second, "running")
+        event = {1: "started", 15: "finished", 16: "started"}.get(second, "running")
         progress({"event": event, "trial": 1 + (second > 15), "workload": "w"})
     shown = stream.getvalue().splitlines()
     assert [line.rsplit("  ", 1)[0] for line in shown] == [

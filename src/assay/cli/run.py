@@ -47,6 +47,8 @@ LEAST_BYTES = 16 << 20
 SPARE_FACTOR = 8
 """The largest file is at most this part of the free space."""
 LONGEST_NAME = 40
+AFTER_S = 3.0
+"""Removal of the targets, conclusion and report after the last trial, as a guess."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +143,7 @@ def remaining(store: Store, left: Sequence[Trial]) -> Remaining:
         trials={one.id: Expected(cell=repr(one.levels), guess_s=guesses_s[one.id], block=one.block) for one in left},
         fewest_blocks=planning.LEAST_PRECISE if isinstance(experiment.repeats, Precision) else None,
         most_s=None if experiment.budget_ns is None else experiment.budget_ns / len(store.plan.sittings) / 1e9,
-        after_s=outlook.AROUND_S,
+        after_s=AFTER_S,
     )
     for run in notebook.runs(store.folder):
         if run.outcome is Outcome.FINISHED:

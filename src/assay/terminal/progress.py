@@ -120,9 +120,10 @@ class Progress:
         self._line.write(self._words(left), {**self._news, **counts, **{key: round(value, 1) for key, value in numbers.items()}})
 
     def _words(self, left: Left | None) -> str:
-        news, most = self._news, len(self._remaining.trials)
-        number = min(self._remaining.done + 1, most)
+        news, most, attempt = self._news, len(self._remaining.trials), self._remaining.attempt
+        number = self._remaining.number
         trial = f"trial {number}/{most}" if self._remaining.fewest_blocks is None else f"trial {number}, at most {most}"
+        trial += f" (attempt {attempt})" if attempt > 1 else ""
         listed = (news.get(key) for key in ("failed", "silent"))
         named = "; ".join(str(one) for words in listed if isinstance(words, list) for one in words)
         parts = (

@@ -18,7 +18,7 @@ from assay.terminal.courses import LATEST, Courses, Expected, Stage
 REPEATED = "repeated for noise"
 GUESS_SPREAD = 0.7
 """Standard deviation of the logarithm of a guess before any trial has finished: a range of 3.2 times to either side."""
-DRIFT_SHARE = 0.04
+DRIFT_SHARE = 0.08
 """What a mean of the past leaves open of the future."""
 Z90 = 1.645
 WIDEST = math.log(4)
@@ -72,7 +72,7 @@ class Remaining:
     most_s: float | None = None
     """The end of a budget, from the first trial on."""
     after_s: float = 0.0
-    """What comes after the last trial."""
+    """What is guessed to come after the last trial."""
     _done: set[object] = field(default_factory=set)
     _current: object = None
     _attempts: Counter[object] = field(default_factory=Counter)
@@ -93,6 +93,16 @@ class Remaining:
     def done(self) -> int:
         """How many trials have ended; one that is repeated has not."""
         return len(self._done)
+
+    @property
+    def number(self) -> int:
+        """The place of the trial that runs, or ran last, among those that were begun; the first before any."""
+        return max(1, len(self._attempts))
+
+    @property
+    def attempt(self) -> int:
+        """The number of its attempt in this call."""
+        return next(reversed(self._attempts.values()), 1)
 
     def know(self, cell: str, seconds: float) -> None:
         """Take a trial of an earlier call."""
@@ -177,10 +187,17 @@ class Remaining:
         rest_s = sum(number * each[key] for key, number in counts.items())
         gaps_s = fmean(self._gaps_s[-LATEST:]) * len(waiting) if self._gaps_s else 0.0
         repeats_s = self._more_s(own_s + rest_s)
-        variance = self._variance(counts, each, own_s) + (0.5 * repeats_s) ** 2 + (DRIFT_SHARE * rest_s) ** 2
-        value_s = own_s + rest_s + gaps_s + repeats_s + self.after_s
+        after_s = self.after_s * self._slowness()
+        variance = self._variance(counts, each, own_s) + (0.5 * repeats_s) ** 2 + (DRIFT_SHARE * rest_s) ** 2 + (2 * after_s) ** 2
+        value_s = own_s + rest_s + gaps_s + repeats_s + after_s
         wide = math.exp(min(WIDEST, Z90 * math.sqrt(variance) / value_s)) if value_s else 1.0
         return Left(low_s=value_s / wide, value_s=value_s, high_s=value_s * wide)
+
+    def _slowness(self) -> float:
+        """How many times as long as guessed the finished trials took, at least once: what comes after them is as slow."""
+        found = [one for one in self.trials.values() if self._courses.of(one.cell)]
+        took_s = sum(sum(self._courses.typical(one).values()) for one in found)
+        return max(1.0, took_s / sum(one.guess_s for one in found)) if found else 1.0
 
     def _times(self, now_s: float) -> float:
         """How many times as long as guessed a trial takes before one has finished: the first one may have shown it already."""
