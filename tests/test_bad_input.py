@@ -288,6 +288,21 @@ def test_trials_that_were_removed_cost_a_message(damaged):
         assert "trials: removed, with every run" in " ".join(damaged.run(*words).stderr.split()), words
 
 
+@needs_root
+@pytest.mark.root
+@pytest.mark.parametrize(
+    "words",
+    [("report", "--out"), ("report", "--format", "md", "--out"), ("ldif", "--entries", "5000", "--out"), ("list", "--json=")],
+)
+def test_a_full_disk_names_the_file(damaged, words):
+    with mounted(damaged.home / "full", "size=64k") as disk:
+        (disk / "rest").write_bytes(b"x" * (60 << 10))
+        *most, last = words
+        file = disk / "result"
+        named = [f"{last}{file}"] if last.endswith("=") else [last, file]
+        refused(damaged.run(*most, *named), 1, f"{file}: not written (No space left on device", "pace")
+
+
 def test_a_plan_that_is_lost_with_its_copy_costs_its_experiment_only(damaged):
     (folder,) = (damaged.home / "lab").iterdir()
     for name in ("plan.json", "plan-copy.json"):

@@ -206,10 +206,12 @@ def experiment_text(directories: Sequence[Path]) -> str:
     """The experiment of `quick` with the directories as targets and sizes that fit the free space."""
     refuse_wrong(directories)
     text = (resources.files("assay.controls") / "quick.toml").read_text(encoding="utf-8")
-    size = min(FULL_BYTES, *(shutil.disk_usage(path).free // SPARE_FACTOR for path in directories))
+    free = {path: shutil.disk_usage(path).free for path in directories}
+    least = min(directories, key=free.__getitem__)
+    size = min(FULL_BYTES, free[least] // SPARE_FACTOR)
     if size < LEAST_BYTES:
         raise RefusedError(
-            f"{size * SPARE_FACTOR >> 20} MiB free (at least {LEAST_BYTES * SPARE_FACTOR >> 20} MiB needed)."
+            f"{least}: {free[least] >> 20} MiB free (at least {LEAST_BYTES * SPARE_FACTOR >> 20} MiB needed)."
             " Name a directory on a file system with more space."
         )
     text = text.replace('"256 MiB"', f'"{size >> 20} MiB"')
