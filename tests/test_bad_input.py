@@ -290,17 +290,12 @@ def test_trials_that_were_removed_cost_a_message(damaged):
 
 @needs_root
 @pytest.mark.root
-@pytest.mark.parametrize(
-    "words",
-    [("report", "--out"), ("report", "--format", "md", "--out"), ("ldif", "--entries", "5000", "--out"), ("list", "--json=")],
-)
+@pytest.mark.parametrize("words", ["report --out", "report --format md --out", "ldif --entries 5000 --out"])
 def test_a_full_disk_names_the_file(damaged, words):
     with mounted(damaged.home / "full", "size=64k") as disk:
-        (disk / "rest").write_bytes(b"x" * (60 << 10))
-        *most, last = words
+        (disk / "rest").write_bytes(b"x" * (64 << 10))
         file = disk / "result"
-        named = [f"{last}{file}"] if last.endswith("=") else [last, file]
-        refused(damaged.run(*most, *named), 1, f"{file}: not written (No space left on device", "pace")
+        refused(damaged.run(*words.split(), file), 1, f"{file}: not written (No space left on device", "pace")
 
 
 def test_a_plan_that_is_lost_with_its_copy_costs_its_experiment_only(damaged):
