@@ -132,6 +132,15 @@ def test_an_error_without_a_file_is_not_laid_on_standard_output(capsys):
     assert "standard output" not in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize(("words", "status"), [(["stat", "--", "sh", "-c", "exit 7"], 7), (["run", "/no/such.toml"], 2)])
+def test_a_full_standard_error_costs_no_status(words, status):
+    code = "from assay.cli.main import main; main()"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=full, check=False)
+    assert done.returncode == status
+
+
 def test_a_reader_that_has_enough_is_no_mistake():
     def broken():
         raise BrokenPipeError

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -42,14 +42,15 @@ BETWEEN = "  "
 def say(text: str, stream: TextIO | None = None) -> None:
     """Print lines to a stream (default: standard output), folded where it is a terminal.
 
-    Raises AssayError where standard output takes nothing more.
+    Raises AssayError where standard output takes nothing more; a standard error that takes nothing costs no status.
     """
     if stream is None:
         with standard_output() as goal:
             say(text, goal)
         return
     width = columns(stream)
-    print(text if width is None else folded(text, width), file=stream, flush=True)
+    with suppress(OSError) if stream is sys.stderr else nullcontext():
+        print(text if width is None else folded(text, width), file=stream, flush=True)
 
 
 class NamedOutput(io.FileIO):
