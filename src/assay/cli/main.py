@@ -74,10 +74,11 @@ def open_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  for the whole life of the process
         elif stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="backslashreplace")
-    if sys.stdout is sys.__stdout__:
+    plain = sys.__stdout__
+    if plain is not None and sys.stdout is plain:
         from assay.terminal.output import NamedOutput
 
-        plain, named = sys.stdout, io.BufferedWriter(NamedOutput(sys.stdout.fileno(), "w", closefd=False))
+        named = io.BufferedWriter(NamedOutput(plain.fileno(), "w", closefd=False))
         sys.stdout = io.TextIOWrapper(named, plain.encoding, plain.errors, line_buffering=plain.line_buffering)
 
 
