@@ -122,18 +122,20 @@ def _write_population(words: dict[str, str], out: str) -> int:
 
 def _write_file(argv: list[str], out: str) -> int:
     """Let the engine write a file, which its errors name. Raises RefusedError where that fails."""
-    import subprocess
-
     try:
         descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     except OSError as error:
         raise RefusedError(f"{out}: not written ({error.strerror}). Check permissions and free space.") from error
     _past_the_cache(descriptor)
-    done = subprocess.run(argv, stdout=descriptor, stderr=subprocess.PIPE, text=True, check=False)
-    os.close(descriptor)
-    if done.returncode:
-        raise RefusedError(done.stderr.strip().replace(OUTPUT, out, 1))
-    sys.stderr.write(done.stderr)
+    words, end = os.pipe()
+    ends = [(os.POSIX_SPAWN_DUP2, descriptor, 1), (os.POSIX_SPAWN_DUP2, end, 2)]
+    engine = os.posix_spawn(argv[0], argv, os.environ, file_actions=ends)
+    os.close(end)
+    with open(words, encoding="utf-8") as said:  # noqa: PTH123 - a pipe has no path
+        text = said.read()
+    if os.waitstatus_to_exitcode(os.waitpid(engine, 0)[1]):
+        raise RefusedError(text.strip().replace(OUTPUT, out, 1))
+    sys.stderr.write(text)
     return 0
 
 
