@@ -40,7 +40,6 @@ CONNECT_S, ARM_S = 0.16, 0.03
 """What each host that is far adds to an experiment, and to each phase: connecting to 30 took 4.7 s, arming them about 1 s."""
 REPEATED = 1.2
 """Runs that noise spoils are repeated; the repeats take at most half as long as the first runs."""
-LEVEL_OF_WIDTHS, NINE_IN_TEN = 0.95, 0.9
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
 """Where nothing is known of the spread, three cases are shown."""
 
@@ -240,16 +239,13 @@ def blocks_needed(experiment: Experiment, standing: Standing) -> tuple[int, int,
 
     The spread of so many blocks is known no better than a chi distribution says.
     """
-    from scipy.special import chdtri, stdtrit
-
-    width, freedom = standing.half_width_share, standing.blocks_done - 1
-    if not isinstance(experiment.repeats, Precision) or width is None or freedom < 1:
+    width, done = standing.half_width_share, standing.blocks_done
+    if not isinstance(experiment.repeats, Precision) or width is None or done < 2:
         return None
-    spread = math.asinh(width) * math.sqrt(freedom + 1) / float(stdtrit(freedom, (1 + LEVEL_OF_WIDTHS) / 2))
-    goal, least = math.asinh(experiment.repeats.half_width_share), max(LEAST_PRECISE, standing.blocks_done + 1)
-    rare = (1 - NINE_IN_TEN) / 2
-    times = (math.sqrt(freedom / float(chdtri(freedom, rare))), 1.0, math.sqrt(freedom / float(chdtri(freedom, 1 - rare))))
-    low, about, high = (max(least, intervals.values_within(goal, spread * one) + 1) for one in times)
+    spread = intervals.spread_of(math.asinh(width), done)
+    goal, least = math.asinh(experiment.repeats.half_width_share), max(LEAST_PRECISE, done + 1)
+    narrow, wide = intervals.spread_bounds(done)
+    low, about, high = (max(least, intervals.values_within(goal, spread * times) + 1) for times in (narrow, 1.0, wide))
     return low, about, high
 
 
