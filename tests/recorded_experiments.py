@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.terminal.courses import Expected
-from assay.terminal.remaining import Left, Remaining
+from assay.terminal.remaining import Remaining, TimeLeft
 
 SHARES = (0.1, 0.25, 0.5, 0.75)
 
@@ -21,7 +21,7 @@ class Recorded:
     news: tuple[tuple[float, Mapping[str, object]], ...]
     end_s: float
 
-    def estimates(self) -> Iterator[tuple[float, float, Left]]:
+    def estimates(self) -> Iterator[tuple[float, float, TimeLeft]]:
         """Yield share of the time, seconds that were left, and the estimate."""
         remaining, places = remaining_of(self.before), iter(SHARES)
         began_s = self.news[0][0]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.terminal.courses import Expected
-from assay.terminal.remaining import Left, Remaining, rounded
+from assay.terminal.remaining import Remaining, TimeLeft, rounded
 from recorded_experiments import recorded
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.ndjson"))
@@ -180,7 +180,7 @@ def test_what_earlier_calls_took_is_known_at_once():
     ],
 )
 def test_words(left, words):
-    assert Left(low_s=left[0], value_s=left[1], high_s=left[2]).words() == words
+    assert TimeLeft(low_s=left[0], value_s=left[1], high_s=left[2]).words() == words
 
 
 def test_lengths_are_rounded_as_one_says_them():

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import TextIO
 
-from assay.terminal.remaining import Left, Remaining
+from assay.terminal.remaining import Remaining, TimeLeft
 
 SECOND_NS = 1_000_000_000
 PIPED_NS = 10 * SECOND_NS
@@ -119,7 +119,7 @@ class Progress:
         counts = {"done": self._remaining.done, "of": len(self._remaining.trials)}
         self._line.write(self._words(left), {**self._news, **counts, **{key: round(value, 1) for key, value in numbers.items()}})
 
-    def _words(self, left: Left | None) -> str:
+    def _words(self, left: TimeLeft | None) -> str:
         news, most, attempt = self._news, len(self._remaining.trials), self._remaining.attempt
         number = self._remaining.number
         trial = f"trial {number}/{most}" if self._remaining.fewest_blocks is None else f"trial {number}, at most {most}"

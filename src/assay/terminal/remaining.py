@@ -33,7 +33,7 @@ USUAL_REPEATS = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Left:
+class TimeLeft:
     """The time that is left, in seconds: from, about, to (nine in ten)."""
 
     low_s: float
@@ -161,7 +161,7 @@ class Remaining:
     def _of(self, trial: object) -> Expected:
         return self.trials.get(trial) or Expected(cell=str(trial))
 
-    def left(self, now_s: float) -> Left | None:
+    def left(self, now_s: float) -> TimeLeft | None:
         """Return the time that is left; None before the first trial of a schedule without guesses."""
         waiting = [one for number, one in self.trials.items() if number not in self._done and number != self._current]
         if self.fewest_blocks is None:
@@ -172,13 +172,13 @@ class Remaining:
             least, about, most = (
                 self._of_these(now_s, [one for one in waiting if one.block < blocks]) for blocks in (low, value, high)
             )
-            found = Left(low_s=least.low_s, value_s=about.value_s, high_s=most.high_s)
+            found = TimeLeft(low_s=least.low_s, value_s=about.value_s, high_s=most.high_s)
         if self.most_s is None or self._began_s is None:
             return found
         end_s = max(0.0, self._began_s + self.most_s - now_s) + self.after_s
-        return Left(low_s=min(found.low_s, end_s), value_s=min(found.value_s, end_s), high_s=min(found.high_s, end_s))
+        return TimeLeft(low_s=min(found.low_s, end_s), value_s=min(found.value_s, end_s), high_s=min(found.high_s, end_s))
 
-    def _of_these(self, now_s: float, waiting: Sequence[Expected]) -> Left:
+    def _of_these(self, now_s: float, waiting: Sequence[Expected]) -> TimeLeft:
         """Return the time for these trials, the one that runs, repeats and what comes after."""
         counts = Counter((one.cell, one.guess_s) for one in waiting)
         times = self._times(now_s)
@@ -191,7 +191,7 @@ class Remaining:
         variance = self._variance(counts, each, own_s) + (0.5 * repeats_s) ** 2 + (DRIFT_SHARE * rest_s) ** 2 + (2 * after_s) ** 2
         value_s = own_s + rest_s + gaps_s + repeats_s + after_s
         wide = math.exp(min(WIDEST, Z90 * math.sqrt(variance) / value_s)) if value_s else 1.0
-        return Left(low_s=value_s / wide, value_s=value_s, high_s=value_s * wide)
+        return TimeLeft(low_s=value_s / wide, value_s=value_s, high_s=value_s * wide)
 
     def _slowness(self) -> float:
         """How many times as long as guessed the finished trials took, at least once: what comes after them is as slow."""
