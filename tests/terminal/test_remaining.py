@@ -77,22 +77,20 @@ def test_ranges_become_narrow():
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_of_real_experiments_the_truth_is_in_the_range(path):
+def test_of_each_real_experiment_it_is_within_a_factor_of_two_from_a_quarter_on(path):
     found = list(recorded(path).estimates())
     assert [share for share, _, _ in found] == [0.1, 0.25, 0.5, 0.75]
-    held = [left.low_s <= true <= left.high_s for _, true, left in found]
-    assert sum(held) >= 3
     assert all(left.low_s <= left.value_s <= left.high_s for _, _, left in found)
+    assert all(0.5 <= left.value_s / true <= 2 for share, true, left in found if share >= 0.25)
 
 
-@pytest.mark.parametrize("path", [path for path in RECORDED if path.stem != "sequential"], ids=lambda path: path.stem)
-def test_of_real_experiments_it_is_close_from_the_middle_on(path):
-    for share, true, left in recorded(path).estimates():
-        assert share < 0.5 or abs(left.value_s - true) <= 8.0 + 0.25 * true
-
-
-def test_there_are_recordings():
-    assert len(RECORDED) >= 3
+def test_of_real_experiments_the_truth_is_in_the_range_nine_times_of_ten():
+    """Eight on one machine: a quick, record sizes, file systems, seven servers of files, clusters, crashes; two under load."""
+    found = [look for path in RECORDED for look in recorded(path).estimates()]
+    assert len(found) >= 32
+    assert sum(left.low_s <= true <= left.high_s for _, true, left in found) >= 0.9 * len(found)
+    late = sorted(abs(left.value_s / true - 1) for share, true, left in found if share >= 0.5)
+    assert late[len(late) // 2] <= 0.25
 
 
 def test_stages_are_taken_apart():

@@ -187,17 +187,10 @@ class Remaining:
         rest_s = sum(number * each[key] for key, number in counts.items())
         gaps_s = fmean(self._gaps_s[-LATEST:]) * len(waiting) if self._gaps_s else 0.0
         repeats_s = self._more_s(own_s + rest_s)
-        after_s = self.after_s * self._slowness()
-        variance = self._variance(counts, each, own_s) + (0.5 * repeats_s) ** 2 + (DRIFT_SHARE * rest_s) ** 2 + (2 * after_s) ** 2
-        value_s = own_s + rest_s + gaps_s + repeats_s + after_s
+        variance = self._variance(counts, each, own_s) + repeats_s**2 + (DRIFT_SHARE * rest_s) ** 2 + (2 * self.after_s) ** 2
+        value_s = own_s + rest_s + gaps_s + repeats_s + self.after_s
         wide = math.exp(min(WIDEST, Z90 * math.sqrt(variance) / value_s)) if value_s else 1.0
         return TimeLeft(low_s=value_s / wide, value_s=value_s, high_s=value_s * wide)
-
-    def _slowness(self) -> float:
-        """How many times as long as guessed the finished trials took, at least once: what comes after them is as slow."""
-        found = [one for one in self.trials.values() if self._courses.of(one.cell)]
-        took_s = sum(sum(self._courses.typical(one).values()) for one in found)
-        return max(1.0, took_s / sum(one.guess_s for one in found)) if found else 1.0
 
     def _times(self, now_s: float) -> float:
         """How many times as long as guessed a trial takes before one has finished: the first one may have shown it already."""
