@@ -82,8 +82,8 @@ class Remaining:
     _since_s: float = 0.0
     _gaps_s: list[float] = field(default_factory=list)
     _ended_s: float | None = None
-    _first_s: float = 0.0
-    _repeats_s: float = 0.0
+    _spent_s: list[list[float]] = field(default_factory=list)
+    """Of each trial in this call its first attempt, and its repeats for noise."""
     _blocks: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:
@@ -142,10 +142,10 @@ class Remaining:
         if self._current is not None:
             self._enter(now_s, ("", "", "finished"))
             took_s = sum(self._course.values())
-            if self._attempts[trial] > 1:
-                self._repeats_s += took_s
+            if self._attempts[trial] > 1 and self._spent_s:
+                self._spent_s[-1].append(took_s)
             else:
-                self._first_s += took_s
+                self._spent_s.append([took_s])
             cell = self._of(trial).cell
             if not failed or not self._courses.of(cell):
                 self._courses.add(cell, self._course)
@@ -214,10 +214,11 @@ class Remaining:
 
     def _more_s(self, first_s: float) -> float:
         """Return what repeats for noise are expected to take, of what is left of first attempts."""
-        known_s = self._first_s + self._repeats_s
-        usual_s = 2 * self._first_s / max(1, self.done)
-        share = (self._repeats_s + USUAL_REPEATS * usual_s) / (self._first_s + usual_s) if known_s else USUAL_REPEATS
-        return max(0.0, min(share * first_s, MOST_REPEATS * (self._first_s + first_s) - self._repeats_s))
+        every_s, repeats_s = sum(map(sum, self._spent_s)), sum(sum(one[1:]) for one in self._spent_s)
+        late = self._spent_s[-LATEST:]  # the first trials of a call are repeated most
+        usual_s = 2 * (every_s - repeats_s) / max(1, len(self._spent_s)) or 1.0
+        share = (sum(sum(one[1:]) for one in late) + USUAL_REPEATS * usual_s) / (sum(one[0] for one in late) + usual_s)
+        return max(0.0, min(share * first_s, MOST_REPEATS * (every_s - repeats_s + first_s) - repeats_s))
 
     def _variance(self, counts: Mapping[tuple[str, float], int], each: Mapping[tuple[str, float], float], own_s: float) -> float:
         """Return the variance of the sum: the scatter of each cell, what its mean leaves open, and what no cell has shown."""
