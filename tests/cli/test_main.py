@@ -202,7 +202,7 @@ NOTEBOOK_VERBS = ("list", "show", "report", "sql", "compare", "trash", "export")
         ["survey", "."],
         ["survey", ".", "--list"],
         ["size", "--help"],
-        ["catalogue", "parsers", "--json"],
+        ["catalogue", "--json"],
     ],
 )
 def test_a_full_standard_output_is_named(words, looked_at, tmp_path):
