@@ -36,6 +36,7 @@ BENCHMARKS = (
     "hosts",
     "same_against_same",
     "plan_time",
+    "time_left",
     "serve_cost",
     "noise_matrix",
 )

@@ -284,6 +284,18 @@ def test_trials_that_were_removed_cost_a_message(damaged):
         assert "trials: removed, with every run" in done.stdout
     done = damaged.run("report")
     assert "removed, with every run" in (damaged.home / done.stdout.strip()).read_text()
+    for words in (("report",), ("sql", "SELECT * FROM runs"), ("compare",), ("history",), ("export", "--to", "out")):
+        assert "trials: removed, with every run" in " ".join(damaged.run(*words).stderr.split()), words
+
+
+@needs_root
+@pytest.mark.root
+@pytest.mark.parametrize("words", ["report --out", "report --format md --out", "ldif --entries 5000 --out"])
+def test_a_full_disk_names_the_file(damaged, words):
+    with mounted(damaged.home / "full", "size=64k") as disk:
+        (disk / "rest").write_bytes(b"x" * (64 << 10))
+        file = disk / "result"
+        refused(damaged.run(*words.split(), file), 1, f"{file}: not written (No space left on device", "pace")
 
 
 def test_a_plan_that_is_lost_with_its_copy_costs_its_experiment_only(damaged):

@@ -186,6 +186,18 @@ def test_csv_comes_by_interval_and_the_end_by_itself(openldap, tmp_path):
 
 @pytest.mark.root
 @needs(NO_SLAPD)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_standard_output_is_named_for_rows_that_come_by_interval(openldap):
+    words = ["dsio", "-P", str(openldap.process.pid), "--interval", "500 ms", "--duration", "1 s", "--csv"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "standard output: not written (No space left on device)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.root
+@needs(NO_SLAPD)
 def test_the_watch_ends_with_the_server(tmp_path):
     server = slapd(tmp_path)
     with watched(tmp_path, server) as found:

@@ -1,5 +1,6 @@
 """The command as a user calls it: help, statuses, errors in words."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -118,6 +119,28 @@ def test_what_the_system_refuses_is_told_in_words(place, told, capsys):
     assert capsys.readouterr().err.startswith(told)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_an_error_without_a_file_is_not_laid_on_standard_output(capsys):
+    """A socket's or a thread's error names no file either."""
+
+    def broken():
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(typer.Exit) as end:
+        finish(broken)
+    assert end.value.exit_code == 1
+    assert "standard output" not in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize(("words", "status"), [(["stat", "--", "sh", "-c", "exit 7"], 7), (["run", "/no/such.toml"], 2)])
+def test_a_full_standard_error_costs_no_status(words, status):
+    code = "from assay.cli.main import main; main()"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=full, check=False)
+    assert done.returncode == status
+
+
 def test_a_reader_that_has_enough_is_no_mistake():
     def broken():
         raise BrokenPipeError
@@ -147,7 +170,7 @@ def test_a_closed_standard_output_is_no_failure():
 
 
 FULL = Path("/dev/full")
-NOTEBOOK_VERBS = ("list", "show", "report", "sql", "compare", "trash")
+NOTEBOOK_VERBS = ("list", "show", "report", "sql", "compare", "trash", "export")
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
@@ -174,6 +197,12 @@ NOTEBOOK_VERBS = ("list", "show", "report", "sql", "compare", "trash")
         ["catalogue"],
         ["compare"],
         ["trash"],
+        ["export", "--to", "out"],
+        ["completion", "bash"],
+        ["survey", "."],
+        ["survey", ".", "--list"],
+        ["size", "--help"],
+        ["catalogue", "--json"],
     ],
 )
 def test_a_full_standard_output_is_named(words, looked_at, tmp_path):

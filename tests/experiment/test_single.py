@@ -78,6 +78,13 @@ def test_a_file_or_device_of_others_is_only_read(operation):
         assert (asked.targets[0].kind, asked.workloads[0].knobs["file"]) == ("existing", found.path)
 
 
+def test_that_a_file_may_not_be_read_comes_before_its_size():
+    for found in (OTHERS, DISK):
+        refusal = refused(replace(found, readable=False), "operation=read", "size=1GiB")
+        assert f"{found.path}, which this user may not read" in refusal
+        assert "size" not in refusal
+
+
 @pytest.mark.parametrize("operation", [*WRITES, "random_mix"])
 def test_a_file_or_device_of_others_is_never_written(operation):
     for found in (OTHERS, DISK):

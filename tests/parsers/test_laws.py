@@ -163,12 +163,12 @@ def test_hostile_repetition_ends_soon(parser):
 
 
 def test_printed_numbers_know_their_last_digit():
-    assert printed.printed("447", 10**6) == printed.ParsedNumber(value=447e6, half=0.5e6)
-    assert printed.printed("0,0375124").half == pytest.approx(0.5e-7)
-    assert printed.printed("1.2e+03") == printed.ParsedNumber(value=1200.0, half=50.0)
+    assert printed.number("447", 10**6) == printed.ParsedNumber(value=447e6, half=0.5e6)
+    assert printed.number("0,0375124").half == pytest.approx(0.5e-7)
+    assert printed.number("1.2e+03") == printed.ParsedNumber(value=1200.0, half=50.0)
     for text in ("", "-1", "nan", "1.2.3", "1e9999", "٣", "1" * 50, "0x10"):
         with pytest.raises((ValueError, OverflowError)):
-            printed.printed(text)
+            printed.number(text)
 
 
 def test_programs_and_options_are_found_behind_others():

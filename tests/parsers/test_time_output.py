@@ -1,7 +1,7 @@
 import pytest
 
 from assay import catalogue
-from assay.catalogue.printed import real_time
+from assay.catalogue import printed
 from assay.errors import EvidenceError
 from parser_cases import recorded
 
@@ -36,7 +36,7 @@ def test_each_form(name, seconds, half):
     ],
 )
 def test_minutes_and_hours(line, seconds):
-    found = real_time([line])
+    found = printed.real_time([line])
     assert (found.value if found else None) == (pytest.approx(seconds * 1e9) if seconds else None)
 
 

@@ -1,6 +1,6 @@
 """Numbers as external tools print them: a value and half a unit of its last digit, and the parts of a parser.
 
-A parser only defines a function that yields `(OPERATION.FIGURE, Printed)` pairs in base units. `reads` turns it into
+A parser imports this module by its name and only defines a function that yields figures in base units. `reads` turns it into
 `Parser.parse` and `Parser.resolution`, which return finite, non-negative figures or raise EvidenceError; `prints` makes
 `Parser.recognises` from what the tool prints. At the end is what the two parsers of fio share: the names of job groups.
 """
@@ -53,11 +53,13 @@ class ParsedNumber:
         return ParsedNumber(value=self.value * size, half=self.half * size)
 
 
-Figures = Callable[[str], Iterable[tuple[str, ParsedNumber]]]
+Figure = tuple[str, ParsedNumber]
+"""OPERATION.FIGURE and its number."""
+Figures = Callable[[str], Iterable[Figure]]
 """Text in, figures out; the last figure of a name counts. May raise the exceptions in `_STRANGE`."""
 
 
-def printed(text: str, size: float = 1) -> ParsedNumber:
+def number(text: str, size: float = 1) -> ParsedNumber:
     """Parse a number and multiply it by the unit's size in base units. Raises ValueError if it is not a number.
 
     `0.0731825` is known to half of 1e-7. A comma is a decimal point, as in some locales. Measured values have no sign.
@@ -76,7 +78,7 @@ def power(prefix: str, base: float = KIB) -> float:
 
 def truncated(text: str, size: float = 1) -> ParsedNumber:
     """Return a truncated whole number: the true value is up to one unit higher."""
-    return ParsedNumber(value=printed(text, size).value, half=float(size))
+    return ParsedNumber(value=number(text, size).value, half=float(size))
 
 
 def exact(value: float) -> ParsedNumber:
@@ -101,7 +103,7 @@ def combined_rate(parts: Iterable[tuple[float, ParsedNumber]]) -> ParsedNumber:
     return ParsedNumber(value=amount / seconds, half=amount / seconds * slack)
 
 
-def both_sides(**figures: ParsedNumber) -> Iterator[tuple[str, ParsedNumber]]:
+def both_sides(**figures: ParsedNumber) -> Iterator[Figure]:
     """Yield the figures of a copy, which reads and writes the same."""
     yield from ((f"{side}.{name}", figure) for side in ("read", "write") for name, figure in figures.items())
 
@@ -151,7 +153,7 @@ def real_time(rows: Iterable[str]) -> ParsedNumber | None:
     if not found:
         return None
     *larger, seconds = next(text for text in found[-1].groups() if text).replace("m", ":").split(":")
-    rest = printed(seconds, SECOND)
+    rest = number(seconds, SECOND)
     whole = sum(int(part) * 60.0 ** (power + 1) for power, part in enumerate(reversed(larger)))
     return ParsedNumber(value=rest.value + whole * SECOND, half=rest.half) if rest.value + whole else None
 

@@ -34,6 +34,7 @@ def compare(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) ->
     results = current(folder)
     found = groups(results, notebook.load(folder))
     if not (results.comparisons or found or results.sensitivity or results.scaling):
+        tables.warn_of_damage(folder, results.damaged)
         raise UsageError(
             f"found nothing compared in {folder.name}; expected `compare` or `design` in the file and runs of two levels"
         )

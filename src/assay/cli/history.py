@@ -11,7 +11,7 @@ from pathlib import Path
 from assay import measures
 from assay.analysis.history import LEAST_BEFORE, FigureHistory, PastExecution, history
 from assay.answer.marks import lower_is_better
-from assay.cli.tables import levels_text
+from assay.cli import tables
 from assay.errors import RefusedError, UsageError
 from assay.laboratory.gate import BAD_VERDICT, UNMET, Gate
 from assay.laboratory.results import current
@@ -90,6 +90,8 @@ def found(request: HistoryRequest) -> tuple[PastExecution, ...]:
     if title not in several:
         raise UsageError(f"found {len(several)} experiments; expected --title, one of: {', '.join(map(repr, several)) or 'none'}")
     results = [(folder, current(folder)) for folder in folders if titles[folder] == title]
+    for folder, one in results:
+        tables.warn_of_damage(folder, one.damaged)
     made = [PastExecution(name=name_of(folder, request.labs), started_utc=began(one), results=one) for folder, one in results]
     done = sorted((one for one in made if one.started_utc), key=lambda one: one.started_utc)
     if not done:
@@ -161,7 +163,7 @@ def answer(executions: Sequence[PastExecution], judged: Sequence[HistoryVerdict]
 
 def figure(experiment: Experiment, series: FigureHistory) -> str:
     """`stream.write.bytes_per_s at target=a`."""
-    at = levels_text(experiment, series.levels)
+    at = tables.levels_text(experiment, series.levels)
     return f"{series.measure}{f' at {at}' if at else ''}"
 
 
@@ -181,7 +183,7 @@ def cells(executions: Sequence[PastExecution], one: HistoryVerdict) -> tuple[str
     return (
         f"{one.word} ({change(one.ratio)})" if one.ratio is not None else one.word,
         series.measure,
-        levels_text(experiment, series.levels) or "-",
+        tables.levels_text(experiment, series.levels) or "-",
         str(sum(point.value is not None for point in series.points)),
         f"{shown(series.newest)} {series.points[-1].verdict or ''}".rstrip(),
         "-" if ends is None else f"{shown(ends[0])} to {shown(ends[1])}",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -63,13 +64,22 @@ def called(app: Callable[[list[str]], object], words: list[str]) -> SystemExit:
 
 
 def open_streams() -> None:
-    """Let closed streams go nowhere, and write as escapes what a locale without UTF-8 cannot: no letter costs an answer."""
+    """Let closed streams go nowhere, and write as escapes what a locale without UTF-8 cannot: no letter costs an answer.
+
+    Errors of standard output name it, whoever writes to it.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  for the whole life of the process
         elif stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="backslashreplace")
+    plain = sys.__stdout__
+    if plain is not None and sys.stdout is plain:
+        from assay.terminal.output import NamedOutput
+
+        named = io.BufferedWriter(NamedOutput(plain.fileno(), "w", closefd=False))
+        sys.stdout = io.TextIOWrapper(named, plain.encoding, plain.errors, line_buffering=plain.line_buffering)
 
 
 def run_stat(words: list[str]) -> None:

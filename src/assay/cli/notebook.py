@@ -233,8 +233,7 @@ def readable(folders: tuple[Path, ...]) -> list[Kept]:
         except DamagedError as error:
             print(f"assay: {folder.name} skipped: {error}", file=sys.stderr)
             continue
-        for place, why in results.damaged.items():
-            print(f"assay: {folder.name}/{place} skipped: {why}", file=sys.stderr)
+        tables.warn_of_damage(folder, results.damaged)
         found.append((folder, results))
     return found
 
@@ -244,6 +243,8 @@ def sql(lab: Path, query: str, *, json_to: str | None, as_csv: bool) -> int:
     if json_to is not None and as_csv:
         raise UsageError("found --json and --csv; expected one of them")
     found = answers.query(lab, query)
+    for folder in notebook.folders(lab) if lab.is_dir() else ():
+        tables.warn_of_damage(folder, notebook.broken(folder))
     if as_csv:
         with standard_output() as stream:
             csv.writer(stream, lineterminator="\n").writerows((found.columns, *found.rows))

@@ -17,7 +17,7 @@ import typer
 
 from assay.errors import AssayError
 from assay.laboratory.gate import Gate
-from assay.terminal.output import STANDARD_OUTPUT, say, standard_output
+from assay.terminal.output import OUTPUT, STANDARD_OUTPUT, say, standard_output, unwritten
 from assay.terminal.progress import ProgressMode
 
 
@@ -141,7 +141,8 @@ def finish(call: Callable[[], int]) -> NoReturn:
         raise
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
-        say(f"assay: {where}{error.strerror or error}. Check permissions and free space.", sys.stderr)
+        text = f"{where}{error.strerror or error}. Check permissions and free space."
+        say(f"assay: {unwritten(error) if error.filename == OUTPUT else text}", sys.stderr)
         status = AssayError.exit_status
     except KeyboardInterrupt:
         status = INTERRUPTED

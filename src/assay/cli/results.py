@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assay.answer.plainly import plainly
 from assay.audit.verdicts import failures
+from assay.cli import tables
 from assay.cli.summary import summary
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate, status
@@ -98,6 +99,7 @@ def report(request: ReportRequest) -> int:
         path = written(folder, results, request, request.out)
     values = {"format": path.suffix.removeprefix("."), "chart": request.chart, "path": str(path)}
     deliver(request.json_to, "report", lambda: values, None if to_stdout else lambda: str(path))
+    tables.warn_of_damage(folder, results.damaged)
     if request.open:
         webbrowser.open(path.resolve().as_uri())
     return 0

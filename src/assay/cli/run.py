@@ -26,15 +26,18 @@ from assay.hosts.local import Local
 from assay.hosts.mount_namespaces import enter_own
 from assay.laboratory.campaign import Campaign, conduct
 from assay.laboratory.gate import Gate, status
+from assay.laboratory.history import length_ns
 from assay.laboratory.results import conclude
 from assay.laboratory.session import clean_quietly, experiment_of, placed
 from assay.laboratory.soaking import why_over
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
-from assay.records import Change, Experiment, Outcome, Plan, Precision, Results
+from assay.records import Change, Experiment, Outcome, Plan, Precision, Results, Trial
+from assay.terminal.courses import Expected
 from assay.terminal.output import STANDARD_OUTPUT, deliver, say
 from assay.terminal.progress import Progress, ProgressMode
+from assay.terminal.remaining import Remaining
 
 NOT_ALL_MEASURED = 1
 """Exit status where a trial did not finish."""
@@ -44,6 +47,8 @@ LEAST_BYTES = 16 << 20
 SPARE_FACTOR = 8
 """The largest file is at most this part of the free space."""
 LONGEST_NAME = 40
+AFTER_S = 3.0
+"""Removal of the targets, conclusion and report after the last trial, as a guess."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,14 +124,7 @@ def conduct_rest(request: Request, store: Store) -> None:
     hide_mounts(store.experiment)
     sitting = chosen_sitting(store.experiment, store.plan, request.sitting, finished)
     left = [one for one in store.plan.trials if one.id not in finished and sitting in (None, one.sitting)]
-    budget_ns = store.experiment.budget_ns
-    progress = Progress(
-        request.progress,
-        len(left),
-        guesses_s=outlook.guesses_s(store.experiment, left),
-        word="at most" if isinstance(store.experiment.repeats, Precision) else "about",
-        most_s=None if budget_ns is None else budget_ns / len(store.plan.sittings) / 1e9,
-    )
+    progress = Progress(request.progress, remaining(store, left))
     campaign = Campaign(
         store=store,
         on_progress=progress,
@@ -134,10 +132,23 @@ def conduct_rest(request: Request, store: Store) -> None:
         finished=finished,
         attempts=attempts_before(store.folder),
     )
-    try:
+    with progress.beating():
         conduct(campaign)
-    finally:
-        progress.close()
+
+
+def remaining(store: Store, left: Sequence[Trial]) -> Remaining:
+    """Return what is known of the time that these trials take: guesses, and the finished trials of earlier calls."""
+    experiment, guesses_s = store.experiment, outlook.guesses_s(store.experiment, left)
+    found = Remaining(
+        trials={one.id: Expected(cell=repr(one.levels), guess_s=guesses_s[one.id], block=one.block) for one in left},
+        fewest_blocks=planning.LEAST_PRECISE if isinstance(experiment.repeats, Precision) else None,
+        most_s=None if experiment.budget_ns is None else experiment.budget_ns / len(store.plan.sittings) / 1e9,
+        after_s=AFTER_S,
+    )
+    for run in notebook.runs(store.folder):
+        if run.outcome is Outcome.FINISHED:
+            found.know(repr(run.trial.levels), length_ns(run) / 1e9)
+    return found
 
 
 def hide_mounts(experiment: Experiment) -> None:

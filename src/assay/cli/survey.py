@@ -62,7 +62,7 @@ def out_of(*, json_to: str | None, listing: bool, print0: bool) -> Out:
 def survey(request: Request, now_ns: int) -> int:
     """Walk the trees and show what is in them at `now_ns` (since 1970). Gives 0; what could not be read is reported.
 
-    Raises UsageError with every mistake of the call, RefusedError where a file or standard output cannot be written.
+    Raises UsageError with every mistake of the call, RefusedError where a file cannot be written.
     """
     filters, inodes = filters_of(request)
     progress = SurveyProgress(request)
@@ -71,10 +71,8 @@ def survey(request: Request, now_ns: int) -> int:
         progress.close()
         show(request, found, [*_written(request, found)])
         sys.stdout.flush()
-    except OSError as error:
+    except BrokenPipeError:  # the reader has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):  # else the reader has enough
-            raise RefusedError(f"standard output: not written ({error.strerror}). Free some space.") from error
     finally:
         progress.close()
     return 0

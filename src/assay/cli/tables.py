@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 
 from assay import measures
 from assay.answer import doubts, prices, trust
@@ -29,7 +31,7 @@ from assay.records import (
     VerdictState,
     worst,
 )
-from assay.terminal.output import Row, table
+from assay.terminal.output import Row, say, table
 from assay.units import Unit
 
 MOST_REASONS = 8
@@ -203,6 +205,12 @@ def reasons(verdicts: Iterable[Verdict], of_experiment: Iterable[Finding] = ()) 
         if first.advice:
             lines.append(f"    {first.advice}")
     return "\n".join(lines)
+
+
+def warn_of_damage(folder: Path, damaged: Mapping[str, str]) -> None:
+    """Name on standard error what could not be read, for a verb whose output has no place for it."""
+    for place, why in damaged.items():
+        say(f"assay: {folder.name}/{place}: {why}", sys.stderr)
 
 
 def damage(damaged: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from assay import catalogue
 from assay.catalogue import Order, Pace
 from assay.experiment import design, spread
 from assay.experiment.named_hosts import LOCAL as LOCAL_HOST
-from assay.experiment.plan import LEAST_PRECISE, History, combinations
+from assay.experiment.plan import LEAST_PRECISE, History, Standing, combinations
 from assay.records import (
     Change,
     DesignKind,
@@ -232,6 +232,21 @@ def _precise(experiment: Experiment, cv: float) -> int:
     arms = 1 if experiment.compare is None else math.sqrt(2)
     within = intervals.values_within(math.asinh(experiment.repeats.half_width_share), cv * arms)
     return max(LEAST_PRECISE, within + 1)
+
+
+def blocks_needed(experiment: Experiment, standing: Standing) -> tuple[int, int, int] | None:
+    """Return after how many blocks the precision is expected: at least, about, at most (nine in ten); None without an interval.
+
+    The spread of so many blocks is known no better than a chi distribution says.
+    """
+    width, done = standing.half_width_share, standing.blocks_done
+    if not isinstance(experiment.repeats, Precision) or width is None or done < 2:
+        return None
+    spread = intervals.spread_of(math.asinh(width), done)
+    goal, least = math.asinh(experiment.repeats.half_width_share), max(LEAST_PRECISE, done + 1)
+    narrow, wide = intervals.spread_bounds(done)
+    low, about, high = (max(least, intervals.values_within(goal, spread * times) + 1) for times in (narrow, 1.0, wide))
+    return low, about, high
 
 
 def estimated(experiment: Experiment) -> tuple[effects.Effect, ...]:

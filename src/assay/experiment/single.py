@@ -268,7 +268,10 @@ def _only_read(what: LoadRequest, found: PathState, writes: Sequence[str]) -> No
 
 
 def _within(what: LoadRequest, found: PathState, knobs: Mapping[str, Value]) -> None:
-    """What is read must be in the file; how large a device is, the engine asks it."""
+    """What is read must be in the file, and may be read at all; how large a device is, the engine asks it."""
+    if not found.readable:
+        what.document.wrong((), f"{found.path}, which this user may not read", "one that may be read: `sudo`, or another mode")
+        return
     for name in ("size", "record_size") if found.kind == FILE else ():
         wanted = knobs.get(name)
         if isinstance(wanted, int) and wanted > found.size:

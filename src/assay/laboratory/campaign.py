@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from assay.audit import judge
+from assay.experiment import outlook
 from assay.experiment import plan as planning
 from assay.hosts.local import Local
 from assay.laboratory.history import length_ns, standing
@@ -158,7 +159,11 @@ def enough(campaign: Campaign, sitting: int, block: int) -> bool:
     experiment = campaign.store.experiment
     if experiment.budget_ns is None and not isinstance(experiment.repeats, Precision):
         return False
-    reason = planning.reason_to_stop(experiment, standing(campaign.store.folder, experiment, sitting))
+    now = standing(campaign.store.folder, experiment, sitting)
+    reason = planning.reason_to_stop(experiment, now)
+    needed = outlook.blocks_needed(experiment, now)
+    if reason is None and needed is not None:
+        campaign.hear({"event": "precision", **dict(zip(("blocks_low", "blocks", "blocks_high"), needed, strict=True))})
     if reason is not None:
         campaign.hear({"event": "enough", "block": block, "reason": reason})
     return reason is not None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from assay import measures
@@ -113,16 +114,28 @@ def _curve(what: tuple[str, Phase, str], points: Sequence[measures.CurvePoint]) 
 def write(folder: Path, results: Results, out: Path | None = None, form: str = "html") -> Path:
     """Write the page, or short Markdown (`md`), beside the experiment or to `out`; return its path."""
     path = out or folder / f"report.{form}"
-    if form == "md":
-        from assay.report import markdown
+    with named(path):
+        if form == "md":
+            from assay.report import markdown
 
-        path.write_text(markdown.render(results, command(folder, results)), encoding="utf-8")
-    else:
-        from assay.report import page
+            path.write_text(markdown.render(results, command(folder, results)), encoding="utf-8")
+        else:
+            from assay.report import page
 
-        load = notebook.remembered(folder)
-        page.write(results, load, path, pictures(folder, results, load))
+            load = notebook.remembered(folder)
+            page.write(results, load, path, pictures(folder, results, load))
     return path
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Name the file in an error of writing to it: the system names it only where it could not be opened."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise AssayError(f"{path}: not written ({error.strerror}). Check permissions and free space.") from error
 
 
 def write_chart(folder: Path, results: Results, chart: str, out: Path | None = None) -> Path:
@@ -131,5 +144,6 @@ def write_chart(folder: Path, results: Results, chart: str, out: Path | None = N
 
     path = out or folder / f"{chart}.png"
     load = notebook.remembered(folder)
-    picture.write(page.figures(results, load, pictures(folder, results, load)), chart, path)
+    with named(path):
+        picture.write(page.figures(results, load, pictures(folder, results, load)), chart, path)
     return path

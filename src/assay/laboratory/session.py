@@ -12,15 +12,17 @@ from pathlib import Path
 from assay import catalogue
 from assay.catalogue import Host, Notes, Observer, Undo
 from assay.errors import AssayError, InputErrors, MissingError, Obstacle, ObstacleErrors, TrialError
-from assay.experiment import read, spread
+from assay.experiment import outlook, read, spread
 from assay.experiment.named_hosts import LOCAL
 from assay.hosts.commands import ENGINE
 from assay.hosts.local import Local
 from assay.hosts.several import all_of, each
 from assay.machine import ownership
 from assay.records import Experiment, Observations, Plan, Run
+from assay.terminal.courses import Expected
 from assay.terminal.output import say
 from assay.terminal.progress import Progress, ProgressMode
+from assay.terminal.remaining import Remaining
 from assay.toml_document import load
 from assay.trial.fleet import Station
 from assay.trial.runner import TrialRunner
@@ -196,9 +198,7 @@ def conduct(
     experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode, directory: Path | None = None
 ) -> tuple[Run, Observations]:
     """Run the one trial of a plan without a notebook, as `assay load` and the self-test do; servers of ours need a directory."""
-    progress = Progress(mode, len(plan.trials))
-    with trial_runner(experiment, host, directory) as runner:
-        try:
-            return runner.run(plan.trials[0], 1, progress)
-        finally:
-            progress.close()
+    guesses_s = outlook.guesses_s(experiment, plan.trials)
+    progress = Progress(mode, Remaining(trials={one: Expected(cell="", guess_s=guess_s) for one, guess_s in guesses_s.items()}))
+    with trial_runner(experiment, host, directory) as runner, progress.beating():
+        return runner.run(plan.trials[0], 1, progress)

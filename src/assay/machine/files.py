@@ -39,6 +39,8 @@ class PathState:
     """True if every byte of our file was written: no holes and no unwritten extents."""
     unit: int = LEAST_UNIT
     """Smallest unit of direct I/O: the logical block of the device below."""
+    readable: bool = True
+    """True if this user may read it."""
 
 
 def path_state(host: Host, path: str) -> PathState:
@@ -50,11 +52,13 @@ def path_state(host: Host, path: str) -> PathState:
     if done.status != 0:
         return PathState(path=real, kind=NOTHING, parent=there, unit=_unit(host, parent) if there else LEAST_UNIT)
     kind, _, size = done.stdout.strip().partition("|")
+    readable = host.run(["test", "-r", real], check=False).status == 0
     if kind not in (FILE, EMPTY_FILE):
-        return PathState(path=real, kind=kind, unit=_unit(host, real, is_device=kind == DEVICE))
+        return PathState(path=real, kind=kind, unit=_unit(host, real, is_device=kind == DEVICE), readable=readable)
     owner = ownership.of_file(host, real)
     whole = owner is Ownership.KEPT and _whole(host, real)
-    return PathState(path=real, kind=FILE, size=int(size), ownership=owner, whole=whole, unit=_unit(host, real))
+    unit = _unit(host, real)
+    return PathState(path=real, kind=FILE, size=int(size), ownership=owner, whole=whole, unit=unit, readable=readable)
 
 
 def _whole(host: Host, path: str) -> bool:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, ParsedNumber, lines, of_device, power, printed, prints, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "the CSV line (formats 1.97 and 1.98) or the screen output of bonnie++, with a figure that is not +++++"
 CSV = re.compile(r"1\.9[78],(?:[^,]{0,200},){45,51}[^,]{0,40}")
@@ -23,8 +22,8 @@ STARTED = re.compile(r"[^,]{0,20}(?:,[^,]{0,200}){30}.*")
 LATENCY = {"us": 1e3, "ms": 1e6, "s": 1e9}
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    rows = lines(text)
+def _figures(text: str) -> Iterator[printed.Figure]:
+    rows = printed.lines(text)
     found = [row.split(",") for row in rows if CSV.fullmatch(row)]
     if not found:
         if any(STARTED.match(row) for row in rows):
@@ -34,17 +33,17 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
         yield from _csv(fields)
 
 
-def _csv(fields: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
+def _csv(fields: Sequence[str]) -> Iterator[printed.Figure]:
     """Yield the figures of one test: each rate precedes a CPU percentage; format 1.98 has two more fields, about seeks."""
     first = {50: 9, 48: 7}[len(fields)]
     for index, operation in enumerate(IO):
-        yield from _rate(operation, fields[first + 2 * index], KIB)
+        yield from _rate(operation, fields[first + 2 * index], printed.KIB)
     for index, operation in enumerate(FILES):
-        yield from _rate(operation, fields[first + 17 + 2 * index], KIB)
+        yield from _rate(operation, fields[first + 17 + 2 * index], printed.KIB)
     for operation, latency in zip((*IO, *FILES), fields[first + 29 :], strict=True):
         unit = latency.lstrip("0123456789")
         if unit in LATENCY and _measured(fields, operation, first):
-            yield f"{operation}.latency_max_ns", printed(latency.removesuffix(unit), LATENCY[unit])
+            yield f"{operation}.latency_max_ns", printed.number(latency.removesuffix(unit), LATENCY[unit])
 
 
 def _measured(fields: Sequence[str], operation: str, first: int) -> bool:
@@ -53,7 +52,7 @@ def _measured(fields: Sequence[str], operation: str, first: int) -> bool:
     return fields[first + index].strip("+") != ""
 
 
-def _screen(rows: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
+def _screen(rows: Sequence[str]) -> Iterator[printed.Figure]:
     """Yield the rates of the line below the headings; a cell is a rate and a percentage, or blank."""
     inside = False
     for row in rows:
@@ -65,22 +64,22 @@ def _screen(rows: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
                 yield from _rate(operation, (cell.split() or [""])[0], 1)
 
 
-def _rate(operation: str, cell: str, unit: int) -> Iterator[tuple[str, ParsedNumber]]:
+def _rate(operation: str, cell: str, unit: int) -> Iterator[printed.Figure]:
     """Yield a rate; nothing for a blank or `+++++`. `unit` is the unit of a number without a letter."""
     if cell.strip("+") == "":
         return
     number = cell.rstrip("kmgtKMGT")
     if operation in ("seek", *FILES):
-        yield f"{operation}.ops_per_s", printed(cell)
+        yield f"{operation}.ops_per_s", printed.number(cell)
     else:
-        yield f"{operation}.bytes_per_s", printed(number, unit * power(cell[len(number) :]))
+        yield f"{operation}.bytes_per_s", printed.number(number, unit * printed.power(cell[len(number) :]))
 
 
 PARSER = Parser(
     name="bonnie",
     programs=("bonnie++",),
-    recognises=prints(("bonnie++",), CSV, re.compile(r"Version .*")),
-    **reads(_figures, EXPECTED),
-    tier=of_device,
+    recognises=printed.prints(("bonnie++",), CSV, re.compile(r"Version .*")),
+    **printed.reads(_figures, EXPECTED),
+    tier=printed.of_device,
     direct="-D",
 )

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, ParsedNumber, exact, lines, printed, prints, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "lines of db_bench such as `fillseq : 3.144 micros/op 318083 ops/sec 3.144 seconds 1000000 operations; 35.2 MB/s`"
 ROW = re.compile(
@@ -22,38 +21,38 @@ PERCENTILES = re.compile(r"Percentiles: P50: ([\d.]{1,20}) P75: [\d.]{1,20} P99:
 NAMES = ("latency_p50_ns", "latency_p99_ns", "latency_p999_ns")
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    found: dict[str, dict[str, ParsedNumber]] = {}
+def _figures(text: str) -> Iterator[printed.Figure]:
+    found: dict[str, dict[str, printed.ParsedNumber]] = {}
     name = ""
-    for row in lines(text):
+    for row in printed.lines(text):
         if match := ROW.fullmatch(row):
             name = match[1].lower()
             found[name] = dict(_benchmark(match))
         elif name and (match := PERCENTILES.fullmatch(row.rstrip())):
-            found[name] |= {figure: printed(value, 1e3) for figure, value in zip(NAMES, match.groups(), strict=True)}
+            found[name] |= {figure: printed.number(value, 1e3) for figure, value in zip(NAMES, match.groups(), strict=True)}
     for name, figures in found.items():
         yield from ((f"{name}.{figure}", number) for figure, number in figures.items())
 
 
-def _benchmark(match: re.Match[str]) -> Iterator[tuple[str, ParsedNumber]]:
+def _benchmark(match: re.Match[str]) -> Iterator[printed.Figure]:
     """Yield the figures of one line."""
     _, micros, rate, seconds, count, megabytes = match.groups()
-    each = printed(micros, 1e3)
+    each = printed.number(micros, 1e3)
     if rate is not None:
-        yield "ops_per_s", printed(rate)
+        yield "ops_per_s", printed.number(rate)
     elif each.value > 0:
-        per_s = SECOND / each.value
-        yield "ops_per_s", ParsedNumber(value=per_s, half=per_s * each.half / each.value)
+        per_s = printed.SECOND / each.value
+        yield "ops_per_s", printed.ParsedNumber(value=per_s, half=per_s * each.half / each.value)
     if count is not None:
-        yield "count", exact(int(count))
-        yield "elapsed_ns", printed(seconds, SECOND)
+        yield "count", printed.exact(int(count))
+        yield "elapsed_ns", printed.number(seconds, printed.SECOND)
     if megabytes is not None:
-        yield "bytes_per_s", printed(megabytes, MIB)
+        yield "bytes_per_s", printed.number(megabytes, printed.MIB)
 
 
 PARSER = Parser(
     name="db_bench",
-    recognises=prints(("db_bench",), ROW),
-    **reads(_figures, EXPECTED),
+    recognises=printed.prints(("db_bench",), ROW),
+    **printed.reads(_figures, EXPECTED),
     programs=("db_bench",),
 )

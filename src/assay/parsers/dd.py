@@ -9,20 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import (
-    SECOND,
-    ParsedNumber,
-    both_sides,
-    exact,
-    lines,
-    of_device,
-    option,
-    power,
-    printed,
-    prints,
-    reads,
-)
+from assay.catalogue import Parser, printed
 
 EXPECTED = "dd's lines with records and with bytes copied (not with status=none or status=noxfer)"
 RECORDS = re.compile(r"\s*\d+\+\d+\s.*")
@@ -35,19 +22,19 @@ NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 
 def operations(argv: Sequence[str]) -> tuple[str, ...]:
     """Return the measured direction by the arguments: dd's output does not tell it."""
-    source, goal = option(argv, "if"), option(argv, "of")
+    source, goal = printed.option(argv, "if"), printed.option(argv, "of")
     if goal is None or goal in NOWHERE:
         return ("read",)
     return ("write",) if source is None or source in NO_SOURCE else ()
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the results, without progress lines: one after each two record lines; several calls may be interleaved.
 
     Records without a result belong to a call of unknown rate and are refused.
     """
     records, after = 0, False
-    for line in lines(text):
+    for line in printed.lines(text):
         records += bool(RECORDS.fullmatch(line))
         match, base = next(((found, base) for pattern, base in FORMS if (found := pattern.fullmatch(line))), (None, 0))
         after = not match and (after or bool(line.strip()))
@@ -58,18 +45,18 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
         raise ValueError("line with bytes copied, after the records")
 
 
-def _copy_figures(match: re.Match[str], base: int) -> Iterator[tuple[str, ParsedNumber]]:
-    amount, seconds = exact(int(match[1])), printed(match[2], SECOND)
-    rate = printed(match[3], power(match[4], base))
-    yield from both_sides(bytes=amount, elapsed_ns=seconds, bytes_per_s=rate)
+def _copy_figures(match: re.Match[str], base: int) -> Iterator[printed.Figure]:
+    amount, seconds = printed.exact(int(match[1])), printed.number(match[2], printed.SECOND)
+    rate = printed.number(match[3], printed.power(match[4], base))
+    yield from printed.both_sides(bytes=amount, elapsed_ns=seconds, bytes_per_s=rate)
 
 
 PARSER = Parser(
     name="dd",
-    recognises=prints(("dd",), RECORDS),
-    **reads(_figures, EXPECTED),
+    recognises=printed.prints(("dd",), RECORDS),
+    **printed.reads(_figures, EXPECTED),
     operations=operations,
-    tier=of_device,
+    tier=printed.of_device,
     direct="iflag=direct",
     flush="conv=fsync",
 )

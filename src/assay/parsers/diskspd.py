@@ -9,20 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import (
-    MIB,
-    SECOND,
-    ParsedNumber,
-    exact,
-    first_match,
-    last_run,
-    lines,
-    of_device,
-    printed,
-    prints,
-    reads,
-)
+from assay.catalogue import Parser, printed
 
 EXPECTED = "the text of diskspd (actual test time, Read IO, Write IO)"
 BEGUN = re.compile(r"\s*Results for timespan \d{1,4}:\s*")
@@ -35,10 +22,10 @@ PERCENTILE = re.compile(r"\s*(50th|90th|95th|99th|3-nines|max) \|\s+([\d.]{1,20}
 NAMES = {"50th": "p50", "90th": "p90", "95th": "p95", "99th": "p99", "3-nines": "p999", "max": "max"}
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    whole = lines(text)
-    rows = whole[last_run(whole, BEGUN) :]
-    time = first_match(rows, TIME)
+def _figures(text: str) -> Iterator[printed.Figure]:
+    whole = printed.lines(text)
+    rows = whole[printed.last_run(whole, BEGUN) :]
+    time = printed.first_match(rows, TIME)
     if time is None:
         return
     busy = set()
@@ -47,13 +34,13 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
         if count == 0:
             continue
         busy.add(side)
-        yield f"{side}.bytes", exact(int(match[1]))
-        yield f"{side}.count", exact(count)
-        yield f"{side}.bytes_per_s", printed(match[3], MIB)
-        yield f"{side}.ops_per_s", printed(match[4])
-        yield f"{side}.elapsed_ns", printed(time[1], SECOND)
+        yield f"{side}.bytes", printed.exact(int(match[1]))
+        yield f"{side}.count", printed.exact(count)
+        yield f"{side}.bytes_per_s", printed.number(match[3], printed.MIB)
+        yield f"{side}.ops_per_s", printed.number(match[4])
+        yield f"{side}.elapsed_ns", printed.number(time[1], printed.SECOND)
         if latency:
-            yield f"{side}.latency_mean_ns", printed(match[5].split("|")[1], 1e6)
+            yield f"{side}.latency_mean_ns", printed.number(match[5].split("|")[1], 1e6)
     yield from ((f"{side}.{name}", number) for side, name, number in _percentiles(rows) if side in busy)
 
 
@@ -69,19 +56,19 @@ def _sums(rows: Sequence[str]) -> Iterator[tuple[str, bool, re.Match[str]]]:
             yield section.lower(), latency, match
 
 
-def _percentiles(rows: Sequence[str]) -> Iterator[tuple[str, str, ParsedNumber]]:
+def _percentiles(rows: Sequence[str]) -> Iterator[tuple[str, str, printed.ParsedNumber]]:
     at = next((at for at, row in enumerate(rows) if PERCENTILES.fullmatch(row)), len(rows))
     for match in (found for row in rows[at:] if (found := PERCENTILE.fullmatch(row))):
         for side, value in (("read", match[2]), ("write", match[3])):
             if value != "N/A":
-                yield side, f"latency_{NAMES[match[1]]}_ns", printed(value, 1e6)
+                yield side, f"latency_{NAMES[match[1]]}_ns", printed.number(value, 1e6)
 
 
 PARSER = Parser(
     name="diskspd",
-    recognises=prints(("diskspd", "diskspd.exe"), BEGUN),
-    **reads(_figures, EXPECTED),
-    tier=of_device,
+    recognises=printed.prints(("diskspd", "diskspd.exe"), BEGUN),
+    **printed.reads(_figures, EXPECTED),
+    tier=printed.of_device,
     direct="-Sh",
     programs=("diskspd", "diskspd.exe"),
 )

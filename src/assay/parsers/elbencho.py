@@ -13,8 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, ParsedNumber, calls, exact, last_run, lines, of_device, option, prints, reads, truncated
+from assay.catalogue import Parser, printed
 
 EXPECTED = "elbencho's table with FIRST DONE and LAST DONE, or the content of its --csvfile or --jsonfile"
 PHASES = {"WRITE": "write", "READ": "read", "STAT": "stat", "STATDIRS": "stat_dir", "MKDIRS": "mkdir", "RMFILES": "unlink"} | {
@@ -24,28 +23,28 @@ PHASES = {"WRITE": "write", "READ": "read", "STAT": "stat", "STATDIRS": "stat_di
 HEADER = re.compile(r"OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*")
 ROW = re.compile(r"(\S{1,20})?\s+([A-Za-z][A-Za-z/ ]{2,30}?)\s*:\s+(\d{1,18})\S{0,4}\s+(\d{1,18})(ms)?\s*")
 LATENCY = re.compile(r"\s+(?:IO|Ent|File|Files|Dirs) latency\s+: \[ min=(\d+)us avg=(\d+)us max=(\d+)us .{0,200}\]\s*")
-SIZES = {"MiB/s": MIB, "MB/s": 10**6}
+SIZES = {"MiB/s": printed.MIB, "MB/s": 10**6}
 ENTRIES = {"write": "create"}
 """Operation of the files per second of a phase, if it is not the phase itself."""
 
 
 def result_file(argv: Sequence[str]) -> str | None:
     """Return the result file with the most digits."""
-    if not calls(argv, "elbencho"):
+    if not printed.calls(argv, "elbencho"):
         return None
-    return next((path for name in ("--jsonfile", "--csvfile", "--resfile") if (path := option(argv, name))), None)
+    return next((path for name in ("--jsonfile", "--csvfile", "--resfile") if (path := printed.option(argv, name))), None)
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last call (result files grow with each call), and of each operation's last phase."""
-    rows = lines(text)
-    found: dict[str, Mapping[str, ParsedNumber]] = {}
-    found.update((*_table(rows[last_run(rows, HEADER) :]), *_json(rows), *_csv(rows)))
+    rows = printed.lines(text)
+    found: dict[str, Mapping[str, printed.ParsedNumber]] = {}
+    found.update((*_table(rows[printed.last_run(rows, HEADER) :]), *_json(rows), *_csv(rows)))
     for operation, figures in found.items():
         yield from ((f"{operation}.{name}", figure) for name, figure in figures.items())
 
 
-def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber]]]:
+def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, printed.ParsedNumber]]]:
     phase, cells, inside = "", dict[str, str](), False
     for row in rows:
         if HEADER.fullmatch(row):
@@ -64,7 +63,7 @@ def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber
         raise ValueError(f"end of the phase {phase}")  # else an earlier phase would replace it
 
 
-def _json(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber]]]:
+def _json(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, printed.ParsedNumber]]]:
     phases: list[Mapping[str, Any]] = [json.loads(row) for row in rows if row.startswith('{"phase_type"')]
     for record in phases:
         if record["config"]["command"] == phases[-1]["config"]["command"]:
@@ -72,7 +71,7 @@ def _json(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber]
             yield from _phase(str(record["phase_type"]), cells)
 
 
-def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber]]]:
+def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, printed.ParsedNumber]]]:
     names: list[str] = []
     phases: list[Mapping[str, str]] = []
     for cells in csv.reader(row for row in rows if row.startswith("ISO date,") or re.match(r"\d{4}-\d\d-\d\dT", row)):
@@ -88,13 +87,13 @@ def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber]]
             yield from _phase(line["operation"], {**last, **mix, **{f"{name} us": cell for name, cell in latency.items()}})
 
 
-def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, ParsedNumber]]]:
+def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, printed.ParsedNumber]]]:
     """Yield the figures of one phase, from any of the three formats."""
     operation = "write" if phase.startswith("RWMIX") else PHASES.get(phase)
     time = next((cells[name] for name in ("Elapsed time", "time ms", "elapsed_time_ms") if name in cells), None)
     if operation is None or time is None:
         return
-    elapsed = {"elapsed_ns": truncated(time, 1e6)} if int(time) else {}
+    elapsed = {"elapsed_ns": printed.truncated(time, 1e6)} if int(time) else {}
     data = dict(_data_figures(cells, " write" if "MiB/s write" in cells or "MB/s write" in cells else ""))
     if data or operation in ("write", "read"):
         yield operation, {**elapsed, **data}
@@ -103,27 +102,30 @@ def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[
     entries = next((cells[name] for name in ("Files/s", "Dirs/s", "entries/s") if name in cells), None)
     count = next((cells[name] for name in ("Files total", "Dirs total", "entries") if name in cells), None)
     if entries is not None and count is not None and operation != "read":
-        yield ENTRIES.get(operation, operation), {**elapsed, "ops_per_s": truncated(entries), "count": exact(int(count))}
+        yield (
+            ENTRIES.get(operation, operation),
+            {**elapsed, "ops_per_s": printed.truncated(entries), "count": printed.exact(int(count))},
+        )
 
 
-def _data_figures(cells: Mapping[str, str], side: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _data_figures(cells: Mapping[str, str], side: str) -> Iterator[printed.Figure]:
     """Yield the data figures of one direction of a phase."""
     for key, name, size in (
         *((f"Throughput {unit}", "bytes_per_s", factor) for unit, factor in SIZES.items()),
         *((f"{unit}{side}", "bytes_per_s", factor) for unit, factor in SIZES.items()),
         *(("bytes/s", "bytes_per_s", 1), ("bytes", "bytes", 1), ("iops", "ops_per_s", 1), (f"IOPS{side}", "ops_per_s", 1)),
-        *(("Total MiB", "bytes", MIB), (f"MiB{side}", "bytes", MIB), ("avg us", "latency_mean_ns", 1e3)),
+        *(("Total MiB", "bytes", printed.MIB), (f"MiB{side}", "bytes", printed.MIB), ("avg us", "latency_mean_ns", 1e3)),
         ("max us", "latency_max_ns", 1e3),
     ):
         if key in cells:
-            yield name, exact(int(cells[key])) if key == "bytes" else truncated(cells[key], size)
+            yield name, printed.exact(int(cells[key])) if key == "bytes" else printed.truncated(cells[key], size)
 
 
 PARSER = Parser(
     name="elbencho",
-    recognises=prints(("elbencho",), "LAST DONE", '"last_done"', "time ms [last]"),
-    **reads(_figures, EXPECTED),
+    recognises=printed.prints(("elbencho",), "LAST DONE", '"last_done"', "time ms [last]"),
+    **printed.reads(_figures, EXPECTED),
     result_file=result_file,
-    tier=of_device,
+    tier=printed.of_device,
     direct="--direct",
 )

@@ -16,8 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import FIO_PERCENTILES, Manner, file_option, fio_groups, json_number, of_device, prints
+from assay.catalogue import Parser, printed
 from assay.errors import EvidenceError
 
 LONGEST = 1 << 26
@@ -61,18 +60,18 @@ def _report(text: str) -> Row:
     return report
 
 
-def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, list[Row], Manner]]:
+def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, list[Row], printed.Manner]]:
     """Yield operation, jobs and options of each group with I/O in this direction, in the order of the report."""
     busy: dict[int, list[Row]] = {}
-    manners: dict[int, Manner] = {}
+    manners: dict[int, printed.Manner] = {}
     for job in jobs:
         if _whole(job[side]["total_ios"]) > 0:
             group = _whole(job["groupid"])
             busy.setdefault(group, []).append(job[side])
             options = {**report.get("global options", {}), **job.get("job options", {})}
             pattern = options.get("rw", options.get("readwrite", ""))
-            manners.setdefault(group, Manner(pattern=str(pattern), engine=str(options.get("ioengine", ""))))
-    names = fio_groups(side, manners)
+            manners.setdefault(group, printed.Manner(pattern=str(pattern), engine=str(options.get("ioengine", ""))))
+    names = printed.fio_groups(side, manners)
     yield from ((names[group], rows, manners[group]) for group, rows in busy.items())
 
 
@@ -115,15 +114,15 @@ def _percentiles(latencies: Sequence[Row]) -> Iterator[tuple[str, float]]:
     if len(latencies) == 1:
         percentiles = latencies[0].get("percentile", {})
         for text, figure in percentiles.items():
-            if float(text) in FIO_PERCENTILES:
-                yield f"latency_{FIO_PERCENTILES[float(text)]}_ns", _number(figure)
+            if float(text) in printed.FIO_PERCENTILES:
+                yield f"latency_{printed.FIO_PERCENTILES[float(text)]}_ns", _number(figure)
         return
     if not all("bins" in latency for latency in latencies):
         return
     bins: Counter[int] = Counter()
     for latency in latencies:
         bins.update({int(value): _whole(count) for value, count in latency["bins"].items()})
-    for percent, name in FIO_PERCENTILES.items():
+    for percent, name in printed.FIO_PERCENTILES.items():
         yield f"latency_{name}_ns", _at(bins, percent)
 
 
@@ -139,7 +138,7 @@ def _at(bins: Mapping[int, int], percent: float) -> float:
 
 def _number(value: object) -> float:
     """Return a finite, non-negative number that is not a boolean."""
-    number = json_number(value)
+    number = printed.json_number(value)
     if not math.isfinite(number) or number < 0:
         raise ValueError(f"{value!r} as a number")
     return number
@@ -157,11 +156,11 @@ def resolution(text: str) -> Mapping[str, float]:
 
 PARSER = Parser(
     name="fio_json",
-    recognises=prints(("fio",), '"fio version"'),
+    recognises=printed.prints(("fio",), '"fio version"'),
     parse=parse,
     resolution=resolution,
-    result_file=file_option("fio", "--output"),
-    tier=of_device,
+    result_file=printed.file_option("fio", "--output"),
+    tier=printed.of_device,
     direct="--direct=1",
     flush="--end_fsync=1",
 )

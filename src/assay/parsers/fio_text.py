@@ -10,22 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import (
-    FIO_PERCENTILES,
-    Manner,
-    ParsedNumber,
-    exact,
-    file_option,
-    fio_groups,
-    lines,
-    of_device,
-    power,
-    printed,
-    prints,
-    reads,
-    total,
-)
+from assay.catalogue import Parser, printed
 
 EXPECTED = "fio 3's report with its lines READ: or WRITE: of each status group (or --output-format=json)"
 NUMBER = r"(\d[\d.]{0,30})([KMGTPEkmgtpe]?i?)"
@@ -48,22 +33,22 @@ class JobBlock:
 
     group: str
     failed: bool
-    sides: dict[str, dict[str, ParsedNumber]] = field(default_factory=dict)
+    sides: dict[str, dict[str, printed.ParsedNumber]] = field(default_factory=dict)
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    rows = lines(text)
+def _figures(text: str) -> Iterator[printed.Figure]:
+    rows = printed.lines(text)
     report = rows[_last_report(rows) :]
     sums = _sums(report)
     jobs = _jobs(report)
     planned = (line for row in rows if (line := PLANNED.fullmatch(row)))
-    manners = {line[1]: Manner(pattern=line[2], engine=line[3]) for line in planned}
+    manners = {line[1]: printed.Manner(pattern=line[2], engine=line[3]) for line in planned}
     for side in ("read", "write"):
         found = {group: figures for (group, name), figures in sums.items() if name == side}
-        names = fio_groups(side, {group: manners.get(group, Manner()) for group in found})
+        names = printed.fio_groups(side, {group: manners.get(group, printed.Manner()) for group in found})
         for group, figures in found.items():
             named = {**_of_jobs([job for job in jobs if job.group == group], side, figures["elapsed_ns"]), **figures}
-            valid = {name: figure for name, figure in named.items() if manners.get(group, Manner()).has(name)}
+            valid = {name: figure for name, figure in named.items() if manners.get(group, printed.Manner()).has(name)}
             yield from ((f"{names[group]}.{name}", figure) for name, figure in valid.items())
 
 
@@ -82,9 +67,9 @@ def _last_report(rows: Sequence[str]) -> int:
     return begin
 
 
-def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, ParsedNumber]]:
+def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, printed.ParsedNumber]]:
     """Return the sums of each group and direction of one report."""
-    found: dict[tuple[str, str], Mapping[str, ParsedNumber]] = {}
+    found: dict[tuple[str, str], Mapping[str, printed.ParsedNumber]] = {}
     group = ""
     for row in rows:
         head, line = GROUP.fullmatch(row), SUM.fullmatch(row)
@@ -92,7 +77,7 @@ def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, ParsedNu
         if line:
             found[group, line[1].lower()] = {
                 "bytes": _sized(line[5], line[6]),
-                "elapsed_ns": printed(line[7], 1e6),
+                "elapsed_ns": printed.number(line[7], 1e6),
                 **({"bytes_per_s": _sized(line[2], line[3]).times(1 if line[4] == "B" else 1 / 8)} if int(line[7]) else {}),
             }
     return found
@@ -133,53 +118,53 @@ def _within(job: JobBlock, side: str, unit: str, row: str) -> str:
         job.sides[side]["latency_mean_ns"] = _sized(latency[4], latency[5]).times(NS[latency[1]])
     elif issued := ISSUED.fullmatch(row):
         for number, name in ((1, "read"), (2, "write")):
-            job.sides.get(name, {})["count"] = exact(int(issued[number]))
+            job.sides.get(name, {})["count"] = printed.exact(int(issued[number]))
     elif head := CENTILES.fullmatch(row):
         return head[1]
     elif unit and side and "th=[" in row:
         for percent, value in CENTILE.findall(row):
-            if float(percent) in FIO_PERCENTILES:
-                job.sides[side][f"latency_{FIO_PERCENTILES[float(percent)]}_ns"] = printed(value, NS[unit])
+            if float(percent) in printed.FIO_PERCENTILES:
+                job.sides[side][f"latency_{printed.FIO_PERCENTILES[float(percent)]}_ns"] = printed.number(value, NS[unit])
         return unit
     return ""
 
 
-def _of_jobs(jobs: Sequence[JobBlock], side: str, elapsed: ParsedNumber) -> Mapping[str, ParsedNumber]:
+def _of_jobs(jobs: Sequence[JobBlock], side: str, elapsed: printed.ParsedNumber) -> Mapping[str, printed.ParsedNumber]:
     """Return the figures of one job; for several jobs the counts, weighted means and maxima, without percentiles."""
     found = [job.sides[side] for job in jobs if side in job.sides]
-    errors = {"errors": exact(sum(job.failed for job in jobs))}
+    errors = {"errors": printed.exact(sum(job.failed for job in jobs))}
     if len(found) == 1:
         return {**found[0], **errors}
     if not found or not all("count" in one for one in found):
         return errors
-    count = total(one["count"] for one in found)
+    count = printed.total(one["count"] for one in found)
     rate = count.value * 1e9 / elapsed.value if elapsed.value else 0.0
-    ops = {"ops_per_s": ParsedNumber(value=rate, half=rate * elapsed.half / elapsed.value)} if elapsed.value else {}
+    ops = {"ops_per_s": printed.ParsedNumber(value=rate, half=rate * elapsed.half / elapsed.value)} if elapsed.value else {}
     return {**errors, "count": count, **ops, **_latencies(found, count.value)}
 
 
-def _latencies(found: Sequence[Mapping[str, ParsedNumber]], count: float) -> Mapping[str, ParsedNumber]:
+def _latencies(found: Sequence[Mapping[str, printed.ParsedNumber]], count: float) -> Mapping[str, printed.ParsedNumber]:
     """Return the weighted mean and the maximum of several jobs; empty if a job has no latencies (engines of files)."""
     if not all({"latency_mean_ns", "latency_max_ns"} <= set(one) for one in found):
         return {}
     share = 1 / count if count else 0.0
     return {
-        "latency_mean_ns": total(one["latency_mean_ns"].times(one["count"].value * share) for one in found),
+        "latency_mean_ns": printed.total(one["latency_mean_ns"].times(one["count"].value * share) for one in found),
         "latency_max_ns": max((one["latency_max_ns"] for one in found), key=lambda figure: figure.value),
     }
 
 
-def _sized(number: str, prefix: str) -> ParsedNumber:
+def _sized(number: str, prefix: str) -> printed.ParsedNumber:
     """Parse a number with a prefix: `12.8k` is 12,800; `8192Ki` is 8,388,608."""
-    return printed(number, power(prefix[:1], 1024 if prefix.endswith("i") else 1000))
+    return printed.number(number, printed.power(prefix[:1], 1024 if prefix.endswith("i") else 1000))
 
 
 PARSER = Parser(
     name="fio_text",
-    recognises=prints(("fio",), GROUP),
-    **reads(_figures, EXPECTED),
-    result_file=file_option("fio", "--output"),
-    tier=of_device,
+    recognises=printed.prints(("fio",), GROUP),
+    **printed.reads(_figures, EXPECTED),
+    result_file=printed.file_option("fio", "--output"),
+    tier=printed.of_device,
     direct="--direct=1",
     flush="--end_fsync=1",
 )

@@ -10,19 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import (
-    ParsedNumber,
-    combined_rate,
-    damaged_line,
-    exact,
-    last_run,
-    lines,
-    of_device,
-    printed,
-    prints,
-    reads,
-)
+from assay.catalogue import Parser, printed
 
 EXPECTED = "fs_mark's table with the columns FSUse%, Count, Size and Files/sec, one line per iteration"
 CALL = re.compile(r"#\s+\S*fs_mark\s.*")
@@ -34,20 +22,23 @@ LOOPS = re.compile(r"\s-\w{0,3}L\s*(\d{1,9})\s")
 UNTIL_FULL = re.compile(r"\s-\w{0,3}F\w{0,3}\s")
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
-    rows = lines(text)
-    begin = last_run(rows, CALL)
-    found = list(_iterations(rows, last_run(rows, HEADER), begin))
+    rows = printed.lines(text)
+    begin = printed.last_run(rows, CALL)
+    found = list(_iterations(rows, printed.last_run(rows, HEADER), begin))
     if not found:
         return
     counts = [int(match[1]) for match in found]
     new = [count - before for count, before in zip(counts, [0, *counts], strict=False)]
     if min(new) <= 0:
         raise ValueError(f"count {counts}, which does not grow")
-    yield "create.ops_per_s", combined_rate((files, printed(match[3])) for files, match in zip(new, found, strict=True))
-    yield "create.count", exact(counts[-1])
-    yield "create.bytes", exact(sum(files * int(match[2]) for files, match in zip(new, found, strict=True)))
+    yield (
+        "create.ops_per_s",
+        printed.combined_rate((files, printed.number(match[3])) for files, match in zip(new, found, strict=True)),
+    )
+    yield "create.count", printed.exact(counts[-1])
+    yield "create.bytes", printed.exact(sum(files * int(match[2]) for files, match in zip(new, found, strict=True)))
 
 
 def _iterations(rows: Sequence[str], header: int, begin: int) -> Iterator[re.Match[str]]:
@@ -60,7 +51,7 @@ def _iterations(rows: Sequence[str], header: int, begin: int) -> Iterator[re.Mat
             seen += 1
             yield match
         elif row.strip() and CELLS.fullmatch(row):
-            raise damaged_line(rows, index)
+            raise printed.damaged_line(rows, index)
     call = f"{rows[begin]} "
     loops = LOOPS.search(call)
     if CALL.fullmatch(rows[begin]) and not UNTIL_FULL.search(call) and 0 < seen != (expected := int(loops[1]) if loops else 1):
@@ -70,7 +61,7 @@ def _iterations(rows: Sequence[str], header: int, begin: int) -> Iterator[re.Mat
 PARSER = Parser(
     name="fs_mark",
     programs=("fs_mark",),
-    recognises=prints(("fs_mark",), HEADER),
-    **reads(_figures, EXPECTED),
-    tier=of_device,
+    recognises=printed.prints(("fs_mark",), HEADER),
+    **printed.reads(_figures, EXPECTED),
+    tier=printed.of_device,
 )

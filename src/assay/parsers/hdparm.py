@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, MIB, SECOND, ParsedNumber, lines, printed, prints, reads
+from assay.catalogue import Parser, printed
 from assay.records import Tier
 
 EXPECTED = "hdparm's line 'Timing ... reads: N MB in T seconds = R MB/sec' of one device"
@@ -19,7 +18,7 @@ LINE = re.compile(
     r"\s+(\d+) MB in\s+([\d.]+) seconds =\s+([\d.]+) (MB|kB)/sec\s*"
 )
 OPERATIONS = {"cached": "cached_read", "buffer-cache": "cached_read", "buffered disk": "read", "disk": "read"}
-SIZES = {"MB": MIB, "kB": KIB}
+SIZES = {"MB": printed.MIB, "kB": printed.KIB}
 FLAGS = re.compile(r"-[A-Za-z]*")
 
 
@@ -31,16 +30,18 @@ def tier(argv: Sequence[str]) -> Tier | None:
     return Tier.CLIENT_CACHE if "T" in letters else None
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of one device; lines of several devices cannot be told apart."""
-    found = [match for line in lines(text) if (match := LINE.fullmatch(line))]
+    found = [match for line in printed.lines(text) if (match := LINE.fullmatch(line))]
     names = [OPERATIONS[match[1]] for match in found]
     if len(set(names)) < len(names):
         raise ValueError(f"{len(names)} timings of {', '.join(sorted(set(names)))}")
     for name, match in zip(names, found, strict=True):
-        yield f"{name}.bytes", printed(match[2], MIB)
-        yield f"{name}.elapsed_ns", printed(match[3], SECOND)
-        yield f"{name}.bytes_per_s", printed(match[4], SIZES[match[5]])
+        yield f"{name}.bytes", printed.number(match[2], printed.MIB)
+        yield f"{name}.elapsed_ns", printed.number(match[3], printed.SECOND)
+        yield f"{name}.bytes_per_s", printed.number(match[4], SIZES[match[5]])
 
 
-PARSER = Parser(name="hdparm", recognises=prints(("hdparm",), LINE), **reads(_figures, EXPECTED), tier=tier, direct="--direct")
+PARSER = Parser(
+    name="hdparm", recognises=printed.prints(("hdparm",), LINE), **printed.reads(_figures, EXPECTED), tier=tier, direct="--direct"
+)

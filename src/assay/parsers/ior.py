@@ -8,22 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import (
-    MIB,
-    SECOND,
-    ParsedNumber,
-    exact,
-    file_option,
-    json_number,
-    json_report,
-    last_run,
-    lines,
-    of_device,
-    printed,
-    prints,
-    reads,
-)
+from assay.catalogue import Parser, printed
 
 EXPECTED = "IOR's 'Summary of all tests', or its JSON or CSV, of one test"
 BEGUN = re.compile(r"IOR-\S{1,40}: MPI Coordinated Test of Parallel I/O\s*")
@@ -34,13 +19,13 @@ SIZE = re.compile(rf"\s({NUMBER})\s+[A-Z0-9-]{{1,12}}\s+\d+\s*")
 CSV = "access,bw(MiB/s),IOPS,"
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
     if '"summary"' in text:
         yield from _json(text)
         return
-    whole = lines(text)
-    rows = whole[last_run(whole, BEGUN) :]
+    whole = printed.lines(text)
+    rows = whole[printed.last_run(whole, BEGUN) :]
     begin = next((index for index, row in enumerate(rows) if COLUMNS.fullmatch(row)), len(rows))
     seen: set[str] = set()
     for row in rows[begin:]:
@@ -51,19 +36,19 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
         yield from _csv(rows)
 
 
-def _of_row(match: re.Match[str]) -> Iterator[tuple[str, ParsedNumber]]:
+def _of_row(match: re.Match[str]) -> Iterator[printed.Figure]:
     """Yield the figures of a row: max, min, mean and deviation of MiB/s, the same of operations/s, then the mean time."""
     operation, columns = match[1], match[2].split()
-    yield f"{operation}.bytes_per_s", printed(columns[2], MIB)
-    yield f"{operation}.ops_per_s", printed(columns[6])
+    yield f"{operation}.bytes_per_s", printed.number(columns[2], printed.MIB)
+    yield f"{operation}.ops_per_s", printed.number(columns[6])
     size = SIZE.search(match[0])
     if int(match[3]) == 1 and size:
-        yield f"{operation}.elapsed_ns", printed(columns[8], SECOND)
-        yield f"{operation}.bytes", printed(size[1], MIB)
+        yield f"{operation}.elapsed_ns", printed.number(columns[8], printed.SECOND)
+        yield f"{operation}.bytes", printed.number(size[1], printed.MIB)
 
 
-def _json(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    report = json_report(text)
+def _json(text: str) -> Iterator[printed.Figure]:
+    report = printed.json_report(text)
     seen: set[str] = set()
     for row in report["summary"]:
         operation = row["operation"]
@@ -71,17 +56,27 @@ def _json(text: str) -> Iterator[tuple[str, ParsedNumber]]:
             continue
         _once(seen, operation)
         half = 0.5e-4
-        yield f"{operation}.bytes_per_s", ParsedNumber(value=json_number(row["bwMeanMIB"]), half=half).times(MIB)
-        yield f"{operation}.ops_per_s", ParsedNumber(value=json_number(row["OPsMean"]), half=half)
+        yield (
+            f"{operation}.bytes_per_s",
+            printed.ParsedNumber(value=printed.json_number(row["bwMeanMIB"]), half=half).times(printed.MIB),
+        )
+        yield f"{operation}.ops_per_s", printed.ParsedNumber(value=printed.json_number(row["OPsMean"]), half=half)
         if row["repetitions"] == 1:
-            yield f"{operation}.elapsed_ns", ParsedNumber(value=json_number(row["MeanTime"]), half=half).times(SECOND)
+            yield (
+                f"{operation}.elapsed_ns",
+                printed.ParsedNumber(value=printed.json_number(row["MeanTime"]), half=half).times(printed.SECOND),
+            )
             yield (
                 f"{operation}.bytes",
-                exact(json_number(row["blockSize"]) * json_number(row["segmentCount"]) * json_number(row["numTasks"])),
+                printed.exact(
+                    printed.json_number(row["blockSize"])
+                    * printed.json_number(row["segmentCount"])
+                    * printed.json_number(row["numTasks"])
+                ),
             )
 
 
-def _csv(rows: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
+def _csv(rows: Sequence[str]) -> Iterator[printed.Figure]:
     names = next((row.split(",") for row in rows if row.startswith(CSV)), [])
     seen: set[str] = set()
     for row in rows:
@@ -89,9 +84,9 @@ def _csv(rows: Sequence[str]) -> Iterator[tuple[str, ParsedNumber]]:
         cells = dict(zip(names, fields, strict=False))
         if cells.get("access") in ("read", "write") and len(fields) == len(names):
             _once(seen, cells["access"])
-            yield f"{cells['access']}.bytes_per_s", printed(cells["bw(MiB/s)"], MIB)
-            yield f"{cells['access']}.ops_per_s", printed(cells["IOPS"])
-            yield f"{cells['access']}.elapsed_ns", printed(cells["total(s)"], SECOND)
+            yield f"{cells['access']}.bytes_per_s", printed.number(cells["bw(MiB/s)"], printed.MIB)
+            yield f"{cells['access']}.ops_per_s", printed.number(cells["IOPS"])
+            yield f"{cells['access']}.elapsed_ns", printed.number(cells["total(s)"], printed.SECOND)
 
 
 def _once(seen: set[str], operation: str) -> None:
@@ -104,10 +99,10 @@ def _once(seen: set[str], operation: str) -> None:
 PARSER = Parser(
     name="ior",
     programs=("ior", "IOR"),
-    recognises=prints(("ior", "IOR"), "IOR-", '"bwMiB"', CSV),
-    **reads(_figures, EXPECTED),
-    result_file=file_option("ior", "summaryFile"),
-    tier=of_device,
+    recognises=printed.prints(("ior", "IOR"), "IOR-", '"bwMiB"', CSV),
+    **printed.reads(_figures, EXPECTED),
+    result_file=printed.file_option("ior", "summaryFile"),
+    tier=printed.of_device,
     direct="--posix.odirect",
     flush="-e",
 )

@@ -10,22 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import (
-    KIB,
-    ParsedNumber,
-    combined_rate,
-    damaged_line,
-    exact,
-    last_run,
-    lines,
-    of_device,
-    printed,
-    prints,
-    reads,
-    total,
-    truncated,
-)
+from assay.catalogue import Parser, printed
 
 EXPECTED = "iozone's complete table of kB and reclen, its lines 'Children see throughput', or its Excel reports"
 BEGUN = re.compile(r"\s*Iozone: Performance Test of File I/O\s*")
@@ -72,16 +57,16 @@ EXCEL_HEADER = re.compile(r'\s+("\d+"\s*)+')
 EXCEL_ROW = re.compile(r'"(\d+)"((?:\s+\d+)+)\s*')
 UNITS = {"kbytes/sec": "rate", "operations per second.": "ops", "microseconds per operation.": "time"}
 UNIT = re.compile(r".{0,40}\bOutput is in (.{1,40}?)\s*")
-Cell = tuple[str, int, int, ParsedNumber]
+Cell = tuple[str, int, int, printed.ParsedNumber]
 """Operation, kB of the file, kB of the record, printed figure."""
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
-    rows = lines(text)
-    begin = last_run(rows, BEGUN)
+    rows = printed.lines(text)
+    begin = printed.last_run(rows, BEGUN)
     cells = tuple(_table(rows, begin)) or tuple(_excel(rows, begin))
-    matrices: dict[str, dict[tuple[int, int], ParsedNumber]] = {}
+    matrices: dict[str, dict[tuple[int, int], printed.ParsedNumber]] = {}
     for operation, size, record, figure in cells:
         matrices.setdefault(operation, {})[size, record] = figure
     if len({tuple(matrix) for matrix in matrices.values()}) > 1 or sum(map(len, matrices.values())) < len(cells):
@@ -91,7 +76,7 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     for row in rows[begin:]:
         seen = CHILDREN.fullmatch(row)
         if seen and seen[1] in GROUPS:
-            yield f"{GROUPS[seen[1]]}.bytes_per_s", printed(seen[2], KIB)
+            yield f"{GROUPS[seen[1]]}.bytes_per_s", printed.number(seen[2], printed.KIB)
 
 
 def _unit(rows: Sequence[str]) -> str:
@@ -114,7 +99,7 @@ def _table(rows: Sequence[str], begin: int) -> Iterator[Cell]:
             try:
                 yield from _row(row, ends)
             except ValueError:
-                raise damaged_line(rows, index) from None
+                raise printed.damaged_line(rows, index) from None
     if ends:
         raise ValueError(f"end of the table ({ENDED!r})")
 
@@ -131,7 +116,7 @@ def _row(row: str, ends: Sequence[int]) -> Iterator[Cell]:
         if off > FARTHEST and len(figures) != len(COLUMNS):
             raise ValueError
         column = place if len(figures) == len(COLUMNS) else nearest
-        yield COLUMNS[column], int(size[0]), int(record[0]), truncated(figure[0])
+        yield COLUMNS[column], int(size[0]), int(record[0]), printed.truncated(figure[0])
 
 
 def _excel(rows: Sequence[str], begin: int) -> Iterator[Cell]:
@@ -145,31 +130,34 @@ def _excel(rows: Sequence[str], begin: int) -> Iterator[Cell]:
             records = [int(text) for text in re.findall(r"\d+", row)]
         elif operation and line and len(line[2].split()) <= len(records):
             for record, figure in zip(records, line[2].split(), strict=False):
-                yield operation, int(line[1]), record, truncated(figure)
+                yield operation, int(line[1]), record, printed.truncated(figure)
         elif operation and '"' in row:
-            raise damaged_line(rows, index)
+            raise printed.damaged_line(rows, index)
 
 
-def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], ParsedNumber], what: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], printed.ParsedNumber], what: str) -> Iterator[printed.Figure]:
     """Yield one figure of an operation: a single cell, or all bytes (operations) of a matrix over all times."""
     cells = matrix.items()
-    count = exact(sum(size // record for size, record in matrix))
+    count = printed.exact(sum(size // record for size, record in matrix))
     if what == "time":
-        mean = total(figure.times(1e3 * (size // record) / count.value) for (size, record), figure in cells)
+        mean = printed.total(figure.times(1e3 * (size // record) / count.value) for (size, record), figure in cells)
         yield from [(f"{operation}.latency_mean_ns", mean)] if mean.value else []
     elif what == "ops":
-        yield f"{operation}.ops_per_s", combined_rate((size // record, figure) for (size, record), figure in cells)
+        yield f"{operation}.ops_per_s", printed.combined_rate((size // record, figure) for (size, record), figure in cells)
     else:
-        yield f"{operation}.bytes_per_s", combined_rate((size * KIB, figure.times(KIB)) for (size, _), figure in cells)
-        yield f"{operation}.bytes", exact(sum(size for size, _ in matrix) * KIB)
+        yield (
+            f"{operation}.bytes_per_s",
+            printed.combined_rate((size * printed.KIB, figure.times(printed.KIB)) for (size, _), figure in cells),
+        )
+        yield f"{operation}.bytes", printed.exact(sum(size for size, _ in matrix) * printed.KIB)
     yield f"{operation}.count", count
 
 
 PARSER = Parser(
     name="iozone",
-    recognises=prints(("iozone",), "Iozone: Performance Test of File I/O"),
-    **reads(_figures, EXPECTED),
-    tier=of_device,
+    recognises=printed.prints(("iozone",), "Iozone: Performance Test of File I/O"),
+    **printed.reads(_figures, EXPECTED),
+    tier=printed.of_device,
     direct="-I",
     flush="-e",
 )

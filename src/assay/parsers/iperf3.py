@@ -9,21 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import (
-    SECOND,
-    ParsedNumber,
-    exact,
-    file_option,
-    json_number,
-    json_report,
-    last_run,
-    lines,
-    power,
-    printed,
-    prints,
-    reads,
-)
+from assay.catalogue import Parser, printed
 
 EXPECTED = "the complete report of iperf3 -c (text, or the JSON of -J) without an error"
 BEGUN = re.compile(r"Connecting to host .{1,300}")
@@ -34,13 +20,13 @@ ROW = re.compile(
 LOST = re.compile(r".*\s(\d+)/(\d+) \(.{1,12}%\).*")
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output: --logfile appends each run."""
     if "{" in text and '"end"' in text:
         yield from _json(text)
         return
-    whole = lines(text)
-    rows = whole[last_run(whole, BEGUN) :]
+    whole = printed.lines(text)
+    rows = whole[printed.last_run(whole, BEGUN) :]
     if not any(row.startswith("Connecting to host") for row in rows) or not any(row.startswith("iperf Done") for row in rows):
         return
     reverse = any(row.startswith("Reverse mode") for row in rows)
@@ -53,23 +39,23 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     yield from _loss("receive" if reverse else "send", found)
 
 
-def _of_row(operation: str, match: re.Match[str]) -> Iterator[tuple[str, ParsedNumber]]:
-    unit = power(match[7], 1000) / 8 if match[8] == "bits" else power(match[7])
-    yield f"{operation}.bytes", printed(match[4], power(match[5]))
-    yield f"{operation}.elapsed_ns", printed(match[3], SECOND)
-    yield f"{operation}.bytes_per_s", printed(match[6], unit)
+def _of_row(operation: str, match: re.Match[str]) -> Iterator[printed.Figure]:
+    unit = printed.power(match[7], 1000) / 8 if match[8] == "bits" else printed.power(match[7])
+    yield f"{operation}.bytes", printed.number(match[4], printed.power(match[5]))
+    yield f"{operation}.elapsed_ns", printed.number(match[3], printed.SECOND)
+    yield f"{operation}.bytes_per_s", printed.number(match[6], unit)
 
 
-def _loss(operation: str, found: Sequence[re.Match[str]]) -> Iterator[tuple[str, ParsedNumber]]:
+def _loss(operation: str, found: Sequence[re.Match[str]]) -> Iterator[printed.Figure]:
     """Yield the lost datagrams of one stream or the sum."""
     for match in found:
         lost = LOST.fullmatch(match[9] + " ")
         if lost and match[10] == "receiver":
-            yield f"{operation}.errors", exact(int(lost[1]))
+            yield f"{operation}.errors", printed.exact(int(lost[1]))
 
 
-def _json(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    report = json_report(text)
+def _json(text: str) -> Iterator[printed.Figure]:
+    report = printed.json_report(text)
     if "error" in report:
         raise ValueError(f"error {str(report['error'])[:200]!r}")
     end, reverse = report["end"], bool(report["start"]["test_start"]["reverse"])
@@ -78,17 +64,17 @@ def _json(text: str) -> Iterator[tuple[str, ParsedNumber]]:
         sums.append(("receive", "sum_received_bidir_reverse"))
     for operation, key in sums:
         row = end[key]
-        yield f"{operation}.bytes", exact(json_number(row["bytes"]))
-        yield f"{operation}.elapsed_ns", exact(json_number(row["seconds"]) * SECOND)
-        yield f"{operation}.bytes_per_s", exact(json_number(row["bits_per_second"]) / 8)
+        yield f"{operation}.bytes", printed.exact(printed.json_number(row["bytes"]))
+        yield f"{operation}.elapsed_ns", printed.exact(printed.json_number(row["seconds"]) * printed.SECOND)
+        yield f"{operation}.bytes_per_s", printed.exact(printed.json_number(row["bits_per_second"]) / 8)
         lost = end["sum_received"].get("lost_packets") if "sum_received" in end else None
         if lost is not None:
-            yield f"{operation}.errors", exact(json_number(lost))
+            yield f"{operation}.errors", printed.exact(printed.json_number(lost))
 
 
 PARSER = Parser(
     name="iperf3",
-    recognises=prints(("iperf3",), "Connecting to host", '"test_start"'),
-    **reads(_figures, EXPECTED),
-    result_file=file_option("iperf3", "--logfile"),
+    recognises=printed.prints(("iperf3",), "Connecting to host", '"test_start"'),
+    **printed.reads(_figures, EXPECTED),
+    result_file=printed.file_option("iperf3", "--logfile"),
 )

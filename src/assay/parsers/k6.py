@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import TIMES, ParsedNumber, exact, lines, power, printed, prints, reads, total
+from assay.catalogue import Parser, printed
 
 EXPECTED = "the summary of k6 (http_reqs, http_req_duration, iterations)"
 ROW = re.compile(r"\s*(?:[✓✗] )?(http_reqs|http_req_duration|http_req_failed|iterations|data_received)\.{2,60}: (.{1,300})")
@@ -32,25 +31,25 @@ FIGURES = {
 }
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    found = {match[1]: match[2] for row in lines(text) if (match := ROW.fullmatch(row))}
+def _figures(text: str) -> Iterator[printed.Figure]:
+    found = {match[1]: match[2] for row in printed.lines(text) if (match := ROW.fullmatch(row))}
     for key, name in (("http_reqs", "request"), ("iterations", "iteration")):
         if key in found:
             counter = _whole(COUNTER, found[key])
-            yield f"{name}.count", exact(int(counter[1]))
-            yield f"{name}.ops_per_s", printed(counter[2])
+            yield f"{name}.count", printed.exact(int(counter[1]))
+            yield f"{name}.ops_per_s", printed.number(counter[2])
     if "http_reqs" not in found:
         return
     if "http_req_failed" in found:
-        yield "request.errors", exact(int(_whole(FAILED, found["http_req_failed"])[1]))
+        yield "request.errors", printed.exact(int(_whole(FAILED, found["http_req_failed"])[1]))
     yield from _latencies(found.get("http_req_duration", ""))
     if "data_received" in found:
         data = _whole(DATA, found["data_received"])
-        yield "response.bytes", printed(data[1], power(data[2], 1000))
-        yield "response.bytes_per_s", printed(data[3], power(data[4], 1000))
+        yield "response.bytes", printed.number(data[1], printed.power(data[2], 1000))
+        yield "response.bytes_per_s", printed.number(data[3], printed.power(data[4], 1000))
 
 
-def _latencies(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _latencies(text: str) -> Iterator[printed.Figure]:
     """Yield the response times. Raises ValueError where a terminal cut the line: `21.44m` of `21.44ms`."""
     times = {match[1]: _time(match[2]) for match in TREND.finditer(text)}
     longest = times.get("max")
@@ -69,17 +68,17 @@ def _whole(form: re.Pattern[str], text: str) -> re.Match[str]:
     return match
 
 
-def _time(text: str) -> ParsedNumber:
+def _time(text: str) -> printed.ParsedNumber:
     """Return a time such as `1m2.5s`. Raises ValueError."""
     parts: Sequence[tuple[str, str]] = PARTS.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"{text!r} as a time")
-    whole = [exact(printed(number, TIMES[unit]).value) for number, unit in parts[:-1]]
-    return total((*whole, printed(parts[-1][0], TIMES[parts[-1][1]])))
+    whole = [printed.exact(printed.number(number, printed.TIMES[unit]).value) for number, unit in parts[:-1]]
+    return printed.total((*whole, printed.number(parts[-1][0], printed.TIMES[parts[-1][1]])))
 
 
 PARSER = Parser(
     name="k6",
-    recognises=prints(("k6",), "http_reqs..", "iterations.."),
-    **reads(_figures, EXPECTED),
+    recognises=printed.prints(("k6",), "http_reqs..", "iterations.."),
+    **printed.reads(_figures, EXPECTED),
 )

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import ParsedNumber, calls, exact, lines, reads, real_time
+from assay.catalogue import Parser, printed
 
 EXPECTED = "ldapsearch's '# numEntries' (not with -LLL), or the elapsed time of time"
 ENTRIES = re.compile(r"# numEntries: (\d{1,15})")
@@ -20,14 +19,16 @@ RESULT = re.compile(r"result: (\d{1,4}) .{1,80}")
 
 def recognises(argv: Sequence[str], output: str) -> bool:
     """Return True for the last lines of ldapsearch, or the time around it."""
-    rows = lines(output)
-    return calls(argv, "ldapsearch") and (any(RESULT.fullmatch(row) for row in rows) or real_time(rows) is not None)
+    rows = printed.lines(output)
+    return printed.calls(argv, "ldapsearch") and (
+        any(RESULT.fullmatch(row) for row in rows) or printed.real_time(rows) is not None
+    )
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures: a paged search has one count per page; of several timed searches the last counts."""
-    whole = lines(text)
-    timed = [index for index, row in enumerate(whole) if real_time([row])]
+    whole = printed.lines(text)
+    timed = [index for index, row in enumerate(whole) if printed.real_time([row])]
     rows = whole[timed[-2] + 1 if len(timed) > 1 else 0 :]
     if any(row.startswith("# numEntries") and not ENTRIES.fullmatch(row) for row in rows):
         raise ValueError("number of entries")  # a missing line means no entries
@@ -38,9 +39,9 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     if responses != len(codes) + sum(number for name, number in numbers if name != "Responses"):
         raise ValueError(f"part of {responses} responses")
     if codes:
-        yield "search.count", exact(sum(counts))
-        yield "search.errors", exact(sum(code != 0 for code in codes))
-    elapsed = real_time(rows)
+        yield "search.count", printed.exact(sum(counts))
+        yield "search.errors", printed.exact(sum(code != 0 for code in codes))
+    elapsed = printed.real_time(rows)
     if elapsed:
         yield "search.elapsed_ns", elapsed
 
@@ -48,5 +49,5 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
 PARSER = Parser(
     name="ldapsearch",
     recognises=recognises,
-    **reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED),
 )

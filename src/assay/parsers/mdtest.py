@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import ParsedNumber, last_run, lines, of_device, printed, prints, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "mdtest's 'SUMMARY rate (in ops/sec)'"
 BEGUN = re.compile(r"mdtest-\S{1,40} was launched with .{1,80}")
@@ -32,15 +31,17 @@ OPERATIONS = {
 }
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output, from its summary of rates, not of times."""
-    whole = lines(text)
+    whole = printed.lines(text)
     inside = False
-    for row in whole[last_run(whole, BEGUN) :]:
+    for row in whole[printed.last_run(whole, BEGUN) :]:
         match = ROW.fullmatch(row)
         inside = bool(HEADER.fullmatch(row)) or (inside and not row.startswith("SUMMARY "))
         if inside and match and match[1] in OPERATIONS and float(match[4]) > 0:
-            yield f"{OPERATIONS[match[1]]}.ops_per_s", printed(match[4])
+            yield f"{OPERATIONS[match[1]]}.ops_per_s", printed.number(match[4])
 
 
-PARSER = Parser(name="mdtest", recognises=prints(("mdtest",), HEADER), **reads(_figures, EXPECTED), tier=of_device)
+PARSER = Parser(
+    name="mdtest", recognises=printed.prints(("mdtest",), HEADER), **printed.reads(_figures, EXPECTED), tier=printed.of_device
+)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, ParsedNumber, exact, lines, printed, prints, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "the table of a netperf test with its heading (or THROUGHPUT= and THROUGHPUT_UNITS= of the omni test)"
 TITLE = re.compile(r"(?:MIGRATED )?((?:TCP|UDP|OMNI|SCTP) [A-Za-z/ ]{3,40}?)(?: TEST| Test) from .{1,300}")
@@ -25,8 +24,8 @@ DATAGRAMS = 6
 """Numbers in the sender's line of a UDP stream: socket, message, time, messages, errors, rate; the receiver's has 4."""
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    rows = lines(text)
+def _figures(text: str) -> Iterator[printed.Figure]:
+    rows = printed.lines(text)
     titles = [match[1] for row in rows if (match := TITLE.fullmatch(row))]
     if len(titles) != 1:
         return
@@ -36,32 +35,32 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     if stream and unit and titles[0].startswith("UDP"):
         yield from _datagrams(table, SIZES[unit])
     elif stream and unit and table:
-        yield f"{stream}.elapsed_ns", printed(table[0][3], SECOND)
-        yield f"{stream}.bytes_per_s", printed(table[0][4], SIZES[unit])
+        yield f"{stream}.elapsed_ns", printed.number(table[0][3], printed.SECOND)
+        yield f"{stream}.bytes_per_s", printed.number(table[0][4], SIZES[unit])
     elif stream:
         yield from _keys(stream, dict(row.split("=", 1) for row in rows if re.fullmatch(r"[A-Z_]{1,60}=\S{1,60}", row)))
     elif table and any(RATE in row for row in rows):
-        yield "transaction.elapsed_ns", printed(table[0][4], SECOND)
-        yield "transaction.ops_per_s", printed(table[0][5])
+        yield "transaction.elapsed_ns", printed.number(table[0][4], printed.SECOND)
+        yield "transaction.ops_per_s", printed.number(table[0][5])
 
 
-def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[tuple[str, ParsedNumber]]:
+def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[printed.Figure]:
     """Yield the sent datagrams; lost ones count as errors."""
     sent, arrived = table[0], table[1]
     if len(sent) != DATAGRAMS:
         raise ValueError(f"sender's line with {len(sent)} numbers")
-    yield "send.elapsed_ns", printed(sent[2], SECOND)
-    yield "send.count", exact(int(sent[3]))
-    yield "send.errors", exact(max(0, int(sent[3]) - int(arrived[2])) + int(sent[4]))
-    yield "send.bytes_per_s", printed(sent[5], size)
+    yield "send.elapsed_ns", printed.number(sent[2], printed.SECOND)
+    yield "send.count", printed.exact(int(sent[3]))
+    yield "send.errors", printed.exact(max(0, int(sent[3]) - int(arrived[2])) + int(sent[4]))
+    yield "send.bytes_per_s", printed.number(sent[5], size)
 
 
-def _keys(stream: str, found: dict[str, str]) -> Iterator[tuple[str, ParsedNumber]]:
+def _keys(stream: str, found: dict[str, str]) -> Iterator[printed.Figure]:
     """Yield the figures of the omni test's list of names and values (-- -k)."""
     if "THROUGHPUT" in found:
-        yield f"{stream}.bytes_per_s", printed(found["THROUGHPUT"], SIZES[found["THROUGHPUT_UNITS"].removesuffix("/s")])
+        yield f"{stream}.bytes_per_s", printed.number(found["THROUGHPUT"], SIZES[found["THROUGHPUT_UNITS"].removesuffix("/s")])
         if "ELAPSED_TIME" in found:
-            yield f"{stream}.elapsed_ns", printed(found["ELAPSED_TIME"], SECOND)
+            yield f"{stream}.elapsed_ns", printed.number(found["ELAPSED_TIME"], printed.SECOND)
 
 
-PARSER = Parser(name="netperf", recognises=prints(("netperf",), TITLE), **reads(_figures, EXPECTED))
+PARSER = Parser(name="netperf", recognises=printed.prints(("netperf",), TITLE), **printed.reads(_figures, EXPECTED))

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import ParsedNumber, exact, first_match, last_run, lines, printed, prints, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "the summary of pgbench (transaction type, number of transactions, latency average, tps)"
 BEGUN = re.compile(r"transaction type: .{1,200}")
@@ -22,25 +21,25 @@ LATENCY = re.compile(r"latency average = ([\d.]{1,20}) ms")
 RATE = re.compile(r"tps = ([\d.]{1,30}) \((?:without initial connection time|excluding .{1,60}|including reconnection times)\)")
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
     if ABORTED in text:
         raise ValueError("run: it was aborted")
-    whole = lines(text)
-    rows = [row.rstrip() for row in whole[last_run(whole, BEGUN) :]]
-    rate, count, failed, latency = (first_match(rows, form) for form in (RATE, COUNT, FAILED, LATENCY))
+    whole = printed.lines(text)
+    rows = [row.rstrip() for row in whole[printed.last_run(whole, BEGUN) :]]
+    rate, count, failed, latency = (printed.first_match(rows, form) for form in (RATE, COUNT, FAILED, LATENCY))
     if rate is None or count is None:
         return
-    yield "transaction.ops_per_s", printed(rate[1])
-    yield "transaction.count", exact(int(count[1]))
+    yield "transaction.ops_per_s", printed.number(rate[1])
+    yield "transaction.count", printed.exact(int(count[1]))
     if failed is not None:
-        yield "transaction.errors", exact(int(failed[1]))
+        yield "transaction.errors", printed.exact(int(failed[1]))
     if latency is not None and float(latency[1]) > 0:
-        yield "transaction.latency_mean_ns", printed(latency[1], 1e6)
+        yield "transaction.latency_mean_ns", printed.number(latency[1], 1e6)
 
 
 PARSER = Parser(
     name="pgbench",
-    recognises=prints(("pgbench",), BEGUN, RATE),
-    **reads(_figures, EXPECTED),
+    recognises=printed.prints(("pgbench",), BEGUN, RATE),
+    **printed.reads(_figures, EXPECTED),
 )

@@ -9,8 +9,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, ParsedNumber, exact, lines, printed, prints, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of redis-benchmark, its lines with -q, or its rows with --csv"
 HEAD = re.compile(r"====== (.{1,80}?) ======\s*")
@@ -25,15 +24,15 @@ NAMES = ("latency_mean_ns", "", "latency_p50_ns", "latency_p95_ns", "latency_p99
 """The figures of avg, min, p50, p95, p99 and max."""
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of each test, of its last run where it ran more than once."""
-    rows, found, name = lines(text), dict[str, dict[str, ParsedNumber]](), None
+    rows, found, name = printed.lines(text), dict[str, dict[str, printed.ParsedNumber]](), None
     for index, row in enumerate(rows):
         if head := HEAD.fullmatch(row):
             name = _name(head[1])
             found[name or ""] = {}
         elif name and (completed := COMPLETED.fullmatch(row)):
-            found[name] |= {"count": exact(int(completed[1])), "elapsed_ns": printed(completed[2], SECOND)}
+            found[name] |= {"count": printed.exact(int(completed[1])), "elapsed_ns": printed.number(completed[2], printed.SECOND)}
         elif name and (summary := SUMMARY.fullmatch(row)):
             found[name] |= _of(summary[1], _latencies(rows[index:]))
         elif quiet := QUIET.fullmatch(row):
@@ -51,9 +50,11 @@ def _latencies(rows: Sequence[str]) -> Sequence[str]:
     return values.groups() if values else ("0",) * len(NAMES)
 
 
-def _of(rate: str, latencies: Sequence[str]) -> dict[str, ParsedNumber]:
-    known = {figure: printed(value, 1e6) for figure, value in zip(NAMES, latencies, strict=True) if figure and float(value) > 0}
-    return {"ops_per_s": printed(rate), **known}
+def _of(rate: str, latencies: Sequence[str]) -> dict[str, printed.ParsedNumber]:
+    known = {
+        figure: printed.number(value, 1e6) for figure, value in zip(NAMES, latencies, strict=True) if figure and float(value) > 0
+    }
+    return {"ops_per_s": printed.number(rate), **known}
 
 
 def _name(test: str) -> str | None:
@@ -67,7 +68,7 @@ def _name(test: str) -> str | None:
 
 PARSER = Parser(
     name="redis_benchmark",
-    recognises=prints(("redis-benchmark",), COLUMNS, SUMMARY, QUIET),
-    **reads(_figures, EXPECTED),
+    recognises=printed.prints(("redis-benchmark",), COLUMNS, SUMMARY, QUIET),
+    **printed.reads(_figures, EXPECTED),
     programs=("redis-benchmark",),
 )

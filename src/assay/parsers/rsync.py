@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import ParsedNumber, both_sides, copy_operations, exact, lines, power, printed, prints, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "rsync's line 'sent N bytes  received N bytes  N bytes/sec' or the end of --info=progress2, without -h"
 GROUPED = r"(\d{1,3}(?:[.,]?\d{3}){0,7})"
@@ -24,9 +23,9 @@ SUMMARY = re.compile(r"total size is .{1,200}")
 NAMES = "sending incremental file list"
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the bytes of files if printed, else all bytes transferred; nothing if no file was copied."""
-    whole = lines(text)
+    whole = printed.lines(text)
     ends = [index for index, row in enumerate(whole) if SUMMARY.fullmatch(row)]
     rows = whole[ends[-2] + 1 if len(ends) > 1 else 0 :]  # of several runs the last counts
     if any("(xfr#" in row and not ANY_PROGRESS.fullmatch(row) for row in rows):
@@ -41,16 +40,16 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
     amount = _whole(files[1]) if files else _whole(progress[1]) if progress and NAMES not in text else crossed
     if amount == 0:
         return
-    yield from both_sides(bytes=exact(amount))
+    yield from printed.both_sides(bytes=printed.exact(amount))
     if progress and NAMES not in text:
-        yield from both_sides(bytes_per_s=printed(progress[2], power(progress[3])))
+        yield from printed.both_sides(bytes_per_s=printed.number(progress[2], printed.power(progress[3])))
     elif sent:
-        yield from both_sides(bytes_per_s=_of_clock(_whole(sent[3]) + int(sent[4]) / 100, crossed))
+        yield from printed.both_sides(bytes_per_s=_of_clock(_whole(sent[3]) + int(sent[4]) / 100, crossed))
 
 
-def _of_clock(rate: float, crossed: int) -> ParsedNumber:
+def _of_clock(rate: float, crossed: int) -> printed.ParsedNumber:
     """Return a rate whose time is known to +/-1 s."""
-    return ParsedNumber(value=rate, half=rate * rate / crossed)
+    return printed.ParsedNumber(value=rate, half=rate * rate / crossed)
 
 
 def _whole(text: str) -> int:
@@ -58,5 +57,8 @@ def _whole(text: str) -> int:
 
 
 PARSER = Parser(
-    name="rsync", recognises=prints(("rsync",), SENT, PROGRESS), **reads(_figures, EXPECTED), operations=copy_operations
+    name="rsync",
+    recognises=printed.prints(("rsync",), SENT, PROGRESS),
+    **printed.reads(_figures, EXPECTED),
+    operations=printed.copy_operations,
 )

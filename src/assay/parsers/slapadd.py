@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import SECOND, ParsedNumber, calls, lines, power, printed, reads, real_time
+from assay.catalogue import Parser, printed
 
 EXPECTED = "slapadd's meter at 100.00% (which it prints on a terminal only), or the elapsed time of time"
 METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+(\S{0,15})\s+spd\s+([\d.]{1,8}) ([ kMGTPEZY])/s\s*")
@@ -20,21 +19,21 @@ SIZES = {"y": 31_556_952, "w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
 
 def recognises(argv: Sequence[str], output: str) -> bool:
     """Return True for slapadd's meter, or the time around it."""
-    rows = lines(output)
-    return calls(argv, "slapadd") and (any(METER.fullmatch(row) for row in rows) or real_time(rows) is not None)
+    rows = printed.lines(output)
+    return printed.calls(argv, "slapadd") and (any(METER.fullmatch(row) for row in rows) or printed.real_time(rows) is not None)
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    rows = lines(text)
+def _figures(text: str) -> Iterator[printed.Figure]:
+    rows = printed.lines(text)
     for row in rows:
         if match := METER.fullmatch(row):
             seconds = sum(int(number) * SIZES[unit] for number, unit in TERM.findall(match[1]))
             if seconds:
-                yield "add.elapsed_ns", ParsedNumber(value=seconds * SECOND, half=SECOND)
-            yield "add.bytes_per_s", printed(match[2], power(match[3]))
-    elapsed = real_time(rows)
+                yield "add.elapsed_ns", printed.ParsedNumber(value=seconds * printed.SECOND, half=printed.SECOND)
+            yield "add.bytes_per_s", printed.number(match[2], printed.power(match[3]))
+    elapsed = printed.real_time(rows)
     if elapsed:
         yield "add.elapsed_ns", elapsed
 
 
-PARSER = Parser(name="slapadd", recognises=recognises, **reads(_figures, EXPECTED))
+PARSER = Parser(name="slapadd", recognises=recognises, **printed.reads(_figures, EXPECTED))

@@ -9,22 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import (
-    MIB,
-    SECOND,
-    ParsedNumber,
-    exact,
-    file_option,
-    json_number,
-    json_report,
-    last_run,
-    lines,
-    of_device,
-    printed,
-    prints,
-    reads,
-)
+from assay.catalogue import Parser, printed
 
 EXPECTED = "smallfile's report with its operation and files/sec, or the JSON of --output-json"
 BEGUN = re.compile(r"\s*version : .{1,40}")
@@ -36,30 +21,30 @@ OPERATIONS = (
 )
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     if '"filesPerSec"' in text:
         yield from _json(text)
         return
-    rows = lines(text)
-    found = {match[1]: match[2] for row in rows[last_run(rows, BEGUN) :] if (match := ROW.fullmatch(row.strip()))}
+    rows = printed.lines(text)
+    found = {match[1]: match[2] for row in rows[printed.last_run(rows, BEGUN) :] if (match := ROW.fullmatch(row.strip()))}
     if "files/sec" not in found:
         return
     name = _name(found["operation"])
-    yield f"{name}.ops_per_s", printed(found["files/sec"])
-    yield f"{name}.count", exact(int(found["total files"]))
-    yield f"{name}.elapsed_ns", printed(found["elapsed time"], SECOND)
+    yield f"{name}.ops_per_s", printed.number(found["files/sec"])
+    yield f"{name}.count", printed.exact(int(found["total files"]))
+    yield f"{name}.elapsed_ns", printed.number(found["elapsed time"], printed.SECOND)
     if "MiB/sec" in found:
-        yield f"{name}.bytes_per_s", printed(found["MiB/sec"], MIB)
+        yield f"{name}.bytes_per_s", printed.number(found["MiB/sec"], printed.MIB)
 
 
-def _json(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    report = json_report(text)
+def _json(text: str) -> Iterator[printed.Figure]:
+    report = printed.json_report(text)
     name, row = _name(report["params"]["operation"]), report["results"]
-    yield f"{name}.ops_per_s", exact(json_number(row["filesPerSec"]))
-    yield f"{name}.count", exact(json_number(row["files"]))
-    yield f"{name}.elapsed_ns", exact(json_number(row["elapsed"])).times(SECOND)
+    yield f"{name}.ops_per_s", printed.exact(printed.json_number(row["filesPerSec"]))
+    yield f"{name}.count", printed.exact(printed.json_number(row["files"]))
+    yield f"{name}.elapsed_ns", printed.exact(printed.json_number(row["elapsed"])).times(printed.SECOND)
     if "MiBps" in row:
-        yield f"{name}.bytes_per_s", exact(json_number(row["MiBps"])).times(MIB)
+        yield f"{name}.bytes_per_s", printed.exact(printed.json_number(row["MiBps"])).times(printed.MIB)
 
 
 def _name(operation: str) -> str:
@@ -71,8 +56,8 @@ def _name(operation: str) -> str:
 PARSER = Parser(
     name="smallfile",
     programs=("smallfile_cli.py", "smallfile"),
-    recognises=prints(("smallfile_cli.py", "smallfile"), "files/sec", "filesPerSec"),
-    **reads(_figures, EXPECTED),
-    result_file=file_option("smallfile_cli.py", "--output-json"),
-    tier=of_device,
+    recognises=printed.prints(("smallfile_cli.py", "smallfile"), "files/sec", "filesPerSec"),
+    **printed.reads(_figures, EXPECTED),
+    result_file=printed.file_option("smallfile_cli.py", "--output-json"),
+    tier=printed.of_device,
 )

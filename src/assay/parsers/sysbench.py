@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, ParsedNumber, exact, last_run, lines, of_device, printed, prints, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of sysbench 1.0's fileio (File operations, Throughput, total time)"
 BEGUN = re.compile(r"sysbench \d.{1,100}")
@@ -25,35 +24,35 @@ LATENCIES = {
 }
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run (prepare or run) in the output."""
-    whole = lines(text)
-    rows = whole[last_run(whole, BEGUN) :]
+    whole = printed.lines(text)
+    rows = whole[printed.last_run(whole, BEGUN) :]
     for row in rows:
         if prepared := PREPARED.fullmatch(row):
-            yield "write.bytes", exact(int(prepared[1]))
-            yield "write.elapsed_ns", printed(prepared[2], SECOND)
-            yield "write.bytes_per_s", printed(prepared[3], MIB)
+            yield "write.bytes", printed.exact(int(prepared[1]))
+            yield "write.elapsed_ns", printed.number(prepared[2], printed.SECOND)
+            yield "write.bytes_per_s", printed.number(prepared[3], printed.MIB)
     found = {match[1]: match[2] for row in rows if (match := ROW.fullmatch(row))}
     if "reads/s" not in found:
         return
     for side, (operations, rate) in SIDES.items():
         if float(found[operations]) > 0:
-            yield f"{side}.ops_per_s", printed(found[operations])
-            yield f"{side}.bytes_per_s", printed(found[rate], MIB)
-            yield f"{side}.elapsed_ns", printed(found["total time"], SECOND)
+            yield f"{side}.ops_per_s", printed.number(found[operations])
+            yield f"{side}.bytes_per_s", printed.number(found[rate], printed.MIB)
+            yield f"{side}.elapsed_ns", printed.number(found["total time"], printed.SECOND)
     if float(found["fsyncs/s"]) > 0:
-        yield "fsync.ops_per_s", printed(found["fsyncs/s"])
+        yield "fsync.ops_per_s", printed.number(found["fsyncs/s"])
     elif float(found["writes/s"]) == 0:
-        yield "read.count", exact(int(found["total number of events"]))
-        latencies = ((name, printed(found[row], 1e6)) for row, name in LATENCIES.items() if row in found)
+        yield "read.count", printed.exact(int(found["total number of events"]))
+        latencies = ((name, printed.number(found[row], 1e6)) for row, name in LATENCIES.items() if row in found)
         yield from ((f"read.{name}", latency) for name, latency in latencies if latency.value)
 
 
 PARSER = Parser(
     name="sysbench",
-    recognises=prints(("sysbench",), "File operations:", PREPARED),
-    **reads(_figures, EXPECTED),
-    tier=of_device,
+    recognises=printed.prints(("sysbench",), "File operations:", PREPARED),
+    **printed.reads(_figures, EXPECTED),
+    tier=printed.of_device,
     direct="--file-extra-flags=direct",
 )

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import ParsedNumber, calls, exact, lines, power, printed, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "tar's --totals line, such as 'Total bytes written: 10240 (10KiB, 154MiB/s)'"
 TOTALS = re.compile(r"([^:\d]{3,80}): (\d{1,18}) \([\d.,]{1,20}([KMGTPE]i)?B, ([\d.,]{1,20})(?:([KMGTPE])i)?B/s\)")
@@ -20,7 +19,7 @@ WRITES, READS = frozenset("cruA"), frozenset("xtd")
 
 def recognises(argv: Sequence[str], output: str) -> bool:
     """Return True for the output of GNU tar."""
-    return calls(argv, "tar", "gtar") and any(_result(line) for line in lines(output))
+    return printed.calls(argv, "tar", "gtar") and any(_result(line) for line in printed.lines(output))
 
 
 def operations(argv: Sequence[str]) -> tuple[str, ...]:
@@ -43,15 +42,15 @@ def _result(line: str) -> re.Match[str] | None:
     return None if line.startswith(("tar:", "/")) else TOTALS.fullmatch(line)
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    for line in lines(text):
+def _figures(text: str) -> Iterator[printed.Figure]:
+    for line in printed.lines(text):
         if line.startswith(tuple(SIDES)) and not _result(line):
             raise ValueError(f"line {line[:80]!r}")  # an earlier total (--totals=SIGNAL) is not the final one
         if match := _result(line):
-            rate = printed(match[4], power(match[5] or ""))
+            rate = printed.number(match[4], printed.power(match[5] or ""))
             for side in SIDES.get(match[1], ("read", "write")):
-                yield f"{side}.bytes", exact(int(match[2]))
-                yield f"{side}.bytes_per_s", ParsedNumber(value=rate.value, half=2 * rate.half)
+                yield f"{side}.bytes", printed.exact(int(match[2]))
+                yield f"{side}.bytes_per_s", printed.ParsedNumber(value=rate.value, half=2 * rate.half)
 
 
 def trap(argv: Sequence[str]) -> str | None:
@@ -67,7 +66,7 @@ PARSER = Parser(
     name="tar",
     programs=("tar", "gtar"),
     recognises=recognises,
-    **reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED),
     operations=operations,
     trap=trap,
 )

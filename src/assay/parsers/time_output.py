@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import ParsedNumber, calls, lines, reads, real_time
+from assay.catalogue import Parser, printed
 
 EXPECTED = "the output of time (real 0m1.234s, 0:01.23elapsed, or Elapsed of -v), above 0"
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
     """Return True for a command with `time` that printed its time."""
-    return calls(argv, "time") and real_time(lines(output)) is not None
+    return printed.calls(argv, "time") and printed.real_time(printed.lines(output)) is not None
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    elapsed = real_time(lines(text))
+def _figures(text: str) -> Iterator[printed.Figure]:
+    elapsed = printed.real_time(printed.lines(text))
     if elapsed:
         yield "command.elapsed_ns", elapsed
 
@@ -27,5 +26,5 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
 PARSER = Parser(
     name="time_output",
     recognises=recognises,
-    **reads(_figures, EXPECTED),
+    **printed.reads(_figures, EXPECTED),
 )

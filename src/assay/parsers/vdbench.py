@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, ParsedNumber, lines, of_device, printed, prints, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "vdbench's table with interval, i/o rate, MB/sec, bytes i/o, read pct and resp time, with its line avg"
 HEAD = re.compile(r".{1,40}\binterval\s+i/o\s+MB/sec\s+bytes\s+read\s+resp\s+read\s+write\s.{1,100}")
@@ -22,8 +21,8 @@ AVERAGE = re.compile(
 )
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
-    size, found = _last(lines(text))
+def _figures(text: str) -> Iterator[printed.Figure]:
+    size, found = _last(printed.lines(text))
     if found is None:
         return
     rate, megabytes, _, pct, _, read_ms, write_ms, read_max, write_max = found.groups()
@@ -34,8 +33,8 @@ def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
         if part and float(rate):
             yield f"{side}.ops_per_s", _part(rate, part)
             yield f"{side}.bytes_per_s", _part(megabytes, part).times(size)
-            yield f"{side}.latency_mean_ns", printed(mean, 1e6)
-            yield f"{side}.latency_max_ns", printed(longest, 1e6)
+            yield f"{side}.latency_mean_ns", printed.number(mean, 1e6)
+            yield f"{side}.latency_max_ns", printed.number(longest, 1e6)
 
 
 def _last(rows: Sequence[str]) -> tuple[float, re.Match[str] | None]:
@@ -43,7 +42,7 @@ def _last(rows: Sequence[str]) -> tuple[float, re.Match[str] | None]:
     size, found = 0.0, None
     for row in rows:
         if units := UNITS.fullmatch(row):
-            size = MIB if units[1] == "1024**2" else 1e6
+            size = printed.MIB if units[1] == "1024**2" else 1e6
         elif BEGUN.fullmatch(row):
             found = None
         elif size and (match := AVERAGE.fullmatch(row)):
@@ -51,16 +50,16 @@ def _last(rows: Sequence[str]) -> tuple[float, re.Match[str] | None]:
     return size, found
 
 
-def _part(text: str, part: float) -> ParsedNumber:
+def _part(text: str, part: float) -> printed.ParsedNumber:
     """Return the part of a number; of a mix the share is rounded to 0.01 %, too."""
-    whole = printed(text)
+    whole = printed.number(text)
     rounded = 0.0 if part == 1 else whole.value * 0.5e-4
-    return ParsedNumber(value=whole.value * part, half=whole.half * part + rounded)
+    return printed.ParsedNumber(value=whole.value * part, half=whole.half * part + rounded)
 
 
 PARSER = Parser(
     name="vdbench",
-    recognises=prints(("vdbench",), HEAD, UNITS),
-    **reads(_figures, EXPECTED),
-    tier=of_device,
+    recognises=printed.prints(("vdbench",), HEAD, UNITS),
+    **printed.reads(_figures, EXPECTED),
+    tier=printed.of_device,
 )

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.catalogue import Parser
-from assay.catalogue.printed import TIMES, ParsedNumber, exact, first_match, last_run, lines, power, printed, prints, reads
+from assay.catalogue import Parser, printed
 
 EXPECTED = "the report of wrk (Thread Stats, requests in, Requests/sec)"
 BEGUN = re.compile(r"Running \S{1,20} test @ .{1,1000}")
@@ -23,26 +22,26 @@ SOCKETS = re.compile(r"\s+Socket errors: connect (\d{1,18}), read (\d{1,18}), wr
 STATUS = re.compile(r"\s+Non-2xx or 3xx responses: (\d{1,18})")
 
 
-def _figures(text: str) -> Iterator[tuple[str, ParsedNumber]]:
+def _figures(text: str) -> Iterator[printed.Figure]:
     """Yield the figures of the last run in the output."""
-    whole = lines(text)
-    rows = [row.rstrip() for row in whole[last_run(whole, BEGUN) :]]
-    rate, total = first_match(rows, RATE), first_match(rows, TOTAL)
+    whole = printed.lines(text)
+    rows = [row.rstrip() for row in whole[printed.last_run(whole, BEGUN) :]]
+    rate, total = printed.first_match(rows, RATE), printed.first_match(rows, TOTAL)
     if rate is None or total is None:
         return
-    yield "request.ops_per_s", printed(rate[1])
-    yield "request.count", exact(int(total[1]))
-    yield "request.elapsed_ns", printed(total[2], TIMES[total[3]])
+    yield "request.ops_per_s", printed.number(rate[1])
+    yield "request.count", printed.exact(int(total[1]))
+    yield "request.elapsed_ns", printed.number(total[2], printed.TIMES[total[3]])
     if (errors := _errors(rows)) is not None:
-        yield "request.errors", exact(errors)
-    if latency := first_match(rows, LATENCY):
-        yield "request.latency_mean_ns", printed(latency[1], TIMES[latency[2]])
-        yield "request.latency_max_ns", printed(latency[3], TIMES[latency[4]])
+        yield "request.errors", printed.exact(errors)
+    if latency := printed.first_match(rows, LATENCY):
+        yield "request.latency_mean_ns", printed.number(latency[1], printed.TIMES[latency[2]])
+        yield "request.latency_max_ns", printed.number(latency[3], printed.TIMES[latency[4]])
     for match in (found for row in rows if (found := PERCENTILE.fullmatch(row))):
-        yield f"request.latency_p{match[1]}_ns", printed(match[2], TIMES[match[3]])
-    yield "response.bytes", printed(total[4], power(total[5]))
-    if transfer := first_match(rows, TRANSFER):
-        yield "response.bytes_per_s", printed(transfer[1], power(transfer[2]))
+        yield f"request.latency_p{match[1]}_ns", printed.number(match[2], printed.TIMES[match[3]])
+    yield "response.bytes", printed.number(total[4], printed.power(total[5]))
+    if transfer := printed.first_match(rows, TRANSFER):
+        yield "response.bytes_per_s", printed.number(transfer[1], printed.power(transfer[2]))
 
 
 def _errors(rows: Sequence[str]) -> int | None:
@@ -54,6 +53,6 @@ def _errors(rows: Sequence[str]) -> int | None:
 
 PARSER = Parser(
     name="wrk",
-    recognises=prints(("wrk",), BEGUN, RATE),
-    **reads(_figures, EXPECTED),
+    recognises=printed.prints(("wrk",), BEGUN, RATE),
+    **printed.reads(_figures, EXPECTED),
 )

@@ -78,6 +78,21 @@ def values_within(half_width: float, spread: float, confidence: float = 0.95) ->
     return most
 
 
+def spread_of(half_width: float, number: int, confidence: float = 0.95) -> float:
+    """The standard deviation of so many values whose t interval has this half width: the inverse of `values_within`."""
+    from scipy.special import stdtrit
+
+    return half_width * math.sqrt(number) / float(stdtrit(number - 1, (1 + confidence) / 2))
+
+
+def spread_bounds(number: int, confidence: float = 0.9) -> tuple[float, float]:
+    """The bounds of a standard deviation by so many normal values, as multiples of it (chi-squared distribution)."""
+    from scipy.special import chdtri
+
+    freedom, rare = number - 1, (1 - confidence) / 2
+    return math.sqrt(freedom / float(chdtri(freedom, rare))), math.sqrt(freedom / float(chdtri(freedom, 1 - rare)))
+
+
 def geometric_mean(values: Sequence[float], confidence: float = 0.95) -> Mean:
     """The geometric mean of positive values, in their unit. Raises ValueError for others."""
     logs = arithmetic_mean([math.log(value) for value in values], confidence)

@@ -7,18 +7,24 @@ be searched and cut where a program reads it, and be read where a person does.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from assay.errors import AssayError
 from assay.frozen import dataclass
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 STANDARD_OUTPUT = "-"
+OUTPUT = "standard output"
+"""The name of standard output in its errors."""
 NARROWEST = 40
 """Below this folding leaves more gaps than words."""
 FARTHEST = 24
@@ -36,30 +42,52 @@ BETWEEN = "  "
 def say(text: str, stream: TextIO | None = None) -> None:
     """Print lines to a stream (default: standard output), folded where it is a terminal.
 
-    Raises AssayError where standard output takes nothing more.
+    Raises AssayError where standard output takes nothing more; a standard error that takes nothing costs no status.
     """
     if stream is None:
         with standard_output() as goal:
             say(text, goal)
         return
     width = columns(stream)
-    print(text if width is None else folded(text, width), file=stream, flush=True)
+    with suppress(OSError) if stream is sys.stderr else nullcontext():
+        print(text if width is None else folded(text, width), file=stream, flush=True)
+
+
+class NamedOutput(io.FileIO):
+    """Standard output, whose errors name it as those of a file do: any verb may write to it at any time."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write what it takes. Raises OSError with its name, BrokenPipeError without a reader."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, OUTPUT) from None
 
 
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
-    """Standard output, written out at the end. Raises AssayError where it takes no more, BrokenPipeError without a reader."""
+    """Standard output for what only prints, written out at the end.
+
+    Raises AssayError where it takes no more, BrokenPipeError without a reader.
+    """
     try:
         yield sys.stdout
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        if error.filename is not None:  # a file that was read meanwhile
+        if error.filename not in (None, OUTPUT):  # a file that was read meanwhile
             raise
-        with suppress(OSError, ValueError):  # what is left in the buffer must not fail a second time, when the process ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise AssayError(f"standard output: not written ({error.strerror}). Free space, or send it elsewhere.") from error
+        raise unwritten(error) from error
+
+
+def unwritten(error: OSError) -> AssayError:
+    """Return the error of a standard output that takes no more; nothing more is written to it."""
+    with suppress(OSError, ValueError):  # what is left in the buffer must not fail a second time, when the process ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return AssayError(f"standard output: not written ({error.strerror}). Free space, or send it elsewhere.")
 
 
 def columns(stream: TextIO) -> int | None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import TextIO
+
+from assay.terminal.remaining import Remaining, TimeLeft
 
 SECOND_NS = 1_000_000_000
 PIPED_NS = 10 * SECOND_NS
@@ -42,97 +46,90 @@ class ProgressLine:
         return time.monotonic_ns() - self._written_ns >= self._every_ns or (event and self._every_ns == SECOND_NS)
 
     def write(self, words: str, news: Mapping[str, object]) -> None:
-        """Write the words for people, or the news as an object on a line."""
+        """Write the words for people, or the news as an object on a line. A stream that takes nothing costs no trial."""
         self._written_ns = time.monotonic_ns()
         if self.mode is ProgressMode.JSON:
-            self._stream.write(json.dumps(news, default=str) + "\n")
+            self._put(json.dumps(news, default=str) + "\n")
         elif self._in_place:
-            self._stream.write("\r" + words.ljust(self._width))
+            self._put("\r" + words.ljust(self._width))
             self._width = len(words)
         else:
-            self._stream.write(words + "\n")
-        self._stream.flush()
+            self._put(words + "\n")
 
     def close(self) -> None:
         """Erase the line on a terminal."""
         if self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._stream.flush()
+            self._put("\r" + " " * self._width + "\r")
             self._width = 0
+
+    def _put(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+            self._stream.flush()
 
 
 class Progress:
     """The progress of the trials of a plan; callable with the records of a running trial.
 
-    `guesses_s` has how long each trial is guessed to take; what the finished ones took corrects the guesses of the others.
-    `most_s` is the end of a budget, `word` says whether the schedule may end before.
+    Within `beating()` a line is also written where nothing happens for long: a stage may take minutes without news.
     """
 
-    def __init__(
-        self,
-        mode: ProgressMode,
-        trials: int,
-        stream: TextIO | None = None,
-        guesses_s: Mapping[object, float] | None = None,
-        most_s: float | None = None,
-        word: str = "about",
-    ) -> None:
+    def __init__(self, mode: ProgressMode, remaining: Remaining, stream: TextIO | None = None) -> None:
         self._line = ProgressLine(mode, stream)
-        self._trials = trials
-        self._guesses_s = guesses_s or {}
-        self._most_s, self._word = most_s, word
-        self._done: set[object] = set()
-        self._current: object = None
+        self._remaining = remaining
         self._failed: object = None
-        self._worked_ns = self._since_ns = self._line.started_ns
-        self._guessed_s = 0.0
+        self._news: Mapping[str, object] = {}
+        self._turn = threading.Lock()
 
     def __call__(self, news: Mapping[str, object]) -> None:
         """Take one record: `trial`, `attempt`, `phase`, `event` and, while running, `operations`, `silent` and `failed`."""
-        self._count(news.get("event"), news.get("trial"))
-        former, self._failed = self._failed, news.get("failed")
-        if self._line.is_due(event=news.get("event") in EVENTS, alarm=self._failed not in (None, former)):
-            self._line.write(self._words(news), {**news, "done": len(self._done), "of": self._trials, "left_s": self._left_s()})
+        with self._turn:
+            self._remaining.take(time.monotonic_ns() / SECOND_NS, news)
+            former, self._failed = self._failed, news.get("failed")
+            self._news = news
+            self._write(event=news.get("event") in EVENTS, alarm=self._failed not in (None, former))
 
-    def _count(self, event: object, trial: object) -> None:
-        """Note which trial runs, and what the finished attempts took against their guesses; a repeated trial is not done."""
-        if event == "started":
-            self._current, self._since_ns = trial, time.monotonic_ns()
-            self._done.discard(trial)
-        elif event == "finished":
-            self._done.add(trial)
-            self._guessed_s += self._guess_s(trial)
-            self._worked_ns = self._since_ns = time.monotonic_ns()
-            self._current = None
+    @contextmanager
+    def beating(self) -> Iterator[None]:
+        """Write the line when it is time for one, also between two records; take it away at the end."""
+        over = threading.Event()
 
-    def _guess_s(self, trial: object) -> float:
-        return self._guesses_s.get(trial, 1.0)
+        def beat() -> None:
+            while not over.wait(1):
+                with self._turn:
+                    self._write()
 
-    def _words(self, news: Mapping[str, object]) -> str:
-        trial = f"trial {min(len(self._done) + 1, self._trials)}/{self._trials}"
-        left_s = self._left_s()
-        left = "" if left_s is None or left_s < 1 else f"{self._word} {left_s:.0f} s left"
+        thread = threading.Thread(target=beat, name="progress", daemon=True)
+        if self._line.mode is not ProgressMode.NONE:
+            thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            if thread.ident is not None:
+                thread.join()
+            self._line.close()
+
+    def _write(self, *, event: bool = False, alarm: bool = False) -> None:
+        """Write a line where it is time for one."""
+        if not self._line.is_due(event=event, alarm=alarm):
+            return
+        left = self._remaining.left(time.monotonic_ns() / SECOND_NS)
+        numbers = {} if left is None else {"left_s": left.value_s, "left_low_s": left.low_s, "left_high_s": left.high_s}
+        counts = {"done": self._remaining.done, "of": len(self._remaining.trials)}
+        self._line.write(self._words(left), {**self._news, **counts, **{key: round(value, 1) for key, value in numbers.items()}})
+
+    def _words(self, left: TimeLeft | None) -> str:
+        news, most, attempt = self._news, len(self._remaining.trials), self._remaining.attempt
+        number = self._remaining.number
+        trial = f"trial {number}/{most}" if self._remaining.fewest_blocks is None else f"trial {number}, at most {most}"
+        trial += f" (attempt {attempt})" if attempt > 1 else ""
         listed = (news.get(key) for key in ("failed", "silent"))
         named = "; ".join(str(one) for words in listed if isinstance(words, list) for one in words)
-        parts = (trial, *(str(news.get(name) or "") for name in ("workload", "phase", "event")), named, left)
-        return "  ".join(part for part in parts if part)
-
-    def _left_s(self) -> float | None:
-        """Seconds that the rest is expected to take; None without a guess and a finished trial."""
-        if not self._guesses_s and not self._guessed_s:
-            return None
-        taken_s = (self._worked_ns - self._line.started_ns) / SECOND_NS
-        times = taken_s / self._guessed_s if self._guessed_s else 1.0
-        waiting = [trial for trial in self._guesses_s if trial not in self._done and trial != self._current]
-        running = self._current is not None
-        others = sum(map(self._guess_s, waiting)) if self._guesses_s else self._trials - len(self._done) - running
-        now_ns = time.monotonic_ns()
-        current_s = times * self._guess_s(self._current) * running - (now_ns - self._since_ns) / SECOND_NS
-        left_s = times * others + max(0.0, current_s)
-        return (
-            left_s if self._most_s is None else min(left_s, max(0.0, self._most_s - (now_ns - self._line.started_ns) / SECOND_NS))
+        parts = (
+            trial,
+            *(str(news.get(name) or "") for name in ("workload", "phase", "event")),
+            named,
+            left.words() if left else "",
         )
-
-    def close(self) -> None:
-        """Erase the line on a terminal."""
-        self._line.close()
+        return "  ".join(part for part in parts if part)
