@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from assay.machine import nfs_clients
 from assay.measures.cost import cost, processor_ns
 from assay.measures.drill import away_ns, times_away
 from assay.records import Action, Event, Outcome, TargetSpec, WorkloadSpec
@@ -119,6 +120,25 @@ def test_a_stopped_server_is_away_as_long_as_the_events_say(bench):
     (_, stopped), (_, going_on) = began_and_ended(seen)
     assert abs(away_ns(run.phases[0]) - (going_on - stopped) * SECOND) < NEAR_NS
     assert fates(run)["d.check"][1:] == fates(run)["d.check_other"][1:] == (0, 0, 0)
+    assert bench.left() == NOTHING
+
+
+def on_a_cluster():
+    """An NFS server whose data are on a cluster, whose data are on a disk that can lose its power."""
+    cluster = TargetSpec(name="cluster", kind="moosefs", knobs={"on": "disk", "chunkservers": 1, "copies": 1})
+    return TargetSpec(name="nfs", kind="nfs_ganesha", knobs={"on": "cluster"}), cluster, disk(size=256 * MIB)
+
+
+@on_crash_disk
+@needs("mfsmaster", "mfschunkserver", "mfsmount", "mfssetgoal", "mfscli", "ganesha.nfsd", "rpcbind")
+@pytest.mark.skipif(not nfs_clients.CLIENT.exists(), reason="no NFS client: make clients (libnfs-dev, libfuse3-dev)")
+@pytest.mark.parametrize("action", [Action.KILL, Action.POWER])
+def test_of_a_server_on_a_server_each_is_killed_and_started_again(bench, action):
+    load = drill(event(action), duration=10 * SECOND, rate=20, deadline=30 * SECOND)
+    run, _ = bench.conduct(*on_a_cluster(), workloads=(load,), observers=())
+    assert run.outcome is Outcome.FINISHED, run.error
+    looked, *_, unreadable = fates(run)["d.check"]
+    assert (looked > 150, unreadable) == (True, 0), "it is back before the end"
     assert bench.left() == NOTHING
 
 

@@ -95,6 +95,13 @@ def test_every_mistake_is_named_at_once():
         assert any(said in text for text in texts), (said, texts)
 
 
+def test_a_mistake_in_one_event_hides_none_of_another():
+    pathless, power = mistakes(event("cut"), event("power", at='"5 s"'), targets='"mine"')
+    assert "an event on no path" in pathless.found
+    assert "never below a file system of yours" in power.found
+    assert power.line == 28, "at its own action"
+
+
 def test_a_target_that_is_not_there_is_named_with_a_likely_one():
     (one,) = mistakes(event("power", on='"dsik"'))
     assert "an event on target 'dsik'" in one.found

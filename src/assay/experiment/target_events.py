@@ -8,7 +8,7 @@ from assay import catalogue
 from assay.catalogue import Target
 from assay.experiment.factors import Scene, measured, stands_on
 from assay.experiment.parts import PartSpec
-from assay.records import Action, Event, Factor, WorkloadSpec
+from assay.records import Action, Event, Factor
 from assay.toml_document import Document, Path, one_of
 
 WHY = {
@@ -31,7 +31,7 @@ def target_events_fit(document: Document, scene: Scene, factors: tuple[Factor, .
     every = measured(scene.targets, factors)
     uppermost = every if named is None else {name: part for name, part in every.items() if name in named}
     for part in scene.workloads.values():
-        for index, event in written(document, part):
+        for index, event in part.events.items():
             if not event.action.of_target:
                 continue
             at = (*part.at, "events", index)
@@ -41,16 +41,6 @@ def target_events_fit(document: Document, scene: Scene, factors: tuple[Factor, .
             for target in uppermost.values():
                 if not all(_fits(event, chain) for chain in _chains(target, scene.targets, factors)):
                     _refuse(document, at, event, target)
-
-
-def written(document: Document, part: PartSpec) -> Iterator[tuple[int, Event]]:
-    """Yield the events of a workload with their index in the file; none where a mistake in one has moved the others."""
-    events = part.spec.events if isinstance(part.spec, WorkloadSpec) else ()
-    tables = document.values.get("workloads")
-    table = tables.get(part.name) if isinstance(tables, dict) else None
-    listed = table.get("events") if isinstance(table, dict) else None
-    if isinstance(listed, list) and len(listed) == len(events):
-        yield from enumerate(events)
 
 
 def _chains(target: PartSpec, targets: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> Iterator[tuple[PartSpec, ...]]:
