@@ -41,12 +41,12 @@ def _shortest(name: str, plug: Workload, each: Iterable[Mapping[str, Value]]) ->
     found: dict[str, int] = {}
     for knobs in each:
         for plan in planned(name, plug, knobs):
-            if (length := _length(plan)) is not None:
+            if (length := length_ns(plan)) is not None:
                 found[plan.name] = min(length, found.get(plan.name, length))
     return found
 
 
-def _length(plan: PhasePlan) -> int | None:
+def length_ns(plan: PhasePlan) -> int | None:
     """Return the longest time that a phase takes; None where its work ends it."""
     if plan.stop is StopRule.WORK:
         return None
