@@ -20,6 +20,7 @@ from assay.records import (
     Observations,
     Severity,
     State,
+    Tier,
     VerdictState,
 )
 from assay.report import markdown, page
@@ -185,6 +186,20 @@ def test_a_doubtful_comparison_says_why():
     assert words.reason(said[0]) == "too few runs (S02)"
     assert doubts.why(results, one, replace(verdict, state=VerdictState.SOUND)) == ()
     assert doubts.why(results, one, None) == ()
+
+
+def test_what_leaves_a_run_unverified_is_a_rule_that_its_claim_needs():
+    results = fixture.results()
+    sample = next(f for judged in results.runs for v in judged.verdicts.values() for f in v.findings)
+    unknown = [
+        replace(sample, rule=rule, state=State.UNVERIFIED, short=short) for rule, short in (("G06", "a"), ("T06", "holes read"))
+    ]
+    first = results.runs[0]
+    measure, verdict = next(iter(first.verdicts.items()))
+    claimed = replace(verdict.claim, tier=Tier.DEVICE)
+    open_one = replace(verdict, claim=claimed, state=VerdictState.UNVERIFIED, findings=tuple(unknown))
+    (found,) = doubts.of_runs([replace(first, verdicts={measure: open_one})], measure)
+    assert words.reason(found) == "1 of 1 runs UNVERIFIED, not ruled out: holes read (T06)"
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.98, 1.03), (0.96, 1.12), (0.7, 1.2), (0.2, 6.0), (0.01, 90.0)])

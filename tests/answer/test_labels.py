@@ -1,11 +1,14 @@
 """What a number is, in words."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 import notebook_records as made
+from assay.answer import marks
 from assay.answer.wording import labels
+from assay.measures import figures
 from assay.records import Label, Nature, Regime, State
 from assay.workloads import bulk_io, metadata
 
@@ -58,3 +61,8 @@ def test_what_all_runs_have_in_common_comes_before_the_figures_of_one():
     both = [verdict(label, (replace(limited, detail=f"{size} kB on the way"), noise)) for size in (82, 83)]
     told = "sends as the client saw them; limited by the receive window; in one run: 82 kB on the way; but CPU contention (N02)"
     assert labels.of_several(both) == told
+
+
+@pytest.mark.parametrize("name", [*figures.FIGURES, *figures.OBSERVED])
+def test_every_figure_has_words_without_a_unit_s_suffix(name):
+    assert not re.search(r"\b(ns|per s|op|box)\b", marks.figure(name)), "a word of the code"

@@ -81,6 +81,19 @@ def test_an_interface_that_a_further_path_brings_follows_from_the_target():
     assert judged(alone, [arm(fact("end.0.interface.0.mtu", "9000"))], factor).state is State.FAIL, "another setting is none"
 
 
+def test_ends_that_cannot_be_matched_follow_from_the_target():
+    factor = Factor(path="target", levels=("cluster", "through"))
+    cluster = [arm(fact("end.0.sysctl.net.core.rmem_max", "1"), fact("end.1.interface.0.mtu", "65536"))]
+    ends = (fact("end.1.interface.0.mtu", "1500"), fact("end.2.sysctl.net.core.rmem_max", "1"))
+    through = [arm(fact("end.0.sysctl.net.core.rmem_max", "1"), *ends)]
+    assert judged(cluster, through, factor).state is State.PASS
+    assert judged(cluster, through, CLIENTS).state is State.FAIL
+    load = [arm(fact("end.0.sysctl.net.core.rmem_max", "2"), *ends)]
+    assert judged(cluster, load, factor).state is State.FAIL, "the load's own end is the same one"
+    pair = [arm(fact("end.0.sysctl.net.core.rmem_max", "1"), fact("end.1.interface.0.mtu", "1500"))]
+    assert judged(cluster, pair, factor).state is State.FAIL, "as many ends: they are compared"
+
+
 def test_options_that_one_file_system_alone_shows_follow_from_the_target():
     left, right = [arm(fact("device.0.ext4_options", "rw nodelalloc"))], [arm()]
     assert judged(left, right).state is State.PASS

@@ -8,6 +8,7 @@ import pytest
 from assay.records import Claim, Severity, State, Tier
 from assay.rules.holes import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
+from server_cases import served
 
 
 def judged(operation="read", tier=Tier.DEVICE, file_bytes=256 * MIB, **seen):
@@ -38,6 +39,23 @@ def test_overwrites_of_holes_qualify_and_new_files_pass():
 
 def test_unknown_extents_are_unverified():
     assert judged().state is State.UNVERIFIED
+
+
+@pytest.mark.parametrize(
+    ("operation", "delivered", "state"),
+    [
+        ("read", 256 * MIB, State.PASS),
+        ("read", 128 * MIB, State.UNVERIFIED),
+        ("read", None, State.UNVERIFIED),
+        ("write", 256 * MIB, State.UNVERIFIED),
+    ],
+)
+def test_a_read_that_the_servers_storage_delivered_is_none_of_holes(operation, delivered, state):
+    rungs = [("L4", "write", 257 * MIB), ("L4", "read", 257 * MIB)]
+    rungs += [("L6", "read", delivered)] if delivered is not None else []
+    values = {f"{operation}.bytes": 256.0 * MIB}
+    case = served("T06", rungs, operation=operation, claim=Claim(tier=Tier.DEVICE), values=values, figure="bytes")
+    assert RULE.check(case).state is state
 
 
 def test_metadata_is_not_its_business():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Direction, Durability, Severity, State
+from assay.records import Claim, Direction, Durability, Server, ServerNode, Severity, State
 from assay.rules.server_acks_early import RULE
 from audit.case_builder import MIB, Made, case_of
 from directory_cases import loaded, reported, series_of
@@ -41,6 +41,21 @@ def test_a_server_that_syncs_passes():
 
 def test_a_log_that_is_synced_passes_though_the_data_files_are_dirty():
     assert judged(128 * MIB, 64 * MIB).state is State.PASS
+
+
+@pytest.mark.parametrize(
+    ("given", "dirty", "state"),
+    [(192 * MIB, 128 * MIB, State.UNVERIFIED), (192 * MIB, MIB // 2, State.PASS), (128 * MIB, 128 * MIB, State.FAIL)],
+    ids=["as dirty as before the server's own writes", "hardly dirty", "all dirty"],
+)
+def test_writes_to_the_mount_of_another_server_do_not_count_as_stored(given, dirty, state):
+    gauges = {"dirty_bytes": (4096.0, 4096.0 + dirty), "writeback_bytes": (0.0, 0.0)}
+    values = {"write.bytes": 64.0 * MIB}
+    case = served("D04", [("L6", "write", given)], gauges, operation="write", values=values, figure="bytes", claim=STABLE)
+    assert RULE.check(case).state is (State.FAIL if state is State.FAIL else State.PASS), "on a disk a log explains it"
+    upper = Server(nodes=(ServerNode(pid_file="/p", data=("/cluster/data",)), ServerNode(pid_file="/q", data=("/chunks",))))
+    places = tuple(replace(place, server=upper, address="/cluster/data", filesystem="fuse.mfs") for place in case.run.places)
+    assert RULE.check(replace(case, run=replace(case.run, places=places))).state is state
 
 
 @pytest.mark.parametrize(

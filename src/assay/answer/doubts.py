@@ -244,9 +244,17 @@ def of_runs(runs: Iterable[Judged], measure: str) -> Iterator[Reason]:
     for state in VerdictState:
         here = [verdict for verdict in verdicts if verdict.state is state]
         if here and state is not VerdictState.SOUND:
-            causes = Counter(cause(finding) for verdict in here for finding in verdict.findings if matters(finding, state))
+            causes = Counter(cause(finding) for verdict in here for finding in decisive(verdict))
             most = causes.most_common(1)[0][0] if causes else None
             yield Reason(cause=most, state=state, runs=len(here), of=len(verdicts))
+
+
+def decisive(verdict: Verdict) -> Iterator[Finding]:
+    """The findings that make the verdict what it is: what is open of the claim, or what holds something against it."""
+    if verdict.state is VerdictState.UNVERIFIED:
+        yield from open_findings(verdict)
+    else:
+        yield from (finding for finding in verdict.findings if matters(finding, verdict.state))
 
 
 def never_finished(runs: Sequence[Judged]) -> tuple[Judged, ...]:
@@ -270,5 +278,10 @@ def is_open(verdict: Verdict) -> bool:
     """Whether a part of the claim could not be confirmed, also where the verdict says something worse."""
     if verdict.state in (VerdictState.UNVERIFIED, VerdictState.BOUNDED, VerdictState.SOUND):
         return verdict.state is VerdictState.UNVERIFIED
+    return any(True for _ in open_findings(verdict))
+
+
+def open_findings(verdict: Verdict) -> Iterator[Finding]:
+    """What is unverified, of the rules that the claim needs for any direction."""
     needed = {rule for direction in Direction for rule in required_rules(verdict.claim, direction)}
-    return any(finding.state is State.UNVERIFIED and finding.rule in needed for finding in verdict.findings)
+    yield from (finding for finding in verdict.findings if finding.state is State.UNVERIFIED and finding.rule in needed)

@@ -125,6 +125,18 @@ _FIGURES: Mapping[str, str] = {
     "count": "operations done",
     "errors": "errors",
     "longest_pause_ns": "longest pause",
+    "away_ns": "time away",
+    "backlog_ns": "time until the backlog was gone",
+    "up_share": "share of the time up",
+    "changed": "records changed",
+    "unreadable": "records unreadable",
+    "never": "changes never seen",
+    "stale": "stale reads",
+    "granted_twice": "locks granted twice",
+    "resolution_ns": "resolution",
+    "box_packets_per_s": "packets per second of the middlebox",
+    "box_drops": "packets dropped by the middlebox",
+    "box_cpu_share": "CPU share of the middlebox",
 }
 
 

@@ -15,6 +15,7 @@ Performance facts are read again after the last phase, and changes during a run 
 
 `target.*`, `mount.*`, `filesystem.*`, `mkfs.*`, `semantics.*` and ext4's facts of the first device follow from a target or its
 knobs. So do an end's interfaces that one arm alone has, and `target.path.NAME.*` from a knob of the path.
+If two targets have different numbers of ends (a server on another server), those behind the load's cannot be matched and follow.
 `device.*` and `limit.*` follow only if the arms use different device stacks. Declare other consequences of the factor by key:
 
 ```toml
@@ -43,6 +44,8 @@ OF_THE_STACK = ("device.", "limit.")
 """Facts that follow from it only where it stands on other devices."""
 OF_AN_INTERFACE = re.compile(r"end\.\d+\.interface\.\d+\.")
 """Facts of an end's interface: a target with a further path gives both ends one more."""
+OF_AN_END = re.compile(r"end\.(\d+)\.")
+"""Facts of an end; 0 is the load's, and a target whose server stands on another server has one more."""
 MOUNT_SOURCE, MOUNT_POINT = "mount.target.source", "mount.target.point"
 MOST_SHOWN = 12
 COUNTED = ("differing", "implied", "drifted", "compared")
@@ -234,8 +237,18 @@ def is_implied(case: ComparisonCase, one: Difference) -> bool:
     of_target = first == "target" or first in {target.name for target in case.experiment.targets}
     stack = key.startswith(OF_THE_STACK) and stacks(case.baseline) != stacks(case.candidate)
     further = OF_AN_INTERFACE.match(key) is not None and (NOT_THERE,) in (one.baseline, one.candidate)
+    further = further or (first == "target" and is_of_another_server(case, key))
     of_path = first in {path.name for path in case.experiment.paths} and key.startswith(f"target.path.{first}.")
     return of_path or (of_target and (stack or further or key.startswith(OF_THE_TARGET))) or case.experiment.implies(key)
+
+
+def is_of_another_server(case: ComparisonCase, key: str) -> bool:
+    """Whether a fact is of an end behind the load's, and the arms have different numbers of ends."""
+    found = OF_AN_END.match(key)
+    if found is None or found[1] == "0":
+        return False
+    one, two = ({end[1] for name in compared(runs) if (end := OF_AN_END.match(bare(name)))} for runs in case.arms)
+    return one != two
 
 
 def hosts_of_one_arm(case: ComparisonCase) -> frozenset[str]:

@@ -5,13 +5,16 @@ rule fails.
 `st_blocks` alone shows holes and misses fallocated files.
 Reads with tier = device are invalid, overwrites with tier = device qualified (they also allocate), anything else is a note.
 Files that the phase itself makes pass for writes; for reads their first reading counts.
+
+Most mounts of servers have no FIEMAP. A hole delivers nothing.
+So a read also passes if the server's storage delivered what the clients read, all but `hole_share` (L6 over L4, as in T02).
 """
 
 from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Rule, TrialCase
-from assay.evidence import ladder
+from assay.evidence import ladder, served
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found
@@ -23,7 +26,7 @@ def check(case: TrialCase) -> Finding:
     if size is None and known_later(case):
         return found(RULE, case, State.PASS, "No data files before the clock: this phase makes the files.")
     if holes is None or unwritten is None or size is None:
-        return found(RULE, case, State.UNVERIFIED, "Extents of the data files unknown.")
+        return delivered(case) or found(RULE, case, State.UNVERIFIED, "Extents of the data files unknown.")
     if not size:
         return found(RULE, case, State.PASS, "Data files empty before the clock: this phase makes the files.")
     share = (holes + unwritten) / size
@@ -49,6 +52,19 @@ def check(case: TrialCase) -> Finding:
         relabel="reads of zeros" if reads(case) else "writes that also allocate space",
         detail=part,
     )
+
+
+def delivered(case: TrialCase) -> Finding | None:
+    """A pass where the server's storage delivered what the clients read: it delivers nothing of a hole. None where it did not."""
+    if not reads(case) or served.server(case.run) is None:
+        return None
+    got = served.payload(case.phase, case.observations, Direction.READ)
+    read = served.storage_io(case.phase, case.observations, Direction.READ)
+    if not got or read is None or 1 - read.raw_bytes / got > case.thresholds["hole_share"]:
+        return None
+    amounts = f"{measures.in_bytes(read.raw_bytes)} of the {measures.in_bytes(got)} that the clients read"
+    statement = f"The server's storage delivered {amounts}, and it delivers nothing of a hole."
+    return found(RULE, case, State.PASS, statement, observed={"share": max(0.0, 1 - read.raw_bytes / got)})
 
 
 def reads(case: TrialCase) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+import time
 
 from assay.catalogue import Host, Setting, Unit
 from assay.errors import TrialError
-from assay.machine import file_server, mounted, service
+from assay.machine import file_server, image, mounted, service
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
 from assay.settings.knobs import choice, integer, number, quantity, switch
@@ -22,6 +23,7 @@ TOOLS = (MASTER, CHUNKS, CLIENT, "mfscli", "mfssetgoal", "grep")
 TO_LOGGERS, TO_CHUNKS, TO_CLIENTS, FIRST_CHUNK_PORT = 9419, 9420, 9421, 9422
 EMPTY = "/var/lib/mfs/metadata.mfs.empty"
 """The metadata of a cluster without a file, as the package brings them; the master does not start without any."""
+STEP_S = 0.05
 MODES = {"direct": "DIRECT", "never": "NEVER", "auto": "AUTO", "always": "YES"}
 MASTER_CONFIG = """WORKING_USER = root
 WORKING_GROUP = root
@@ -130,6 +132,7 @@ def mount(_host: Host, instance: FileInstance, point: str, word: str) -> MountPl
 def proof(host: Host, instance: FileInstance, plan: MountPlan, point: str) -> str:
     """Set the number of copies for all new files, and prove the mount. Raises TrialError where either does not hold."""
     mounted.check(host, plan.filesystem, point)
+    _wait_for_room(host, point)
     copies = str(integer(instance.knobs, "copies"))
     inside = ("nsenter", f"--net={instance.load}", "--")
     host.run([*inside, "mfssetgoal", copies, point], timeout_s=mounted.PATIENCE_S)
@@ -139,6 +142,15 @@ def proof(host: Host, instance: FileInstance, plan: MountPlan, point: str) -> st
         raise TrialError(f"mfsgetgoal: unknown answer: {told[:80]!r}")
     service.require("copies", copies, match[1])
     return mounted.prove_within(host, plan, point, instance.data)
+
+
+def _wait_for_room(host: Host, point: str) -> None:
+    """The master knows a chunk server before it knows the server's space, and shows 0 bytes until then. Raises TrialError."""
+    deadline = time.monotonic() + mounted.PATIENCE_S
+    while not image.free_bytes(host, point):
+        if time.monotonic() > deadline:
+            raise TrialError(f"{point}: the cluster shows no free space after {mounted.PATIENCE_S:g} s")
+        time.sleep(STEP_S)
 
 
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:

@@ -18,7 +18,7 @@ from assay.errors import AssayError, TrialError, refuse
 from assay.machine import external_commands, file_server, files, image, mounted, ownership, service
 from assay.machine.service import Program, Service
 from assay.machine.stack import stack
-from assay.records import ON, EndpointKind, Place, Server, ServerNode, Value
+from assay.records import ON, Endpoint, EndpointKind, Place, Server, ServerNode, Value
 from assay.settings.knobs import choice, integer, names, quantity, switch
 
 DAEMON = "zfs-fuse"
@@ -28,6 +28,8 @@ SOCKET = "/run/zfs/zfs_socket"
 IMAGE = "pool.img"
 LEAST_BYTES, USABLE = 128 * image.MIB, 0.8
 STEP_S = 0.05
+DRAINED = "assay:drained"
+"""A property of ours, as users may set them."""
 RUNNING = ("pgrep", "-x", "--runstates", "DRST", DAEMON)
 """Whether a daemon runs; one that has ended and that nobody has waited for does not count."""
 TIDY = f"{' '.join(RUNNING)} >/dev/null || rm -f -- {SOCKET}"
@@ -85,7 +87,8 @@ def _begin(host: Host, setting: Setting, private: dict[str, Value]) -> None:
     made = service.install(host, setting.undo, program, f"{DAEMON}-{setting.trial.id if setting.trial else 0}")
     private |= {"family": made.token, "groups": made.groups}
     service.start(host, directory, DAEMON, lambda: host.run(["zpool", "list"], check=False).status == 0)
-    properties = {"compression": str(knobs["compression"]), "primarycache": str(knobs["primarycache"])}
+    properties = {name: str(knobs[name]) for name in ("compression", "primarycache")}
+    properties["atime"] = "on" if knobs["atime"] else "off"
     options = [word for name, value in properties.items() for word in ("-O", f"{name}={value}")]
     host.run(
         ["zpool", "create", "-f", "-o", "cachefile=none", *options, "-m", point, pool, str(private["image"])], timeout_s=60.0
@@ -149,6 +152,16 @@ def drop_caches(host: Host, place: Place) -> None:
     _again(host, place.private)
 
 
+def flush(host: Host, endpoint: Endpoint) -> None:
+    """Have the pool write all that it holds back: syncfs does not reach it, a property is set with its next transaction group.
+
+    Source: dsl_sync_task, which waits for the group (txg_wait_synced).
+    """
+    found = mounted.mounted(host, endpoint.address)
+    if found is not None:
+        host.run(["zfs", "set", f"{DRAINED}={time.monotonic_ns()}", found.source], timeout_s=60.0)
+
+
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     """Return the properties that were read back, and the file system below the image. Raises TrialError without the pool."""
     found = mounted.mounted(host, place.address)
@@ -199,6 +212,7 @@ TARGET = Target(
         choice("compression", "compression of data: off is honest for compressible loads", "off", "on", "lzjb", "gzip", "zle"),
         choice("primarycache", "what ZFS keeps in its cache (ARC)", "all", "metadata", "none"),
         quantity("arc", "largest size of that cache", Unit.BYTES, 128 * image.MIB, (16 * image.MIB, None)),
+        Knob(name="atime", kind=KnobKind.SWITCH, default=True, help="each read sets the file's access time"),
         switch("page_cache", "the kernel keeps pages of the files as well"),
         switch("block_cache", "the kernel keeps pages of the image as well"),
     ),
@@ -206,6 +220,7 @@ TARGET = Target(
     check=check,
     prepare=prepare,
     drop_caches=drop_caches,
+    flush=flush,
     facts=facts,
     teardown=teardown,
     mounts=Mounts.LAB,

@@ -46,10 +46,12 @@ def filesystem_semantics(host: Host, target: Target, place: Place) -> Pairs:
 
 
 def space(host: Host, place: Place) -> Pairs:
-    """Which shares of space and inodes are free."""
-    if host.syscalls is not None and place.directory is not None:
+    """Which shares of space and inodes are free, where a server keeps its data; of a pool without a network: in the pool."""
+    remote = place.server is not None and any(node.address for node in place.server.nodes)
+    filled = place.address if place.kind is EndpointKind.DIRECTORY and not remote else place.directory
+    if host.syscalls is not None and filled is not None:
         with contextlib.suppress(OSError):
-            free, inodes = host.syscalls.space(place.directory)
+            free, inodes = host.syscalls.space(filled)
             yield "filesystem.free_share", f"{free:.3g}"
             yield "filesystem.free_inodes_share", f"{inodes:.3g}"
 

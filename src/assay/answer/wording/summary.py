@@ -16,7 +16,18 @@ from assay.answer.headlines import Line
 from assay.answer.remarks import Remarked
 from assay.answer.scales import show, show_range
 from assay.answer.wording import comparison, effects, essence, labels, layers, scaling, trust
-from assay.records import Comparison, Estimate, Experiment, Measure, RequirementState, Scaling, ScalingKind, Tier, Value
+from assay.records import (
+    Comparison,
+    Estimate,
+    Experiment,
+    Measure,
+    RequirementState,
+    Scaling,
+    ScalingKind,
+    Tier,
+    Value,
+    VerdictState,
+)
 
 
 def opening(answer: Answer) -> str:
@@ -209,11 +220,13 @@ def line(experiment: Experiment, one: Line) -> comparison.Sentence:
 
 
 def reason(one: Reason) -> str:
-    """`interval too wide (S02)`, `3 of 8 runs TAINTED: CPU contention (N02)`."""
+    """`interval too wide (S02)`, `3 of 8 runs TAINTED: CPU contention (N02)`, `... UNVERIFIED, not ruled out: ...`."""
     words = labels.short(one.cause) if one.cause else ""
     if one.state is None:
         return words
-    return f"{one.runs} of {one.of} runs {one.state.value}" + (f": {words}" if words else "")
+    counted_as = f"{one.runs} of {one.of} runs {one.state.value}"
+    link = ", not ruled out: " if one.state is VerdictState.UNVERIFIED else ": "
+    return f"{counted_as}{link}{words}" if words else counted_as
 
 
 def _efficiency(same: Sequence[Comparison]) -> str:
