@@ -142,17 +142,6 @@ def test_a_killed_server_comes_back_whether_another_one_stands_on_it_or_it_on_an
     assert bench.left() == NOTHING
 
 
-@on_crash_disk
-@needs("ssh", "ssh-keygen", "sshfs", "ganesha.nfsd", "rpcbind")
-@has_nfs
-def test_with_a_disk_each_server_on_it_loses_its_power_once(bench):
-    lower = TargetSpec(name="nfs", kind="nfs_ganesha", knobs={"on": "disk"})
-    load = drill(event(Action.POWER), deadline=SECOND)
-    run, _ = bench.conduct(served(on="nfs"), lower, disk(), workloads=(load,), observers=())
-    assert run.outcome is Outcome.FINISHED, f"an event that fails makes the run partial: {run.error}"
-    assert bench.left() == NOTHING
-
-
 @needs("ssh", "ssh-keygen", "sshfs")
 def test_the_programs_of_the_mounts_are_in_the_cpu_time_of_the_client(bench):
     run, _ = bench.conduct(served(), workloads=(bulk(clients=2, size=64 * MIB),), clients=2)
