@@ -144,6 +144,15 @@ def test_keys_beyond_the_population(bench):
     )
 
 
+def test_keys_of_entries_of_a_file_need_their_number(bench, tmp_path):
+    target = f'ldif = "{people(tmp_path, PEOPLE)}"'
+    words = ("keys of entries that are not Assay's", "target 'people'", "population = the number of entries with keys from 0")
+    refused_run(bench, *words, target=target)
+    refused_run(bench, *words, target=target, knobs='filter = "(cn=printer)"\nmix = ["search 1", "compare 1"]')
+    name = written(bench, target=target, knobs='filter = "(uid=u{key:08d})"\npopulation = 1')
+    assert bench.run("plan", name).returncode == 0
+
+
 def test_a_file_that_begins_above_or_beside_the_base(bench, tmp_path):
     path = people(tmp_path, PEOPLE)
     words = f"found base = 'dc=example,dc=org', and {path} begins with the entry dc=example,dc=com"
@@ -270,6 +279,12 @@ def test_a_server_that_closes_after_it_was_asked_fails_the_load_in_words(bench, 
 
 def test_writes_on_a_server_that_is_only_read(bench, server):
     refused(loaded(bench, server.address, "mix=modify 1"), "write = true")
+
+
+def test_binds_and_keys_of_which_nothing_is_known(bench, server):
+    words = ("binds without a DN", "bind_dn and password_file", "keys of entries that are not Assay's", "population = the number")
+    target = f'url = "{server.address}"\nbase = "{BASE}"'
+    refused_run(bench, *words, kind="ldap_existing", target=target, knobs='bind = "each"')
 
 
 def test_a_url_or_dn_that_is_none(bench):

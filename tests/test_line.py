@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import re
 import signal
 import subprocess
 
@@ -113,11 +114,26 @@ def phase_of(workload):
     return workload.phases(Order(workload="n", knobs=knobs, endpoints=(end,), seed=1))[0].name
 
 
-def test_a_rate_of_a_path_holds_and_changes(tmp_path):
-    run, observations = conduct(tmp_path, kind="net_stream", message=65_536, duration=2 * SECOND)
+def test_a_rate_of_a_path_holds_changes_and_comes_back(tmp_path):
+    low, name = WAN["rate"] // 20, phase_of(catalogue.find("workloads", "net_stream"))
+    event = Event(phase=name, at_ns=2 * SECOND, on="wan", action=Action.RATE, rate_bytes_per_s=low, for_ns=4 * SECOND)
+    run, observations = conduct(tmp_path, event, kind="net_stream", message=65_536, duration=11 * SECOND)
     assert run.outcome is Outcome.FINISHED, run.error
-    carried = {one.subject: one.value[-1] for one in observations.over_time(run.phases[0].name, "line", "delivered_bytes")}
-    assert carried["line:wan.up"] <= 12_500_000 * 3
+    words = [fact.value for fact in observations.facts if fact.key.startswith("event.")]
+    lower_s, back_s = sorted(float(re.match(r"at ([\d.]+) s: ", one)[1]) for one in words)
+    (phase,) = run.phases
+    (up,) = [one for one in observations.over_time(phase.name, "line", "delivered_bytes") if one.subject == "line:wan.up"]
+
+    def rate(from_s, to_s):
+        """What arrived between the first and the last look in that time, per second."""
+        span = [phase.start_ns + round(at_s * SECOND) for at_s in (from_s, to_s)]
+        seen = [(at, value) for at, value in zip(up.at_ns, up.value, strict=True) if span[0] <= at <= span[1]]
+        return (seen[-1][1] - seen[0][1]) * SECOND / (seen[-1][0] - seen[0][0])
+
+    before, lowered, after = rate(0, lower_s), rate(lower_s + 1, back_s), rate(back_s + 1, 11)
+    assert before <= WAN["rate"] * 1.1
+    assert lowered <= low * 1.1
+    assert min(before, after) > 2 * low, "both ends move more than that where the path lets them"
 
 
 @pytest.mark.slow

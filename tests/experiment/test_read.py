@@ -320,7 +320,9 @@ def test_bases_that_a_directory_cannot_have_are_told_before_anything_is_made() -
     assert "search_base = 'ou=people,dc=elsewhere', which is outside the directory" in outside.found
     nowhere = the_mistake(server + load + 'search_base = "ou=nobody,{base}"\n')
     assert "search_base = 'ou=nobody,dc=example,dc=com', which no population has" in nowhere.found
-    assert len(read.parse(server + 'ldif = "/x.ldif"\n' + load + 'search_base = "ou=nobody,{base}"\n', "x").targets) == 1
+    own = server + 'ldif = "/x.ldif"\n' + load + 'search_base = "ou=nobody,{base}"\n'
+    assert len(read.parse(own + "population = 1\n", "x").targets) == 1
+    assert "keys of entries that are not Assay's" in the_mistake(own).found
     entry = the_mistake(server + load + 'scope = "base"\ndn = "uid=u{key:08d},ou=people,o=x"\n')
     assert "which is outside the directory" in entry.found
 

@@ -11,6 +11,7 @@ from assay.experiment.factors import MOST_CHECKED, variants
 from assay.experiment.parts import PartSpec
 from assay.machine import population
 from assay.records import EndpointKind, Factor, Value
+from assay.settings import directory
 from assay.toml_document import Document, Point
 
 OF_DIRECTORIES = "ldap"
@@ -41,7 +42,11 @@ def servers_fit(
             continue
         right = [knobs for knobs in variants(load, factors) if not plug.check(knobs)]
         each = itertools.islice(itertools.product(right, servers), MOST_CHECKED)
-        found = [(name, text) for knobs, (name, server) in each for text in beyond_server(plug, knobs, server)]
+        found = [
+            (name, text)
+            for knobs, (name, server) in each
+            for text in (*beyond_server(plug, knobs, server), *_not_known(plug, knobs, server))
+        ]
         for name, (seen, wanted) in dict.fromkeys(found):
             document.wrong(load.at, f"{seen}, in workload {load.name!r} on target {name!r}", wanted, Point.KEY)
 
@@ -65,6 +70,17 @@ def beyond_server(plug: Workload, knobs: Mapping[str, Value], server: Mapping[st
         yield "writes in mix on a server that is only read", "write = true: they go below an entry that Assay makes"
     yield from _elsewhere(knobs, server)
     yield from _unknown_attributes(knobs, server)
+
+
+def _not_known(plug: Workload, knobs: Mapping[str, Value], server: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+    """Yield what nothing says of entries that are not Assay's: how many have keys, and who binds."""
+    if plug.name == OF_IMPORTS or "base" not in server or ("template" in server and not server.get("ldif")):
+        return
+    if knobs.get("population") is None and "{key" in directory.keyed_texts(knobs):
+        yield "keys of entries that are not Assay's", "population = the number of entries with keys from 0"
+    binds = knobs.get("bind") in ("once", "each") or "bind" in directory.shares(knobs)
+    if binds and "password_file" in server and not server.get("bind_dn"):
+        yield "binds without a DN", "bind_dn and password_file at the target"
 
 
 def _of_import(mode: str, server: Mapping[str, Value]) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,8 @@
 
 - `KNOBS`: what is asked for, of which entries, over how many connections.
 - `mistakes(values)`: contradictions between these knobs, filters that are none. Add them to `check`.
-- `shares(values)`: the mix. `settings/directory_requests.py` makes the settings of the engine.
+- `shares(values)`: the mix; `keyed_texts(values)`: what it sends of keys. `settings/directory_requests.py` makes the settings of
+  the engine.
 
 `values` are knobs with their defaults (`knobs.resolved`). Entries of a population have keys from 0; the writes of a load are on
 entries of its own, but for changes of a population that is Assay's.
@@ -65,6 +66,14 @@ def shares(values: Values) -> dict[str, int]:
         if match is not None and match[1] in KINDS:
             found[match[1]] = int(match[2] or 1)
     return found
+
+
+def keyed_texts(values: Values) -> str:
+    """Return the texts with keys of the population that this mix sends."""
+    mix = shares(values)
+    of_search = ("dn",) if text(values, "scope") == "base" else ("filter", "search_base")
+    used = (*(of_search if "search" in mix else ()), *(("dn", "compare") if "compare" in mix else ()))
+    return " ".join(text(values, name) for name in used)
 
 
 def mistakes(values: Values) -> tuple[str, ...]:

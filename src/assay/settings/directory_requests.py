@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from assay.records import Endpoint
 from assay.settings import load
-from assay.settings.directory import MOST_KEYS, WRITES, is_wanted, shares
+from assay.settings.directory import MOST_KEYS, WRITES, is_wanted, keyed_texts, shares
 from assay.settings.knobs import Values, fraction, integer, names, text
 
 USED_UP = ("delete", "rename")
@@ -95,19 +95,12 @@ class Directory:
         wanted = integer(self.values, "population")
         if own is not None and wanted > own:
             yield f"found population {wanted:,}; expected at most the {own:,} entries of the target"
-        if own is None and not wanted and "{key" in self._keyed_texts():
+        if own is None and not wanted and "{key" in keyed_texts(self.values):
             yield "found keys without a population; expected population = the number of entries with keys from 0"
         if (self.binds != "never" or "bind" in mix) and not self.known.get("password_file"):
             yield "found bind without a password; expected bind_dn and password_file at the target"
         if self.known.get("starttls") == "on" and integer(self.values, "depth", 1) > 1:
             yield "found depth with StartTLS; expected depth = 1, or transport tls"
-
-    def _keyed_texts(self) -> str:
-        """The texts with keys of the population that this mix sends."""
-        mix = shares(self.values)
-        of_search = ("dn",) if text(self.values, "scope") == "base" else ("filter", "search_base")
-        used = (*(of_search if "search" in mix else ()), *(("dn", "compare") if "compare" in mix else ()))
-        return " ".join(text(self.values, name) for name in used)
 
     def connection(self, client: int) -> dict[str, object]:
         """Return how a client reaches the server, and over how many connections."""

@@ -3,6 +3,7 @@
 //! The capture ends after its time, when standard input ends, and at an interrupt. A line on standard input asks for the counts
 //! of what had passed when it came.
 
+use super::missed::Missed;
 use super::{Receiver, reason, snap};
 use crate::packet::{Frame, Link};
 use serde::Serialize;
@@ -11,7 +12,6 @@ use std::ffi::{CStr, CString};
 use std::io::Error;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -21,15 +21,12 @@ const BLOCKS: usize = 48;
 const FRAME_BYTES: usize = 2048;
 /// A block that is not full is handed over after this time.
 const RETIRE_MS: u32 = 50;
-/// How long frames from before the end may still lie in the kernel.
+/// How long frames from before the end may still lie in the kernel, in a block that is not handed over yet.
 const LAST: Duration = Duration::from_millis(150);
 /// The longest wait for frames.
 const MOST_REST: Duration = Duration::from_millis(200);
 const LOOPBACK: u16 = 772;
 const ETHERNET: u16 = 1;
-
-/// Frames that found no room in the device, by the interface's own count.
-const MISSED: [&str; 2] = ["rx_missed_errors", "rx_fifo_errors"];
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -95,6 +92,26 @@ fn now_ns() -> u64 {
         .map_or(u64::MAX, |now| now.as_nanos() as u64)
 }
 
+/// When a frame passed.
+fn time_ns(packet: &libc::tpacket3_hdr) -> u64 {
+    u64::from(packet.tp_sec) * 1_000_000_000 + u64::from(packet.tp_nsec)
+}
+
+/// Takes block after block: until one is later than the end, or until the kernel keeps none back any more. A block that waits
+/// is taken however long the ones before it took, and a look comes after the wait however late this thread runs.
+fn take_rest(kept: Duration, mut take: impl FnMut() -> Block) {
+    let until = Instant::now() + kept;
+    loop {
+        let over = Instant::now() >= until; // before the look: a block that came after it would be missed
+        match take() {
+            Block::Taken => {}
+            Block::Later => return,
+            Block::Kept if over => return,
+            Block::Kept => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
 /// The names of the interfaces that there are.
 fn interfaces() -> Vec<String> {
     let mut names = Vec::new();
@@ -117,6 +134,17 @@ fn interfaces() -> Vec<String> {
     names
 }
 
+/// What a look at the next block of the ring found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Block {
+    /// The kernel has not handed it over.
+    Kept,
+    /// Its frames were handed on.
+    Taken,
+    /// All its frames are later than the end.
+    Later,
+}
+
 struct Ring {
     socket: OwnedFd,
     memory: *mut u8,
@@ -127,38 +155,6 @@ struct Ring {
     /// When counts were asked for that are not given yet.
     asked_ns: VecDeque<u64>,
     missed: Missed,
-}
-
-/// Frames that an interface lost before anybody could read them.
-#[derive(Default)]
-struct Missed {
-    files: Vec<PathBuf>,
-    counted: u64,
-}
-
-impl Missed {
-    fn of(interface: &str) -> Self {
-        let folder = Path::new("/sys/class/net")
-            .join(interface)
-            .join("statistics");
-        Self::in_files(MISSED.map(|name| folder.join(name)).into())
-    }
-
-    fn in_files(files: Vec<PathBuf>) -> Self {
-        let mut made = Self { files, counted: 0 };
-        made.more();
-        made
-    }
-
-    /// Those since the last call.
-    fn more(&mut self) -> u64 {
-        let count = |file: &PathBuf| -> Option<u64> {
-            std::fs::read_to_string(file).ok()?.trim().parse().ok()
-        };
-        let now: u64 = self.files.iter().filter_map(count).sum();
-        let before = std::mem::replace(&mut self.counted, now);
-        now.saturating_sub(before)
-    }
 }
 
 impl Drop for Ring {
@@ -235,8 +231,9 @@ impl Ring {
     fn follow(&mut self, ends: Option<Instant>, receiver: &mut dyn Receiver) {
         while !INTERRUPTED.load(Ordering::Relaxed) && ends.is_none_or(|end| Instant::now() < end) {
             let mut wait = Duration::ZERO;
-            if !self.take(receiver, u64::MAX) {
-                self.answer(now_ns().saturating_sub(LAST.as_nanos() as u64), receiver);
+            let looked_ns = now_ns(); // before the look: what comes after it is not yet handed on
+            if self.take(receiver, u64::MAX) == Block::Kept {
+                self.answer(looked_ns.saturating_sub(LAST.as_nanos() as u64), receiver);
                 wait = self.rest(ends);
             }
             if self.has_no_more_input(wait) {
@@ -245,38 +242,35 @@ impl Ring {
         }
     }
 
-    /// Hands on the frames from before the end that still lie in the kernel.
+    /// Hands on the frames from before the end: those of all blocks that wait, and those that still lie in the kernel.
     fn take_last(&mut self, receiver: &mut dyn Receiver) {
         let last_ns = now_ns();
-        let until = Instant::now() + LAST;
-        while Instant::now() < until {
-            if !self.take(receiver, last_ns) {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-        }
+        take_rest(LAST, || self.take(receiver, last_ns));
     }
 
-    /// Hands on the frames of a block that is ready; whether there was one.
-    fn take(&mut self, receiver: &mut dyn Receiver, last_ns: u64) -> bool {
+    /// Hands on the frames up to a time of the next block, if it is ready.
+    fn take(&mut self, receiver: &mut dyn Receiver, last_ns: u64) -> Block {
         let block = unsafe { self.memory.add(self.at * BLOCK_BYTES) };
         let header = unsafe { &*block.cast::<libc::tpacket_block_desc>() };
         let state = unsafe { &header.hdr.bh1 };
         let status = unsafe { AtomicU32::from_ptr((&raw const state.block_status).cast_mut()) };
         if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
-            return false;
+            return Block::Kept;
         }
         let mut at = state.offset_to_first_pkt as usize;
+        let mut later = state.num_pkts > 0;
         for _ in 0..state.num_pkts {
             if at + size_of::<libc::tpacket3_hdr>() > BLOCK_BYTES {
                 break;
             }
             let packet = unsafe { &*block.add(at).cast::<libc::tpacket3_hdr>() };
+            later &= time_ns(packet) > last_ns;
             self.frame(block, at, packet, last_ns, receiver);
             at += packet.tp_next_offset as usize;
         }
         status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.at = (self.at + 1) % BLOCKS;
-        true
+        if later { Block::Later } else { Block::Taken }
     }
 
     fn frame(
@@ -295,7 +289,7 @@ impl Ring {
         }
         let address = unsafe { &*block.add(address).cast::<libc::sockaddr_ll>() };
         let outgoing = address.sll_pkttype == libc::PACKET_OUTGOING;
-        let t_ns = u64::from(packet.tp_sec) * 1_000_000_000 + u64::from(packet.tp_nsec);
+        let t_ns = time_ns(packet);
         if (self.loopback && outgoing) || t_ns > last_ns {
             return; // on the loopback each frame passes twice
         }
@@ -450,23 +444,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_interface_missed_is_counted_once() {
-        let folder = std::env::temp_dir().join(format!("assay-missed-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let files: Vec<PathBuf> = MISSED.map(|name| folder.join(name)).into();
-        let write = |counts: [u64; 2]| {
-            for (file, count) in files.iter().zip(counts) {
-                std::fs::write(file, format!("{count}\n")).unwrap();
+    fn blocks_that_wait_are_taken_however_long_they_take() {
+        let mut left = 4;
+        take_rest(Duration::from_millis(10), || {
+            if left == 0 {
+                return Block::Kept;
             }
-        };
-        write([7, 2]);
-        let mut missed = Missed::in_files(files.clone());
-        assert_eq!(missed.more(), 0);
-        write([10, 4]);
-        assert_eq!((missed.more(), missed.more()), (5, 0));
-        write([0, 0]); // the driver was loaded again
-        assert_eq!(missed.more(), 0);
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(Missed::of("nowhere9").more(), 0);
+            left -= 1;
+            std::thread::sleep(Duration::from_millis(10));
+            Block::Taken
+        });
+        assert_eq!(left, 0);
+    }
+
+    #[test]
+    fn a_last_look_follows_the_wait_and_later_frames_end_it() {
+        let mut looks = 0;
+        take_rest(Duration::ZERO, || {
+            looks += 1;
+            Block::Kept
+        });
+        assert_eq!(looks, 1);
+        let mut blocks = vec![Block::Later, Block::Taken];
+        take_rest(Duration::from_secs(3600), || blocks.pop().unwrap());
+        assert!(blocks.is_empty());
     }
 }

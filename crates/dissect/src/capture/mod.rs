@@ -2,6 +2,7 @@
 
 mod legacy;
 pub mod live;
+mod missed;
 mod next_generation;
 mod snap;
 mod snoop;
