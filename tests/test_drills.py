@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from assay.machine import nfs_clients
 from assay.measures.cost import cost, processor_ns
 from assay.measures.drill import away_ns, times_away
 from assay.records import Action, Event, Outcome, TargetSpec
@@ -93,6 +94,25 @@ def test_a_stopped_server_is_away_as_long_as_the_events_say(bench):
     (_, stopped), (_, going_on) = began_and_ended(seen)
     assert abs(away_ns(run.phases[0]) - (going_on - stopped) * SECOND) < NEAR_NS
     assert fates(run)["d.check"][1:] == fates(run)["d.check_other"][1:] == (0, 0, 0)
+    assert bench.left() == NOTHING
+
+
+has_nfs = pytest.mark.skipif(not nfs_clients.CLIENT.exists(), reason="no NFS client: make clients (libnfs-dev, libfuse3-dev)")
+MOOSEFS = ("mfsmaster", "mfschunkserver", "mfsmount", "mfssetgoal", "mfscli")
+CLUSTER = TargetSpec(name="cluster", kind="moosefs", knobs={"chunkservers": 1, "copies": 1})
+
+
+@needs(*MOOSEFS, "ganesha.nfsd", "rpcbind")
+@has_nfs
+@pytest.mark.parametrize("on", ["", "cluster"])
+def test_a_killed_server_comes_back_whether_another_one_stands_on_it_or_it_on_another(bench, on):
+    """Each is killed and started by itself; a master of MooseFS that was killed starts again from its changelogs."""
+    upper = TargetSpec(name="nfs", kind="nfs_ganesha", knobs={"on": "cluster"})
+    load = drill(event(Action.KILL, on=on), duration=10 * SECOND, rate=20, deadline=30 * SECOND)
+    run, _ = bench.conduct(*((CLUSTER,) if on else (upper, CLUSTER)), workloads=(load,), observers=())
+    assert run.outcome is Outcome.FINISHED, run.error
+    looked, *_, unreadable = fates(run)["d.check"]
+    assert (looked > 100, unreadable) == (True, 0), "it is back before the end"
     assert bench.left() == NOTHING
 
 

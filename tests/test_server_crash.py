@@ -83,6 +83,35 @@ quiesce = "0 s"
 target = ["objects"]
 clients = [2]
 """
+DRILLED = """
+title = "Killed beside a disk that loses its power"
+question = "Is anything left of the disk, before, while and after it has no power?"
+repeats = 500
+seed = 3
+
+[targets.disk]
+kind = "crash_disk"
+size = "64 MiB"
+[targets.files]
+kind = "sftp_openssh"
+on = "disk"
+SSHD
+
+[workloads.w]
+kind = "drill"
+duration = "3 s"
+deadline = "1 s"
+quiesce = "0 s"
+[[workloads.w.events]]
+phase = "append"
+at = "500 ms"
+action = "power"
+for = "1 s"
+
+[factors]
+target = ["disk", "files"]
+clients = [2]
+"""
 PROTOCOLS = ROOT / "experiments" / "protocols.toml"
 RECIPES = ("xrootd", "gridftp", "ftp")
 """Targets of the shipped experiment whose server is started by a recipe."""
@@ -134,9 +163,23 @@ clients = [2]
 @needs("sshfs", "ssh-keygen", "qemu-storage-daemon", "losetup", "mkfs.ext4", "ip", "nsenter")
 @few_and_many("points", 4, 20)
 def test_nothing_is_left_at_random_moments(tmp_path, points):
+    killed_at_random_moments(tmp_path, with_sshd(EXPERIMENT), points, LATEST_S)
+
+
+def with_sshd(text):
+    """The experiment with the sshd that does here; skips without one."""
     program = sshd().get("server.program")
-    text = EXPERIMENT.replace("SSHD", f'server.program = "{program}"' if program else "")
-    killed_at_random_moments(tmp_path, text, points, LATEST_S)
+    return text.replace("SSHD", f'server.program = "{program}"' if program else "")
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@needs_root
+@needs_fuse
+@needs("nbdkit", "nbdfuse", "xfs_io", "losetup", "mkfs.ext4", "sshfs", "ssh-keygen", "ip", "nsenter")
+@few_and_many("points", 4, 20)
+def test_nothing_is_left_of_a_disk_that_loses_its_power(tmp_path, points):
+    killed_at_random_moments(tmp_path, with_sshd(DRILLED), points, 2 * LATEST_S)
 
 
 @pytest.mark.root

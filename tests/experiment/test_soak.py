@@ -37,6 +37,15 @@ def test_each_piece_is_a_repeat_and_the_workload_lasts_one():
     assert parsed('duration = "25 min"').repeats == 3, "the last one is whole as well"
 
 
+def test_phases_that_would_each_last_a_piece_share_it():
+    verified = 'kind = "bulk_io"\noperations = ["random_write", "random_read"]\nsize = "1 MiB"\n'
+    text = HEAD.replace('kind = "null"\n', verified).format(top="", knobs="", soak='duration = "1 h"')
+    assert read.parse(text, "x.toml").workloads[0].knobs["duration"] == 300 * SECOND
+    two = HEAD.replace("[workloads.w]", '[workloads.drilled]\nkind = "drill"\n[workloads.w]')
+    found = read.parse(two.format(top="", knobs="", soak='duration = "1 h"'), "x.toml").workloads
+    assert [one.knobs["duration"] for one in found] == [300 * SECOND] * 2, "the checks of a drill end with their work"
+
+
 def test_what_stops_it_can_be_chosen():
     found = parsed('duration = "1 h"\npiece = "30 s"\nstop_on = ["rate < 50 %"]')
     assert (found.soak.kernel_error, found.soak.verification, found.soak.least_rate_share) == (False, False, 0.5)

@@ -21,6 +21,9 @@ size = "64 MiB"
 kind = "sftp_openssh"
 on = "disk"
 
+[targets.bare]
+kind = "sftp_openssh"
+
 [workloads.d]
 kind = "drill"
 {events}
@@ -49,13 +52,18 @@ def test_never_below_a_file_system_of_the_users():
     assert "never below a file system of yours" in power.found
     assert "crash_disk" in power.expected
     assert "it never fills yours" in fill.found
-    assert (power.line, fill.line) == (22, 27), "each at its action"
+    assert (power.line, fill.line) == (25, 30), "each at its action"
 
 
 @pytest.mark.parametrize("action", ["kill", "stop"])
 def test_a_target_without_a_server_has_none_that_can_be_killed(action):
     (one,) = mistakes(event(action=action), targets='"files", "disk"')
     assert "on target 'disk', which has no server that the lab started" in one.found
+
+
+def test_an_event_is_named_once_with_all_targets_that_cannot_have_it():
+    (one,) = mistakes(event(), targets='"mine", "bare", "files"')
+    assert "on targets 'mine', 'bare', which have no power that can be cut" in one.found
 
 
 def test_every_mistake_is_named_at_once():
@@ -78,6 +86,13 @@ def test_every_mistake_is_named_at_once():
         "soon",
     ):
         assert any(said in text for text in texts), (said, texts)
+
+
+def test_a_mistake_in_one_event_hides_none_of_another():
+    pathless, power = mistakes(event(action="cut"), event("5 s"), targets='"mine"')
+    assert "an event on no path" in pathless.found
+    assert "never below a file system of yours" in power.found
+    assert power.line == 30, "at its own action"
 
 
 def test_a_target_that_is_not_there_is_named_with_a_likely_one():

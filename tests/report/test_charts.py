@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from assay.errors import UsageError
 from assay.records import Factor, Observations
-from assay.report import markdown, page, picture
+from assay.records.price import Price
+from assay.report import listing, markdown, page, picture
 from assay.report.charts import cells, dots, forest, latency, roles, theme
 from assay.report.charts.figure import end_labels
 from assay.report.galleries import Pictures
@@ -124,6 +125,15 @@ def test_one_chart_as_a_picture(results, tmp_path, ending):
 def test_unknown_chart_names_those_that_are_there(results, tmp_path):
     with pytest.raises(UsageError, match=r"measure-spool\.create\.ops_per_s"):
         picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), "nothing", tmp_path / "x.svg")
+
+
+def test_the_page_has_the_price_of_each_rate(results):
+    priced = [replace(one, price=Price(amount=900.0, currency="EUR")) for one in results.experiment.targets]
+    dear = replace(results, experiment=replace(results.experiment, targets=tuple(priced)))
+    shown = [words for one in listing.measures(dear) for _, words in one.prices]
+    assert any("EUR per operation/s" in words for words in shown)
+    assert shown[0].split(" (")[0] in page.render(dear, lambda _: Observations(), Pictures())
+    assert not any(one.prices for one in listing.measures(results)), "without a price there is none"
 
 
 def test_markdown_has_the_answer_and_escapes(results):

@@ -75,6 +75,12 @@ def test_an_error_of_another_disk_is_a_note(text):
     assert (found.state, found.severity, found.relabel) == (State.FAIL, Severity.NOTES, None)
 
 
+@pytest.mark.parametrize(("name", "severity"), [("loop0-8", Severity.QUALIFIES), ("loop1-8", Severity.NOTES)])
+def test_a_journal_is_named_by_its_disk_and_inode(name, severity):
+    assert judged(f"<3> Aborting journal on device {name}.").severity is severity
+    assert judged(f"<3> JBD2: I/O error when updating journal superblock for {name}.").severity is severity
+
+
 def test_an_error_that_names_no_disk_may_be_ours():
     found = judged("<3> ata1.00: failed command: READ FPDMA QUEUED")
     assert (found.severity, found.relabel) == (Severity.QUALIFIES, "with kernel messages about a storage error")

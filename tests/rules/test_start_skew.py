@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.measures import latency
-from assay.records import Claim, Durability, HostClock, PhaseHost, Role, Severity, State
+from assay.records import Claim, DrillEnd, Durability, HostClock, PhaseHost, Role, Severity, State
 from assay.rules.start_skew import RULE
 from audit.case_builder import Made, case_of
 
@@ -27,6 +27,14 @@ def test_a_writer_and_a_reader_act_in_turn():
     ends = tuple(replace(client, role=role) for client, role in zip(one.phase.clients, (Role.WRITER, Role.READER), strict=True))
     assert "in turn" in RULE.applies(replace(one, phase=replace(one.phase, clients=ends)))
     assert RULE.applies(one) is None
+
+
+def test_records_that_are_lost_do_not_depend_on_when_clients_work():
+    one = case_of(Made(starts=(0.0, 5.0), ends=(1.0, 6.0)), "W04")
+    drilled = tuple(replace(client, drill=DrillEnd(acknowledged=9)) for client in one.phase.clients)
+    lost = replace(one, measure=replace(one.measure, figure="lost"))
+    assert "none is lost" in RULE.applies(replace(lost, phase=replace(lost.phase, clients=drilled)))
+    assert RULE.applies(lost) is None, "no drill"
 
 
 def test_clients_that_get_unequally_much_done_are_a_note():

@@ -10,6 +10,7 @@ import pytest
 from assay import catalogue
 from assay.errors import BusyError, RefusedError, TrialError, UsageError
 from assay.machine.filesystems import FILESYSTEMS
+from assay.machine.image import ELSEWHERE
 from assay.machine.stack import backing_file
 from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB, leftovers, rules, setting
@@ -278,7 +279,7 @@ def test_an_image_in_memory_is_refused_before_anything_is_made(undo, scratch):
     HOST.run(["mount", "-t", "tmpfs", "none", str(scratch)])
     try:
         (mistake,) = TARGET.check(HOST, setting(undo, scratch, filesystem="ext4", size=16 * MIB))
-        assert mistake == f"{scratch}: tmpfs has no block device, so an image there proves nothing. Set `scratch` to a disk."
+        assert mistake == f"{scratch}: tmpfs has no block device, so an image there proves nothing. {ELSEWHERE}, on a disk."
     finally:
         HOST.run(["umount", str(scratch)])
 

@@ -166,6 +166,7 @@ def test_all_mistakes_come_at_once(tmp_path):
     open_to_all.write_text("aws_access_key_id = x\n")
     open_to_all.chmod(0o644)
     knobs = {"url": "s3.example.com", "bucket": "No", "key_file": str(open_to_all), "prefix": "/a", "data": "/no/such"}
+    knobs |= {"put": ("no-such-copy", "{source}", "{name}"), "get": ("/no/such/fetch", "{name}", "{destination}")}
     found = TARGET.check(HOST, given(None, tmp_path, knobs))
     for part in (
         "found url = 's3.example.com'; expected http://",
@@ -174,6 +175,8 @@ def test_all_mistakes_come_at_once(tmp_path):
         "no aws_secret_access_key",
         "found prefix = '/a'; expected a text that ends with one slash",
         "/no/such: no directory. Correct data",
+        "no-such-copy: not found. Install no-such-copy.",
+        "/no/such/fetch: not found. Correct the path.",
     ):
         assert any(part in one for one in found), (part, found)
     absent = TARGET.check(HOST, given(None, tmp_path, {**knobs, "key_file": str(tmp_path / "none")}))

@@ -148,10 +148,11 @@ class TestAnyCommand:
 
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path):
-    knobs = {"run": ("no-such-server", "./no/script.sh", "{date}"), "needs": ("xrootd",), "put": ("xrdcp", "{source}")}
+    knobs = {"run": ("no-such-server", "./no/script.sh", "{date}"), "needs": ("xrootd",), "put": ("/no/such/copy",)}
     found = TARGET.check(HOST, given(None, tmp_path, **knobs))
     for part in (
         "no-such-server: not found. Install no-such-server.",
+        "/no/such/copy: not found. Correct the path.",
         "./no/script.sh: not found. Run Assay where it is found, or name its whole path in run.",
         "found {date} in run; expected one of: data, instance, port, server.address",
     ):

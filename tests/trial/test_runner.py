@@ -411,6 +411,18 @@ def test_space_is_needed_for_the_most_clients(tmp_path):
     assert four == 4 * one > 0
 
 
+def test_space_is_needed_for_the_largest_level(tmp_path):
+    sizes = Factor(path=f"{bulk().name}.size", levels=(MIB, 64 * MIB))
+    assert needed_bytes(experiment(tmp_path, bulk(), factors=(sizes,))) == 64 * needed_bytes(experiment(tmp_path, bulk(size=MIB)))
+
+
+def test_workloads_that_are_never_in_one_trial_need_the_space_of_the_largest(tmp_path):
+    small, large = bulk(size=MIB), replace(bulk(size=8 * MIB), name="large")
+    both = needed_bytes(experiment(tmp_path, small, large))
+    apart = needed_bytes(experiment(tmp_path, small, large, factors=(Factor(path="workload", levels=(small.name, "large")),)))
+    assert (both, apart) == (9 * apart // 8, needed_bytes(experiment(tmp_path, large)))
+
+
 # ------------------------------------------------------------------------------------------ interrupts
 
 

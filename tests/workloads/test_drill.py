@@ -6,6 +6,8 @@ import pytest
 
 from assay.answer.wording.drill import _appended
 from assay.catalogue import Order, Pace
+from assay.errors import InputErrors
+from assay.experiment import read
 from assay.measures.drill import away_ns, backlog_ns, drill_figure, up_share
 from assay.records import (
     Client,
@@ -42,6 +44,22 @@ def test_it_appends_and_then_looks_for_its_own_records():
     for name in ("path", "journal", "token"):
         assert append.settings[0][name] == check.settings[0][name]
     assert append.settings[0]["journal"].startswith("{scratch}/")
+
+
+def test_records_seen_from_the_other_mount_are_a_measure_where_clients_is_a_factor():
+    text = """title = "T"
+[targets.t]
+kind = "sftp_openssh"
+[workloads.d]
+kind = "drill"
+[factors]
+clients = [{}]
+[measures]
+"d.check_other.lost" = {{}}
+"""
+    assert [one.name for one in read.parse(text.format(2), "x.toml").measures] == ["d.check_other.lost"]
+    with pytest.raises(InputErrors, match="check_other"):
+        read.parse(text.format(1), "x.toml")
 
 
 def test_with_several_clients_each_looks_for_the_next_ones_records_from_its_own_mount():

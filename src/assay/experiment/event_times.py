@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from assay.catalogue import Order, Workload
 from assay.experiment.factors import variants
 from assay.experiment.parts import PartSpec
-from assay.experiment.target_events import written
 from assay.records import Action, Endpoint, Event, Factor, PhasePlan, StopRule, Value
 from assay.toml_document import Document, Path
 from assay.units import Unit
@@ -21,7 +20,7 @@ Placed = tuple[Path, Event]
 def event_times_fit(document: Document, workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:
     """Note events that begin or are taken back after the end of their phase, and those during which another one happens."""
     for part in workloads.values():
-        placed = [((*part.at, "events", index), event) for index, event in written(document, part)]
+        placed = [((*part.at, "events", index), event) for index, event in part.events.items()]
         if not placed or not part.settings.complete or not isinstance(part.plug, Workload):
             continue
         shortest = _shortest(part.name, part.plug, [knobs for knobs in variants(part, factors) if not part.plug.check(knobs)])
@@ -42,12 +41,12 @@ def _shortest(name: str, plug: Workload, each: Iterable[Mapping[str, Value]]) ->
     found: dict[str, int] = {}
     for knobs in each:
         for plan in planned(name, plug, knobs):
-            if (length := _length(plan)) is not None:
+            if (length := length_ns(plan)) is not None:
                 found[plan.name] = min(length, found.get(plan.name, length))
     return found
 
 
-def _length(plan: PhasePlan) -> int | None:
+def length_ns(plan: PhasePlan) -> int | None:
     """Return the longest time that a phase takes; None where its work ends it."""
     if plan.stop is StopRule.WORK:
         return None

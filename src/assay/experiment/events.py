@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.experiment import named_hosts
@@ -15,12 +16,14 @@ FREE_RATE = "none"
 """The rate of an event that takes the limit away."""
 
 
-def events(document: Document, at: Path, found: object, hosts: tuple[HostSpec, ...], paths: tuple[str, ...]) -> tuple[Event, ...]:
-    """Return the events of a workload that are right, after all mistakes were noted."""
+def events(
+    document: Document, at: Path, found: object, hosts: tuple[HostSpec, ...], paths: tuple[str, ...]
+) -> Mapping[int, Event]:
+    """Return the events of a workload that are right by their place in the list, after all mistakes were noted."""
     if not isinstance(found, list):
         document.wrong(at, shown(found), "tables [[workloads.NAME.events]]")
-        return ()
-    made = []
+        return {}
+    made: dict[int, Event] = {}
     for index, item in enumerate(found):
         here = (*at, index)
         shape = check(document, EventShape, item, here)
@@ -31,8 +34,8 @@ def events(document: Document, at: Path, found: object, hosts: tuple[HostSpec, .
             document.wrong((*here, "at"), moment.found, moment.expected)
         one = _one(document, here, shape, hosts, paths)
         if one is not None and not isinstance(moment, Refusal):
-            made.append(replace(one, at_ns=int(moment)))
-    return tuple(made)
+            made[index] = replace(one, at_ns=int(moment))
+    return made
 
 
 def _one(document: Document, at: Path, shape: EventShape, hosts: tuple[HostSpec, ...], paths: tuple[str, ...]) -> Event | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -40,13 +41,14 @@ class Known:
 
 
 def known(scene: Scene, factors: tuple[Factor, ...], observe: tuple[ObserveSpec, ...]) -> Known:
-    """Return the operations that each workload reports for at least one combination of its levels."""
+    """Return the operations that each workload reports for at least one combination of its levels and numbers of clients."""
     operations: dict[str, Mapping[str, str]] = {}
+    counts = next((factor.levels for factor in factors if factor.path == "clients"), (max(1, len(scene.hosts)),))
     for name, part in scene.workloads.items():
         if part.settings.complete and isinstance(part.plug, Workload):
             reported: dict[str, str] = {}
-            for knobs in variants(part, factors):
-                reported.update(part.plug.operations(knobs))
+            for knobs, clients in itertools.product(variants(part, factors), counts):
+                reported.update(part.plug.operations({**knobs, "clients": clients}))
             operations[name] = reported
     return Known(operations=operations, hosts=scene.hosts, observe=observe)
 

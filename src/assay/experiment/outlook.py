@@ -123,7 +123,8 @@ def _block_ns(experiment: Experiment, history: History) -> int:
     every = combinations(experiment)
     if history.trial_ns is not None:
         return history.trial_ns * len(every)
-    return int(1e9 * REPEATED * (history.times or 1) * sum(trial_s(experiment, levels) for levels in every))
+    repeated = REPEATED if experiment.soak is None else 1.0  # no piece of a soak is done again
+    return int(1e9 * repeated * (history.times or 1) * sum(trial_s(experiment, levels) for levels in every))
 
 
 def trial_s(experiment: Experiment, levels: Mapping[str, Value]) -> float:

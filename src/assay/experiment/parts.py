@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay import catalogue
 from assay.catalogue import PLACEMENT, TIMING, Knob, Target, Workload
@@ -14,7 +14,7 @@ from assay.experiment import named_hosts
 from assay.experiment.knobs import Settings, declared, flat, settings
 from assay.experiment.shape import FileShape
 from assay.machine import server_nodes
-from assay.records import HostSpec, PathSpec, TargetSpec, WorkloadSpec, WorkSide
+from assay.records import Event, HostSpec, PathSpec, TargetSpec, WorkloadSpec, WorkSide
 from assay.records.layers import offered
 from assay.records.price import EXAMPLE, Price, price_of
 from assay.toml_document import Document, Path, Point, one_of, shown
@@ -35,6 +35,8 @@ class PartSpec:
     spec: TargetSpec | WorkloadSpec | PathSpec
     plug: Target | Workload | None
     """None of a path."""
+    events: Mapping[int, Event] = field(default_factory=dict)
+    """Those of a workload that are right, by their place in the list."""
 
 
 Varied = Callable[[str], frozenset[str]]
@@ -88,8 +90,9 @@ def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...],
         if plug is not None:
             knobs = declared((*PLACEMENT, *plug.knobs, *TIMING))
             chosen = settings(document, at, knobs, _without(table, "kind", "hosts", "events", "side"), varied(name))
-            spec = WorkloadSpec(name=name, kind=plug.name, knobs=chosen.values, hosts=roles, events=events, side=side)
-            parts[name] = PartSpec(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
+            timely = tuple(events.values())
+            spec = WorkloadSpec(name=name, kind=plug.name, knobs=chosen.values, hosts=roles, events=timely, side=side)
+            parts[name] = PartSpec(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug, events=events)
     return parts
 
 

@@ -9,7 +9,7 @@ from assay.experiment.factors import Scene, measured, variants
 from assay.experiment.knobs import declared, settings
 from assay.experiment.parts import PartSpec, Varied, check_name
 from assay.experiment.shape import FileShape
-from assay.records import Factor, PathSpec, WorkloadSpec
+from assay.records import Factor, PathSpec
 from assay.settings.paths import mistakes
 from assay.toml_document import Document, Path, Point, one_of
 
@@ -65,11 +65,12 @@ def _joined(document: Document, workloads: Mapping[str, PartSpec], factors: tupl
 def _changed(document: Document, workloads: Mapping[str, PartSpec], always: set[str]) -> None:
     """Note events on paths that a target does not use with some level: there they could not happen."""
     for part in workloads.values():
-        events = part.spec.events if isinstance(part.spec, WorkloadSpec) else ()
-        for event in events:
+        for index, event in part.events.items():
             if event.action.of_path and event.on not in always:
                 found = f"an event on path {event.on!r}, which not every target uses with every level"
-                document.wrong((*part.at, "events"), found, f"a target of kind line with that path: {one_of(always)}", Point.KEY)
+                wanted = f'through = "{event.on}" in each target that is measured'
+                others = f", or a path that all use: {one_of(sorted(always))}" if always else ""
+                document.wrong((*part.at, "events", index, "on"), found, f"{wanted}{others}")
 
 
 def _makeable(document: Document, part: PartSpec, factors: tuple[Factor, ...]) -> None:

@@ -192,6 +192,7 @@ def _fit(document: Document, scene: Scene, factors: tuple[Factor, ...]) -> None:
 def _assemble(document: Document, shape: FileShape) -> Experiment:
     shape = soaks.timed(document, shape)
     scene, factors = _scene(document, shape)
+    scene = soaks.within_pieces(shape, scene)
     _fit(document, scene, factors)
     observe = watched.specs(document, shape.observe, scene.hosts)
     measures = figures.measures(document, shape, figures.known(scene, factors, observe))

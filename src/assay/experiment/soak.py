@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
 from assay import catalogue
+from assay.catalogue import Workload
+from assay.experiment.event_times import length_ns, planned
+from assay.experiment.factors import Scene
+from assay.experiment.parts import PartSpec
 from assay.experiment.shape import FileShape, SoakShape
-from assay.records import Factor, Measure, SoakSpec
+from assay.records import Factor, Measure, SoakSpec, Value, WorkloadSpec
 from assay.toml_document import Document, Point, one_of
 from assay.units import Refusal, Unit, attempt
 
@@ -84,6 +90,31 @@ def timed(document: Document, shape: FileShape) -> FileShape:
         if not own:
             tables[name] = {**table, DURATION: shape.soak.piece}
     return shape.model_copy(update={"workloads": tables})
+
+
+def within_pieces(shape: FileShape, scene: Scene) -> Scene:
+    """Return the parts with phases that last one piece all together: those with a time limit share it, whichever workload's."""
+    piece = attempt(shape.soak.piece, Unit.NANOSECONDS) if shape.soak is not None else 0
+    counts = {name: _timed_phases(part) for name, part in scene.workloads.items()}
+    if isinstance(piece, Refusal) or not piece or sum(counts.values()) < 2:
+        return scene
+    share_ns = int(piece) // sum(counts.values())
+    lasting = {name: _lasting(part, share_ns) if counts[name] else part for name, part in scene.workloads.items()}
+    return replace(scene, workloads=lasting)
+
+
+def _timed_phases(part: PartSpec) -> int:
+    """How many phases of a workload end by their time limit, so that its knob `duration` counts for each of them."""
+    plug, knobs = part.plug, part.settings.values
+    if not part.settings.complete or not isinstance(plug, Workload) or DURATION not in part.knobs or plug.check(knobs):
+        return 0
+    return sum(length_ns(plan) is not None for plan in planned(part.name, plug, knobs))
+
+
+def _lasting(part: PartSpec, duration_ns: int) -> PartSpec:
+    knobs: Mapping[str, Value] = {**part.settings.values, DURATION: duration_ns}
+    spec = replace(part.spec, knobs=knobs) if isinstance(part.spec, WorkloadSpec) else part.spec
+    return replace(part, settings=replace(part.settings, values=knobs), spec=spec)
 
 
 def measurable(document: Document, spec: SoakSpec | None, measures: tuple[Measure, ...]) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay import catalogue
 from assay.catalogue import Target
 from assay.experiment.factors import Scene, measured, stands_on
 from assay.experiment.parts import PartSpec
-from assay.records import Action, Event, Factor, WorkloadSpec
+from assay.records import Action, Event, Factor
 from assay.toml_document import Document, Path, one_of
 
 WHY = {
-    Action.KILL: "has no server that the lab started",
-    Action.STOP: "has no server that the lab started",
-    Action.POWER: "has no power that can be cut: the lab cuts that of a disk of its own, never below a file system of yours",
-    Action.FILL: "has no file system that the lab made: it never fills yours",
+    Action.KILL: "no server that the lab started",
+    Action.STOP: "no server that the lab started",
+    Action.POWER: "no power that can be cut: the lab cuts that of a disk of its own, never below a file system of yours",
+    Action.FILL: "no file system that the lab made: it never fills yours",
 }
 INSTEAD = {
     Action.KILL: "a target whose server the lab starts",
@@ -31,26 +31,17 @@ def target_events_fit(document: Document, scene: Scene, factors: tuple[Factor, .
     every = measured(scene.targets, factors)
     uppermost = every if named is None else {name: part for name, part in every.items() if name in named}
     for part in scene.workloads.values():
-        for index, event in written(document, part):
+        for index, event in part.events.items():
             if not event.action.of_target:
                 continue
             at = (*part.at, "events", index)
             if event.on and event.on not in scene.targets:
                 document.wrong((*at, "on"), f"an event on target {event.on!r}", one_of(tuple(scene.targets), event.on))
                 continue
-            for target in uppermost.values():
-                if not all(_fits(event, chain) for chain in _chains(target, scene.targets, factors)):
-                    _refuse(document, at, event, target)
-
-
-def written(document: Document, part: PartSpec) -> Iterator[tuple[int, Event]]:
-    """Yield the events of a workload with their index in the file; none where a mistake in one has moved the others."""
-    events = part.spec.events if isinstance(part.spec, WorkloadSpec) else ()
-    tables = document.values.get("workloads")
-    table = tables.get(part.name) if isinstance(tables, dict) else None
-    listed = table.get("events") if isinstance(table, dict) else None
-    if isinstance(listed, list) and len(listed) == len(events):
-        yield from enumerate(events)
+            chains = {name: _chains(target, scene.targets, factors) for name, target in uppermost.items()}
+            without = [name for name, each in chains.items() if not all(_fits(event, chain) for chain in each)]
+            if without:
+                _refuse(document, at, event, without)
 
 
 def _chains(target: PartSpec, targets: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> Iterator[tuple[PartSpec, ...]]:
@@ -67,10 +58,13 @@ def _fits(event: Event, chain: tuple[PartSpec, ...]) -> bool:
     return any(event.on in ("", one.name) and isinstance(one.plug, Target) and event.action in one.plug.events for one in chain)
 
 
-def _refuse(document: Document, at: Path, event: Event, target: PartSpec) -> None:
-    found = f"an event {event.action.value!r} on target {event.on or target.name!r}, which {WHY[event.action]}"
-    if event.on and event.on != target.name:
-        found = f"an event {event.action.value!r} on target {event.on!r}, which is not below {target.name!r} or cannot have it"
+def _refuse(document: Document, at: Path, event: Event, without: Sequence[str]) -> None:
+    """Note an event once, with every target that cannot have it."""
+    named = ", ".join(map(repr, without))
+    words = "targets {}, which have" if len(without) > 1 else "target {}, which has"
+    found = f"an event {event.action.value!r} on {words.format(named)} {WHY[event.action]}"
+    if event.on and [event.on] != list(without):
+        found = f"an event {event.action.value!r} on target {event.on!r}, which is not below {named} or cannot have it"
     document.wrong((*at, "action"), found, f"{INSTEAD[event.action]}; kinds that can: {', '.join(_kinds(event.action))}")
 
 

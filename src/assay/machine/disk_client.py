@@ -76,10 +76,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], integer(setting.knobs, "size")
     where = file_server.parent_of_data(setting)
     found = list(image.no_room(host, where, size)) if where else []  # what it is to stand on is not there before a trial
-    if size < kind.smallest_bytes or size % image.MIB:
-        found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
-    if setting.needs_bytes > size * USABLE:
-        found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
+    found += image.size_mistakes(size, kind.smallest_bytes, kind.name, int(setting.needs_bytes / USABLE))
     return (*found, *external_commands.missing(host, tools(setting.knobs)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from assay.catalogue import Host
 from assay.errors import UsageError
@@ -101,8 +101,19 @@ PACKAGES = {
 """Debian 12 package of each tool that Assay calls."""
 
 
+def programs(commands: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Return the program of each command, each once, where it can be looked for: a name or a whole path without placeholders."""
+    first = (words[0] for words in commands if words)
+    return tuple(dict.fromkeys(word for word in first if "{" not in word and ("/" not in word or word.startswith("/"))))
+
+
 def location(host: Host, tool: str) -> str | None:
-    """Return the path of a tool on this host, of the usual folders or else of $PATH; None if it is missing."""
+    """Return the path of a tool on this host, of the usual folders or else of $PATH; None if it is missing.
+
+    A whole path is where it says.
+    """
+    if tool.startswith("/"):
+        return tool if host.exists(tool) else None
     usual = next((path for folder in FOLDERS if host.exists(path := f"{folder}/{tool}")), None)
     return usual or _on_path(host, tool)
 
@@ -114,8 +125,10 @@ def _on_path(host: Host, tool: str) -> str | None:
 
 
 def missing(host: Host, tools: Iterable[str]) -> tuple[str, ...]:
-    """Return one sentence for each missing tool, with its package."""
+    """Return one sentence for each missing tool, with its package; a whole path has none."""
     where = "" if host.name == "local" else f" on {host.name}"
-    return tuple(
-        f"{tool}: not found{where}. Install {PACKAGES.get(tool, tool)}." for tool in tools if location(host, tool) is None
-    )
+    return tuple(f"{tool}: not found{where}. {_remedy(tool)}" for tool in tools if location(host, tool) is None)
+
+
+def _remedy(tool: str) -> str:
+    return "Correct the path." if tool.startswith("/") else f"Install {PACKAGES.get(tool, tool)}."

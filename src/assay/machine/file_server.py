@@ -129,7 +129,7 @@ def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ..
     ]
     if software.mounts:
         found += mounted.no_fuse(host)
-    found += external_commands.missing(host, _programs(setting.knobs))
+    found += external_commands.missing(host, client_programs(setting.knobs))
     if where := parent_of_data(setting):
         found += files.mistakes(host, where, setting.needs_bytes)
     return tuple(found)
@@ -254,10 +254,9 @@ def reached(instance: FileInstance) -> dict[str, Value]:
     return {**programs, "server.address": instance.address, "data": instance.data, "instance": instance.directory}
 
 
-def _programs(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return the client programs that the knobs name, without those with a path."""
-    argv = (value for name in PROGRAMS if isinstance(value := knobs.get(name), tuple) and value)
-    return tuple(dict.fromkeys(str(words[0]) for words in argv if "/" not in str(words[0])))
+def client_programs(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the client programs of a transfer that the knobs of a target name."""
+    return external_commands.programs(names(knobs, name) for name in PROGRAMS if knobs.get(name))
 
 
 def instance_of(host: Host, setting: Setting, place: Place) -> FileInstance:

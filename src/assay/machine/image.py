@@ -11,11 +11,13 @@ import re
 from functools import partial
 from typing import Literal
 
+from assay import units
 from assay.catalogue import Host, Undo
 from assay.errors import BusyError, EvidenceError, RefusedError, TrialError
 from assay.machine import namespaces
 from assay.machine.stack import backing_file, mount_of
 from assay.records import IN_MEMORY
+from assay.units import Unit
 
 MIB = 1 << 20
 BLOCK = 4096
@@ -24,6 +26,7 @@ PATIENCE_S = 5.0
 """How long a device of an earlier trial may take to let go."""
 SPARE = 1.1
 """Free space must exceed the image, or the need of the workloads, by this factor: full file systems slow down and fail."""
+ELSEWHERE = "Keep the notebook elsewhere (--lab), or set `scratch` of a loopfs"
 LEAST_READ_AHEAD_KB = 128
 """Read-ahead of a new device (VM_READAHEAD_PAGES, include/linux/mm.h)."""
 
@@ -39,15 +42,24 @@ def free_bytes(host: Host, path: str) -> int:
 def no_room(host: Host, directory: str, size_bytes: int) -> tuple[str, ...]:
     """Return the reasons against an image of this size in a directory: missing, not writable, or too small."""
     if host.run(["test", "-d", directory, "-a", "-w", directory], check=False).status != 0:
-        return (f"{directory}: no writable directory for the image. Set `scratch` to another one.",)
+        return (f"{directory}: no writable directory for the image. {ELSEWHERE}.",)
     if (kind := mount_of(host, directory).filesystem) in IN_MEMORY:
-        return (f"{directory}: {kind} has no block device, so an image there proves nothing. Set `scratch` to a disk.",)
+        return (f"{directory}: {kind} has no block device, so an image there proves nothing. {ELSEWHERE}, on a disk.",)
     free, wanted = free_bytes(host, directory), int(size_bytes * SPARE)
-    return (
-        ()
-        if free >= wanted
-        else (f"{directory}: {free} bytes free, {wanted} needed (image plus 10 %). Free space, or set `scratch`.",)
-    )
+    if free >= wanted:
+        return ()
+    there, needed = (units.human(count, Unit.BYTES) for count in (free, wanted))
+    return (f"{directory}: {there} free, {needed} needed (image plus 10 %). Free space. {ELSEWHERE}.",)
+
+
+def size_mistakes(size_bytes: int, least_bytes: int, kind: str, filled_bytes: int) -> tuple[str, ...]:
+    """Return what is wrong with the size of an image: for what is made on it, and for files that fill so many bytes of it."""
+    found, size = [], units.format(size_bytes, Unit.BYTES)
+    if size_bytes < least_bytes or size_bytes % MIB:
+        found.append(f"found size {size}; expected whole MiB, at least {least_bytes // MIB}, for {kind}")
+    if filled_bytes > size_bytes:
+        found.append(f"found size {size}; expected at least {-(-filled_bytes // MIB)} MiB for what the workloads write")
+    return tuple(found)
 
 
 def write(host: Host, path: str, size_bytes: int, kind: Kind) -> None:

@@ -34,8 +34,9 @@ def restart(host: Host, place: Place, name: str, ports: tuple[int, ...]) -> None
 
 
 def _pids(host: Host, place: Place) -> tuple[int, ...]:
-    """Return its processes. Raises TrialError where it has none."""
-    found = server.pids(host, place.server.on(host.name) if place.server else ())
+    """Return its processes, without those of a server that it stands on. Raises TrialError where it has none."""
+    own = place.server.nodes[:1] if place.server else ()  # the nodes of what it stands on come after its own
+    found = server.pids(host, own)
     if not found:
         raise TrialError(f"the server of {place.target} has no process any more")
     return found

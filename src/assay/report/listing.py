@@ -31,6 +31,8 @@ class Section:
     counts: tuple[tuple[VerdictState, int], ...]
     label: str
     figure: ChartFigure | None
+    prices: tuple[tuple[str, str], ...] = ()
+    """Levels, and the price of a unit of the figure there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +100,15 @@ def _sections(results: Results) -> Iterable[Section]:
                 counts=marks.tally(one.state for one in verdicts),
                 label=labels.of_several(verdicts, labels.undisturbed),
                 figure=cells.figure(results, measure),
+                prices=tuple(_prices(results, measure)),
             )
+
+
+def _prices(results: Results, measure: Measure) -> Iterable[tuple[str, str]]:
+    """The levels of each cell whose target has a price, and what a unit of its figure costs."""
+    for cell in results.cells:
+        if cell.measure == measure.name and (words := prices.words(prices.of_cell(results.experiment, cell))):
+            yield marks.levels(results.experiment, cell.levels), words
 
 
 def figures(results: Results) -> tuple[FigureRow, ...]:

@@ -44,8 +44,9 @@ STORAGE = re.compile(
 )
 DEVICE = re.compile(
     r"(?<![\w.-])(sd[a-z]+\d*|vd[a-z]+\d*|xvd[a-z]+\d*|hd[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+(?:p\d+)?|loop\d+(?:p\d+)?|"
-    r"md\d+(?:p\d+)?|dm-\d+|nbd\d+(?:p\d+)?|zram\d+|ram\d+|sr\d+|bcache\d+)(?![\w-])"
+    r"md\d+(?:p\d+)?|dm-\d+|nbd\d+(?:p\d+)?|zram\d+|ram\d+|sr\d+|bcache\d+)(?:-\d+)?(?![\w-])"
 )
+"""Devices in a message; a journal is named by its device and inode (`loop0-8`, linux/fs/jbd2/journal.c)."""
 WHOLE = (re.compile(r"(.*\d)p\d+"), re.compile(r"((?:s|v|xv|h)d[a-z]+)\d+"), re.compile(r"(nvme\d+)n\d+"))
 """The disk that a partition is a part of (`loop0p2`, `sda1`), and the controller that a disk is on (`nvme0n1`)."""
 MOST_QUOTED = 3

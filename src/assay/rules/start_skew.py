@@ -10,7 +10,7 @@ The window has the share w of all operations.
 - Clients on several hosts, and clocks that are known too little to tell: unverified.
 
 External tools have no bound, unless `assay stat` saw several calls. Open loads are n/a: every client works from T to the end of
-its schedule. A writer and a reader act in turn, so they are n/a, too.
+its schedule. A writer and a reader act in turn, so they are n/a, too. So are the counts of a drill, which no overlap changes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.measures import coherence, latency
+from assay.measures.drill import DRILL_UNITS
 from assay.measures.figures import PERCENTILES, flushing_ns
 from assay.measures.windows import Window, scheduled
 from assay.records import Bound, Client, Finding, Scope, Severity, State
@@ -33,6 +34,8 @@ def applies(case: TrialCase) -> str | None:
         return "an open load: every client works from T to the end of its schedule"
     if coherence.in_turn(case.phase):
         return "a writer and a reader, which act in turn"
+    if case.measure.figure in DRILL_UNITS and any(client.drill for client in case.phase.clients):
+        return "the records of each client: none is lost by when another client works"
     return None if len(case.phase.clients) > 1 else "a single client"
 
 

@@ -31,10 +31,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
     kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], integer(setting.knobs, "size")
     found = [*lacks(host), *external_commands.missing(host, kind.tools), *image.no_room(host, setting.scratch, size)]
-    if size < kind.smallest_bytes or size % image.MIB:
-        found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
-    if setting.needs_bytes > size * USABLE:
-        found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
+    found += image.size_mistakes(size, kind.smallest_bytes, kind.name, int(setting.needs_bytes / USABLE))
     return tuple(found)
 
 

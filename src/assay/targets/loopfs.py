@@ -33,10 +33,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     ]
     if not host.is_root():
         found.append("attaching and mounting need root. Run as root, or use kind = directory.")
-    if size < kind.smallest_bytes or size % image.MIB:
-        found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
-    if setting.needs_bytes > size * USABLE:
-        found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
+    found += image.size_mistakes(size, kind.smallest_bytes, kind.name, int(setting.needs_bytes / USABLE))
     return (*found, *filter(None, [cgroups.throttle_obstacle(host) if cgroups.rates_of(setting.knobs) else None]))
 
 

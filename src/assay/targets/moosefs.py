@@ -90,8 +90,8 @@ def _chunk_directories(instance: FileInstance) -> tuple[str, ...]:
 
 
 def program(_host: Host, instance: FileInstance) -> tuple[str, ...]:
-    """Return the master in the foreground."""
-    return (MASTER, "-f", "-c", instance.path("mfsmaster.cfg"), "start")
+    """Return the master in the foreground; `-a`: one that was killed starts again from its changelogs."""
+    return (MASTER, "-f", "-a", "-c", instance.path("mfsmaster.cfg"), "start")
 
 
 def setup(instance: FileInstance) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import RefusedError, UsageError, refuse
-from assay.machine import file_server, files, ownership, s3, server
+from assay.machine import external_commands, file_server, files, ownership, s3, server
 from assay.machine.s3 import Bucket
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
@@ -29,7 +29,8 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong: the texts, the files, then what the server says to a look at the bucket."""
     knobs = setting.knobs
     url, bucket, prefix = (str(knobs.get(name) or "") for name in ("url", "bucket", "prefix"))
-    found = [*s3.missing(host), *s3.key_mistakes(host, str(knobs.get("key_file")))]
+    lacking = external_commands.missing(host, file_server.client_programs(knobs))
+    found = [*s3.missing(host), *lacking, *s3.key_mistakes(host, str(knobs.get("key_file")))]
     if URL.fullmatch(url) is None:
         found.append(f"found url = {url!r}; expected http://HOST:PORT or https://HOST:PORT")
     if NAME.fullmatch(bucket) is None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from assay.catalogue import Host, Knob, KnobKind, Setting
 from assay.errors import TrialError
-from assay.machine import file_server, server_events
+from assay.machine import external_commands, file_server, server_events
 from assay.machine.external_commands import substitute, unknown_placeholders
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
@@ -28,7 +28,7 @@ def software(knobs: Mapping[str, Value]) -> FileSoftware:
     """Return the server that these knobs describe."""
     return FileSoftware(
         name=SERVER,
-        tools=lambda given: (*names(given, NEEDS), *_programs(given)),
+        tools=lambda given: (*names(given, NEEDS), *external_commands.programs(names(given, knob) for knob in (RUN, VERSION))),
         ports=ports(knobs),
         configure=lambda host, instance: None,
         program=program,
@@ -46,12 +46,6 @@ def ports(knobs: Mapping[str, Value]) -> tuple[int, ...]:
     return (port,) if isinstance(port, int) else ()
 
 
-def _programs(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return the first word of each command, where it is the name of a program."""
-    first = (words[0] for knob in (RUN, VERSION) if (words := names(knobs, knob)))
-    return tuple(dict.fromkeys(word for word in first if "/" not in word and "{" not in word))
-
-
 def _mistakes(host: Host, knobs: Mapping[str, Value]) -> Iterator[str]:
     """Yield what is wrong with the commands: unknown placeholders, a script that is not there."""
     known = values(knobs, {})
@@ -60,9 +54,14 @@ def _mistakes(host: Host, knobs: Mapping[str, Value]) -> Iterator[str]:
     for knob in (RUN, VERSION):
         for name in unknown_placeholders(names(knobs, knob), known):
             yield f"found {{{name}}} in {knob}; expected one of: {', '.join(sorted(known))}"
-        for word in names(knobs, knob)[:2]:
-            if "/" in word and "{" not in word and not host.exists(word):
+        for word in _paths(names(knobs, knob)):
+            if "{" not in word and not host.exists(word):
                 yield f"{word}: not found. Run Assay where it is found, or name its whole path in {knob}."
+
+
+def _paths(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the program, if its path is not a whole one, and the script that it runs, if either is a path."""
+    return tuple(word for number, word in enumerate(words[:2]) if "/" in word and (number or not word.startswith("/")))
 
 
 def values(knobs: Mapping[str, Value], own: Mapping[str, str]) -> dict[str, str]:

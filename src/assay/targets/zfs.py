@@ -45,10 +45,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     if not host.is_root():
         found.append("a pool needs root. Run as root.")
     found += mounted.no_fuse(host)
-    if size < LEAST_BYTES or size % image.MIB:
-        found.append(f"found size {size} bytes; expected whole MiB, at least {LEAST_BYTES // image.MIB}")
-    if setting.needs_bytes > size * USABLE:
-        found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
+    found += image.size_mistakes(size, LEAST_BYTES, "ZFS", int(setting.needs_bytes / USABLE))
     if host.run([*RUNNING], check=False).status == 0:
         found.append(f"{DAEMON} runs already on {host.name}, and only one can. End it.")
     if where := file_server.parent_of_data(setting):

@@ -5,6 +5,7 @@ Targets with mistakes of their own have no setting here: of these only what thei
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,9 +13,12 @@ from assay import catalogue
 from assay.catalogue import Host, Mounts, Setting
 from assay.errors import Obstacle
 from assay.machine import files
-from assay.records import CacheState, Experiment, TargetSpec, Value
+from assay.records import CacheState, Experiment, TargetSpec, Value, WorkloadSpec
 from assay.trial import ends, memory_files, placement
 from assay.trial.knob_levels import levels, table_of
+
+MOST_CHECKED = 1000
+"""Combinations of a workload's levels whose space is reckoned, as many as are checked when the file is read."""
 
 
 def obstacles(
@@ -50,14 +54,26 @@ def of_target(spec: TargetSpec, host: Host, settings: Sequence[Setting]) -> Iter
 
 
 def needed_bytes(experiment: Experiment, doubtful: frozenset[str] = frozenset()) -> int:
-    """Space that the workloads need as the file has them, with as many clients as any trial has; of doubtful ones none."""
+    """Space that the workloads of a trial need at most, with whatever levels; of doubtful ones none.
+
+    All workloads are in each trial, unless they are the levels of a factor.
+    """
+    named = next((factor.levels for factor in experiment.factors if factor.path == "workload"), None)
+    used = [spec for spec in experiment.workloads if spec.name not in doubtful and (named is None or spec.name in named)]
+    each = [_most_bytes(experiment, spec) for spec in used]
+    return sum(each) if named is None else max(each, default=0)
+
+
+def _most_bytes(experiment: Experiment, spec: WorkloadSpec) -> int:
+    """Space that a workload needs with those of its levels that need most, with as many clients as any trial has."""
+    workload = catalogue.find("workloads", spec.kind)
     counts = next((factor.levels for factor in experiment.factors if factor.path == "clients"), ())
-    needed = 0
-    for spec in (one for one in experiment.workloads if one.name not in doubtful):
-        workload = catalogue.find("workloads", spec.kind)
-        most = max((count for count in counts if isinstance(count, int)), default=experiment.clients(spec))
-        needed += workload.space({"clients": most, **catalogue.resolved(workload.knobs, spec.knobs)})
-    return needed
+    clients = max((count for count in counts if isinstance(count, int)), default=experiment.clients(spec))
+    plain = {"clients": clients, **catalogue.resolved(workload.knobs, spec.knobs)}
+    varied = [factor for factor in experiment.factors if factor.path.startswith(f"{spec.name}.") and factor.levels]
+    own = {factor.path.removeprefix(f"{spec.name}."): factor.levels for factor in varied}
+    combined = itertools.islice(itertools.product(*own.values()), MOST_CHECKED)
+    return max(workload.space({**plain, **dict(zip(own, levels, strict=True))}) for levels in combined)
 
 
 def cold_in_memory(hosts: Mapping[str, Host], experiment: Experiment) -> tuple[Obstacle, ...]:

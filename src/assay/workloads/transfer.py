@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Pace, Unit, Workload, resolved
 from assay.errors import refuse
-from assay.machine.external_commands import substitute, unknown_placeholders
+from assay.machine.external_commands import programs, substitute, unknown_placeholders
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, PhasePlan, Value
 from assay.settings.knobs import Values, choice, in_bytes, integer, messages, names, number, quantity, text, texts
 
@@ -231,10 +231,9 @@ def amount(knobs: Mapping[str, Value]) -> int:
 
 
 def tools(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return the programs that the workload names itself, without those that a path or a placeholder names."""
+    """Return the programs that the workload names itself."""
     values = resolved(KNOBS, knobs)
-    first = (words[0] for name in names(values, "operations") if (words := names(values, name)))
-    return tuple(dict.fromkeys(word for word in first if "/" not in word and "{" not in word))
+    return programs(names(values, name) for name in names(values, "operations"))
 
 
 def seconds(knobs: Mapping[str, Value], pace: Pace) -> float:
