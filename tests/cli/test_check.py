@@ -141,6 +141,13 @@ def test_a_block_size_is_written_as_tools_of_storage_write_it(bench):
     assert "E05 passes" in bench.run("check", "16K read 2 GB/s 122000 IOPS").stdout
 
 
+@pytest.mark.parametrize("text", ["100k IOPS at 4k is 800 MB/s", "bs=4k, 100k IOPS, 800 MB/s", "4k at QD32: 100k IOPS, 800 MB/s"])
+def test_a_block_size_is_read_as_people_write_it(bench, text):
+    done = bench.run("check", text)
+    assert "INVALID: 100k IOPS of 4k is 410 MB/s, not 800 MB/s" in done.stdout
+    assert "not understood" not in done.stdout
+
+
 @pytest.mark.parametrize("text", ["64k ops/s", "3k records", "100k", "1.4k read 1 GB/s"])
 def test_a_k_that_may_count_something_else_is_asked_back(bench, text):
     done = bench.run("check", text)

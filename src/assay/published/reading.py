@@ -34,7 +34,7 @@ UNKNOWN = "unknown word"
 _RANGE = re.compile(rf"({vocabulary.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9_]))\s*({vocabulary.NUMBER})", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[0-9]+(?:[.,][0-9]+){1,99}", re.ASCII)
 _LETTERS = re.compile(r"\s*([A-Za-zµμ/%]+)")
-_DEPTH = re.compile(r"(?:QD|iodepth)=?(?=[0-9])", re.IGNORECASE)
+_GLUED = re.compile(r"(?:(?P<depth>QD|iodepth)=?|(?:bs|blocksize)=)(?=[0-9])", re.IGNORECASE)
 _REST = re.compile(r"[^\s,;:()]+|[,;:()]")
 _BLANK = re.compile(r"\s+")
 
@@ -146,19 +146,19 @@ def _word(text: str, start: int) -> Token | None:
     return Token(start=start, end=match.end(), text=match[0], role=role)
 
 
-def _depth(text: str, start: int) -> Token | None:
-    """`QD32`: a word and its number in one."""
-    match = _DEPTH.match(text, start)
-    return None if match is None else Token(start=start, end=match.end(), text=match[0], role=Sense.IN_FLIGHT)
+def _glued(text: str, start: int) -> Token | None:
+    """`QD32`, `bs=4k`: a word and its number in one."""
+    match = _GLUED.match(text, start)
+    role = Sense.BLOCK if match is None or match["depth"] is None else Sense.IN_FLIGHT
+    return None if match is None else Token(start=start, end=match.end(), text=match[0], role=role)
 
 
 def _unknown(text: str, start: int) -> Token:
-    match = _REST.match(text, start)
-    end = match.end() if match is not None else start + 1
+    end = max(start + 1, _end_of_run(text, start))
     return Token(start=start, end=end, text=text[start:end], reason=UNKNOWN)
 
 
-_MATCHERS: tuple[Callable[[str, int], Token | None], ...] = (_wire, _clock, _quantity, _depth, _word, _unknown)
+_MATCHERS: tuple[Callable[[str, int], Token | None], ...] = (_wire, _clock, _quantity, _glued, _word, _unknown)
 
 
 @dataclass(kw_only=True)
