@@ -48,7 +48,7 @@ fn written(population: &Population) -> i32 {
         }
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
-            eprintln!("standard output: not written ({error}). Free some space.");
+            eprintln!("assay: standard output: not written ({error}). Free some space.");
             FAILED
         }
     }

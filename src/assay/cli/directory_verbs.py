@@ -134,7 +134,7 @@ def _write_file(argv: list[str], out: str) -> int:
     with open(words, encoding="utf-8") as said:  # noqa: PTH123 - a pipe has no path
         text = said.read()
     if os.waitstatus_to_exitcode(os.waitpid(engine, 0)[1]):
-        raise RefusedError(text.strip().replace(OUTPUT, out, 1))
+        raise RefusedError(text.strip().removeprefix("assay: ").replace(OUTPUT, out, 1))
     sys.stderr.write(text)
     return 0
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -123,6 +123,17 @@ def completed(words: list[str]) -> list[str]:
     end = words.index("--") if "--" in words else len(words)
     alone = ALONE | (ALONE_OF.get(words[0], {}) if words else {})
     return [*(alone.get(word, word) for word in words[:end]), *words[end:]]
+
+
+def usage_in_own_words() -> None:
+    """Let mistakes in the words of a call be printed like all others: in a sentence, with what to do."""
+
+    def show(error: Any, file: object = None) -> None:  # noqa: ANN401, ARG001 - as the library calls it
+        message = error.format_message().replace("Value error, ", "")
+        verb = error.ctx.command_path if error.ctx else "assay"
+        say(f"assay: {message[:1].lower()}{message[1:].rstrip('.')}. See `{verb} -h`.", sys.stderr)
+
+    setattr(typer.BadParameter.__mro__[1], "show", show)  # noqa: B010 - that class has no public name
 
 
 def finish(call: Callable[[], int]) -> NoReturn:
