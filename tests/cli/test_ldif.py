@@ -142,7 +142,7 @@ def test_a_full_disk_is_named_with_what_to_do(bench, population_of_many, size):
     inside = replace(there, through=(*there.through, "sh", "-c", script, "sh"))
     done = inside.run(*MANY, text=False)
     assert done.returncode == 1
-    assert done.stderr == b"assay: standard output: not written (No space left on device (os error 28)). Free some space.\n"
+    assert done.stderr == b"assay: there/people.ldif: not written (No space left on device (os error 28)). Free some space.\n"
     assert len(done.stdout) >= 2 * MIB
     assert population_of_many.startswith(done.stdout)
 

@@ -9,7 +9,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 const USAGE: &str =
     "found {}; expected ldif --template NAME --entries N --seed N --base DN --own d:N,r:N";
-const OPTIONS: [&str; 5] = ["--template", "--base", "--entries", "--seed", "--own"];
+const OPTIONS: [&str; 6] = [
+    "--template",
+    "--base",
+    "--entries",
+    "--seed",
+    "--own",
+    OUTPUT,
+];
+/// What standard output is, for its errors.
+const OUTPUT: &str = "--output";
 const FAILED: i32 = 1;
 const MISUSED: i32 = 2;
 /// Bytes of a write past the page cache, in whole pages.
@@ -23,7 +32,7 @@ pub fn write_if_asked() {
     }
     let words: Vec<String> = words.collect();
     match population(&words) {
-        Ok(population) => std::process::exit(written(&population)),
+        Ok(population) => std::process::exit(written(&population, &output(&words))),
         Err(mistakes) => {
             eprintln!("{}", mistakes.join("\n"));
             std::process::exit(MISUSED);
@@ -31,7 +40,12 @@ pub fn write_if_asked() {
     }
 }
 
-fn written(population: &Population) -> i32 {
+fn output(words: &[String]) -> String {
+    let named = words.chunks(2).find(|pair| pair[0] == OUTPUT);
+    named.map_or_else(|| "standard output".to_owned(), |pair| pair[1].clone())
+}
+
+fn written(population: &Population, output: &str) -> i32 {
     let stdout = io::stdout();
     let done = match PastCache::of(stdout.as_fd(), DIRECT) {
         Some(mut file) => population.write(&mut file),
@@ -48,7 +62,7 @@ fn written(population: &Population) -> i32 {
         }
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
-            eprintln!("assay: standard output: not written ({error}). Free some space.");
+            eprintln!("assay: {output}: not written ({error}). Free some space.");
             FAILED
         }
     }

@@ -28,7 +28,7 @@ from assay.cli.options import (
 )
 from assay.errors import RefusedError, refuse
 from assay.laboratory.gate import Gate
-from assay.terminal.output import OUTPUT, STANDARD_OUTPUT
+from assay.terminal.output import STANDARD_OUTPUT
 
 
 def dsio(
@@ -109,34 +109,21 @@ def ldif(
 
 
 def _write_population(words: dict[str, str], out: str) -> int:
-    """Let the engine write the population. Raises UsageError with every mistake, RefusedError for the file."""
+    """Become the engine, which writes the population. Raises UsageError with every mistake, RefusedError for the file."""
     from assay.laboratory.session import engine_path
 
     refuse([*_population_mistakes(words, out)])
     argv = [str(engine_path()), "ldif", *(text for pair in words.items() for text in pair)]
-    if out == STANDARD_OUTPUT:
-        sys.stdout.flush()
-        os.execv(argv[0], argv)  # noqa: S606 - our own engine, with checked words
-    return _write_file(argv, out)
-
-
-def _write_file(argv: list[str], out: str) -> int:
-    """Let the engine write a file, which its errors name. Raises RefusedError where that fails."""
-    try:
-        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    except OSError as error:
-        raise RefusedError(f"{out}: not written ({error.strerror}). Check permissions and free space.") from error
-    _past_the_cache(descriptor)
-    words, end = os.pipe()
-    ends = [(os.POSIX_SPAWN_DUP2, descriptor, 1), (os.POSIX_SPAWN_DUP2, end, 2)]
-    engine = os.posix_spawn(argv[0], argv, os.environ, file_actions=ends)
-    os.close(end)
-    with open(words, encoding="utf-8") as said:  # noqa: PTH123 - a pipe has no path
-        text = said.read()
-    if os.waitstatus_to_exitcode(os.waitpid(engine, 0)[1]):
-        raise RefusedError(text.strip().removeprefix("assay: ").replace(OUTPUT, out, 1))
-    sys.stderr.write(text)
-    return 0
+    if out != STANDARD_OUTPUT:
+        try:
+            descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        except OSError as error:
+            raise RefusedError(f"{out}: not written ({error.strerror}). Check permissions and free space.") from error
+        _past_the_cache(descriptor)
+        os.dup2(descriptor, 1)
+        argv += ["--output", out]
+    sys.stdout.flush()
+    os.execv(argv[0], argv)  # noqa: S606 - our own engine, with checked words
 
 
 def _past_the_cache(descriptor: int) -> None:
