@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.catalogue import Host
-from assay.errors import UsageError
+from assay.errors import RefusedError, UsageError
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([\w.-]+)\}")
 """A doubled brace is a literal one; a brace around anything but a name (awk, JSON) is unchanged."""
@@ -119,8 +119,11 @@ def location(host: Host, tool: str) -> str | None:
 
 
 def _on_path(host: Host, tool: str) -> str | None:
-    """Return where a shell of the host finds a tool, as commands do that are run by their name."""
-    found = host.run(["/bin/sh", "-c", 'command -v -- "$1"', "sh", tool], check=False).stdout.strip()
+    """Return where a shell of the host finds a tool, as commands do that are run by their name; None on a recorded host."""
+    try:
+        found = host.run(["/bin/sh", "-c", 'command -v -- "$1"', "sh", tool], check=False).stdout.strip()
+    except RefusedError:
+        return None
     return found if found.startswith("/") else None
 
 
