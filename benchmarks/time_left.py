@@ -18,6 +18,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from plan_time import COMMITS
+
 from assay.terminal.remaining import Remaining
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -26,12 +28,13 @@ from recorded_experiments import Recorded, recorded
 
 KEPT = ("event", "trial", "attempt", "workload", "phase", "outcome", "blocks_low", "blocks", "blocks_high")
 HEAD = 'title = "Time left"\nquestion = "How long does it take?"\nrepeats = {repeats}\nseed = 3\n'
-LOCAL = """
-compare = "bulk.record_size"
+HERE = """
 [targets.here]
 kind = "directory"
 path = "{folder}"
-[workloads.bulk]
+"""
+LOCAL = f"""
+compare = "bulk.record_size"{HERE}[workloads.bulk]
 kind = "bulk_io"
 operations = ["write", "read"]
 size = "96 MiB"
@@ -40,8 +43,8 @@ cache = "cold"
 [factors]
 "bulk.record_size" = ["4 KiB", "64 KiB", "1 MiB"]
 [measures]
-"bulk.write.bytes_per_s" = {}
-"bulk.read.bytes_per_s" = {}
+"bulk.write.bytes_per_s" = {{}}
+"bulk.read.bytes_per_s" = {{}}
 """
 FILE_SYSTEMS = """
 compare = "disk.filesystem"
@@ -72,27 +75,12 @@ duration = "3 s"
 [measures]
 "search.search.ops_per_s" = {}
 """
-COMMITS = """
-[targets.here]
-kind = "directory"
-path = "{folder}"
-[workloads.commit]
-kind = "bulk_io"
-operations = ["random_write"]
-size = "32 MiB"
-record_size = "4 KiB"
-flush = "each"
-overwrite = true
-ops = 2000
-[measures]
-"commit.random_write.ops_per_s" = {}
-"""
 SEQUENTIAL = '"until 4 %, at most 24"'
 CASES = {
     "local": HEAD.format(repeats=4) + LOCAL,
     "filesystems": HEAD.format(repeats=3) + FILE_SYSTEMS,
     "server": HEAD.format(repeats=3) + SERVER,
-    "sequential": HEAD.format(repeats=SEQUENTIAL) + COMMITS,
+    "sequential": HEAD.format(repeats=SEQUENTIAL) + HERE + COMMITS,
 }
 
 

@@ -10,7 +10,7 @@ from assay import units
 from assay.catalogue import Target, Workload
 from assay.experiment import design
 from assay.experiment.event_times import planned
-from assay.experiment.factors import MOST_CHECKED, Scene, stands_on, variants
+from assay.experiment.factors import Scene, stands_on, variants
 from assay.experiment.parts import PartSpec
 from assay.experiment.shape import FileShape
 from assay.records import (
@@ -25,6 +25,7 @@ from assay.records import (
     WorkloadSpec,
     load_hosts,
 )
+from assay.settings.knobs import MOST_CHECKED
 from assay.toml_document import Document, Path, Point, one_of
 from assay.units import Unit
 

@@ -13,11 +13,10 @@ from assay.experiment.parts import RESERVED, PartSpec
 from assay.experiment.shape import FactorShape, check
 from assay.machine import server_nodes
 from assay.records import ON, Change, Factor, HostSpec, Value, WorkloadSpec, load_hosts
+from assay.settings.knobs import variants as combined
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal
 
-MOST_CHECKED = 1000
-"""Combinations of a workload's levels that are looked at for mistakes between knobs."""
 NAME, VALUE = "name", "value"
 EXAMPLE = 'a level, or { name = "a word for it", value = the level }'
 
@@ -265,11 +264,8 @@ def _scalar(raw: object) -> Value | Refusal:
 
 
 def variants(part: PartSpec, found: tuple[Factor, ...]) -> Iterator[Mapping[str, Value]]:
-    """Yield the knobs of a part for every combination of the levels that vary them."""
-    own = [factor for factor in found if factor.path.startswith(f"{part.name}.") and factor.levels]
-    names = [factor.path[len(part.name) + 1 :] for factor in own]
-    for levels in itertools.islice(itertools.product(*(factor.levels for factor in own)), MOST_CHECKED):
-        yield {**part.settings.values, **dict(zip(names, levels, strict=True))}
+    """Return the knobs of a part for every combination of the levels that vary them."""
+    return combined(part.name, part.settings.values, found)
 
 
 def knobs_fit(document: Document, workloads: Mapping[str, PartSpec], found: tuple[Factor, ...]) -> None:

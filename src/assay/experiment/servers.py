@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from assay.catalogue import Target, Workload
-from assay.experiment.factors import MOST_CHECKED, variants
+from assay.experiment.factors import variants
 from assay.experiment.parts import PartSpec
 from assay.machine import population
 from assay.records import EndpointKind, Factor, Value
 from assay.settings import directory
+from assay.settings.knobs import MOST_CHECKED
 from assay.toml_document import Document, Point
 
 OF_DIRECTORIES = "ldap"

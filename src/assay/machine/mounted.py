@@ -172,10 +172,10 @@ def prove(host: Host, plan: MountPlan, point: str, data: str, below: str = "") -
     seen, word = write_probe(host, posixpath.join(point, below))
     there = posixpath.join(data, posixpath.basename(seen))
     fsync = reached(host, there) if _content(host, there) == word else NOT_YET
-    if not _becomes(lambda: _content(host, there) == word):
+    if not becomes(lambda: _content(host, there) == word):
         raise TrialError(f"the mount at {point} does not lead to {data}: the server does not have what was written through it")
     host.run(["rm", "--", seen], timeout_s=PATIENCE_S)
-    if not _becomes(lambda: not host.exists(there)):
+    if not becomes(lambda: not host.exists(there)):
         raise TrialError(f"the mount at {point} does not lead to {data}: the server still has what was removed through it")
     return fsync
 
@@ -188,7 +188,7 @@ def prove_within(host: Host, plan: MountPlan, point: str, data: str) -> str:
     check(host, plan.filesystem, point)
     seen, word = write_probe(host, point)
     pieces = _with_word(host, data, word)
-    if not _becomes(lambda: bool(_with_word(host, data, word))):
+    if not becomes(lambda: bool(_with_word(host, data, word))):
         raise TrialError(f"the mount at {point} does not lead to {data}: the server does not have what was written through it")
     found = [reached(host, piece) for piece in pieces]
     host.run(["rm", "--", seen], timeout_s=PATIENCE_S)
@@ -238,7 +238,7 @@ def _content(host: Host, path: str) -> str | None:
         return None
 
 
-def _becomes(found: Callable[[], bool]) -> bool:
+def becomes(found: Callable[[], bool]) -> bool:
     """Whether something becomes true within a client's delay."""
     deadline = time.monotonic() + PATIENCE_S
     while not found():

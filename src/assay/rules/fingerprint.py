@@ -28,7 +28,7 @@ Declare only differences that cannot be removed. With `network.*` the comparison
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from assay.catalogue import ComparisonCase, Rule, Runs
@@ -45,7 +45,8 @@ OF_THE_STACK = ("device.", "limit.")
 OF_AN_INTERFACE = re.compile(r"end\.\d+\.interface\.\d+\.")
 """Facts of an end's interface: a target with a further path gives both ends one more."""
 OF_AN_END = re.compile(r"end\.(\d+)\.")
-"""Facts of an end; 0 is the load's, and a target whose server stands on another server has one more."""
+"""Facts of an end by its number; a target whose server stands on another server has one more end."""
+OF_THE_LOAD = "0"
 MOUNT_SOURCE, MOUNT_POINT = "mount.target.source", "mount.target.point"
 MOST_SHOWN = 12
 COUNTED = ("differing", "implied", "drifted", "compared")
@@ -88,7 +89,8 @@ def check(case: ComparisonCase) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "Environment of the arms unknown: not every run has facts.")
     added = hosts_of_one_arm(case)
     of_all = [one for one in differences(*case.arms) if one.key.partition(": ")[0] not in added]
-    implied, alien = ([one for one in of_all if is_implied(case, one) is wanted] for wanted in (True, False))
+    follows = following(case)
+    implied, alien = ([one for one in of_all if follows(one) is wanted] for wanted in (True, False))
     drifted = sorted({one for _, observations in every for one in drift(observations)})
     bundle = is_bundle(case)
     if not (drifted or (alien and not bundle)) and (unseen := without_trace(case, of_all) or within_one(case)):
@@ -231,24 +233,33 @@ def is_bundle(case: ComparisonCase) -> bool:
     )
 
 
-def is_implied(case: ComparisonCase, one: Difference) -> bool:
-    """Whether a fact follows from the factor: the target's own, a path's own, the stack's from another stack, or declared."""
-    first, key = case.comparison.factor.partition(".")[0], bare(one.key)
+def following(case: ComparisonCase) -> Callable[[Difference], bool]:
+    """What tells of each fact whether it follows from the factor.
+
+    It does where it is the target's own, a path's own, the stack's from another stack, of an end that has no counterpart, or
+    declared.
+    """
+    first = case.comparison.factor.partition(".")[0]
     of_target = first == "target" or first in {target.name for target in case.experiment.targets}
-    stack = key.startswith(OF_THE_STACK) and stacks(case.baseline) != stacks(case.candidate)
-    further = OF_AN_INTERFACE.match(key) is not None and (NOT_THERE,) in (one.baseline, one.candidate)
-    further = further or (first == "target" and is_of_another_server(case, key))
-    of_path = first in {path.name for path in case.experiment.paths} and key.startswith(f"target.path.{first}.")
-    return of_path or (of_target and (stack or further or key.startswith(OF_THE_TARGET))) or case.experiment.implies(key)
+    own_path = f"target.path.{first}." if first in {path.name for path in case.experiment.paths} else None
+    another_stack = stacks(case.baseline) != stacks(case.candidate)
+    another_server = first == "target" and ends(case.baseline) != ends(case.candidate)
+
+    def follows(one: Difference) -> bool:
+        key = bare(one.key)
+        stack = another_stack and key.startswith(OF_THE_STACK)
+        further = OF_AN_INTERFACE.match(key) is not None and (NOT_THERE,) in (one.baseline, one.candidate)
+        unmatched = another_server and (end := OF_AN_END.match(key)) is not None and end[1] != OF_THE_LOAD
+        of_path = own_path is not None and key.startswith(own_path)
+        own = of_target and (stack or further or unmatched or key.startswith(OF_THE_TARGET))
+        return of_path or own or case.experiment.implies(key)
+
+    return follows
 
 
-def is_of_another_server(case: ComparisonCase, key: str) -> bool:
-    """Whether a fact is of an end behind the load's, and the arms have different numbers of ends."""
-    found = OF_AN_END.match(key)
-    if found is None or found[1] == "0":
-        return False
-    one, two = ({end[1] for name in compared(runs) if (end := OF_AN_END.match(bare(name)))} for runs in case.arms)
-    return one != two
+def ends(runs: Runs) -> frozenset[str]:
+    """The numbers of the ends of which the runs have facts."""
+    return frozenset(end[1] for key in compared(runs) if (end := OF_AN_END.match(bare(key))))
 
 
 def hosts_of_one_arm(case: ComparisonCase) -> frozenset[str]:

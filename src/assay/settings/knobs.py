@@ -8,14 +8,17 @@ A mistake is a pair (condition, "found X; expected Y"); `messages` returns the t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 from assay import units
 from assay.catalogue import Knob, KnobKind, Unit
-from assay.records import Value
+from assay.records import Factor, Value
 
 Between = tuple[int | None, int | None]
+MOST_CHECKED = 1000
+"""Combinations of levels that are looked at."""
 Values = Mapping[str, Value]
 """Knobs with their defaults filled in."""
 
@@ -86,3 +89,11 @@ def in_bytes(count: int) -> str:
 def messages(mistakes: Iterable[tuple[object, str]]) -> tuple[str, ...]:
     """Return the texts of the mistakes whose condition holds."""
     return tuple(mistake for is_so, mistake in mistakes if is_so)
+
+
+def variants(name: str, knobs: Mapping[str, Value], factors: Iterable[Factor]) -> Iterator[Mapping[str, Value]]:
+    """Yield the knobs of a workload or target for the combinations of the levels that vary them, at most so many."""
+    own = {factor.path.removeprefix(f"{name}."): factor.levels for factor in factors if factor.path.startswith(f"{name}.")}
+    varied = {knob: levels for knob, levels in own.items() if levels}
+    for levels in itertools.islice(itertools.product(*varied.values()), MOST_CHECKED):
+        yield {**knobs, **dict(zip(varied, levels, strict=True))}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-import time
 
 from assay.catalogue import Host, Setting, Unit
 from assay.errors import TrialError
@@ -23,7 +22,6 @@ TOOLS = (MASTER, CHUNKS, CLIENT, "mfscli", "mfssetgoal", "grep")
 TO_LOGGERS, TO_CHUNKS, TO_CLIENTS, FIRST_CHUNK_PORT = 9419, 9420, 9421, 9422
 EMPTY = "/var/lib/mfs/metadata.mfs.empty"
 """The metadata of a cluster without a file, as the package brings them; the master does not start without any."""
-STEP_S = 0.05
 MODES = {"direct": "DIRECT", "never": "NEVER", "auto": "AUTO", "always": "YES"}
 MASTER_CONFIG = """WORKING_USER = root
 WORKING_GROUP = root
@@ -146,11 +144,8 @@ def proof(host: Host, instance: FileInstance, plan: MountPlan, point: str) -> st
 
 def _wait_for_room(host: Host, point: str) -> None:
     """The master knows a chunk server before it knows the server's space, and shows 0 bytes until then. Raises TrialError."""
-    deadline = time.monotonic() + mounted.PATIENCE_S
-    while not image.free_bytes(host, point):
-        if time.monotonic() > deadline:
-            raise TrialError(f"{point}: the cluster shows no free space after {mounted.PATIENCE_S:g} s")
-        time.sleep(STEP_S)
+    if not mounted.becomes(lambda: image.free_bytes(host, point) > 0):
+        raise TrialError(f"{point}: the cluster shows no free space after {mounted.PATIENCE_S:g} s")
 
 
 def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], ...]:

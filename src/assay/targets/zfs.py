@@ -27,7 +27,6 @@ SOCKET = "/run/zfs/zfs_socket"
 """Where zpool and zfs reach the daemon; its place is fixed, so one daemon runs at a time."""
 IMAGE = "pool.img"
 LEAST_BYTES, USABLE = 128 * image.MIB, 0.8
-STEP_S = 0.05
 DRAINED = "assay:drained"
 """A property of ours, as users may set them."""
 RUNNING = ("pgrep", "-x", "--runstates", "DRST", DAEMON)
@@ -121,11 +120,8 @@ def _again(host: Host, private: Mapping[str, Value]) -> None:
     if host.syscalls is not None:
         host.syscalls.drop_file(stored)
     host.run(["zpool", "import", "-d", posixpath.dirname(stored), "-o", "cachefile=none", pool], timeout_s=60.0)
-    deadline = time.monotonic() + mounted.PATIENCE_S
-    while (found := mounted.mounted(host, point)) is None or found.source != pool:
-        if time.monotonic() > deadline:
-            raise TrialError(f"{point}: the pool is not mounted there after its import")
-        time.sleep(STEP_S)
+    if not mounted.becomes(lambda: (found := mounted.mounted(host, point)) is not None and found.source == pool):
+        raise TrialError(f"{point}: the pool is not mounted there after its import")
 
 
 def _place(host: Host, setting: Setting, private: dict[str, Value]) -> Place:

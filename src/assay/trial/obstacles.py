@@ -5,7 +5,6 @@ Targets with mistakes of their own have no setting here: of these only what thei
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -14,11 +13,9 @@ from assay.catalogue import Host, Mounts, Setting
 from assay.errors import Obstacle
 from assay.machine import files
 from assay.records import CacheState, Experiment, TargetSpec, Value, WorkloadSpec
+from assay.settings.knobs import variants
 from assay.trial import ends, memory_files, placement
 from assay.trial.knob_levels import levels, table_of
-
-MOST_CHECKED = 1000
-"""Combinations of a workload's levels whose space is reckoned, as many as are checked when the file is read."""
 
 
 def obstacles(
@@ -70,10 +67,7 @@ def _most_bytes(experiment: Experiment, spec: WorkloadSpec) -> int:
     counts = next((factor.levels for factor in experiment.factors if factor.path == "clients"), ())
     clients = max((count for count in counts if isinstance(count, int)), default=experiment.clients(spec))
     plain = {"clients": clients, **catalogue.resolved(workload.knobs, spec.knobs)}
-    varied = [factor for factor in experiment.factors if factor.path.startswith(f"{spec.name}.") and factor.levels]
-    own = {factor.path.removeprefix(f"{spec.name}."): factor.levels for factor in varied}
-    combined = itertools.islice(itertools.product(*own.values()), MOST_CHECKED)
-    return max(workload.space({**plain, **dict(zip(own, levels, strict=True))}) for levels in combined)
+    return max(map(workload.space, variants(spec.name, plain, experiment.factors)))
 
 
 def cold_in_memory(hosts: Mapping[str, Host], experiment: Experiment) -> tuple[Obstacle, ...]:
