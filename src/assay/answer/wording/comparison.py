@@ -173,15 +173,16 @@ def left_out(cell: Cell) -> str:
 
 def undecided_for(one: Comparison) -> str:
     """Say why nothing was decided and which difference would have been seen; empty for a conclusion."""
+    undecided = one.conclusion is Conclusion.UNDECIDED
+    if undecided and one.ratio is not None and (one.ratio.low is None or one.ratio.high is None):
+        return no_interval(one.ratio)
     if one.adjusted_p_value is not None and lost_by_adjustment(one):
         tests = f", {one.tested} tests" if one.tested else ""
         return f"not significant after {one.adjusted_by.value} correction (p = {one.adjusted_p_value:.2g}{tests})"
-    if one.conclusion is not Conclusion.UNDECIDED:
+    if not undecided:
         return ""
     if one.ratio is None:
         return missing(one)
-    if one.ratio.low is None or one.ratio.high is None:
-        return no_interval(one.ratio)
     return f"smallest relevant difference: {percent(one.matters_share)}" if differs(one) else unseen(one.detectable_share)
 
 
