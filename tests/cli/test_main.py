@@ -94,6 +94,26 @@ def test_wrong_words_end_with_two_and_a_sentence(words, tmp_path):
     assert "Value error" not in done.stderr
 
 
+def test_a_mistyped_verb_is_answered_with_the_nearest():
+    assert assay("doctr").stderr == "assay: no such command 'doctr'. Did you mean 'doctor'? See `assay -h`.\n"
+
+
+@pytest.mark.parametrize(
+    ("verbs", "text", "words"),
+    [
+        (("plan", "run", "size"), "[production]\nx = 1\n", "a production load. Use: assay predict f.toml"),
+        (("plan", "run", "predict", "hosts"), "[[part]]\nname = 'p'\n", "a chain of parts. Use: assay size f.toml"),
+        (("size", "predict"), EXPERIMENT, "an experiment. Use: assay plan f.toml, then assay run f.toml"),
+    ],
+)
+def test_a_file_for_another_verb_is_answered_with_that_verb(verbs, text, words, tmp_path):
+    (tmp_path / "f.toml").write_text(text)
+    for verb in verbs:
+        done = assay(verb, "f.toml", cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr == f"assay: f.toml: this file describes {words}\n"
+
+
 def test_json_owns_its_stream():
     done = assay("catalogue", "--json")
     assert done.returncode == 0

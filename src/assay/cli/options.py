@@ -129,9 +129,9 @@ def usage_in_own_words() -> None:
     """Let mistakes in the words of a call be printed like all others: in a sentence, with what to do."""
 
     def show(error: Any, file: object = None) -> None:  # noqa: ANN401, ARG001 - as the library calls it
-        message = error.format_message().replace("Value error, ", "")
+        message = error.format_message().replace("Value error, ", "").rstrip(".")
         verb = error.ctx.command_path if error.ctx else "assay"
-        say(f"assay: {message[:1].lower()}{message[1:].rstrip('.')}. See `{verb} -h`.", sys.stderr)
+        say(f"assay: {message[:1].lower()}{message[1:]}{'' if message.endswith('?') else '.'} See `{verb} -h`.", sys.stderr)
 
     setattr(typer.BadParameter.__mro__[1], "show", show)  # noqa: B010 - that class has no public name
 

@@ -88,6 +88,7 @@ def finished(found: FileDraft) -> Experiment:
 
 def _drafted(text: str, file: str) -> FileDraft:
     document = load(text, file)
+    document.refuse_other_kinds("targets")
     shape = check(document, FileShape, document.values)
     if not isinstance(shape, FileShape):
         shape = _valid_part(document)
