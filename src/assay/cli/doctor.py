@@ -30,6 +30,13 @@ SERVER_TOOLS = {
     "qemu-storage-daemon": "targets iscsi and nbd",
     "nbdfuse": "targets crash_disk, iscsi and nbd",
     "tgtd": "target iscsi",
+    "mfsmaster": "target moosefs",
+    "glusterd": "target gluster",
+    "zpool": "target zfs",
+    "slapd": "target ldap_openldap",
+    "ns-slapd": "target ldap_389ds",
+    "ldapsearch": "target ldap_existing",
+    "bpftrace": "verb dsio; observers directory_io and tracepoints",
 }
 """Programs of servers and their clients -> the targets that start them."""
 NETWORK_TOOLS = {
@@ -205,8 +212,24 @@ def text(health: Health) -> str:
         f"{'yes' if one.allowed else 'no ':4}{one.name:{width}}  {one.reason.removeprefix(f'{one.name}: ') or one.serves}"
         for one in health.abilities
     ]
-    lines += ["", *_gap_lines(health.gaps), "", *_orphan_lines(health), *_lines_elsewhere(health.elsewhere)]
+    lines += [
+        "",
+        _missing_line(health.abilities),
+        "",
+        *_gap_lines(health.gaps),
+        "",
+        *_orphan_lines(health),
+        *_lines_elsewhere(health.elsewhere),
+    ]
     return "\n".join(lines)
+
+
+def _missing_line(found: Sequence[Ability]) -> str:
+    """Return what is missing in one line: it is easily overlooked among all that is there."""
+    names = [one.name for one in found if not one.allowed]
+    if not names:
+        return f"All {len(found)} are here."
+    return f"Missing: {len(names)} of {len(found)} ({', '.join(names)}). Install only what your experiment uses."
 
 
 def _gap_lines(missing: tuple[MissingObserver, ...]) -> list[str]:
