@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import keeping_verbs
+from assay.cli import examples, keeping_verbs
 from assay.cli.directory_verbs import dissect, dsio, ldif
 from assay.cli.notebook_verbs import export, history, import_, list_, sql
 from assay.cli.options import (
@@ -444,3 +444,6 @@ def selftest(
 
     choice = verb.Choice(audit=audit, rules=rules, times=times, sound=sound, observers=observers, same=same)
     finish(lambda: verb.selftest(choice, Request(json_to=json_to, gate=gate, progress=progress)))
+
+
+examples.add_to(app)
