@@ -50,3 +50,8 @@ def test_json_owns_its_stream(capsys):
 def test_unknown_rule_names_those_that_exist():
     with pytest.raises(UsageError, match="T01 client-page-cache"):
         explain("X99", json_to=None)
+
+
+def test_a_part_of_a_name_is_answered_with_the_rules_that_have_it():
+    with pytest.raises(UsageError, match=r"expected an id or a name of: T01 client-page-cache, T02 server-page-cache$"):
+        explain("page", json_to=None)

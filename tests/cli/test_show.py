@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -20,7 +21,7 @@ def lab(tmp_path_factory):
 def test_a_run_in_words(lab, capsys):
     assert show(lab, "a-mail", "3/1", json_to=None) == 0
     text = capsys.readouterr().out
-    assert text.startswith("run 0003/1: finished, ")
+    assert re.match(r"run 0003/1 of 'A mail.*': finished, ", text)
     assert "spool.create.ops_per_s  1,001/s" in text
     assert "create 1,001" in text
     assert "cost of the load:" in text
