@@ -195,7 +195,7 @@ def audited(verdicts: Sequence[Verdict]) -> list[str]:
     for verdict in verdicts:
         of = f" {verdict.measure.split('.')[1]}" if len(verdicts) > 1 else ""
         first = next((one for one in failures(verdict.findings) if one.advice), None)
-        advice = f". {first.rule}: {first.advice}" if first is not None and first.rule not in advised else ""
+        advice = f". {first.rule}: {first.statement} {first.advice}" if first is not None and first.rule not in advised else ""
         advised |= {first.rule} if first is not None else set()
         lines.append(f"{verdict.state}{of}: {labels.label(verdict)}{advice}")
     return lines
