@@ -109,6 +109,7 @@ $(UV):
 PYTHON_CORE := pyproject.toml uv.lock Cargo.toml Cargo.lock $(shell find crates/python crates/host crates/ldap -name '*.rs' -o -name Cargo.toml)
 
 .build/run.stamp: $(UV) $(PYTHON_CORE)
+	@echo "the first build fetches packages and compiles Rust: some minutes without a further line on two CPUs"
 	test -e .build/dev.stamp || $(UV) sync --quiet --locked --python python3 --no-dev --group build
 	test ! -e .build/dev.stamp || $(UV) sync --quiet --locked --python python3 --reinstall-package assay-lab
 	@touch $@
