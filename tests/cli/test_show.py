@@ -1,5 +1,4 @@
 import json
-import re
 from dataclasses import replace
 
 import pytest
@@ -21,7 +20,7 @@ def lab(tmp_path_factory):
 def test_a_run_in_words(lab, capsys):
     assert show(lab, "a-mail", "3/1", json_to=None) == 0
     text = capsys.readouterr().out
-    assert re.match(r"run 0003/1 of 'A mail.*': finished, ", text)
+    assert text.startswith("run 0003/1 of 'A mail spool': finished, ")
     assert "spool.create.ops_per_s  1,001/s" in text
     assert "create 1,001" in text
     assert "cost of the load:" in text
@@ -59,7 +58,7 @@ def test_a_run_that_is_not_there(lab, run, words):
 def test_a_trial_alone_is_its_last_run(lab, capsys):
     show(lab, "a-mail", "3", json_to=None)
     found = capsys.readouterr()
-    assert found.out.startswith("run 0003/1: finished, ")
+    assert found.out.startswith("run 0003/1 of 'A mail spool': finished, ")
     assert found.err == ""
     show(lab, "a-mail", "1", json_to=None)
     found = capsys.readouterr()
