@@ -62,7 +62,7 @@ def test_a_trial_alone_is_its_last_run(lab, capsys):
     assert found.err == ""
     show(lab, "a-mail", "1", json_to=None)
     found = capsys.readouterr()
-    assert found.out.startswith("run 0001/2: interrupted, ")
+    assert found.out.startswith("run 0001/2 of 'A mail spool': interrupted, ")
     assert found.err == "assay: trial 1 has the runs 0001/1, 0001/2; the last one is shown\n"
     with pytest.raises(UsageError, match=r"found no run 0099/1 in a-mail.*expected one of: 0001/1"):
         show(lab, "a-mail", "99", json_to=None)
