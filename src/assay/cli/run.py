@@ -213,7 +213,7 @@ def chosen_sitting(experiment: Experiment, plan: Plan, level: str | None, finish
     raise UsageError(f"found every trial of sitting {level} finished; expected an unfinished sitting")
 
 
-def open_sittings(plan: Plan, finished: frozenset[int]) -> frozenset[int | None]:
+def open_sittings(plan: Plan, finished: frozenset[int]) -> frozenset[int]:
     """The sittings that have trials left."""
     return frozenset(trial.sitting for trial in plan.trials if trial.id not in finished and trial.block < plan.blocks)
 
