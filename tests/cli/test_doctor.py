@@ -69,6 +69,7 @@ def test_a_bare_machine_is_told_what_it_lacks(tmp_path):
     assert "xfsprogs" in found["mkfs.xfs"].reason
     gaps = verb.gaps(bare, catalogue.names("observers"))
     assert gaps, "observers say why they cannot look"
+    assert "make clients" in found["NFS client"].reason
     assert found["slapd"].reason == "slapd: not found on bare. Install slapd."
     text = verb.text(verb.Health(host="bare", abilities=tuple(found.values()), gaps=gaps, orphans=(), cleaned=()))
     assert "no  mkfs.xfs" in text

@@ -130,7 +130,7 @@ def test_observed_figures_of_a_run_have_their_whole_name():
     found = [
         ("w.write.bytes_per_s", 1.2e9, "bytes/s"),
         ("w.write.ops_per_s", 300.0, "1/s"),
-        ("w.write.@local.cpu_share", 0.8, "1"),
+        ("w.write.@local.cpu_share", 0.8, "share"),
     ]
     run = SimpleNamespace(figures=tuple({"measure": name, "value": value, "unit": unit} for name, value, unit in found))
     text = figures_text(run)

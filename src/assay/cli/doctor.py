@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from assay import catalogue
 from assay.catalogue import Host
 from assay.hosts.local import Local
-from assay.machine import cgroups, external_commands, line
+from assay.machine import cgroups, external_commands, line, nfs_clients
 from assay.machine.filesystems import FILESYSTEMS
+from assay.machine.mounted import AUTO
 from assay.plain import to_plain
 from assay.terminal.output import deliver
 from assay.undo.entries import Cleaned, LedgerEntry, Orphan
@@ -187,6 +188,10 @@ def _tun(host: Host) -> str | None:
     return None if host.is_root() else "not root. Use sudo for paths and network namespaces."
 
 
+def _nfs_client(host: Host) -> str | None:
+    return next(iter(nfs_clients.mistakes(host, {"client": AUTO})), None)
+
+
 def _memory(host: Host) -> str | None:
     if cgroups.hierarchy(host, "memory") is None:
         return "no memory cgroup for the knob `memory`. Boot with cgroup_enable=memory."
@@ -200,6 +205,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
     ("memory limit", "knob `memory`", _memory),
     ("fuse", "mounts of targets with a server", _fuse),
     ("tun", "emulated paths, [paths.NAME]", _tun),
+    ("NFS client", "targets nfs_ganesha and nfs_existing", _nfs_client),
     ("pressure", "stall time of CPU, memory and disk", _pressure),
     ("perf counters", "CPU cost per operation of the engine", _counters),
 )
