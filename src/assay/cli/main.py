@@ -16,6 +16,8 @@ STAT = "stat"
 GARBAGE = (50_000, 20, 100)
 """Thresholds of the collector: a verb makes next to no garbage, and Python's usual ones took a fifth of the CPU time of a
 report on 2,000 trials."""
+GO_ON = "Go on with --resume; `assay compare` shows what there is."
+"""After an interrupted run: its blocks so far have an answer, too."""
 WITHOUT_NOTEBOOK = ("load", "selftest")
 
 
@@ -42,7 +44,8 @@ def main() -> None:
     end = called(app, completed(words))
     if end.code == INTERRUPTED:  # typer, too, ends so where the signal comes before a verb has begun
         kept = "" if words[:1] and words[0] in WITHOUT_NOTEBOOK else " Finished runs are in the notebook."
-        print(f"assay: interrupted. All changes of the machine are undone.{kept}", file=sys.stderr)
+        further = f" {GO_ON}" if words[:1] == ["run"] and "--sitting" not in words else ""
+        print(f"assay: interrupted. All changes of the machine are undone.{kept}{further}", file=sys.stderr)
     raise end
 
 
