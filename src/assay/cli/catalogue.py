@@ -83,6 +83,8 @@ def page_text(page: Page) -> str:
     """The page for people."""
     lines = [f"{page['id']} {page['name']}", page["summary"], ""]
     lines += labelled("what goes wrong", [page["wrong"]])
+    lines += labelled("what to do", [page["advice"]])
+    lines += labelled("what to do with `assay stat`", [page["at_shell"]] if page["at_shell"] else [])
     lines += labelled("how it is seen", list(rule_pages.blocks(page["how"])))
     lines += [*labelled("judges", [page["judges"]]), *labelled("applies", [page["applies"]])]
     lines += labelled("severity", [page["severity"]])
@@ -93,8 +95,6 @@ def page_text(page: Page) -> str:
         "thresholds", [f"{name} = {one['value']:,.10g}: {one['source']}" for name, one in page["thresholds"].items()]
     )
     lines += labelled("what else it could be", page["alternatives"])
-    lines += labelled("what to do", [page["advice"]])
-    lines += labelled("what to do with `assay stat`", [page["at_shell"]] if page["at_shell"] else [])
     lines += labelled("sources", page["sources"])
     return "\n".join(lines).rstrip()
 
