@@ -277,7 +277,7 @@ def text(found: Dissection, resolved: Resolved, judged: tuple[LevelResult, ...],
     if found.operations:
         lines += ["", *_lines(wording.OPERATION_HEAD, wording.operation_rows(found), range(1, 8))]
         lines += ["", wording.counts(found)]
-    lines += [*wording.level_lines(judged), wording.total(found, resolved.link)]
+    lines += [*wording.level_lines(judged, wording.MOST_LEVELS), wording.total(found, resolved.link)]
     remarks = wording.remarks(found)
     rest = MOST_LINES - len(lines) - len(written) - min(len(remarks), 8) - 4
     if found.filters and rest > 3:
