@@ -4,8 +4,8 @@ A private slapd and a private 389 Directory Server with 4,000 people answer one 
 Each pair is a run with and a run without the program in an order drawn by lot; the figure is user and system time of the server
 over the operations of the run. Searches are cached. The wanted bound is 15 % a search without `-l`, so these have five times the
 pairs. Given are the geometric mean of the ratios with its 95 % interval, and the median of the added time. Wall time is not used;
-other work on the machine inflates both of a pair. The row "undisturbed" has slapd and its client on one CPU at real-time priority,
-so that no other work comes between them, and the lower quartile of stretches of 100 searches: what the probes alone add.
+other work on the machine inflates both of a pair. The row "undisturbed" has slapd and its client on one CPU at
+real-time priority, so that no other work comes between them, and the lower quartile of stretches of 100 searches.
 """
 
 from __future__ import annotations
