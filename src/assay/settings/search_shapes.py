@@ -132,14 +132,18 @@ class _Build:
         """One branch decides and is chosen first; the rest is chosen to fit it. An `|` needs all indexes."""
         if not node.parts:
             raise self.unfit(f"({node.sign})")
-        rest = Want.ALL if node.sign == "&" and want is not Want.NONE else Want.NONE
         first = min((part for part in node.parts if part.is_open), key=lambda part: RANK.index(part.kind))
         decisive = self.put(first, want)
         needed = set(self.indexes)
-        text = "".join(decisive if part is first else self.put(part, rest) for part in node.parts)
+        text = "".join(decisive if part is first else self.put(part, self.further(node, part, want)) for part in node.parts)
         if node.sign == "&":
             self.indexes = needed
         return f"({node.sign}{text})"
+
+    def further(self, node: Node, part: Node, want: Want) -> Want:
+        """What a further branch is true of, so that it changes nothing."""
+        holds = node.sign == "&" and (want is not Want.NONE or part.kind == "!")
+        return Want.ALL if holds else Want.NONE
 
     def other(self, node: Node, want: Want) -> str:
         """Not what is in it: an index is of no use."""
@@ -160,7 +164,7 @@ class _Build:
         if want is Want.ALL:
             attribute, value = self.free(node, {**dict([CLASS]), **(OF_ENTRY if self.keyed else {})})
             return f"({attribute}={value})"
-        attribute, value = self.free(node, dict.fromkeys(("mail", *HELD), NOBODY))
+        attribute, value = self.free(node, dict.fromkeys(("mail", *HELD, *ABSENT), NOBODY))
         self.indexes.add((attribute, "eq"))
         return f"({attribute}={value})"
 
@@ -201,7 +205,8 @@ class _Build:
         """`(a1=*)`"""
         if want is Want.NONE:
             return f"({self.free(node, dict.fromkeys(ABSENT, ''))[0]}=*)"
-        pool = (CLASS[0], *HELD) if want is Want.SOME else (*HELD, CLASS[0])
+        is_again = self.written.count(f"({node.attribute}") > 1
+        pool = (CLASS[0], *HELD) if want is Want.SOME and not is_again else (*HELD, CLASS[0])
         return f"({self.free(node, dict.fromkeys(pool, ''))[0]}=*)"
 
     def order(self, node: Node, want: Want) -> str:
