@@ -85,10 +85,10 @@ def test_each_search_finds_what_it_says(bench, kind):
     fix = re.search(r"indexes = \[.*\]", re.sub(r"\s+", " ", refused.stderr))
     assert fix, refused.stderr
     done = bench.run("run", written(bench, kind, fix[0]), "--progress", "none", "--json")
-    assert done.returncode == 0, done.stderr + done.stdout
-    (run,) = json.loads(done.stdout)["runs"]
-    answers = run["directory"]["operations"]["search"]
-    assert (run["directory"]["wrong"], answers["ops"]) == (0, TIMES * len(FOUND))
+    assert done.returncode == 0, (done.stderr, [one["run"]["error"] for one in json.loads(done.stdout)["runs"]])
+    (found,) = json.loads(done.stdout)["directory"].values()
+    answers = found["operations"]["search"]
+    assert (found["wrong"], answers["ops"]) == (0, TIMES * len(FOUND)), answers
     assert answers["entries"] == TIMES * sum(entries for _, entries in FOUND)
     assert answers["misses"] == TIMES * sum(not entries for _, entries in FOUND)
 

@@ -148,15 +148,14 @@ def _shapes(knobs: Mapping[str, Value], server: Mapping[str, Value]) -> Iterator
             (seen.removeprefix("found "), wanted) for seen, _, wanted in (text.partition("; expected ") for text in wrong)
         )
         needed |= set() if wrong else search_requests.indexes(search, entries)
-    present = {(name.lower(), kind) for name, kinds in population.indexes_of(server) for kind in kinds}
-    missing = sorted(f"{name}:{kind}" for name, kind in needed if (name.lower(), kind) not in present)
+    indexes = {name.lower(): (name, dict.fromkeys(kinds)) for name, kinds in population.indexes_of(server)}
+    missing = sorted(one for one in needed if one[1] not in indexes.get(one[0].lower(), ("", {}))[1])
+    for name, kind in missing:
+        indexes.setdefault(name.lower(), (name, {}))[1][kind] = None
     if missing:
-        every = (*population.texts(server, "indexes"), *missing)
-        text = ", ".join(f'"{one}"' for one in every)
-        yield (
-            f"shapes without the indexes {', '.join(missing)}, so that searches read all entries",
-            f"indexes = [{text}] at the target",
-        )
+        fix = ", ".join(f'"{name}:{",".join(kinds)}"' for name, kinds in indexes.values())
+        seen = ", ".join(f"{name}:{kind}" for name, kind in missing)
+        yield f"shapes without the indexes {seen}, so that searches read all entries", f"indexes = [{fix}] at the target"
 
 
 def _bases(base: str) -> tuple[str, ...]:

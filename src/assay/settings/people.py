@@ -99,7 +99,7 @@ def common(pattern: str, base: str, *, of_entry: bool) -> Mapping[str, str]:
     domain = _domain(base)
     found = {
         "?*": {"telephoneNumber": "+*", "mobile": "+*", "uid": "u*"},
-        "*?*": {"mail": "*@*", "uid": "*u*"},
+        "*?*": {"uid": "*u*", "mail": "*@*"},
         "*?": {"mail": f"*{domain}"},
         "*?*?": {"mail": f"*@*{domain}"},
     }.get(pattern, {})

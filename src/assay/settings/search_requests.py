@@ -51,14 +51,6 @@ def unfit(search: Search, entries: Entries) -> Iterator[str]:
         yield str(error)
 
 
-def filters(search: Search, entries: Entries) -> tuple[str, ...]:
-    """Return the filters that a search is sent with. Raises ShapeError."""
-    if not search.is_shape:
-        return (search.filter.replace("{base}", entries.base),)
-    found = chosen(search, entries)
-    return (found.filter, *((without(search, entries),) if splits(search, found) else ()))
-
-
 def indexes(search: Search, entries: Entries) -> frozenset[tuple[str, str]]:
     """Return attributes and kinds of index without which a shape reads all entries. Raises ShapeError."""
     return chosen(search, entries).indexes if search.is_shape and search.scope != "base" else frozenset()
@@ -78,25 +70,18 @@ def without(search: Search, entries: Entries) -> str:
     return search_shapes.choose(search.filter, finds=0, people=entries.people, base=entries.base, limit=0).filter
 
 
-def splits(search: Search, found: Chosen) -> bool:
-    """Return True if the misses are searches of their own, since each key finds something."""
-    return search.misses > 0 and found.missing is None
-
-
 def operations(search: Search, entries: Entries) -> Iterator[tuple[Fraction, dict[str, object]]]:
-    """Yield the operations of a search, each with its share. Raises ShapeError."""
+    """Yield the operations of a search, each with its share; a shape stays one before there are entries. Raises ShapeError."""
+    is_written = not (search.is_shape and entries.is_own)
     if search.finds == 0:
-        yield Fraction(search.weight), _empty(search, entries, filters(search, entries)[0])
+        written = search.filter.replace("{base}", entries.base) if is_written else without(search, entries)
+        yield Fraction(search.weight), _empty(search, entries, written)
         return
-    if not search.is_shape:
+    if is_written:
         yield Fraction(search.weight), _written(search, entries)
         return
     found = chosen(search, entries)
-    part = (
-        Fraction(round(search.misses * 100), 100)
-        if splits(search, found)
-        else Fraction(int(search.misses == 1 and found.missing is None))
-    )
+    part = Fraction(0) if found.missing is not None else Fraction(round(search.misses * 100), 100)
     if part < 1:
         yield search.weight * (1 - part), _shaped(search, entries, found)
     if part:
