@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.dissect.result import Dissection, SearchUse
-from assay.settings.search_requests import Entries, filters
+from assay.settings.search_requests import Entries, chosen, without
 from assay.settings.search_shapes import ShapeError
 from assay.settings.searches import mistakes, read
 
@@ -82,7 +82,8 @@ class LoadedSearch:
         if search is None or any(mistakes({"searches": (written,)}, ("search",), {})):
             return False
         try:
-            return bool(filters(search, EVERYBODY))
+            has_misses = chosen(search, EVERYBODY).missing is not None
+            return has_misses or not search.misses or bool(without(search, EVERYBODY))
         except ShapeError:
             return False
 
