@@ -63,6 +63,12 @@ def test_a_read_of_the_entry_itself():
     assert (search["keys"]["misses"], search["keys"]["missing"]) == (0.1, 5000)
 
 
+def test_one_level_below_the_suffix_there_are_no_people():
+    assert mixed(scope="one")["search"]["dn"] == f"ou=people,{BASE}"
+    assert mixed(scope="one", search_base=f"ou=groups,{BASE}")["search"]["dn"] == f"ou=groups,{BASE}"
+    assert mixed(THEIRS, scope="one", population=5)["search"]["dn"] == "o=theirs"
+
+
 def several(*searches, details=OURS, **knobs):
     (setting,) = load(details, searches=searches, **knobs).settings
     return [one for one in setting["operations"] if one["name"] == "search"]

@@ -199,7 +199,7 @@ class Directory:
         if count == 1 and (is_own or scope == "base"):
             expected["dn"] = self._filled("dn")
         return {
-            "dn": self._filled("dn" if scope == "base" else "search_base"),
+            "dn": search_requests.base_of(scope, self.entries),
             "scope": scope,
             "filter": "(objectClass=*)" if scope == "base" else self._filled("filter"),
             "attributes": list(names(values, "attributes")),

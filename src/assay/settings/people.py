@@ -22,7 +22,7 @@ OF_ENTRY = {"employeeNumber": "{key}", "uid": "u{key:08d}"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class Crowd:
     """People that one value of an attribute selects."""
 
     attribute: str
@@ -39,31 +39,31 @@ class Group:
     """The first of `count` keys that select nobody; None where each key selects somebody."""
 
 
-def of_value(finds: int, people: int, base: str) -> Group:
+def of_value(finds: int, people: int, base: str) -> Crowd:
     """Return the smallest group with one value of an attribute that has so many people."""
     if finds == 1:
-        return Group(attribute="uid", value=OF_ENTRY["uid"], is_entry=True, count=people, missing=people)
+        return Crowd(attribute="uid", value=OF_ENTRY["uid"], is_entry=True, count=people, missing=people)
     teams = people // TEAM - 1
     if finds <= TEAM and teams > 0:
         value = f"uid=u{{key:08d}},ou=people,{base}"
-        return Group(attribute="manager", value=value, size=TEAM, first=1, count=teams, missing=people)
+        return Crowd(attribute="manager", value=value, size=TEAM, first=1, count=teams, missing=people)
     larger = people + 1
     """Whoever else is below the base may be among them, so that a size limit is needed."""
     if finds <= _least(people / ROOMS):
-        return Group(attribute="roomNumber", value="{key}", size=larger, first=FIRST_ROOM, count=ROOMS, missing=NO_ROOM)
+        return Crowd(attribute="roomNumber", value="{key}", size=larger, first=FIRST_ROOM, count=ROOMS, missing=NO_ROOM)
     for attribute, (value, count) in GROUPS.items():
         if finds <= _least(people / count):
-            return Group(attribute=attribute, value=value, size=larger)
-    return Group(attribute=CLASS[0], value=CLASS[1], size=larger)
+            return Crowd(attribute=attribute, value=value, size=larger)
+    return Crowd(attribute=CLASS[0], value=CLASS[1], size=larger)
 
 
-def of_beginning(pattern: str, finds: int, people: int) -> Group | None:
+def of_beginning(pattern: str, finds: int, people: int) -> Crowd | None:
     """Return 1, 10, 100, ... people whose `uid` begins alike, for `?*` or `*?*`; None where there are not so many."""
     cut = math.ceil(round(math.log10(finds), 9))
     alike = 10**cut
     if people < alike:
         return None
-    return Group(
+    return Crowd(
         attribute="uid",
         value=pattern.replace("?", f"u{{key:0{DIGITS - cut}d}}"),
         index="sub",
@@ -74,7 +74,7 @@ def of_beginning(pattern: str, finds: int, people: int) -> Group | None:
     )
 
 
-def of_end(pattern: str, finds: int, people: int) -> Group | None:
+def of_end(pattern: str, finds: int, people: int) -> Crowd | None:
     """Return people whose `uid` ends alike, whatever stands before; None where there are not so many."""
     is_entry = finds == 1
     kept = DIGITS if is_entry else int(math.log10(people / finds))
@@ -83,7 +83,7 @@ def of_end(pattern: str, finds: int, people: int) -> Group | None:
     last = pattern.rindex("?")
     head = pattern[:last].replace("?", "u")
     letter = "u" if is_entry and not head.strip("*") else ""
-    return Group(
+    return Crowd(
         attribute="uid",
         value=f"{head}{letter}{{key:0{kept}d}}{pattern[last + 1 :]}",
         index="sub",

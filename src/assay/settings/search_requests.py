@@ -96,15 +96,21 @@ def _empty(search: Search, entries: Entries, written: str) -> dict[str, object]:
 
 def _request(search: Search, entries: Entries, written: str, limit: int) -> dict[str, object]:
     """The request alone."""
-    of_one = search.scope == "base"
-    below = entries.dn.partition(",")[2] if search.scope == "one" and entries.is_own else entries.search_base
     return {
-        "dn": entries.dn if of_one else below,
+        "dn": base_of(search.scope, entries),
         "scope": search.scope,
         "filter": written,
         "attributes": list(_wanted(search, entries)),
         "size_limit": limit,
     }
+
+
+def base_of(scope: str, entries: Entries) -> str:
+    """Return the base of a search: the entry itself, or where people are. One level below the suffix of Assay there are none."""
+    if scope == "base":
+        return entries.dn
+    is_level = scope == "one" and entries.is_own and entries.search_base == entries.base
+    return entries.dn.partition(",")[2] if is_level else entries.search_base
 
 
 def _wanted(search: Search, entries: Entries) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from enum import Enum
 from assay.frozen import dataclass
 from assay.settings import people as held
 from assay.settings.filter_tree import Node, plain, read
-from assay.settings.people import ABSENT, CLASS, DIGITS, HELD, OF_ENTRY, Group
+from assay.settings.people import ABSENT, CLASS, DIGITS, HELD, OF_ENTRY, Crowd
 
 NOBODY = "nobody"
 STAMPS = ("modifyTimestamp", "createTimestamp")
@@ -76,7 +76,7 @@ def choose(written: str, *, finds: int, people: int, base: str, limit: int, alon
     if finds > people:
         raise ShapeError(f"found finds {finds:,} for {written} in a population of {people:,}; expected at most {people:,}")
     text = build.put(node, Want.SOME)
-    picked = build.picked or Group(attribute="", value="", size=people + 1)
+    picked = build.picked or Crowd(attribute="", value="", size=people + 1)
     own = finds if finds < picked.size and not alone else 0
     return Chosen(
         filter=text,
@@ -95,7 +95,7 @@ class _Build:
 
     def __init__(self, written: str, people: int, base: str, finds: int) -> None:
         self.written, self.people, self.base, self.finds = written, people, base, finds
-        self.picked: Group | None = None
+        self.picked: Crowd | None = None
         self.indexes: set[tuple[str, str]] = set()
         self.names: dict[str, str] = {}
         """Name in the shape -> attribute."""
@@ -172,7 +172,7 @@ class _Build:
     def value(self) -> str:
         return self.picked.value if self.picked else ""
 
-    def pick(self, node: Node, picked: Group) -> str:
+    def pick(self, node: Node, picked: Crowd) -> str:
         """Select the entries by this; return its attribute."""
         self.picked = picked
         self.names[node.attribute] = picked.attribute

@@ -190,7 +190,12 @@ mod tests {
 
     #[test]
     fn operations_of_one_name_have_its_weight_and_their_shares() {
-        let operations = [("search", 3, 7), ("modify", 1, 1), ("search", 3, 2), ("search", 3, 1)];
+        let operations = [
+            ("search", 3, 7),
+            ("modify", 1, 1),
+            ("search", 3, 2),
+            ("search", 3, 1),
+        ];
         let mut deal = Deal::new(operations.into_iter(), 7);
         let mut counts = [0; 4];
         (0..400).for_each(|_| counts[deal.next()] += 1);

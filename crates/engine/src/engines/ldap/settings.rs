@@ -272,7 +272,9 @@ impl Settings {
                 "found shares outside 1 to 1,000,000",
             ),
             (
-                self.operations.iter().any(|one| one.is_unlike(self.first_of(&one.name))),
+                self.operations
+                    .iter()
+                    .any(|one| one.is_unlike(self.first_of(&one.name))),
                 "found operations of one name with different kinds or weights; expected shares of one weight",
             ),
         ]
