@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Unit
 from assay.errors import AssayError, TrialError
-from assay.machine import external_commands, file_server, image, mounted, server, service
+from assay.machine import file_server, image, mounted, server, service
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.filesystems import FILESYSTEMS, features, make, mount
 from assay.machine.mounted import IN_MEMORY, REACHED, MountPlan
@@ -76,8 +76,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], integer(setting.knobs, "size")
     where = file_server.parent_of_data(setting)
     found = list(image.no_room(host, where, size)) if where else []  # what it is to stand on is not there before a trial
-    found += image.size_mistakes(size, kind.smallest_bytes, kind.name, int(setting.needs_bytes / USABLE))
-    return (*found, *external_commands.missing(host, tools(setting.knobs)))
+    return (*found, *image.size_mistakes(size, kind.smallest_bytes, kind.name, int(setting.needs_bytes / USABLE)))
 
 
 def image_of(instance: FileInstance) -> str:

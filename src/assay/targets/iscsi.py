@@ -6,7 +6,7 @@ The image is written in full for each trial, in the experiment's scratch directo
 
 from __future__ import annotations
 
-from assay.catalogue import Host, Setting
+from assay.catalogue import Host
 from assay.machine import disk_client, external_commands, scsi_session
 from assay.machine.disk_client import DIRECT, QEMU
 from assay.machine.file_server import FileInstance, FileSoftware
@@ -88,11 +88,6 @@ def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], 
     )
 
 
-def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """Return what is wrong with the disk, and whether QEMU lacks its driver for iSCSI."""
-    return (*disk_client.check(host, setting), *no_driver(host))
-
-
 def no_driver(host: Host) -> tuple[str, ...]:
     """Return whether QEMU lacks its driver for iSCSI, as QEMU itself says; nothing listens where it is sent to."""
     if external_commands.location(host, QEMU) is None:
@@ -108,14 +103,15 @@ def version(host: Host, _instance: FileInstance) -> str:
 
 SOFTWARE = FileSoftware(
     name=DAEMON,
-    tools=lambda knobs: (DAEMON, ADMIN, QEMU, CLIENT, *scsi_session.TOOLS),
+    tools=lambda knobs: (DAEMON, ADMIN, QEMU, CLIENT, *scsi_session.TOOLS, *disk_client.tools(knobs)),
     ports=(PORT,),
     configure=configure,
     program=lambda host, instance: ("/bin/sh", instance.path(SERVE)),
     mount=lambda host, instance, point, word: disk_client.plan(point, word, *source(instance)),
     settings=settings,
     version=version,
-    check=check,
+    lacks=lambda host, knobs: no_driver(host),
+    check=disk_client.check,
 )
 TARGET = disk_client.target(
     "iscsi",

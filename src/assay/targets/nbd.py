@@ -39,7 +39,7 @@ def _value(path: str) -> str:
 
 SOFTWARE = FileSoftware(
     name=QEMU,
-    tools=lambda knobs: (QEMU, CLIENT),
+    tools=lambda knobs: (QEMU, CLIENT, *disk_client.tools(knobs)),
     ports=(PORT,),
     configure=disk_client.configure,
     program=program,
