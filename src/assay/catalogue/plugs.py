@@ -87,6 +87,8 @@ class TargetEvent:
     back: Callable[[Host, Setting, Place], None]
     untested: str
     """What it does not test, in words that follow "not tested:"."""
+    unsuited: Callable[[Mapping[str, Value]], tuple[str, str] | None] = lambda knobs: None
+    """Why nothing would be measured after it with these knobs, in words that follow "which", and what to set instead."""
 
 
 @dataclass(frozen=True, kw_only=True)

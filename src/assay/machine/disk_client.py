@@ -29,6 +29,8 @@ QEMU = "qemu-storage-daemon"
 DIRECT, PAGE_CACHE = "direct", "page_cache"
 O_DIRECT = 0o40000
 """Of the flags in /proc/PID/fdinfo (x86 and most others; proc_pid_fdinfo(5) gives them in octal)."""
+FIRST_DESCRIPTOR = 3
+"""Of the sockets that a program is given by its starter (sd_listen_fds(3))."""
 BLOCK = 4096
 IMAGE, DISK, WORK = "disk.img", "disk", "work"
 """In the server's data; in the client's directory; in the file system."""
@@ -88,6 +90,18 @@ def plan(point: str, word: str, *source: str) -> MountPlan:
     """Return the client: its source is an address of NBD, or in brackets a program that speaks NBD on the socket it is given."""
     argv = (CLIENT, "-o", f"fsname={word}", point, *source)
     return MountPlan(name=CLIENT, argv=argv, filesystem=f"fuse.{CLIENT}", source=word, file=FILE)
+
+
+def bridge(driver: str) -> tuple[str, ...]:
+    """Return the source of a client that reaches its server by this driver of QEMU."""
+    return (
+        "[",
+        QEMU,
+        *("--blockdev", f"{driver},node-name=disk"),
+        *("--nbd-server", f"addr.type=fd,addr.str={FIRST_DESCRIPTOR}"),
+        *("--export", "type=nbd,id=nbd,node-name=disk,name=,writable=on"),
+        "]",
+    )
 
 
 def cache_found(host: Host, instance: FileInstance) -> str:

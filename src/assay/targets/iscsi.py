@@ -19,8 +19,6 @@ PORT, SETUP_PORT = 3260, 3259
 NAME, LUN = "iqn.2001-04.com.example:disk", 1
 SERVE, DISK = "serve", "disk"
 """In the server's directory: the script that starts it, and a link to its image, which needs no quoting."""
-FIRST_DESCRIPTOR = 3
-"""Of the sockets that a program is given by its starter (sd_listen_fds(3))."""
 CACHING_PAGE = "8:0:18:{flags}:0:0xff:0xff:0:0:0xff:0xff:0xff:0xff:0x80:0x14:0:0:0:0:0:0"
 """The caching page of tgt as it is made for each disk; its first byte has WCE (0x04) and DISC (0x10)."""
 SCRIPT = """#!/bin/sh
@@ -63,18 +61,6 @@ def configure(host: Host, instance: FileInstance) -> None:
     host.write(instance.path(SERVE), text)
 
 
-def source(instance: FileInstance) -> tuple[str, ...]:
-    """Return the program that speaks iSCSI to the server and NBD to the client that starts it."""
-    return (
-        "[",
-        QEMU,
-        *("--blockdev", f"{_driver(f'{instance.address}:{PORT}')},node-name={DISK}"),
-        *("--nbd-server", f"addr.type=fd,addr.str={FIRST_DESCRIPTOR}"),
-        *("--export", f"type=nbd,id=nbd,node-name={DISK},name=,writable=on"),
-        "]",
-    )
-
-
 def _driver(portal: str) -> str:
     return f"driver=iscsi,transport=tcp,portal={portal},target={NAME},lun={LUN}"
 
@@ -107,7 +93,9 @@ SOFTWARE = FileSoftware(
     ports=(PORT,),
     configure=configure,
     program=lambda host, instance: ("/bin/sh", instance.path(SERVE)),
-    mount=lambda host, instance, point, word: disk_client.plan(point, word, *source(instance)),
+    mount=lambda host, instance, point, word: disk_client.plan(
+        point, word, *disk_client.bridge(_driver(f"{instance.address}:{PORT}"))
+    ),
     settings=settings,
     version=version,
     lacks=lambda host, knobs: no_driver(host),
