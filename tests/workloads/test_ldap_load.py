@@ -164,6 +164,7 @@ def test_an_amount_ends_the_work():
         ({"base": "o=x"}, {"bind": "once", "population": 5}, "found bind without a password"),
         ({**OURS, "starttls": "on"}, {"depth": 4}, "found depth with StartTLS; expected depth = 1"),
         (THEIRS, {"searches": ("(a1=?)",), "population": 5}, r"found the shape \(a1=\?\) for entries that are not Assay's"),
+        (OURS, {"searches": ("(!(&(a1=?)(a2=?))) misses 10 %",)}, r"found so many parts like \(a2=\?\)"),
         (OURS, {"searches": ("(a1=?) finds 6000",)}, r"found finds 6,000 for \(a1=\?\) in a population of 5,000"),
     ],
 )

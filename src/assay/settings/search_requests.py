@@ -46,14 +46,18 @@ def unfit(search: Search, entries: Entries) -> Iterator[str]:
         )
         return
     try:
-        chosen(search, entries)
+        tuple(operations(search, entries))
     except ShapeError as error:
         yield str(error)
 
 
 def indexes(search: Search, entries: Entries) -> frozenset[tuple[str, str]]:
     """Return attributes and kinds of index without which a shape reads all entries. Raises ShapeError."""
-    return chosen(search, entries).indexes if search.is_shape and search.scope != "base" else frozenset()
+    if not search.is_shape or search.scope == "base":
+        return frozenset()
+    found = chosen(search, entries)
+    has_misses = found.missing is None and search.misses > 0
+    return found.indexes | (without(search, entries).indexes if has_misses else frozenset())
 
 
 def chosen(search: Search, entries: Entries) -> Chosen:
@@ -65,16 +69,16 @@ def chosen(search: Search, entries: Entries) -> Chosen:
     )
 
 
-def without(search: Search, entries: Entries) -> str:
+def without(search: Search, entries: Entries) -> Chosen:
     """Return the filter of a shape that finds nothing. Raises ShapeError."""
-    return search_shapes.choose(search.filter, finds=0, people=entries.people, base=entries.base, limit=0).filter
+    return search_shapes.choose(search.filter, finds=0, people=entries.people, base=entries.base, limit=0)
 
 
 def operations(search: Search, entries: Entries) -> Iterator[tuple[Fraction, dict[str, object]]]:
     """Yield the operations of a search, each with its share; a shape stays one before there are entries. Raises ShapeError."""
     is_written = not (search.is_shape and entries.is_own)
     if search.finds == 0:
-        written = search.filter.replace("{base}", entries.base) if is_written else without(search, entries)
+        written = search.filter.replace("{base}", entries.base) if is_written else without(search, entries).filter
         yield Fraction(search.weight), _empty(search, entries, written)
         return
     if is_written:
@@ -85,7 +89,7 @@ def operations(search: Search, entries: Entries) -> Iterator[tuple[Fraction, dic
     if part < 1:
         yield search.weight * (1 - part), _shaped(search, entries, found)
     if part:
-        yield search.weight * part, _empty(search, entries, without(search, entries))
+        yield search.weight * part, _empty(search, entries, without(search, entries).filter)
 
 
 def _empty(search: Search, entries: Entries, written: str) -> dict[str, object]:
@@ -126,7 +130,7 @@ def _shaped(search: Search, entries: Entries, found: Chosen) -> dict[str, object
     request = _request(search, entries, found.filter, found.limit)
     keys: dict[str, object] = {"order": "uniform", "first": found.first, "count": found.count}
     if found.is_entry:
-        keys |= {"order": entries.keys["order"], "skew": entries.keys["skew"]}
+        keys |= {name: value for name, value in entries.keys.items() if name in ("order", "skew")}
     if search.misses and found.missing is not None:
         keys |= {"misses": search.misses, "missing": found.missing}
     expected: dict[str, object] = {"entries": found.finds}
