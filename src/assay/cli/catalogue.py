@@ -11,7 +11,7 @@ from assay.experiment.knobs import default_text
 from assay.laboratory import rule_pages
 from assay.laboratory.rule_pages import Page
 from assay.settings import profiles
-from assay.terminal.output import deliver
+from assay.terminal.output import at_most, deliver
 
 
 def catalogue(json_to: str | None) -> int:
@@ -113,7 +113,7 @@ def labelled(title: str, entries: list[str]) -> list[str]:
 
 
 def wrapped(words: str, indent: str = "") -> list[str]:
-    """Lines of at most 100 characters; examples as they are."""
+    """Lines of at most 100 characters, or as the terminal has; examples as they are."""
     if words.startswith("```"):
         return [indent + line for line in words.splitlines()]
-    return textwrap.wrap(words, width=100, initial_indent=indent, subsequent_indent=indent + ("  " if indent else ""))
+    return textwrap.wrap(words, at_most(100), initial_indent=indent, subsequent_indent=indent + ("  " if indent else ""))

@@ -164,3 +164,13 @@ class Software:
     monitor: Callable[[Instance], tuple[tuple[str, ...], ...]]
     """Commands that print its counters; each is one connection, bind and search."""
     version: Callable[[Host], str]
+
+
+def lacks(software: Software, host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the programs that are missing."""
+    needed = {**software.packages, "ldapsearch": "ldap-utils"}
+    if knobs.get("transport") in (TLS, STARTTLS):
+        needed |= {"openssl": "openssl, which makes the certificate", **software.tls_packages}
+    return tuple(
+        f"{tool}: not found. Install {package}." for tool, package in needed.items() if not service.is_installed(host, tool)
+    )
