@@ -14,11 +14,14 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.to
 # Tests that have the machine to themselves: what they hold hangs on its speed, its quiet or its caches. All others run beside each other.
 ALONE := $(addprefix tests/,controls/test_controls.py watch/test_files.py test_known_disk.py test_quick.py test_service_demand.py \
   test_stat_observed.py workloads/test_backup_read.py)
-# What fails there may have been disturbed by the others: it is run once more by itself, and has to hold then. What takes longest begins first.
-FIRST := $(addprefix tests/,controls/test_no_false_alarms.py anytime/test_controls_of_window.py test_crash.py test_wheel.py \
-  test_experiments.py test_sittings.py test_bad_input.py anytime/test_controls_of_statistics.py selftest/test_sound.py test_stat_traps.py)
+# What fails there may have been disturbed by the others: it is run once more by itself, and has to hold then. What takes longest begins first,
+# then what runs the whole line; the tests of single parts are short and fill the end, so that no worker waits for another's last file.
+FIRST := $(addprefix tests/,test_server_crash.py controls/test_no_false_alarms.py anytime/test_controls_of_window.py test_crash.py \
+  test_experiments.py test_sittings.py test_bad_input.py anytime/test_controls_of_statistics.py test_directory_audit.py \
+  anytime/test_controls_of_storage.py controls_over_hosts/test_lies.py selftest/test_sound.py test_stat_traps.py)
 CHECKED := $(addprefix tests/,test_catalogue.py test_language.py test_pages.py)
-TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE) $(CHECKED),$(sort $(shell find tests -name "test_*.py")))
+TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE) $(CHECKED),$(sort $(wildcard tests/test_*.py)) \
+  $(sort $(shell find tests -mindepth 2 -name "test_*.py")))
 
 export UV_PYTHON_PREFERENCE := only-system
 export UV_NO_PROGRESS := 1
