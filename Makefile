@@ -18,7 +18,8 @@ ALONE := $(addprefix tests/,controls/test_controls.py watch/test_files.py test_k
 # then what runs the whole line; the tests of single parts are short and fill the end, so that no worker waits for another's last file.
 FIRST := $(addprefix tests/,test_server_crash.py test_directory_servers.py controls/test_no_false_alarms.py test_crash.py \
   anytime/test_controls_of_window.py test_experiments.py test_sittings.py test_bad_input.py anytime/test_controls_of_statistics.py \
-  test_directory_audit.py anytime/test_controls_of_storage.py controls_over_hosts/test_lies.py selftest/test_sound.py test_stat_traps.py)
+  test_directory_audit.py anytime/test_controls_of_storage.py controls_over_hosts/test_lies.py undo/test_ways_back.py \
+  selftest/test_sound.py test_stat_traps.py)
 CHECKED := $(addprefix tests/,test_catalogue.py test_language.py test_pages.py)
 TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE) $(CHECKED),$(sort $(wildcard tests/test_*.py)) \
   $(sort $(shell find tests -mindepth 2 -name "test_*.py")))
