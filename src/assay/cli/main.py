@@ -33,7 +33,7 @@ def main() -> None:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)
     try:
-        from assay.cli.options import INTERRUPTED, arranged, completed, usage_in_own_words
+        from assay.cli.options import INTERRUPTED, arranged, completed, prepare_only, usage_in_own_words
         from assay.cli.verbs import app
     except KeyboardInterrupt:
         print("assay: interrupted before it had begun", file=sys.stderr)
@@ -42,6 +42,7 @@ def main() -> None:
     if words[:1] == [STAT]:
         run_stat(words[1:])
     usage_in_own_words()
+    prepare_only(app, words[:1])
     end = called(app, completed(words))
     if end.code == INTERRUPTED:  # typer, too, ends so where the signal comes before a verb has begun
         kept = "" if words[:1] and words[0] in WITHOUT_NOTEBOOK else " Finished runs are in the notebook."
