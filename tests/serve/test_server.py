@@ -66,6 +66,16 @@ def test_the_address_is_printed_once_and_only_this_machine_is_served(bench, lab)
     assert (out, error, process.returncode) == ("", "", 0)
 
 
+def test_an_interrupt_right_after_a_line_does_not_print_it_again(bench, lab):
+    for _ in range(20):
+        process = bench.start("serve", "--lab", str(lab), "--port", "0")
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=300)
+        assert out.count("http://") == 0, first + out
+        assert (error, process.returncode) == ("", 0)
+
+
 def test_another_address_comes_with_a_warning(bench, lab):
     with served(bench, lab, "--bind", "0.0.0.0") as site:
         assert site.ask("/", headers={"Host": f"127.0.0.1:{site.port}"}).status == 200

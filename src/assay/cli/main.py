@@ -100,8 +100,8 @@ def named_output(encoding: str, errors: str | None, *, buffered_by_line: bool) -
     """Return a standard output whose errors name it."""
     from assay.terminal.output import NamedOutput
 
-    named = io.BufferedWriter(NamedOutput(OUTPUT_NUMBER, "w", closefd=False))
-    return io.TextIOWrapper(named, encoding, errors, line_buffering=buffered_by_line)
+    raw = io.FileIO(OUTPUT_NUMBER, "w", closefd=False)
+    return NamedOutput(io.BufferedWriter(raw), encoding, errors, line_buffering=buffered_by_line)
 
 
 def run_stat(words: list[str]) -> None:

@@ -21,7 +21,7 @@ from assay.survey import result, wording
 from assay.survey.filters import FileTime, Filters, Words, keeper, printable, resolve
 from assay.survey.result import Counting, FileSum, Survey, reaching
 from assay.survey.walk import Inode, See, Walk, begin, coarse_access_times, mount_of, mount_table
-from assay.terminal.output import STANDARD_OUTPUT, Row, deliver, table
+from assay.terminal.output import STANDARD_OUTPUT, Row, deliver, table, write_bytes
 from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode
 
 
@@ -133,11 +133,10 @@ def _counting(counting: Counting) -> See:
 
 def _listing(counting: Counting, end: bytes) -> See:
     """Counts, and prints the path of what is kept, in the bytes that it is made of."""
-    write = sys.stdout.buffer.write
 
     def see(directory: str, name: str, status: os.stat_result) -> None:
         if counting.see(name, status):
-            write(os.fsencode(f"{directory}/{name}") + end)
+            write_bytes(os.fsencode(f"{directory}/{name}") + end)
 
     return see
 

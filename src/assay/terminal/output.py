@@ -15,13 +15,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from assay.errors import AssayError
 from assay.frozen import dataclass
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 STANDARD_OUTPUT = "-"
 OUTPUT = "standard output"
@@ -60,17 +57,39 @@ def say(text: str, stream: TextIO | None = None) -> None:
         print(text if width is None else folded(text, width), file=stream, flush=True)
 
 
-class NamedOutput(io.FileIO):
-    """Standard output, whose errors name it as those of a file do: any verb may write to it at any time."""
+class NamedOutput(io.TextIOWrapper):
+    """Standard output, whose errors name it as those of a file do: any verb may write to it at any time.
 
-    def write(self, data: ReadableBuffer, /) -> int:
-        """Write what it takes. Raises OSError with its name, BrokenPipeError without a reader."""
+    An interrupt may come as soon as bytes were handed over; the layers below are the standard library's own, since in a layer
+    in Python it would make the buffer take them for unwritten, and write them again.
+    """
+
+    def write(self, text: str, /) -> int:
+        """Write a text. Raises OSError with its name, BrokenPipeError without a reader."""
         try:
-            return super().write(data)
-        except BrokenPipeError:
-            raise
+            return super().write(text)
         except OSError as error:
-            raise OSError(error.errno, error.strerror, OUTPUT) from None
+            raise named(error) from None
+
+    def flush(self) -> None:
+        """Write out what waits. Raises as `write`."""
+        try:
+            super().flush()
+        except OSError as error:
+            raise named(error) from None
+
+
+def write_bytes(data: bytes) -> None:
+    """Write bytes to standard output. Raises OSError with its name, BrokenPipeError without a reader."""
+    try:
+        sys.stdout.buffer.write(data)
+    except OSError as error:
+        raise named(error) from None
+
+
+def named(error: OSError) -> OSError:
+    """Return an error of standard output with its name; without a reader there is nothing to name."""
+    return error if isinstance(error, BrokenPipeError) else OSError(error.errno, error.strerror, OUTPUT)
 
 
 @contextmanager
