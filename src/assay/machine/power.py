@@ -112,7 +112,8 @@ def cut(host: Host, disk: CrashDisk) -> None:
     """
     life = life_of(host, disk)
     node = ServerNode(pid_file=Service(name=CLIENT, directory=life.directory(disk), token=life.token).pid_file)
-    _, *kits = server.pids(host, (node,)) or (0,)
+    _, *found = server.pids(host, (node,)) or (0,)
+    kits = [pid for pid in found if _lives(host, pid)]
     if not kits:
         raise TrialError(f"{disk.image}: the disk has no power, so it cannot be cut")
     host.run(["kill", "-KILL", "--", *map(str, kits)])
