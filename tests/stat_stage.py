@@ -37,8 +37,8 @@ done
 shift 3
 exec "$@"
 """
-"""Calls a command that sees none of the mounts that are not its own: where one of a user's file systems (FUSE) is mounted, by another
-test or by whom ever, the kernel does not tell of its files, and less is known of every command."""
+"""Calls a command that sees no mounts but its own. Where anybody has mounted a file system of a user (FUSE), the kernel does not
+tell of its files, and less is known of every command."""
 root = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root")
 
 
