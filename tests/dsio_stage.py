@@ -112,7 +112,7 @@ class Server:
     def cool(self):
         """Stop it, write everything back, drop its files from the page cache, start it.
 
-        Berkeley DB keeps its buffer pool in files of ns-slapd's `dbhome`: what is in them when it stops is read from no disk again.
+        Berkeley DB keeps its buffer pool in files of ns-slapd's `dbhome`: what is in them is read from no disk again.
         """
         self.stop()
         for path in (self.home / "dbhome").glob("__db.*"):

@@ -202,7 +202,7 @@ def _has_begun(host: Host, directory: str) -> bool:
 
 
 def _takes_signals(host: Host, directory: str) -> bool:
-    """Return True if `stop` would reach the server: the first process of a namespace takes no SIGTERM before it has started it."""
+    """Return True if `stop` reaches the server: the first process of a namespace takes no SIGTERM for a server to come."""
     try:
         return not host.exists(posixpath.join(directory, SEALED)) or bool(host.read(posixpath.join(directory, BEGUN)))
     except OSError:
