@@ -42,8 +42,10 @@ def equal(name: str, value: str) -> bytes:
     return tlv(0xA3, text(name), text(value))
 
 
-def search(flt: bytes, *, base: str = "dc=example", scope: int = 2, attributes: Sequence[str] = ("cn",)) -> bytes:
-    head = (text(base), integer(scope, 10), integer(0, 10), integer(0), integer(0), tlv(1, b"\0"))
+def search(
+    flt: bytes, *, base: str = "dc=example", scope: int = 2, attributes: Sequence[str] = ("cn",), size_limit: int = 0
+) -> bytes:
+    head = (text(base), integer(scope, 10), integer(0, 10), integer(size_limit), integer(0), tlv(1, b"\0"))
     return tlv(0x63, *head, flt, tlv(0x30, *map(text, attributes)))
 
 

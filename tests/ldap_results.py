@@ -78,6 +78,21 @@ def used(shape, count, **but):
     return {**values, **but}
 
 
+def searched(shape, count, **but):
+    values = {
+        "filter": shape,
+        "scope": "sub",
+        "attributes": 2,
+        "size_limit": 0,
+        "count": count,
+        "answered": count,
+        "entries": count,
+        "empty": 0,
+        "bytes": 99,
+    }
+    return {**values, **but}
+
+
 def client(address, search):
     requests = {"search": search}
     figures = {"answered": search, "answer_bytes": 9, "response_sum_ns": search * MS, "response_max_ns": MS}
@@ -123,6 +138,8 @@ def values(search=100, **but):
             "attributes_named": [[2, search]],
             "depth_sum": 2 * search,
             "depth_max": 4,
+            "searches": [searched("(uid=?)", search)] if search else [],
+            "searches_together": 0,
         },
     }
     return {**made, **but}

@@ -1,4 +1,4 @@
-"""A capture becomes a load: its profile, run by ldap_load on a fresh server, gives a capture with the same mix."""
+"""A capture becomes a load: its profile, run by ldap_load on a fresh server, gives a capture with the same mix and searches."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import time
 import pytest
 
 import ldap_captures as made
+from assay.dissect.searches import anonymous
 from assay_process import Bench, kill
 from captured import captured
 from directory_servers import BASE, PASSWORD, slapd
@@ -32,6 +33,7 @@ repeats = 1
 [targets.directory]
 kind = "ldap_openldap"
 entries = 1000
+indexes = ["uid:eq,sub", "objectClass:eq", "manager:eq"]
 server = {{ port = {port} }}
 [measures]
 "captured.search.ops_per_s" = {{}}
@@ -49,7 +51,7 @@ def bench(tmp_path):
 
 
 class Production:
-    """The load of a company: searches of two shapes, compares and changes over some connections, with pauses."""
+    """The load of a company: searches of all scopes, compares and changes over some connections, with pauses."""
 
     def __init__(self, port):
         self.port = port
@@ -68,15 +70,39 @@ class Production:
     def equal(self, name, value):
         return made.tlv(0xA3, self.text(name), self.text(value))
 
+    def search(self, flt, base=BASE, **how):
+        self.strings.update([base, *(name for name in how["attributes"] if name.isalpha())])
+        return made.search(flt, base=base, **how)
+
+    def one_of_many(self, draw, number, uid, dn):
+        """A search: by a name, by two conditions, of one level and of one entry, with a size limit, for nothing."""
+        if draw < 0.3:
+            return self.search(self.equal("uid", uid), attributes=())
+        if draw < 0.38:
+            both = made.tlv(0xA0, self.equal("objectClass", "inetOrgPerson"), self.equal("uid", uid))
+            return self.search(both, attributes=("mail", "telephoneNumber"))
+        if draw < 0.5:  # one in four for nothing
+            name = uid if number % 4 else f"nobody{number}"
+            return self.search(self.equal("uid", name), f"ou=people,{BASE}", scope=1, attributes=("1.1",))
+        if draw < 0.6:
+            self.strings.add("objectClass")
+            return self.search(made.text("objectClass", 0x87), dn, scope=0, attributes=("*", "modifyTimestamp"))
+        if draw < 0.74:
+            return self.limited(draw, uid)
+        return self.search(self.equal("mail", f"{uid}@nowhere"), attributes=("1.1",))
+
+    def limited(self, draw, uid):
+        """A search whose size limit is never reached, or always."""
+        if draw < 0.68:
+            begin = made.tlv(0xA4, self.text("uid"), made.tlv(0x30, self.text(uid[:-1], 0x80)))
+            return self.search(begin, attributes=("mail",), size_limit=50)
+        return self.search(self.equal("objectClass", "inetOrgPerson"), attributes=("mail",), size_limit=7)
+
     def request(self, chance, number):
         uid = f"u{chance.randrange(1000):08d}"
         dn, draw = f"uid={uid},ou=people,{BASE}", chance.random()
-        self.strings.add(BASE)
-        if draw < 0.7:
-            return made.search(self.equal("uid", uid), base=BASE, attributes=())
         if draw < 0.8:
-            both = made.tlv(0xA0, self.equal("objectClass", "inetOrgPerson"), self.equal("uid", uid))
-            return made.search(both, base=BASE, attributes=("mail",))
+            return self.one_of_many(draw, number, uid, dn)
         if draw < 0.92:
             return made.tlv(0x6E, self.text(dn), made.tlv(0x30, self.text("uid"), self.text(uid)))
         values = made.tlv(0x31, self.text(f"secret-value-{number}"))
@@ -125,7 +151,50 @@ def mix(path):
     return {kind: 100 * found.get(kind, 0) / total for kind in MIXED}
 
 
-def test_the_profile_of_a_capture_gives_a_capture_of_the_same_mix(bench, slapd):
+ALIKE = ("filter", "scope", "attributes", "size_limit")
+COUNTS = ("count", "answered", "entries", "empty")
+
+
+def searches(found):
+    """What makes a search another one -> its counts; attributes are numbered by shape."""
+    counts = {}
+    for one in found["profile"]["searches"]:
+        shape = anonymous(one["filter"], {})
+        sums = counts.setdefault((shape, one["scope"], one["attributes"], one["size_limit"]), dict.fromkeys(COUNTS, 0))
+        for name in COUNTS:
+            sums[name] += one[name]
+    return counts
+
+
+def shares(counts, *by):
+    """The share of the searches in percent, by some of what makes them other ones."""
+    whole, found = sum(one["count"] for one in counts.values()), {}
+    for key, one in counts.items():
+        kept = tuple(value for name, value in zip(ALIKE, key, strict=True) if name in by)
+        found[kept] = found.get(kept, 0) + 100 * one["count"] / whole
+    return found
+
+
+def is_same(one, other, points=1):
+    return all(abs(one.get(key, 0) - other.get(key, 0)) <= points for key in {*one, *other})
+
+
+def are_same_searches(before, after):
+    one, other = searches(before), searches(after)
+    assert len(one) == 7
+    for by in ([name] for name in ALIKE):
+        assert is_same(shares(one, *by), shares(other, *by)), (by, one, other)
+    assert is_same(shares(one, *ALIKE), shares(other, *ALIKE)), (one, other)
+    for key, counts in one.items():
+        again = other[key]
+        misses = [100 * part["empty"] / part["answered"] for part in (counts, again)]
+        assert abs(misses[0] - misses[1]) < 5, (key, counts, again)
+        if counts["answered"] > counts["empty"]:
+            means = [part["entries"] / (part["answered"] - part["empty"]) for part in (counts, again)]
+            assert abs(means[1] - means[0]) <= 0.15 * means[0], (key, counts, again)
+
+
+def test_the_profile_of_a_capture_gives_a_capture_of_the_same_mix_and_searches(bench, slapd):
     first, second = bench.home / "first.pcap", bench.home / "second.pcap"
     with captured(first, slapd.port):
         load = Production(slapd.port)
@@ -149,6 +218,7 @@ def test_the_profile_of_a_capture_gives_a_capture_of_the_same_mix(bench, slapd):
     one, other = mix(bench.home / "first.json"), mix(bench.home / "second.json")
     assert all(abs(one[kind] - other[kind]) <= 1 for kind in MIXED), (one, other)
     after = json.loads((bench.home / "second.json").read_text())
+    are_same_searches(before, after)
     assert after["filters"][0]["filter"] == before["filters"][0]["filter"] == "(uid=?)"
     assert after["habits"]["open_at_once"] >= CONNECTIONS
     assert bench.traces() == []

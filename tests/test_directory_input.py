@@ -135,6 +135,19 @@ change = "glove=7"
     assert [word for word in ("objectClass", "'uid'", "jpegPhoto", "modifyTimestamp") if word in done.stderr] == []
 
 
+def test_searches_that_the_entries_cannot_answer(bench):
+    refused_run(
+        bench,
+        "found finds 60 for (a1=?*) in a population of 50",
+        "searches with the attribute 'shoeSize', which no entry has",
+        "found so many parts like (a2=?) in the shape (!(&(a1=?)(a2=?)))",
+        "shapes without the indexes cn:eq, so that searches read all entries",
+        'indexes = ["objectClass:eq", "uid:eq", "mail:eq", "cn:eq"] at the target',
+        target="entries = 50",
+        knobs='searches = ["(a1=?*) finds 60", "(shoeSize=4)", "(|(a1=?)(a2=?)(a3=?))", "(!(&(a1=?)(a2=?))) misses 9 %"]',
+    )
+
+
 def test_keys_beyond_the_population(bench):
     refused_run(
         bench,

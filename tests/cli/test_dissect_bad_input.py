@@ -130,3 +130,23 @@ def test_missing_rights_are_named(tmp_path):
     assert (live.returncode, file.returncode) == (1, 1)
     assert "-i lo: capturing needs the capability CAP_NET_RAW. Run as root." in live.stderr
     assert "secret.pcap: not read (Permission denied). Check the name and the permissions." in file.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="other users need root")
+def test_places_that_cannot_be_written_are_named_before_anything_is_read(tmp_path):
+    closed = tmp_path / "closed"
+    (closed / "deeper").mkdir(parents=True)
+    closed.chmod(0o700)
+    with as_nobody(tmp_path) as bench:
+        done = bench.run(
+            *("dissect", "-i", "lo", "--html", closed / "a.html", "--profile", closed / "b.toml"),
+            *("--save", "--lab", closed / "lab"),
+        )
+        hidden = [bench.run("dissect", "-i", "lo", f"--json={place / 'c.json'}") for place in (closed, closed / "deeper")]
+    assert done.returncode == 2, done.stderr
+    for name in ("a.html", "b.toml"):
+        assert f"found {closed / name}; expected a file in a writable directory" in done.stderr
+    assert f"--lab: found {closed / 'lab'}; expected a directory that can be written" in done.stderr
+    for one in hidden:
+        assert one.returncode == 2, one.stderr
+        assert "c.json cannot be written. Name a file in a directory that you may write to." in one.stderr

@@ -68,7 +68,7 @@ def test_rights_and_bpftrace_are_named_together():
     error = refused(Lacking(root=False, bpftrace=False, servers=((12, "slapd"),)))
     assert isinstance(error, RefusedError)
     assert "CAP_BPF" in str(error)
-    assert "Install bpftrace" in str(error)
+    assert "Install the package bpftrace" in str(error)
     assert isinstance(refused(Lacking(bpftrace=False, servers=((12, "slapd"),))), MissingError)
 
 
@@ -146,7 +146,7 @@ def test_a_machine_without_bpftrace_is_told_the_package(tmp_path):
         bench = in_namespaces(tmp_path, HIDDEN.format(home=shlex.quote(str(tmp_path))), "mount")
         done = bench.run("dsio", "-P", pid)
     assert done.returncode == 1
-    assert done.stderr.strip().endswith("bpftrace: not found. Install bpftrace.")
+    assert done.stderr.strip().endswith("bpftrace: not found. Install the package bpftrace.")
 
 
 @pytest.mark.root

@@ -4,10 +4,14 @@ import re
 import tomllib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.dissect import profile
+from assay.errors import UsageError
 from assay.experiment import read
-from ldap_results import found, operation, used
+from assay.settings import searches
+from ldap_results import found, operation, searched, used
 
 FILTERS = [
     used("(uid=?)", 60),
@@ -15,6 +19,19 @@ FILTERS = [
     used("(!(secretattribute>=?))", 10),
     used("(cn~=?)", 5, answered=0),
 ]
+
+
+def of_searches(*those, **but):
+    """A capture of these searches alone."""
+    made = {**found().values["profile"], "searches": list(those), **but}
+    return found(profile=made, filters=[used(one["filter"], one["count"]) for one in those])
+
+
+def loaded(captured, attributes=False):
+    """The workload of a profile, and the comments in it."""
+    text = profile.toml(captured, attributes=attributes)
+    comments = [line for line in text.partition("[workloads.captured]")[2].splitlines() if line.startswith("#")]
+    return tomllib.loads(text)["workloads"]["captured"], comments
 
 
 def test_the_mix_and_the_shapes_are_there():
@@ -31,7 +48,7 @@ def test_the_mix_and_the_shapes_are_there():
     assert load == {
         "kind": "ldap_load",
         "mix": ["search 900", "modify 100"],
-        "scope": "sub",
+        "searches": ["(a1=?) sub wants 2 finds 1 weight 1000"],
         "connections": 1,
         "depth": 2,
         "bind": "once",
@@ -39,35 +56,168 @@ def test_the_mix_and_the_shapes_are_there():
     }
 
 
-@pytest.mark.parametrize(("wanted", "loaded"), [((60, 0), []), ((50, 0), None), ((60, 40), []), ((40, 30), None)])
-def test_searches_for_all_attributes_are_searches_for_all_attributes(wanted, loaded):
+@pytest.mark.parametrize(("wanted", "expected"), [((60, 0), []), ((50, 0), None), ((60, 40), []), ((40, 30), None)])
+def test_searches_for_all_attributes_are_searches_for_all_attributes(wanted, expected):
     every, none = wanted
     asked = found().values["profile"] | {
         "attributes_all": every,
         "attributes_none": none,
         "attributes_named": [[2, 100 - every - none]],
     }
+    asked["searches"] = [searched("(uid=?)", 100, attributes=None)]
     load = tomllib.loads(profile.toml(found(profile=asked), attributes=False))["workloads"]["captured"]
-    assert load.get("attributes") == loaded
+    assert load["searches"] == ["(a1=?) sub finds 1 weight 1000"]
+    assert load.get("attributes") == expected
 
 
-EXPERIMENT = 'title = "again"\n[targets.directory]\nkind = "ldap_openldap"\n[measures]\n"captured.search.ops_per_s" = {}\n'
+EXPERIMENT = (
+    'title = "again"\n[targets.directory]\nkind = "ldap_openldap"\nentries = 100000\n{indexes}\n'
+    '[measures]\n"captured.search.ops_per_s" = {{}}\n'
+)
+SEARCHES = [
+    searched("(uid=?)", 400, attributes="none"),
+    searched("(uid=?)", 100, scope="one", attributes="all", entries=2350, empty=0),
+    searched("(&(cn=?*)(ou=?))", 90, scope="children", size_limit=2**31 - 1, entries=80, empty=10),
+    searched("(memberof:1.2.840.113556.1.4.1941:=?)", 80, scope="base", entries=79, empty=1),
+    searched("(|(cn~=?)(sn=?))", 70),
+    searched("(objectclass=*)", 60, scope="base", attributes="all", size_limit=5),
+    searched("(cn=?*?*)", 50, answered=0, entries=0),
+    searched("(!(uid=*))", 40, entries=0, empty=40),
+    searched("(&(a1=?)(…))", 30),
+    searched("(malformed)", 20),
+    searched('(q"\\\n]=?)', 10, entries=95),
+    searched("(&)", 10),
+    searched("(cn=)", 10),
+    searched("(größe{key}=?)", 10, scope=None),
+    searched("(|" + "".join(f"(b{at}=?)" for at in range(60)) + ")", 10),
+]
+
+
+def experiment(load):
+    """The workload that an experiment makes of a profile, with the indexes that its plan names."""
+    try:
+        return read.parse(EXPERIMENT.format(indexes="") + load, "again").workloads[0].knobs
+    except UsageError as error:
+        indexes = re.findall(r"indexes = \[.*?\]", " ".join(str(error).split()))
+        return read.parse(EXPERIMENT.format(indexes="".join(indexes)) + load, "again").workloads[0].knobs
 
 
 @pytest.mark.parametrize("open_at_once", [0, 5000])
 @pytest.mark.parametrize("binds", [0, 4, 200])
-@pytest.mark.parametrize("wants", [{"attributes_all": 100, "attributes_named": []}, {"depth_sum": 500_000}])
-def test_every_load_is_one_that_an_experiment_takes(open_at_once, binds, wants):
+@pytest.mark.parametrize("attributes", [False, True])
+@pytest.mark.parametrize(
+    "wants", [{"attributes_all": 100, "attributes_named": []}, {"depth_sum": 500_000}, {"searches": SEARCHES}]
+)
+def test_every_load_is_one_that_an_experiment_takes(open_at_once, binds, wants, attributes):
     made = found()
     captured = found(
         operations=[operation("search", 90), operation("modify", 10), *([operation("bind", binds)] if binds else [])],
         profile={**made.values["profile"], **wants},
         habits={**made.values["habits"], "open_at_once": open_at_once},
     )
-    load = profile.toml(captured, attributes=False).partition("\n[profile]")[0]
-    knobs = read.parse(EXPERIMENT + load, "again").workloads[0].knobs
+    load = profile.toml(captured, attributes=attributes).partition("\n[profile]")[0]
+    knobs = experiment(load)
     assert knobs["bind"] == {0: "never", 4: "once", 200: "each"}[binds]
     assert knobs["depth"] == (1 if binds == 200 else min(1024, round(captured.values["profile"]["depth_sum"] / (100 + binds))))
+    assert len(searches.searches(knobs)) == (10 if "searches" in wants else 1)
+
+
+def test_searches_keep_filter_scope_attributes_entries_misses_and_size_limit():
+    load, comments = loaded(of_searches(*SEARCHES))
+    assert load["searches"] == [
+        "(a1=?) sub wants none finds 1 weight 482",
+        "(&(a2=?*)(a3=?)) sub wants 2 finds 1 misses 11.1 % limit 999999999 weight 108",
+        "(a4:rule:=?) base wants 2 finds 1 misses 1.2 % weight 96",
+        "(a6=*) base wants all finds 1 limit 5 weight 72",
+        "(a1=?) one wants all finds 23 weight 60",
+        "(a1=?) one wants all finds 24 weight 60",
+        "(a2=?*?*) sub wants 2 finds 1 weight 60",
+        "(!(a1=*)) sub wants 2 finds 1 misses 100 % weight 48",
+        "(a9=?) sub wants 2 finds 9 weight 6",
+        "(a9=?) sub wants 2 finds 10 weight 6",
+    ]
+    assert comments == [
+        f"# {100 * 160 / 990:.1f} % of the searches are left out: cut off, malformed, rare, or not for ldap_load."
+    ]
+
+
+def test_searches_of_a_broken_mean_are_two_searches():
+    load, _ = loaded(
+        of_searches(searched("(cn=?)", 90, entries=130, answered=110, empty=10), searched("(sn=?)", 10, entries=999))
+    )
+    assert load["searches"] == [
+        "(a1=?) sub wants 2 finds 1 misses 9.1 % weight 630",
+        "(a1=?) sub wants 2 finds 2 misses 9.1 % weight 270",
+        "(a2=?) sub wants 2 finds 100 weight 100",
+    ]
+
+
+def test_searches_that_differ_only_in_what_ldap_load_knows_not_are_one():
+    both = [
+        searched("(cn=?)", 30, scope="children", entries=0, empty=30),
+        searched("(CN=?)".lower(), 60, scope="sub", entries=60),
+    ]
+    load, comments = loaded(of_searches(*both))
+    assert load["searches"] == ["(a1=?) sub wants 2 finds 1 misses 33.3 % weight 1000"]
+    assert comments == []
+
+
+def test_what_cannot_be_searched_is_left_out_with_its_share():
+    wrong = ["(…)", "(malformed)", "(&(cn=?)(…))", "(&(cn=?)(s…", "(cn=)", "(cn~=?)", "()", "(&(cn=?)", "(cn)(uid=?)", "(=?)"]
+    load, comments = loaded(of_searches(searched("(uid=?)", 30), *(searched(one, 1) for one in wrong), searches_together=10))
+    assert load["searches"] == ["(a1=?) sub wants 2 finds 1 weight 1000"]
+    assert comments == ["# 40 % of the searches are left out: cut off, malformed, rare, or not for ldap_load."]
+
+
+def test_a_search_without_an_entry_is_left_out_where_people_always_have_one():
+    shape = "(!(&(cn=?)(sn=?)))"
+    assert loaded(of_searches(searched(shape, 10)))[0]["searches"] == ["(!(&(a1=?)(a2=?))) sub wants 2 finds 1 weight 1000"]
+    assert "searches" not in loaded(of_searches(searched(shape, 10, entries=9, empty=1)))[0]
+
+
+def test_only_the_most_frequent_searches_are_written():
+    load, comments = loaded(of_searches(*(searched(f"(n{at}=?)", 100 - at) for at in range(40))))
+    assert len(load["searches"]) == 32
+    assert (sum(range(61, 69)), sum(range(61, 101))) == (516, 3220)
+    assert comments == ["# 16 % of the searches are left out: cut off, malformed, rare, or not for ldap_load."]
+
+
+def test_a_load_without_a_search_that_can_be_repeated_says_so():
+    load, comments = loaded(of_searches(searched("(…)", 100)))
+    assert "searches" not in load
+    assert comments == ["# 100 % of the searches are left out: cut off, malformed, rare, or not for ldap_load."]
+    assert experiment(profile.toml(of_searches(searched("(…)", 100)), attributes=False).partition("\n[profile]")[0])
+
+
+def test_numbers_are_those_of_the_filters_and_names_are_known_only_if_wanted():
+    captured = of_searches(searched("(cn=?)", 60), searched("(uid=?)", 40), searched('(e"vil=?)', 5))
+    text = profile.toml(captured, attributes=False)
+    values = tomllib.loads(text)
+    assert [one["filter"] for one in values["profile"]["filter"]] == ["(a1=?)", "(a2=?)", "(a3=?)"]
+    assert [one.split()[0] for one in values["workloads"]["captured"]["searches"]] == ["(a1=?)", "(a2=?)", "(a3=?)"]
+    assert not [name for name in ("cn", "uid", "vil") if name in text]
+    named = tomllib.loads(profile.toml(captured, attributes=True))
+    assert named["profile"]["names"] == {"a1": "cn", "a2": "uid"}
+    assert named["workloads"] == values["workloads"]
+
+
+NAMES = st.text(st.sampled_from("ab1()&|!=?*~<>:…\"'\\\n[]#{}. é"), max_size=12)
+
+
+@given(names=st.lists(NAMES, min_size=1, max_size=4), attributes=st.booleans())
+def test_no_name_leaves_its_quotes(names, attributes):
+    shapes = [shape for name in names for shape in (f"({name}=?)", f"(&(cn=?)({name}=?*))", f"(:{name}:=?)")]
+    captured = of_searches(*(searched(shape, 1) for shape in dict.fromkeys(shapes)))
+    values = tomllib.loads(profile.toml(captured, attributes=attributes))
+    load = values["workloads"]["captured"]
+    assert set(load) <= {"kind", "mix", "searches", "connections", "depth", "bind", "schedule"}
+    assert all(re.fullmatch(r"[()&|!=?*<>:adnrule0-9]+ sub wants 2 finds 1 weight \d+", one) for one in load.get("searches", ()))
+    assert set(values["profile"].get("names", {}).values()) <= {name.lower() for name in names} | {"cn", *parts(names)}
+
+
+def parts(names):
+    """What a name can be taken for that looks like several."""
+    return {part for name in names for part in re.findall(r"[a-z0-9.]+", name)}
 
 
 def test_a_capture_of_binds_alone_is_no_load():

@@ -69,3 +69,15 @@ def test_traffic_is_rated_over_a_second_at_least():
     seen = result.traffic(found())
     assert (seen.mean_bytes_per_s, seen.highest_bytes_per_s, seen.interval_ns) == (10_000, 10_000, 10 * 10**9)
     assert result.widened([1, 2, 3, 4, 5], 10, 25) == ([6, 9], 30)
+
+
+def test_many_service_levels_keep_the_terminal_short():
+    texts = [f"search p99 <= {20 if number < 45 else 1} ms" for number in range(50)]
+    made = found(limits=[{"operation": "search", "ns": 1, "slower": 0 if "20" in text else 60} for text in texts])
+    resolved = verb.resolve(verb.CaptureWords(files=("x",), levels=texts), verb.CaptureOutputs())
+    judged = levels.judged(resolved.levels, made)
+    lines = verb.text(made, resolved, judged).split("\n")
+    assert len(lines) <= 40
+    assert sum("not met (" in line for line in lines) == 5
+    assert any(line.startswith("43 more service levels: 43 met, 0 not met") for line in lines)
+    assert len([*wording.level_lines(judged)]) == 50

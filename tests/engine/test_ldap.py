@@ -323,6 +323,27 @@ def test_what_cannot_work_is_refused_while_it_is_armed(engine, slapd, tmp_path):
     assert "Connection refused" in refused(engine, closed)
 
 
+def test_searches_of_one_name_have_their_shares_within_its_weight(engine, slapd):
+    people = "(&(objectClass=inetOrgPerson)(uid=u0000000*))"
+    several = search(
+        share=1, weight=3, filter=people, size_limit=4, keys={}, expect={"entries": 4, "codes": ["sizeLimitExceeded"]}
+    )
+    compare = {
+        "name": "compare",
+        "kind": "compare",
+        "dn": DN,
+        "attribute": "uid",
+        "value": "u{key:08d}",
+        "keys": {"count": PEOPLE},
+    }
+    result = engine.run("ldap", settings(slapd, search(share=3, weight=3), compare, several, ops=400))
+    counts = {name: found["count"] for name, found in result["operations"].items()}
+    assert (counts, result["errors"]) == ({"search": 300, "first_entry": 300, "compare": 100}, [])
+    answers = result["directory"]["operations"]["search"]
+    assert answers["codes"] == {"success": 225, "sizeLimitExceeded": 75}
+    assert (answers["requests"], answers["entries"], answers["wrong"]) == (300, 225 + 4 * 75, {})
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -331,7 +352,9 @@ def test_what_cannot_work_is_refused_while_it_is_armed(engine, slapd, tmp_path):
         ({"bind": "once"}, "found bind without password_file"),
         ({"operations": []}, "found no operations"),
         ({"operations": [search(filter="(uid=1")]}, "found the end at place 6 of \"(uid=1\"; expected ')'"),
-        ({"operations": [search(), search()]}, "found two operations"),
+        ({"operations": [search(), search(weight=2)]}, "found operations of one name with different kinds or weights"),
+        ({"operations": [search(), search(name="first_entry")]}, 'found two operations "first_entry"'),
+        ({"operations": [search(share=0)]}, "found shares outside 1 to 1,000,000"),
         ({"operations": [search(filter="(uid=u{key:02d})")]}, "found key 999; expected a placeholder with room for it"),
         ({"operations": [search(keys={"misses": 0.1})]}, "found misses without keys.missing"),
         ({"operations": [search(expect={"codes": ["fine"]})]}, 'found result code "fine"; expected a name of RFC 4511'),

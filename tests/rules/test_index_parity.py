@@ -54,6 +54,14 @@ def test_another_index_is_a_note_for_searches_and_work_for_changes():
     assert RULE.check(case(BOTH, more, knobs={"filter": "(&(uid=u{key:08d})(mail=*@x))"})).severity is Severity.INVALIDATES
 
 
+def test_each_of_several_searches_counts_and_a_shape_has_unknown_attributes():
+    more = f"{BOTH}; eq mail sub"
+    by_name, by_mail = "(uid=u{key:08d}) weight 9", "(mail=*@x) limit 5"
+    assert RULE.check(case(BOTH, more, knobs={"searches": (by_name,)})).severity is Severity.NOTES
+    assert RULE.check(case(BOTH, more, knobs={"searches": (by_name, by_mail)})).severity is Severity.INVALIDATES
+    assert RULE.check(case(BOTH, more, knobs={"searches": (by_name, "(a1=?*)")})).severity is Severity.INVALIDATES
+
+
 def test_a_search_of_the_entry_itself_has_another_filter():
     found = RULE.check(case(BOTH, ONE, knobs={"scope": "base"}))
     assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)

@@ -63,6 +63,49 @@ def test_a_read_of_the_entry_itself():
     assert (search["keys"]["misses"], search["keys"]["missing"]) == (0.1, 5000)
 
 
+def test_one_level_below_the_suffix_there_are_no_people():
+    assert mixed(scope="one")["search"]["dn"] == f"ou=people,{BASE}"
+    assert mixed(scope="one", search_base=f"ou=groups,{BASE}")["search"]["dn"] == f"ou=groups,{BASE}"
+    assert mixed(THEIRS, scope="one", population=5)["search"]["dn"] == "o=theirs"
+
+
+def several(*searches, details=OURS, **knobs):
+    (setting,) = load(details, searches=searches, **knobs).settings
+    return [one for one in setting["operations"] if one["name"] == "search"]
+
+
+def test_searches_have_their_shares_of_the_weight_of_searches():
+    made = several("(uid=u{key:08d}) weight 7", "(mail=*) one wants 2 finds 40 limit 40 weight 3", mix=("search 8", "bind 2"))
+    assert [(one["weight"], one["share"]) for one in made] == [(8, 7), (8, 3)]
+    assert made[0]["expect"] == {"entries": 1, "dn": PEOPLE}
+    assert (made[1]["dn"], made[1]["scope"], made[1]["attributes"]) == (f"ou=people,{BASE}", "one", ["uid", "cn"])
+    assert (made[1]["size_limit"], made[1]["expect"]) == (40, {"entries": 40, "codes": ["success", "sizeLimitExceeded"]})
+
+
+def test_a_search_of_all_attributes_verifies_the_name():
+    (only,) = several("(uid=u{key:08d}) base wants all misses 5 %")
+    assert (only["dn"], only["attributes"], only["expect"]["values"]) == (PEOPLE, [], {"uid": ["u{key:08d}"]})
+    assert (only["keys"]["misses"], only["keys"]["missing"]) == (0.05, 5000)
+
+
+def test_a_shape_is_put_into_words_for_the_population():
+    (only,) = several("(&(a1=?)(a2=*)) wants none finds 1 misses 10 %", keys="skewed")
+    assert only["filter"] == "(&(uid=u{key:08d})(cn=*))"
+    assert only["keys"] == {"order": "skewed", "first": 0, "count": 5000, "skew": 0.8, "misses": 0.1, "missing": 5000}
+    assert only["expect"] == {"entries": 1, "dn": PEOPLE}
+
+
+def test_misses_without_a_key_are_searches_of_their_own():
+    found, missed = several("(a1=?) finds 50 misses 25 % weight 4")
+    assert [(one["filter"], one["share"]) for one in (found, missed)] == [("(l=London)", 3), ("(mail=nobody)", 1)]
+    assert missed["keys"] == {"misses": 1.0, "missing": 5000}
+
+
+def test_filters_of_a_strange_server_are_sent_as_they_are():
+    (only,) = several("(cn=p{key}) one finds 3", details=THEIRS, population=10)
+    assert (only["dn"], only["filter"], only["expect"]) == ("o=theirs", "(cn=p{key})", {"entries": 3})
+
+
 def test_writes_are_on_entries_of_the_load():
     mix = ("search 6", "add 1", "delete 1", "rename 1", "modify 1", "compare 2", "bind 1")
     made = mixed(mix=mix, ops=1300)
@@ -120,6 +163,9 @@ def test_an_amount_ends_the_work():
         ({"base": "o=x"}, {}, "found keys without a population"),
         ({"base": "o=x"}, {"bind": "once", "population": 5}, "found bind without a password"),
         ({**OURS, "starttls": "on"}, {"depth": 4}, "found depth with StartTLS; expected depth = 1"),
+        (THEIRS, {"searches": ("(a1=?)",), "population": 5}, r"found the shape \(a1=\?\) for entries that are not Assay's"),
+        (OURS, {"searches": ("(!(&(a1=?)(a2=?))) misses 10 %",)}, r"found so many parts like \(a2=\?\)"),
+        (OURS, {"searches": ("(a1=?) finds 6000",)}, r"found finds 6,000 for \(a1=\?\) in a population of 5,000"),
     ],
 )
 def test_what_a_server_cannot_do_is_refused(details, knobs, text):
@@ -144,6 +190,18 @@ def test_what_a_server_cannot_do_is_refused(details, knobs, text):
         ({"skew": 0.2}, "found skew 20 %"),
         ({"think": 5, "depth": 2}, "found think with several requests"),
         ({"bind": "each", "mix": ("bind 1",)}, "found bind each with bind in mix"),
+        ({"searches": ("uid=1",)}, "found search 'uid=1'; expected FILTER [base|one|sub]"),
+        ({"searches": ("(uid=1) weight 2 one",)}, "found search '(uid=1) weight 2 one'; expected FILTER"),
+        ({"searches": ("(uid=1)))",)}, "found ')' at place 7 of the filter '(uid=1)))'"),
+        ({"searches": ("(uid={n})",)}, "found {n} in search '(uid={n})'"),
+        ({"searches": ("(uid=1) weight 0",)}, "found weight 0"),
+        ({"searches": ("(uid=1) weight 9999", "(uid=2) weight 2")}, "found searches with a weight of 10,001 together"),
+        ({"searches": ("(uid=1) misses 5 %",)}, "found misses without a key"),
+        ({"searches": ("(uid=?) misses 101 %",)}, "found misses 101 %"),
+        ({"searches": ("(uid=?) base finds 2",)}, "found finds 2 with scope base"),
+        ({"searches": ("(a1~=?)",)}, "found ~= in the shape (a1~=?)"),
+        ({"searches": ("(uid=?)",), "filter": "(uid=1)", "found": 2}, "found filter and found beside searches"),
+        ({"searches": ("(uid=?)",), "mix": ("compare 1",)}, "found searches with a mix without search"),
     ],
 )
 def test_mistakes(knobs, text):

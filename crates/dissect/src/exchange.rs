@@ -2,6 +2,7 @@
 
 use crate::framing::{Layer, Messages};
 use crate::message::{self, Answer, Kind, Message, Operation, Side};
+use crate::searches::{Scope, Search};
 use crate::tallies::{MOST_PENDING, Opaque, TOGETHER, Tallies};
 use assay_ldap::ber::Flaw;
 use assay_ldap::message::SearchRequest;
@@ -16,6 +17,7 @@ struct Pending {
     /// The time of the request's last byte; None where the frame that had it was lost.
     t_ns: Option<u64>,
     filter: u32,
+    search: u32,
     /// An entry or a reference was there.
     begun: bool,
     entries: u32,
@@ -174,10 +176,10 @@ impl Hearing<'_> {
 
     /// Waits for the answer.
     fn follow(&mut self, kind: Kind, message: &Message<'_>, t_ns: Option<u64>) {
-        let filter = if kind == Kind::Search {
+        let (filter, search) = if kind == Kind::Search {
             self.searched(message)
         } else {
-            TOGETHER
+            (TOGETHER, TOGETHER)
         };
         let (exchange, tallies) = (&mut *self.exchange, &mut *self.tallies);
         exchange.by_sasl |= kind == Kind::Bind && message::binds_by_sasl(&message.content);
@@ -190,6 +192,7 @@ impl Hearing<'_> {
             kind,
             t_ns,
             filter,
+            search,
             begun: false,
             entries: 0,
             bytes: 0,
@@ -205,11 +208,22 @@ impl Hearing<'_> {
         tallies.depth_max = tallies.depth_max.max(depth);
     }
 
-    fn searched(&mut self, message: &Message<'_>) -> u32 {
+    /// The places of a search's filter, and of the searches that are like it.
+    fn searched(&mut self, message: &Message<'_>) -> (u32, u32) {
         let request = SearchRequest::read(&message.content);
-        self.tallies
-            .searched(request.scope, message::attributes(&request));
-        self.tallies.filter(&message::shape(&request))
+        let scope = request.scope.and_then(Scope::of);
+        let attributes = message::attributes(&request);
+        self.tallies.searched(scope, attributes);
+        let filter = self.tallies.filter(&message::shape(&request));
+        let search = self.tallies.searches.count(Search {
+            filter,
+            scope,
+            attributes,
+            size_limit: request
+                .size_limit
+                .and_then(|limit| u32::try_from(limit).ok()),
+        });
+        (filter, search)
     }
 
     fn answer(&mut self, answer: Answer, message: &Message<'_>, length: u64, t_ns: Option<u64>) {
@@ -296,6 +310,13 @@ impl Hearing<'_> {
             if let Some(code) = code {
                 filter.codes.count(code);
             }
+        }
+        if let Some(search) = tallies.searches.tallies.get_mut(pending.search as usize) {
+            let is_empty = pending.entries == 0 && !exchange.may_lack(Side::Server, pending);
+            search.answered += 1;
+            search.entries += u64::from(pending.entries);
+            search.empty += u64::from(is_empty);
+            search.bytes += bytes;
         }
         if let Some(client) = tallies.clients.get_mut(exchange.client as usize) {
             client.answered += 1;

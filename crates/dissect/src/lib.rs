@@ -14,6 +14,7 @@ mod message;
 mod order;
 mod packet;
 mod report;
+mod searches;
 mod tallies;
 mod timeline;
 mod times;

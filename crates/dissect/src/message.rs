@@ -269,7 +269,7 @@ pub fn binds_by_sasl(content: &Tlv<'_>) -> bool {
 }
 
 /// Which attributes a search wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Attributes {
     /// The list was cut off.
     Unknown,

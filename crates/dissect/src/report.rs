@@ -1,7 +1,8 @@
 //! The counts as JSON; docs/dissect-json.md has the meaning of each field.
 
 use crate::capture::FileRead;
-use crate::message::Kind;
+use crate::message::{Attributes, Kind};
+use crate::searches::{Scope, SearchTally};
 use crate::tallies::{ClientTally, Codes, FilterTally, Habits, Opaque, Tallies};
 use serde_json::{Map, Value, json};
 use std::net::Ipv6Addr;
@@ -235,5 +236,27 @@ fn profile(tallies: &Tallies) -> Value {
         "attributes_named": named,
         "depth_sum": tallies.depth_sum,
         "depth_max": tallies.depth_max,
+        "searches": tallies.searches.tallies.iter().map(|one| search(tallies, one)).collect::<Vec<_>>(),
+        "searches_together": tallies.searches.together,
+    })
+}
+
+fn search(tallies: &Tallies, tally: &SearchTally) -> Value {
+    let search = tally.search;
+    json!({
+        "filter": tallies.filters[search.filter as usize].shape,
+        "scope": search.scope.map(Scope::name),
+        "attributes": match search.attributes {
+            Attributes::All => json!("all"),
+            Attributes::None => json!("none"),
+            Attributes::Named(count) => json!(count),
+            Attributes::Unknown => Value::Null,
+        },
+        "size_limit": search.size_limit,
+        "count": tally.count,
+        "answered": tally.answered,
+        "entries": tally.entries,
+        "empty": tally.empty,
+        "bytes": tally.bytes,
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::message::{Attributes, Kind};
 use crate::packet::Sum;
+use crate::searches::{Scope, Searches};
 use crate::timeline::{KINDS, Timeline};
 use crate::times::Times;
 use std::collections::{BTreeMap, HashMap};
@@ -149,6 +150,7 @@ pub struct Tallies {
     pub timeline: Timeline,
     pub filters: Vec<FilterTally>,
     pub filters_together: u64,
+    pub searches: Searches,
     pub clients: Vec<ClientTally>,
     pub clients_together: u64,
     filter_places: HashMap<String, u32>,
@@ -243,9 +245,9 @@ impl Tallies {
     }
 
     /// Counts what a search asks for.
-    pub fn searched(&mut self, scope: Option<u64>, attributes: Attributes) {
-        if let Some(count) = scope.and_then(|scope| self.scopes.get_mut(scope as usize)) {
-            *count += 1;
+    pub fn searched(&mut self, scope: Option<Scope>, attributes: Attributes) {
+        if let Some(scope) = scope {
+            self.scopes[scope as usize] += 1;
         }
         match attributes {
             Attributes::All => self.attributes_all += 1,

@@ -56,17 +56,23 @@ impl DirectoryResult {
         self.notices += other.notices;
         add(&mut self.own, &other.own);
         for (name, more) in other.operations {
-            let known = self.operations.entry(name).or_default();
-            known.kind = more.kind;
-            known.requests += more.requests;
-            known.entries += more.entries;
-            known.references += more.references;
-            known.misses += more.misses;
-            add(&mut known.codes, &more.codes);
-            add(&mut known.wrong, &more.wrong);
-            known.refused.extend(more.refused);
+            self.operations.entry(name).or_default().add(more);
         }
         self
+    }
+}
+
+impl DirectoryOperation {
+    /// More answers to the same operation.
+    pub fn add(&mut self, more: Self) {
+        self.kind = more.kind;
+        self.requests += more.requests;
+        self.entries += more.entries;
+        self.references += more.references;
+        self.misses += more.misses;
+        add(&mut self.codes, &more.codes);
+        add(&mut self.wrong, &more.wrong);
+        self.refused.extend(more.refused);
     }
 }
 

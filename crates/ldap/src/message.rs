@@ -223,6 +223,8 @@ pub struct SearchRequest<'a> {
     pub base: Option<&'a [u8]>,
     /// 0 base, 1 one level, 2 the whole subtree.
     pub scope: Option<u64>,
+    /// How many entries are wanted at most; 0 is any number.
+    pub size_limit: Option<u64>,
     /// The filter.
     pub filter: Option<Tlv<'a>>,
     /// The attributes that are wanted.
@@ -242,6 +244,7 @@ impl<'a> SearchRequest<'a> {
             match place {
                 0 if part.is_whole() => request.base = Some(part.body),
                 1 => request.scope = part.number(),
+                3 => request.size_limit = part.number(),
                 6 => request.filter = Some(part),
                 7 => request.attributes = Some(part),
                 _ => {}

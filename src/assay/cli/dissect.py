@@ -26,8 +26,7 @@ STANDARD_INPUT = "-"
 MOST_ARGUMENT = 100_000
 """The reader takes longer options from its standard input: Linux takes no argument of 128 KiB."""
 DAMAGED, UNMET = 1, 4  # exit statuses
-MOST_LINES, MOST_PORT = 40, 65_535
-"""Lines on a terminal; ports."""
+MOST_LINES, MOST_PORT = 40, 65_535  # on a terminal; of TCP
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,9 +128,14 @@ def _sources(words: CaptureWords) -> Iterator[str]:
 
 
 def _unwritable(outputs: CaptureOutputs) -> Iterator[str]:
-    for path in (outputs.html, outputs.profile):
-        if path is not None and (path.is_dir() or not os.access(path.absolute().parent, os.W_OK)):
+    for path in (one for one in (outputs.html, outputs.profile) if one is not None):
+        place = path.absolute()
+        if not os.access(place if os.access(place, os.F_OK) else place.parent, os.W_OK) or path.is_dir():
             yield f"found {path}; expected a file in a writable directory"
+    if outputs.lab is not None:
+        there = next(one for one in (outputs.lab.absolute() / "captures" / "new").parents if os.access(one, os.F_OK))
+        if not (os.access(there, os.W_OK) and there.is_dir()):
+            yield f"--lab: found {outputs.lab}; expected a directory that can be written"
     if outputs.attributes and outputs.profile is None:
         yield "found --attributes without --profile FILE; expected both"
 
@@ -166,10 +170,9 @@ def _answer(options: str, *, live: bool) -> str:
     if is_long:
         process.send(options)
     line: str | None = ""
-    waited_s = 3600.0
     while line == "":
         try:
-            line = process.receive(waited_s)
+            line = process.receive(3600.0)
         except TimeoutError:
             continue
         except KeyboardInterrupt:
@@ -277,22 +280,19 @@ def text(found: Dissection, resolved: Resolved, judged: tuple[LevelResult, ...],
     if found.operations:
         lines += ["", *_lines(wording.OPERATION_HEAD, wording.operation_rows(found), range(1, 8))]
         lines += ["", wording.counts(found)]
-    lines += [*wording.level_lines(judged), wording.total(found, resolved.link)]
+    lines += [*wording.level_lines(judged, wording.MOST_LEVELS), wording.total(found, resolved.link)]
     remarks = wording.remarks(found)
     rest = MOST_LINES - len(lines) - len(written) - min(len(remarks), 8) - 4
     if found.filters and rest > 3:
-        most = min(wording.MOST_FILTERS, rest - 2)
-        rows = wording.filter_rows(found.filters[:most])
+        rows = wording.filter_rows(found.filters[: min(wording.MOST_FILTERS, rest - 2)])
         lines += ["", *_lines(wording.FILTER_HEAD, rows, range(5))]
         rest -= len(rows) + 2
     if found.clients and found.operations and rest > 3:
         lines += ["", *_lines(wording.CLIENT_HEAD, wording.client_rows(found, wording.MOST_CLIENTS), range(1, 6))]
     room = max(1, MOST_LINES - len(lines) - len(written) - 2)
-    if remarks:
-        lines += [
-            "",
-            *(remarks if len(remarks) <= room else (*remarks[: room - 1], f"{len(remarks) - room + 1} more remarks: --json.")),
-        ]
+    if len(remarks) > room:
+        remarks = (*remarks[: room - 1], f"{len(remarks) - room + 1} more remarks: --json.")
+    lines += ["", *remarks] if remarks else []
     return "\n".join([*lines, *written])
 
 

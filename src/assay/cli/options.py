@@ -7,6 +7,7 @@ TAINTED or INVALID verdict (--gate=strict: UNVERIFIED too); 4 with --gate for an
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -65,9 +66,18 @@ ALONE_OF = {"dsio": {"--csv": f"--csv={STANDARD_OUTPUT}"}}
 
 
 def json_file(path: str | None) -> str | None:
-    """Return the path where JSON goes. Raises BadParameter where its directory does not exist."""
-    if path not in (None, STANDARD_OUTPUT) and not (parent := Path(path).absolute().parent).is_dir():
-        raise typer.BadParameter(f"{parent} is no directory. Name a file in an existing directory.")
+    """Return the path where JSON goes. Raises BadParameter where it cannot be written, before anything has run."""
+    if path is None or path == STANDARD_OUTPUT:
+        return path
+    place = Path(path).absolute()
+    try:
+        if not place.parent.is_dir():
+            raise typer.BadParameter(f"{place.parent} is no directory. Name a file in an existing directory.")
+        writable = not place.is_dir() and os.access(place if place.exists() else place.parent, os.W_OK)
+    except PermissionError:
+        writable = False
+    if not writable:
+        raise typer.BadParameter(f"{path} cannot be written. Name a file in a directory that you may write to.")
     return path
 
 

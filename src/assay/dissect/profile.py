@@ -1,43 +1,26 @@
 """A capture as a load: mix, filter shapes, scopes, sizes, connections, depth and arrivals, without a value of the capture.
 
-Filters keep their form; attribute names become `a1`, `a2`, ... unless they are asked for.
+Filters keep their form; attribute names become `a1`, `a2`, ..., with their names in a table if they are asked for.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from assay.dissect import searches
 from assay.dissect.result import SECOND_NS, Dissection, OperationKind, widened
 from assay.settings.directory import MOST_CONNECTIONS, MOST_DEPTH
 
 MIXED = ("search", "compare", "modify", "add", "delete", "rename")
 """Operations of a mix; binds belong to connections."""
 SCOPES = ("base", "one", "sub", "children")
-LOADED_SCOPES = ("base", "one", "sub", "sub")
-"""The scopes of ldap_load that are nearest."""
 MOST_FILTERS = 32
-NAME = re.compile(r"(?<=\()[^()&|!=?*~<>:]+(?=[:~<>=])")
-"""An attribute in the shape of a filter."""
-RULE = re.compile(r":[^:()=]+(?=:=)")
-"""A matching rule in the shape of a filter."""
-
-
-SAFE = re.compile(r"(?:[()&|!=?*~<>…]|:dn|:rule|:=|a\d+|malformed)*")
-"""A shape that cannot hold a name."""
 
 
 def shares(counts: Mapping[str, int]) -> dict[str, float]:
     """Return parts of the whole, to four digits; empty without a whole."""
     whole = sum(counts.values())
     return {name: round(count / whole, 4) for name, count in counts.items() if count} if whole else {}
-
-
-def anonymous(shape: str, names: dict[str, str]) -> str:
-    """Return the shape with each attribute's own number; matching rules are named by nothing."""
-    numbered = NAME.sub(lambda match: names.setdefault(match[0], f"a{len(names) + 1}"), shape)
-    ruled = RULE.sub(lambda match: match[0] if match[0] == ":dn" else ":rule", numbered)
-    return ruled if SAFE.fullmatch(ruled) else "(…)"
 
 
 def toml(found: Dissection, *, attributes: bool) -> str:
@@ -50,7 +33,10 @@ def _lines(found: Dissection, *, attributes: bool) -> Iterator[str]:
     profile = found.values["profile"]
     yield "# An LDAP load as captured, without a value, name, DN or address of the capture."
     yield "# [workloads.captured] belongs into an experiment file with a directory server as its target."
-    yield from _workload(found, kinds)
+    names: dict[str, str] = {}
+    shapes = [searches.anonymous(one.filter, names) for one in found.filters]
+    knob = tuple(searches.lines(found, names))
+    yield from _workload(found, kinds, knob)
     yield "\n[profile]"
     yield f"duration_s = {found.duration_ns / SECOND_NS:.3f}"
     yield f"operations = {sum(kinds[name].requests for name in MIXED if name in kinds)}"
@@ -64,21 +50,21 @@ def _lines(found: Dissection, *, attributes: bool) -> Iterator[str]:
     wanted = {"all": profile["attributes_all"], "none": profile["attributes_none"], "named": named}
     yield from _table("profile.attributes", shares(wanted))
     yield from _sizes(kinds)
-    yield from _filters(found, attributes=attributes)
+    if attributes:
+        yield from _table("profile.names", {number: f'"{name}"' for name, number in searches.plain(names, knob)})
+    yield from _filters(found, [one.filter for one in found.filters] if attributes else shapes)
 
 
-def _workload(found: Dissection, kinds: Mapping[str, OperationKind]) -> Iterator[str]:
-    """Yield the table of the workload ldap_load: what its knobs can say of the load."""
+def _workload(found: Dissection, kinds: Mapping[str, OperationKind], knob: Sequence[str]) -> Iterator[str]:
+    """Yield the table of the workload ldap_load; `knob` has its searches."""
     mixed = {name: kinds[name].requests for name in MIXED if name in kinds and kinds[name].requests}
     if not mixed:
         return
     weights = [f'"{name} {max(1, round(1000 * share))}"' for name, share in shares(mixed).items()]
-    scopes = found.values["profile"]["scopes"]
     yield '\n[workloads.captured]\nkind = "ldap_load"'
     yield f"mix = [{', '.join(weights)}]"
-    if sum(scopes):
-        yield f'scope = "{LOADED_SCOPES[scopes.index(max(scopes))]}"'
-    if _wants_all(found):
+    yield from knob
+    if _wants_all(found) and (not knob or any(one.attributes is None for one in found.searches)):
         yield "attributes = []"
     binds = _binds(found, kinds)
     each = "bind" in kinds and 2 * kinds["bind"].requests >= sum(mixed.values()) and binds > 1
@@ -108,7 +94,7 @@ def _binds(found: Dissection, kinds: Mapping[str, OperationKind]) -> float:
     return kinds["bind"].requests / readable if "bind" in kinds and readable else 0.0
 
 
-def _table(name: str, values: Mapping[str, float]) -> Iterator[str]:
+def _table(name: str, values: Mapping[str, float | str]) -> Iterator[str]:
     if values:
         yield f"\n[{name}]"
         yield from (f"{key} = {value}" for key, value in values.items())
@@ -125,11 +111,9 @@ def _sizes(kinds: Mapping[str, OperationKind]) -> Iterator[str]:
             yield f"{name} = {round(kinds[name].answer_bytes / kinds[name].answered)}"
 
 
-def _filters(found: Dissection, *, attributes: bool) -> Iterator[str]:
-    names: dict[str, str] = {}
+def _filters(found: Dissection, shapes: Sequence[str]) -> Iterator[str]:
     merged: dict[str, list[int]] = {}
-    for one in found.filters:
-        shape = one.filter if attributes else anonymous(one.filter, names)
+    for shape, one in zip(shapes, found.filters, strict=True):
         counts = merged.setdefault(shape, [0, 0, 0])
         for at, value in enumerate((one.count, one.answered, one.entries)):
             counts[at] += value

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from assay.errors import MissingError
 
-Counted = TypeVar("Counted", "ResponseTimes", "FilterUse", "ClientUse", "OperationKind")
+Counted = TypeVar("Counted", "ResponseTimes", "FilterUse", "SearchUse", "ClientUse", "OperationKind")
 SECOND_NS = 1_000_000_000
 
 
@@ -61,6 +61,24 @@ class FilterUse:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SearchUse:
+    """The searches with filters of one shape that are alike in scope, attributes wanted and size limit."""
+
+    filter: str
+    scope: str | None
+    """`base`, `one`, `sub` or `children`."""
+    attributes: str | int | None
+    """`all`, `none`, or how many are named; None if the list was cut off."""
+    size_limit: int | None
+    count: int
+    answered: int
+    entries: int
+    empty: int
+    """Answers without an entry."""
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClientUse:
     """What one address asked for."""
 
@@ -99,6 +117,8 @@ class Dissection:
     files: tuple[CaptureFile, ...]
     operations: tuple[OperationKind, ...]
     filters: tuple[FilterUse, ...]
+    """The most frequent first."""
+    searches: tuple[SearchUse, ...]
     """The most frequent first."""
     clients: tuple[ClientUse, ...]
     """Those with the most operations first."""
@@ -164,12 +184,14 @@ def read(values: Mapping[str, Any]) -> Dissection:
         if lacking := sorted(FIELDS - values.keys()):
             raise KeyError(", ".join(lacking[:3]))
         filters = [_record(FilterUse, one) for one in values["filters"]]
+        searches = [_record(SearchUse, one) for one in values["profile"]["searches"]]
         clients = [_record(ClientUse, one) for one in values["clients"]]
         return Dissection(
             values=values,
             files=tuple(_file(one) for one in values["files"]),
             operations=tuple(_record(OperationKind, one) for one in values["operations"]),
             filters=tuple(sorted(filters, key=lambda one: (-one.count, one.filter))),
+            searches=tuple(sorted(searches, key=lambda one: -one.count)),
             clients=tuple(sorted(clients, key=lambda one: (-one.operations, one.client))),
         )
     except KeyError as error:

@@ -19,7 +19,7 @@ from assay.units import Unit, counted, digits, human, percent
 
 Shown = Callable[[float], str]
 """A number with its unit."""
-MOST_FILTERS, MOST_CLIENTS = 6, 3
+MOST_FILTERS, MOST_CLIENTS, MOST_LEVELS = 6, 3, 8
 """Rows on a terminal."""
 NONE = "-"
 
@@ -155,16 +155,23 @@ def _share_slow(found: Dissection) -> float:
     return found.count("slower_1s") / timed if timed else 0.0
 
 
-def level_lines(results: tuple[LevelResult, ...]) -> Iterator[str]:
-    """Yield a sentence a service level."""
-    for one in results:
-        level = one.level
-        if one.state is Kept.UNKNOWN:
-            yield f"Service level {level.text}: unknown, no {level.operation} was timed."
-            continue
-        value = f"{level.figure} {time(one.value_ns)}, " if one.value_ns is not None else ""
-        share = percent(one.slower_share or 0.0)
-        yield f"Service level {level.text}: {one.state.value} ({value}{one.slower:,} of {one.n:,} above it, {share})."
+def level_lines(results: tuple[LevelResult, ...], most: int | None = None) -> Iterator[str]:
+    """Yield a sentence a service level; with a bound those that are met give way first."""
+    kept = len(results) if most is None or len(results) <= most else most - 1
+    order = sorted(range(len(results)), key=lambda at: results[at].state is Kept.MET)
+    yield from (_level(results[at]) for at in sorted(order[:kept]))
+    if rest := order[kept:]:
+        met = sum(results[at].state is Kept.MET for at in rest)
+        yield f"{counted(len(rest), 'more service level')}: {met:,} met, {len(rest) - met:,} not met or unknown: --json."
+
+
+def _level(one: LevelResult) -> str:
+    level = one.level
+    if one.state is Kept.UNKNOWN:
+        return f"Service level {level.text}: unknown, no {level.operation} was timed."
+    value = f"{level.figure} {time(one.value_ns)}, " if one.value_ns is not None else ""
+    share = percent(one.slower_share or 0.0)
+    return f"Service level {level.text}: {one.state.value} ({value}{one.slower:,} of {one.n:,} above it, {share})."
 
 
 def habits(found: Dissection) -> Iterator[str]:

@@ -11,8 +11,8 @@ from assay.experiment.factors import variants
 from assay.experiment.parts import PartSpec
 from assay.machine import population
 from assay.records import EndpointKind, Factor, Value
-from assay.settings import directory
-from assay.settings.knobs import MOST_CHECKED
+from assay.settings import directory, search_requests, searches
+from assay.settings.knobs import MOST_CHECKED, integer
 from assay.toml_document import Document, Point
 
 OF_DIRECTORIES = "ldap"
@@ -71,6 +71,7 @@ def beyond_server(plug: Workload, knobs: Mapping[str, Value], server: Mapping[st
         yield "writes in mix on a server that is only read", "write = true: they go below an entry that Assay makes"
     yield from _elsewhere(knobs, server)
     yield from _unknown_attributes(knobs, server)
+    yield from _shapes(knobs, server)
 
 
 def _not_known(plug: Workload, knobs: Mapping[str, Value], server: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
@@ -97,8 +98,9 @@ def _elsewhere(knobs: Mapping[str, Value], server: Mapping[str, Value]) -> Itera
     base = _plain(server.get("base"))
     is_own = "template" in server and not server.get("ldif")
     kinds = {str(one).split(" ")[0] for one in _texts(knobs.get("mix"))}
-    of_base = knobs.get("scope") == "base"
-    used = {"search_base": "search" in kinds and not of_base, "dn": "compare" in kinds or ("search" in kinds and of_base)}
+    scopes = {one.scope for one in searches.searches(knobs)} or {str(knobs.get("scope"))}
+    of_base = "search" in kinds and "base" in scopes
+    used = {"search_base": "search" in kinds and scopes != {"base"}, "dn": "compare" in kinds or of_base}
     for name in (name for name, is_used in used.items() if is_used and base):
         written = str(knobs.get(name) or "").replace("{base}", str(server["base"]))
         plain = _plain(written)
@@ -119,7 +121,9 @@ def _unknown_attributes(knobs: Mapping[str, Value], server: Mapping[str, Value])
     pairs = {"compare": knobs.get("compare"), "modify": knobs.get("change")}
     used = [(name, str(pairs[kind])) for kind, name in (("compare", "compare"), ("modify", "change")) if kind in kinds]
     if "search" in kinds:
-        used += [("filter", name) for name in OF_FILTER.findall(str(knobs.get("filter") or ""))]
+        several = [("searches", one.filter) for one in searches.searches(knobs) if not one.is_shape]
+        filters = several or [("filter", str(knobs.get("filter") or ""))]
+        used += [(name, attribute) for name, text in filters for attribute in OF_FILTER.findall(text)]
         used += [(name, one) for name in ("attributes", "verify") for one in _texts(knobs.get(name))]
     for name, written in used:
         attribute = written.partition("=")[0]
@@ -128,6 +132,30 @@ def _unknown_attributes(knobs: Mapping[str, Value], server: Mapping[str, Value])
                 f"{name} with the attribute {attribute!r}, which no entry has",
                 "an attribute of people, such as uid, mail or description; one of your own needs `schema` and `ldif`",
             )
+
+
+def _shapes(knobs: Mapping[str, Value], server: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+    """Yield shapes that the entries cannot have, and the indexes that they need."""
+    entries = search_requests.Entries(
+        base=str(server.get("base") or ""),
+        people=integer(knobs, "population") or integer(server, "entries", 1),
+        is_own="template" in server and not server.get("ldif"),
+    )
+    needed: set[tuple[str, str]] = set()
+    for search in searches.searches(knobs):
+        wrong = tuple(search_requests.unfit(search, entries))
+        yield from (
+            (seen.removeprefix("found "), wanted) for seen, _, wanted in (text.partition("; expected ") for text in wrong)
+        )
+        needed |= set() if wrong else search_requests.indexes(search, entries)
+    indexes = {name.lower(): (name, dict.fromkeys(kinds)) for name, kinds in population.indexes_of(server)}
+    missing = sorted(one for one in needed if one[1] not in indexes.get(one[0].lower(), ("", {}))[1])
+    for name, kind in missing:
+        indexes.setdefault(name.lower(), (name, {}))[1][kind] = None
+    if missing:
+        fix = ", ".join(f'"{name}:{",".join(kinds)}"' for name, kinds in indexes.values())
+        seen = ", ".join(f"{name}:{kind}" for name, kind in missing)
+        yield f"shapes without the indexes {seen}, so that searches read all entries", f"indexes = [{fix}] at the target"
 
 
 def _bases(base: str) -> tuple[str, ...]:

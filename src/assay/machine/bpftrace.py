@@ -43,7 +43,7 @@ def obstacles(host: Host) -> Iterator[str]:
     if not host.is_root():
         yield "tracepoints need root (CAP_BPF, CAP_PERFMON). Run as root."
     if not any(host.exists(f"{path}/bpftrace") for path in ("/usr/bin", "/usr/sbin", "/usr/local/bin")):
-        yield "bpftrace: not found. Install bpftrace."
+        yield "bpftrace: not found. Install the package bpftrace."
     if not host.real_path("/proc/self/ns/pid").endswith(FIRST_PID_NAMESPACE):
         yield "this PID namespace hides the kernel's PIDs. Run outside the container."
 

@@ -20,10 +20,12 @@ from assay.evidence import directory
 from assay.records import Finding, Scope, Severity, State, Value
 from assay.rulekit.applicability import is_own_setting, workload_kind
 from assay.rulekit.findings import found
+from assay.settings import searches
 
 FACT, SOFTWARE = "target.setting.indexes", "target.setting.software"
 KINDS = frozenset({"eq", "pres", "sub", "subinitial", "subany", "subfinal", "approx", "matchingrule", "none"})
 LOAD, FILTER, DEFAULT = "ldap_load", "filter", "(uid=u{key:08d})"
+SEARCHES = "searches"
 SCOPE, BASE, OF_BASE = "scope", "base", "(objectClass=*)"
 """A search of scope base is sent with this filter, whatever the knob says."""
 ATTRIBUTE = re.compile(r"\(\s*([A-Za-z][A-Za-z0-9;.-]*)\s*[~<>:]?=")
@@ -87,10 +89,14 @@ def indexes(text: str) -> Indexes:
 
 
 def filtered(case: ComparisonCase) -> frozenset[str]:
-    """Attributes in the filter of the load; empty where it is not known."""
+    """Attributes in the filters of the load; empty where they are not known, as those of shapes."""
     if workload_kind(case) != LOAD:
         return frozenset()
-    text = OF_BASE if knob(case, SCOPE) == BASE else str(knob(case, FILTER) or DEFAULT)
+    several = searches.searches({SEARCHES: knob(case, SEARCHES), SCOPE: knob(case, SCOPE)})
+    if any(one.is_shape for one in several):
+        return frozenset()
+    one = OF_BASE if knob(case, SCOPE) == BASE else str(knob(case, FILTER) or DEFAULT)
+    text = "".join(search.filter for search in several) or one
     return frozenset(name.lower() for name in ATTRIBUTE.findall(text))
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from assay import _core
 from assay.catalogue import Knob, KnobKind
+from assay.settings import searches
 from assay.settings.knobs import Values, choice, fraction, integer, messages, names, number, share, switch, text, texts
 
 KINDS = ("search", "compare", "add", "modify", "delete", "rename", "bind")
@@ -29,6 +30,7 @@ SHARE = re.compile(r"([a-z]+)(?:\s+([0-9]+))?")
 
 KNOBS = (
     texts("mix", f'operations with their weights, such as "search 80", "modify 20"; of {", ".join(KINDS)}', ("search 1",)),
+    texts("searches", f"several searches with their shares instead of `filter`: {searches.EXPECTED}"),
     choice("scope", "depth of a search: base is the entry itself", "sub", "one", "base"),
     Knob(name="filter", kind=KnobKind.TEXT, help="filter of a search; {key:08d} is the entry", default="(uid=u{key:08d})"),
     Knob(name="search_base", kind=KnobKind.TEXT, help="base of a search", default="{base}"),
@@ -71,9 +73,12 @@ def shares(values: Values) -> dict[str, int]:
 def keyed_texts(values: Values) -> str:
     """Return the texts with keys of the population that this mix sends."""
     mix = shares(values)
+    several = searches.searches(values)
     of_search = ("dn",) if text(values, "scope") == "base" else ("filter", "search_base")
+    if several:
+        of_search = ("dn",) if any(one.scope == "base" for one in several) else ("search_base",)
     used = (*(of_search if "search" in mix else ()), *(("dn", "compare") if "compare" in mix else ()))
-    return " ".join(text(values, name) for name in used)
+    return " ".join([*(text(values, name) for name in used), *(one.filter for one in several if "search" in mix)])
 
 
 def mistakes(values: Values) -> tuple[str, ...]:
@@ -94,7 +99,8 @@ def mistakes(values: Values) -> tuple[str, ...]:
             "found misses of 100 % with keys once; expected less, since no entry would have its turn",
         ),
     )
-    return (*messages(wrong), *_mix_mistakes(values), *_text_mistakes(values))
+    several = searches.mistakes(values, tuple(shares(values)), {knob.name: knob.default for knob in KNOBS})
+    return (*messages(wrong), *_mix_mistakes(values), *several, *_text_mistakes(values))
 
 
 def _mix_mistakes(values: Values) -> Iterator[str]:

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.records import Endpoint
-from assay.settings import load
+from assay.settings import load, search_requests, searches
 from assay.settings.directory import MOST_KEYS, WRITES, is_wanted, keyed_texts, shares
 from assay.settings.knobs import Values, fraction, integer, names, text
+from assay.settings.search_requests import Entries
 
 USED_UP = ("delete", "rename")
 """Kinds that use up entries of their own, which are laid out first."""
@@ -88,6 +89,8 @@ class Directory:
         """Yield what this server cannot do, or has not got."""
         if not self.known:
             return
+        for search in searches.searches(self.values):
+            yield from search_requests.unfit(search, self.entries)
         mix, own = shares(self.values), self.own_people
         writes = [kind for kind in WRITES if kind in mix]
         if writes and not self.writable:
@@ -123,8 +126,29 @@ class Directory:
         made = []
         for kind, weight in shares(self.values).items():
             build = getattr(self, f"_{kind}")
-            made.append({"name": kind, "kind": kind, "weight": weight, **build()})
+            each = self._searches() if kind == "search" else (build(),)
+            made += [{"name": kind, "kind": kind, "weight": weight, **one} for one in each]
         return made
+
+    @property
+    def entries(self) -> Entries:
+        """What searches need to know of the entries."""
+        return Entries(
+            base=self.base,
+            people=self.people,
+            is_own=self.own_people is not None,
+            dn=self._filled("dn"),
+            search_base=self._filled("search_base"),
+            attributes=names(self.values, "attributes"),
+            keys=self._keys(misses=False),
+        )
+
+    def _searches(self) -> list[dict[str, object]]:
+        """The searches, each with its share; the only one of the knobs `filter` and `scope` needs none."""
+        found = searches.searches(self.values)
+        parts = [part for one in found for part in search_requests.operations(one, self.entries)]
+        whole = math.lcm(*(share.denominator for share, _ in parts))
+        return [{"share": int(share * whole), **one} for share, one in parts] or [self._search()]
 
     def spare(self) -> list[dict[str, object]]:
         """Return the adds that create the own entries of the mix; none where it needs none."""
@@ -175,7 +199,7 @@ class Directory:
         if count == 1 and (is_own or scope == "base"):
             expected["dn"] = self._filled("dn")
         return {
-            "dn": self._filled("dn" if scope == "base" else "search_base"),
+            "dn": search_requests.base_of(scope, self.entries),
             "scope": scope,
             "filter": "(objectClass=*)" if scope == "base" else self._filled("filter"),
             "attributes": list(names(values, "attributes")),

@@ -4,6 +4,7 @@ mod carried;
 mod changed;
 mod files;
 mod lot;
+mod searches;
 mod talk;
 
 use assay_dissect::dissect_bytes;

@@ -99,7 +99,7 @@ impl Deck {
         }
     }
 
-    /// The next operation.
+    /// The next of them.
     #[inline]
     pub fn deal(&mut self) -> usize {
         if self.next == self.cards.len() {
@@ -116,6 +116,46 @@ impl Deck {
             let other = self.random.below(place as u64 + 1) as usize;
             self.cards.swap(place, other);
         }
+    }
+}
+
+/// The operations of a mix: names in exactly their weights, and those of one name in exactly their shares.
+pub struct Deal {
+    names: Deck,
+    within: Vec<(Vec<usize>, Deck)>,
+}
+
+impl Deal {
+    /// From the name, weight and share of each operation; those of one name have one weight.
+    pub fn new<'a>(operations: impl Iterator<Item = (&'a str, u64, u64)>, seed: u64) -> Self {
+        let mut named: Vec<(&str, u64, Vec<usize>, Vec<u64>)> = Vec::new();
+        for (place, (name, weight, share)) in operations.enumerate() {
+            match named.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, _, places, shares)) => {
+                    places.push(place);
+                    shares.push(share);
+                }
+                None => named.push((name, weight, vec![place], vec![share])),
+            }
+        }
+        let weights: Vec<u64> = named.iter().map(|(_, weight, ..)| *weight).collect();
+        let within = (1_u64..).zip(named);
+        Self {
+            names: Deck::new(&weights, seed),
+            within: within
+                .map(|(number, (_, _, places, shares))| (places, Deck::new(&shares, seed ^ number)))
+                .collect(),
+        }
+    }
+
+    /// The next operation.
+    #[inline]
+    pub fn next(&mut self) -> usize {
+        let (places, deck) = &mut self.within[self.names.deal()];
+        if let [only] = places[..] {
+            return only;
+        }
+        places[deck.deal()]
     }
 }
 
@@ -146,6 +186,20 @@ mod tests {
         let mut counts = [0; 4];
         (0..1000).for_each(|_| counts[deck.deal()] += 1);
         assert_eq!(counts, [600, 0, 300, 100]);
+    }
+
+    #[test]
+    fn operations_of_one_name_have_its_weight_and_their_shares() {
+        let operations = [
+            ("search", 3, 7),
+            ("modify", 1, 1),
+            ("search", 3, 2),
+            ("search", 3, 1),
+        ];
+        let mut deal = Deal::new(operations.into_iter(), 7);
+        let mut counts = [0; 4];
+        (0..400).for_each(|_| counts[deal.next()] += 1);
+        assert_eq!(counts, [210, 100, 60, 30]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::answers::{Pending, wrong};
 use super::connection::Connection;
-use super::keys::Deck;
+use super::keys::Deal;
 use super::plan::Planned;
 use crate::recorder::Recorder;
 use assay_ldap::ber::{Flaw, Tlv};
@@ -28,7 +28,7 @@ pub enum Fate {
 /// The operations of one worker.
 pub struct Mix {
     pub planned: Vec<Planned>,
-    pub deck: Deck,
+    pub deal: Deal,
     /// The bind before each operation, and where it is noted.
     pub bind: Option<(Template, usize)>,
     /// How many operations are left to begin.
@@ -44,7 +44,7 @@ impl Mix {
     #[inline]
     pub fn look_ahead(&mut self) -> Option<Next> {
         if self.next.is_none() && self.left > 0 {
-            let operation = self.deck.deal();
+            let operation = self.deal.next();
             let planned = &mut self.planned[operation];
             let key = match &mut planned.feed {
                 None => planned.draw.next()?,

@@ -10,7 +10,7 @@ use crate::protocol::{Config, Fault};
 use assay_ldap::template::{Node, Template};
 use connection::Connection;
 use dial::{Dialler, Own};
-use keys::{Deck, Draw};
+use keys::{Deal, Draw};
 use mix::Mix;
 use plan::Planned;
 use settings::{Binds, Kind, Settings};
@@ -82,15 +82,17 @@ impl Slots {
             names.push(name);
             names.len() - 1
         };
-        let places = settings
-            .operations
-            .iter()
-            .map(|one| {
+        let mut places: Vec<(usize, Option<usize>)> = Vec::new();
+        for (number, one) in settings.operations.iter().enumerate() {
+            let mut former = settings.operations[..number].iter().zip(&places);
+            let namesake = former.find(|(former, _)| former.name == one.name);
+            let own = namesake.map(|(_, places)| *places);
+            places.push(own.unwrap_or_else(|| {
                 let slot = place(one.name.clone());
                 let is_search = one.kind == Kind::Search;
                 (slot, is_search.then(|| place(first_entry(&one.name))))
-            })
-            .collect();
+            }));
+        }
         let bind = (settings.bind == Binds::Each).then(|| place(BIND.to_owned()));
         let mut sorted = names.clone();
         sorted.sort_unstable();
@@ -130,25 +132,27 @@ fn mixture(
         settings.parts * settings.workers,
     );
     let seed = mix(config.seed ^ mix(part.0));
-    let planned: Result<_, Fault> = settings
-        .operations
-        .iter()
+    let each = settings.operations.iter().enumerate();
+    let planned: Result<_, Fault> = each
         .zip(&slots.places)
-        .map(|(operation, places)| {
+        .map(|((place, operation), places)| {
             let text = mix_text(&operation.name);
+            let namesakes = settings.before(place);
+            let own = text.wrapping_add(namesakes);
             let draw = Draw::new(
                 operation.keys,
                 part,
-                mix(seed ^ text),
+                mix(seed ^ own),
                 mix(config.seed ^ text),
             );
             Planned::new(operation, *places, bind, draw)
         })
         .collect();
-    let weights: Vec<u64> = settings.operations.iter().map(|one| one.weight).collect();
+    let each = settings.operations.iter();
+    let deal = each.map(|one| (one.name.as_str(), one.weight, one.share));
     Ok(Mix {
         planned: planned?,
-        deck: Deck::new(&weights, mix(!seed)),
+        deal: Deal::new(deal, mix(!seed)),
         bind: slots.bind.map(|slot| (Template::new(bind, 1), slot)),
         left: settings.ops.unwrap_or(ENDLESS),
         next: None,

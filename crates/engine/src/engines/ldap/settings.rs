@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 const MOST_CONNECTIONS: u64 = 4_096;
 pub const MOST_DEPTH: u64 = 1_024;
 const MOST_WEIGHT: u64 = 10_000;
+const MOST_SHARE: u64 = 1_000_000;
 const PATIENCE_NS: u64 = 10_000_000_000;
 /// Digits that a template has room for.
 const MOST_DIGITS: u32 = 20;
@@ -134,6 +135,9 @@ pub struct Operation {
     pub kind: Kind,
     #[serde(default = "one")]
     pub weight: u64,
+    /// Its part of the operations of this name.
+    #[serde(default = "one")]
+    pub share: u64,
     /// The entry; of a search, its base.
     #[serde(default)]
     pub dn: String,
@@ -236,7 +240,7 @@ impl Settings {
         Ok(address)
     }
 
-    fn amounts(&self) -> [(bool, &'static str); 6] {
+    fn amounts(&self) -> [(bool, &'static str); 8] {
         let connections = self.workers.saturating_mul(self.connections);
         [
             (
@@ -260,6 +264,18 @@ impl Settings {
                 self.operations.iter().map(|one| one.weight).sum::<u64>() == 0
                     || self.operations.iter().any(|one| one.weight > MOST_WEIGHT),
                 "found weights that are not above 0 together and at most 10,000 each",
+            ),
+            (
+                self.operations
+                    .iter()
+                    .any(|one| !(1..=MOST_SHARE).contains(&one.share)),
+                "found shares outside 1 to 1,000,000",
+            ),
+            (
+                self.operations
+                    .iter()
+                    .any(|one| one.is_unlike(self.first_of(&one.name))),
+                "found operations of one name with different kinds or weights; expected shares of one weight",
             ),
         ]
     }
@@ -310,6 +326,18 @@ impl Settings {
                 "found a flush_directory that is no directory of this host; expected a server on the client's host, or no flush",
             ),
         ]
+    }
+
+    /// How many operations before this one have its name.
+    pub fn before(&self, place: usize) -> u64 {
+        let name = &self.operations[place].name;
+        let former = self.operations[..place].iter();
+        former.filter(|one| one.name == *name).count() as u64
+    }
+
+    /// The first operation of this name.
+    fn first_of(&self, name: &str) -> Option<&Operation> {
+        self.operations.iter().find(|one| one.name == name)
     }
 
     fn has_binds(&self) -> bool {
@@ -369,6 +397,10 @@ impl Keys {
 }
 
 impl Operation {
+    fn is_unlike(&self, first: Option<&Self>) -> bool {
+        first.is_some_and(|first| (first.kind, first.weight) != (self.kind, self.weight))
+    }
+
     fn check(&self) -> Result<(), Fault> {
         let wrong = [
             (

@@ -148,10 +148,9 @@ impl Worker for Loader {
         ];
         result.own = own.into_iter().filter(|(_, count)| *count > 0).collect();
         let planned = std::mem::take(&mut self.mix.planned);
-        result.operations = planned
-            .into_iter()
-            .map(super::plan::Planned::finish)
-            .collect();
+        for (name, account) in planned.into_iter().map(super::plan::Planned::finish) {
+            result.operations.entry(name).or_default().add(account);
+        }
         Finished::Directory(Box::new(result))
     }
 }
