@@ -14,20 +14,24 @@ RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.to
 # Tests that have the machine to themselves: what they hold hangs on its speed, its quiet or its caches. All others run beside each other.
 ALONE := $(addprefix tests/,controls/test_controls.py observers/test_memory.py watch/test_files.py test_known_disk.py test_quick.py test_service_demand.py \
   test_stat_observed.py workloads/test_backup_read.py)
-# What fails there may have been disturbed by the others: it is run once more by itself, and has to hold then. What takes longest begins first.
-FIRST := $(addprefix tests/,controls/test_no_false_alarms.py anytime/test_controls_of_window.py test_crash.py test_wheel.py \
-  test_experiments.py test_sittings.py test_bad_input.py anytime/test_controls_of_statistics.py selftest/test_sound.py test_stat_traps.py)
+# What fails there may have been disturbed by the others: it is run once more by itself, and has to hold then. What takes longest begins first,
+# then what runs the whole line; the tests of single parts are short and fill the end, so that no worker waits for another's last file.
+FIRST := $(addprefix tests/,test_server_crash.py test_directory_servers.py controls/test_no_false_alarms.py test_crash.py \
+  anytime/test_controls_of_window.py test_experiments.py test_sittings.py test_bad_input.py anytime/test_controls_of_statistics.py \
+  test_directory_audit.py anytime/test_controls_of_storage.py controls_over_hosts/test_lies.py undo/test_ways_back.py \
+  selftest/test_sound.py test_stat_traps.py)
 CHECKED := $(addprefix tests/,test_catalogue.py test_language.py test_pages.py)
-TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE) $(CHECKED),$(sort $(shell find tests -name "test_*.py")))
+TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE) $(CHECKED),$(sort $(wildcard tests/test_*.py)) \
+  $(sort $(shell find tests -mindepth 2 -name "test_*.py")))
 
 export UV_PYTHON_PREFERENCE := only-system
 export UV_NO_PROGRESS := 1
 export UV_LINK_MODE := copy
 export UV_COMPILE_BYTECODE := 1
-# Modules are compiled and the ruleset's digest is reckoned once, also where the environment forbids Python to write what it compiled.
+# Modules and templates are compiled and the ruleset's digest is reckoned once, also where the environment forbids Python to write that.
 # Tests, too: pytest rewrites their assertions, which each of its workers would do again.
 COMPILED = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q -j 0 src/assay && \
-  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "from assay.audit import judge; judge.ruleset()"
+  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "from assay.audit import judge; from assay.report import page; judge.ruleset(); page.compiled()"
 
 help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
@@ -109,6 +113,7 @@ $(UV):
 PYTHON_CORE := pyproject.toml uv.lock Cargo.toml Cargo.lock $(shell find crates/python crates/host crates/ldap -name '*.rs' -o -name Cargo.toml)
 
 .build/run.stamp: $(UV) $(PYTHON_CORE)
+	@echo "the first build fetches packages and compiles Rust: some minutes without a further line on two CPUs"
 	test -e .build/dev.stamp || $(UV) sync --quiet --locked --python python3 --no-dev --group build
 	test ! -e .build/dev.stamp || $(UV) sync --quiet --locked --python python3 --reinstall-package assay-lab
 	@touch $@

@@ -16,7 +16,10 @@ import pytest
 from assay_process import announced, kill, seconds_until, wait_until
 from sizes import few_and_many
 
-INTERRUPTED = "assay: interrupted. All changes of the machine are undone. Finished runs are in the notebook."
+INTERRUPTED = (
+    "assay: interrupted. All changes of the machine are undone. Finished runs are in the notebook."
+    " Go on with --resume; `assay compare` shows what there is."
+)
 POINTS = (5, 20)
 """Moments at which a lab is ended: in every run, and in `make long`."""
 LATEST_S = 5.5

@@ -24,8 +24,11 @@ attributes = ["uid"]
 connections = 4
 misses = "10 %"
 ops = {ops}
+quiesce = "0 s"
 [measures]
 "load.search.ops_per_s" = {{}}
+"load.rename.ops_per_s" = {{}}
+"load.bind.ops_per_s" = {{}}
 """
 OF_MONITOR = {"rename": "modrdn"}
 """How the monitors call what we call otherwise."""
@@ -74,4 +77,17 @@ def test_client_and_server_count_the_same(bench, kind, transport):
     expected |= {"entries": entries + own["search"], "connections": 4}  # each look at a base finds it
     counted = of_the_server(bench)
     assert {name: counted[name] for name in expected} == expected
+    (run,) = answer["runs"]
+    for verdict in run["verdicts"].values():
+        assert_counted_alike(verdict)
     assert bench.traces() == []
+
+
+def assert_counted_alike(verdict):
+    """The audit compared each kind of operation of the client with the server's, and found no difference."""
+    (found,) = (one for one in verdict["findings"] if one["rule"] == "E08")
+    assert found["state"] == "pass", found["statement"]
+    seen = found["observed"]
+    mine = {name.partition(".")[2]: count for name, count in seen.items() if name.startswith("clients.")}
+    assert {name: seen[f"server.{name}"] for name in mine} == mine
+    assert {"search", "compare", "add", "modify", "delete", "modrdn", "bind", "entries"} <= mine.keys()

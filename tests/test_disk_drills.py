@@ -48,27 +48,29 @@ def came_back(bench, target, action, for_s):
     return run
 
 
-@pytest.mark.parametrize("kind", ["iscsi", "nbd"])
+DRILLS = {
+    "iscsi stopped": ("iscsi", {}, Action.STOP, 2.0),
+    "nbd stopped": ("nbd", {}, Action.STOP, 2.0),
+    "iscsi killed": ("iscsi", {}, Action.KILL, 1.0),
+    "nbd killed": ("nbd", {"reconnect": 60 * SECOND}, Action.KILL, 1.0),
+}
+LONG_DRILLS = {f"{kind} stopped longer than its client asks": (kind, {}, Action.STOP, NOP_S + 10.0) for kind in ("iscsi", "nbd")}
+
+
+@pytest.mark.parametrize(
+    "drilled",
+    [*DRILLS.values(), *(pytest.param(one, marks=pytest.mark.long) for one in LONG_DRILLS.values())],
+    ids=[*DRILLS, *LONG_DRILLS],
+)
 @few_and_many("times", 1, 5)
-def test_a_stopped_server_of_a_disk_goes_on_and_nothing_is_lost(bench, kind, times):
+def test_a_server_of_a_disk_comes_back_and_nothing_is_lost(bench, drilled, times):
+    kind, knobs, action, for_s = drilled
     for _ in range(times):
-        came_back(bench, disk(kind), Action.STOP, 2.0)
-
-
-@few_and_many("times", 1, 5)
-def test_a_killed_iscsi_server_comes_back_and_nothing_is_lost(bench, times):
-    for _ in range(times):
-        came_back(bench, disk("iscsi"), Action.KILL, 1.0)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["iscsi", "nbd"])
-def test_a_server_that_is_stopped_longer_than_its_client_asks_goes_on(bench, kind):
-    came_back(bench, disk(kind), Action.STOP, NOP_S + 10.0)
+        came_back(bench, disk(kind, **knobs), action, for_s)
 
 
 def test_a_killed_nbd_server_hangs_nobody_and_no_record_is_lost_without_a_word(bench):
-    """nbdfuse does not connect again."""
+    """nbdfuse does not connect again: a file with such an event is refused, and this is why."""
     run, _ = bench.conduct(disk("nbd"), workloads=(drill(event(Action.KILL), rate=50, deadline=SECOND),), observers=())
     (end,) = [client.drill for client in run.phases[0].clients]
     assert (end.unacknowledged, end.outages[-1].to_ns) == (1, None)

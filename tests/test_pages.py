@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.selftest.lies import NO_CONTROL
+
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "assay"
 PAGES = [
@@ -42,6 +44,20 @@ def test_the_walks_of_the_architecture_name_as_many_files_as_they_count():
         files = re.findall(r"`([\w/]+\.py)`", "".join(re.findall(r"(?m)^\d.*\n", walk)))
         assert len(files) == int(count)
         assert not [file for file in files if not (SOURCE / file).is_file()]
+
+
+def test_every_control_has_its_count_and_the_counts_are_of_all_controls():
+    """Two controls were added, and the page went on to count those of the day before."""
+    text = (ROOT / "docs" / "audit.md").read_text()
+    names = {path.stem for path in (SOURCE / "controls").glob("*.toml")} - {NO_CONTROL}
+    counted = re.findall(r"(?m)^[A-Z]\d\d[a-z]? +(\w+) +\d+ of \d+ ", text)
+    skipped = re.findall(r"(?m)^[A-Z]\d\d[a-z]? +(\w+) +.*\n +skipped: ", text)
+    assert sorted((*counted, *skipped)) == sorted(names), "a row for each control: run `assay selftest --audit --rules ID`"
+    assert f"There are {len(names)} controls: {len(counted)} have a row of counts below, and " in text
+    assert len(skipped) == 3, "and three cannot run"
+    for block in re.findall(r"(?ms)^```\n(\d+ of \d+ lies caught.*?)^```", text):
+        rows = re.findall(r"(?m)^[A-Z]\d\d[a-z]? +\w+ +1 of 1 ", block)
+        assert re.search(rf"(?m)^sum +{len(rows) + len(skipped)} controls +{len(rows)} of {len(rows)} ", block)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

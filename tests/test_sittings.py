@@ -110,6 +110,10 @@ def test_a_level_that_is_not_there_and_a_sitting_too_many_are_refused(bench):
         refused = bench.run("run", path, "--lab", "lab", *words)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert told in " ".join(refused.stderr.split())
+    first = bench.run("run", path, "--lab", "notes", "--sitting", "new")
+    assert first.stdout.endswith(f"\nnext: set system = old by hand, then: assay run {path} --lab notes --sitting old\n")
+    last = bench.run("run", path, "--lab", "notes", "--sitting", "old")
+    assert "\nnext: " not in last.stdout, "both sittings are complete"
     sit(bench, "new")
     again = bench.run("run", path, "--lab", "lab", "--sitting", "new")
     assert again.returncode == 2

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from assay_process import Bench, as_nobody
 REPOSITORY = Path(__file__).parent.parent
 ENGINE, LINE = "assay/bin/assay-engine", "assay/bin/assay-line"
 BARE_PATH = "/usr/bin:/bin"
+UV = REPOSITORY / ".build" / "uv" / "bin" / "uv"
+UNREACHED = ("onnection", "Temporary failure", "timed out", "error sending request", "dns error")
 EXPERIMENT = """
 title = "From the wheel"
 question = "Does all of it travel?"
@@ -56,17 +59,41 @@ def place(wheel, tmp_path_factory):
         return
     with as_nobody() as bench:
         venv = installed(wheel, bench.home / "venv")
+        owned = done("chown", "-R", "65534:65534", venv)
+        assert owned.returncode == 0, owned.stderr
         yield venv, bench
 
 
 def installed(wheel, venv):
-    made = done(sys.executable, "-m", "venv", venv)
-    assert made.returncode == 0, made.stdout + made.stderr
-    got = done(venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
-    if got.returncode != 0 and any(word in got.stderr for word in ("onnection", "Temporary failure", "timed out")):
-        pytest.skip(f"no registry can be reached: {got.stderr.strip().splitlines()[-1]}")
-    assert got.returncode == 0, got.stderr
+    """Install the wheel and what it requires: by uv, where `make` has it, in a twentieth of pip's CPU time."""
+    steps = by_uv(wheel, venv) if UV.exists() else by_pip(wheel, venv)
+    for step in steps:
+        got = done(*step, env={**os.environ, "UV_LINK_MODE": "copy", "UV_COMPILE_BYTECODE": "0"})
+        if got.returncode != 0 and any(word in got.stderr for word in UNREACHED):
+            pytest.skip(f"no registry can be reached: {got.stderr.strip().splitlines()[-1]}")
+        assert got.returncode == 0, got.stdout + got.stderr
     return venv
+
+
+def by_pip(wheel, venv):
+    yield sys.executable, "-m", "venv", venv
+    yield venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel
+
+
+def by_uv(wheel, venv):
+    """The wheel itself comes last, from no cache and without a network: so it fits what was installed, and no cache grows."""
+    into = (UV, "pip", "install", "--quiet", "--python", venv / "bin" / "python")
+    yield UV, "venv", "--quiet", "--python", sys.executable, venv
+    yield *into, *requirements(wheel)
+    yield *into, "--no-cache", "--offline", wheel
+
+
+def requirements(wheel):
+    """What the wheel says that it requires, without extras."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        told = message_from_bytes(archive.read(name)).get_all("Requires-Dist")
+    return [one for one in told if "extra ==" not in one]
 
 
 @pytest.mark.slow

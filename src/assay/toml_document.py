@@ -8,8 +8,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from assay._core import parse_toml
-from assay.errors import InputErrors, Mistake, Obstacle
+from assay.errors import InputErrors, Mistake, Obstacle, UsageError
 from assay.units import EXAMPLES, Refusal, Unit, attempt
+
+KINDS = {
+    "targets": "an experiment. Use: assay plan {file}, then assay run {file}",
+    "part": "a chain of parts. Use: assay size {file}",
+    "production": "a production load. Use: assay predict {file}",
+}
+"""Table that only one kind of file has -> what the file is, and the verbs for it."""
 
 Path = tuple[str | int, ...]
 """Where a value stands: keys and indices from the top of the file."""
@@ -45,6 +52,12 @@ class Document:
             line, column = self._place(one.at, Point.VALUE)
             self.mistakes.append(Mistake(file=self.file, line=line, column=column, found="", expected="", obstacle=one.text))
             self.wrong_at.append(one.at)
+
+    def refuse_other_kinds(self, own: str) -> None:
+        """Raises UsageError where this is a file for another verb: a list of all its unknown keys would help nobody."""
+        kind = next((one for one in KINDS if one in self.values), own)
+        if kind != own and own not in self.values:
+            raise UsageError(f"{self.file}: this file describes {KINDS[kind].format(file=self.file)}")
 
     def clean(self, path: Path) -> bool:
         """Whether nothing wrong was noted at this place so far."""

@@ -153,6 +153,13 @@ def test_why_there_is_no_interval(n, method, text):
     assert sentence.no_interval(ratio) == text
 
 
+def test_too_few_pairs_are_the_reason_and_not_the_number_of_tests():
+    ratio = Estimate(value=0.04, low=None, high=None, confidence=0.95, unit="ratio", n=2, method=Method.PAIRED_GEOMETRIC)
+    lost = comparison(0.04, 0.03, 0.05, Conclusion.UNDECIDED, p_value=0.02, adjusted_p_value=0.16)
+    assert sentence.undecided_for(lost).startswith("not significant after")
+    assert sentence.undecided_for(replace(lost, ratio=ratio)) == "no interval: 2 pairs of runs, at least 3 needed"
+
+
 def test_every_compared_measure_has_its_answer_and_every_comparison_its_place():
     results = fixture.results()
     found = headlines.headlines(results)

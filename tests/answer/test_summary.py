@@ -23,6 +23,7 @@ from assay.records import (
     Method,
     Nature,
     Outcome,
+    Pairs,
     Place,
     RequirementState,
     Scaling,
@@ -367,6 +368,9 @@ def test_a_note_on_some_comparisons_names_them():
     others = [one for one in results.comparisons if one.measure != RATE]
     (alone,) = (text for text in remarks(answer(with_a_note(results, others[:1]))) if "No difference shown" in text)
     assert re.fullmatch(r".+, .+, xfs( at .+)?: No difference shown, and no equivalence either\.", alone)
+    pairs = replace(results, experiment=replace(results.experiment, pairs=Pairs.ALL))
+    (both,) = (text for text in remarks(answer(with_a_note(pairs, others[:1]))) if "No difference shown" in text)
+    assert ", xfs against ext4" in both, "each level is held against each: the candidate alone is no comparison"
     (every,) = (text for text in remarks(answer(with_a_note(results, results.comparisons))) if "No difference shown" in text)
     assert every == "No difference shown, and no equivalence either."
 

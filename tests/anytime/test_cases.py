@@ -44,7 +44,7 @@ SHORT = {
 """Each experiment's lines as they stand, and shorter ones; images are written in full, and xfs has none below 300 MiB."""
 AHEAD = {1: "is faster", -1: "is slower", 0: "against btrfs is undecided"}
 DOUBTED = r"(?: \(.+? \(\w\d\d\)\))?"
-"""What a busy machine lets a rule hold against the figure: `runs change each other (S14)`."""
+"""What a busy machine lets a rule hold against the figure: `runs disagree (S14)`."""
 STATES = r"\[(SOUND|BOUNDED|TAINTED|UNVERIFIED)\]$"
 
 pytestmark = [pytest.mark.root, pytest.mark.usefixtures("root")]

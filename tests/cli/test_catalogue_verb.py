@@ -50,3 +50,14 @@ def test_json_owns_its_stream(capsys):
 def test_unknown_rule_names_those_that_exist():
     with pytest.raises(UsageError, match="T01 client-page-cache"):
         explain("X99", json_to=None)
+
+
+def test_a_part_of_a_name_is_answered_with_the_rules_that_have_it():
+    with pytest.raises(UsageError, match=r"expected an id or a name of: T01 client-page-cache, T02 server-page-cache$"):
+        explain("page", json_to=None)
+
+
+def test_what_to_do_comes_before_how_it_is_seen(capsys):
+    explain("T01", json_to=None)
+    text = capsys.readouterr().out
+    assert text.index("\nwhat goes wrong\n") < text.index("\nwhat to do\n") < text.index("\nhow it is seen\n")

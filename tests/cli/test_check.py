@@ -148,6 +148,12 @@ def test_a_block_size_is_read_as_people_write_it(bench, text):
     assert "not understood" not in done.stdout
 
 
+def test_operations_of_a_size_are_a_rate_also_without_a_link(bench):
+    alone = bench.run("check", "550k IOPS, 4k blocks").stdout
+    assert alone.startswith("UNVERIFIED: 550k IOPS of 4k = 2.25 GB/s; nothing to check: ")
+    assert "in other words" not in bench.run("check", "100k IOPS of 4 KiB, 410 MB/s").stdout, "the rate is printed already"
+
+
 @pytest.mark.parametrize("text", ["64k ops/s", "3k records", "100k", "1.4k read 1 GB/s"])
 def test_a_k_that_may_count_something_else_is_asked_back(bench, text):
     done = bench.run("check", text)

@@ -90,13 +90,15 @@ def test_what_is_no_result_is_refused_with_all_reasons_and_nothing_is_kept(bench
     (bench.home / "binary").write_bytes(bytes(range(256)))
     (bench.home / "cut.json").write_text(recorded("fio-3.33-randread.json")[:900])
     put(bench, "time-1.9-default.txt", "timed")
-    done = bench.run("import", "good.json", "empty", "letter", "binary", "cut.json", "timed", "missing", ".")
+    (bench.home / "none.json").write_text('{"fio version": "fio-3.33", "jobs": []}')
+    done = bench.run("import", "good.json", "empty", "letter", "binary", "cut.json", "none.json", "timed", "missing", ".")
     assert done.returncode == 1
     for words in (
         "empty: found an empty file; expected the output of one of: bonnie, db_bench, dd,",
         "letter: found 2 lines of no known tool, the first 'Dear reader,'",
         "binary: found binary data",
         "cut.json: fio_json: found 900 characters without a complete last report of fio",
+        "none.json: fio_json: found no figure; expected the result of a run that has ended",
         "timed: found a result that may be of ",
         "expected --format with one",
         "missing: not read (No such file or directory)",

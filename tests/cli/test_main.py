@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,26 @@ def test_wrong_words_end_with_two_and_a_sentence(words, tmp_path):
     assert "Value error" not in done.stderr
 
 
+def test_a_mistyped_verb_is_answered_with_the_nearest():
+    assert assay("doctr").stderr.startswith("assay: no such command 'doctr'. Did you mean 'doctor'? See `")
+
+
+@pytest.mark.parametrize(
+    ("verbs", "text", "words"),
+    [
+        (("plan", "run", "size"), "[production]\nx = 1\n", "a production load. Use: assay predict f.toml"),
+        (("plan", "run", "predict", "hosts"), "[[part]]\nname = 'p'\n", "a chain of parts. Use: assay size f.toml"),
+        (("size", "predict"), EXPERIMENT, "an experiment. Use: assay plan f.toml, then assay run f.toml"),
+    ],
+)
+def test_a_file_for_another_verb_is_answered_with_that_verb(verbs, text, words, tmp_path):
+    (tmp_path / "f.toml").write_text(text)
+    for verb in verbs:
+        done = assay(verb, "f.toml", cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr == f"assay: f.toml: this file describes {words}\n"
+
+
 def test_json_owns_its_stream():
     done = assay("catalogue", "--json")
     assert done.returncode == 0
@@ -165,67 +186,86 @@ def test_a_locale_without_utf8_loses_no_answer():
     assert r"20 \xb5s" in done.stdout
 
 
-def test_a_closed_standard_output_is_no_failure():
-    code = "from assay.cli.main import main; main()"
-    command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", code, "check", "1 GB/s over 1GbE"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
 FULL = Path("/dev/full")
 NOTEBOOK_VERBS = ("list", "show", "report", "sql", "compare", "trash", "export")
 
 
-@pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--help"],
-        ["--version"],
-        ["list"],
-        ["list", "--runs", "--json"],
-        ["show", "0001/1"],
-        ["report", "--out", "-"],
-        ["report", "--format", "md", "--out", "-"],
-        ["sql", "SELECT * FROM verdicts"],
-        ["sql", "SELECT * FROM verdicts", "--csv"],
-        ["plan", "FILE"],
-        ["doctor"],
-        ["ldif", "--entries", "1000"],
-        ["stat", "--help"],
-        ["stat", "--", "echo", "hello"],
-        ["load", "bulk_io"],
-        ["check", "1 GB/s over 1GbE"],
-        ["explain", "T01"],
-        ["catalogue"],
-        ["compare"],
-        ["trash"],
-        ["export", "--to", "out"],
-        ["completion", "bash"],
-        ["survey", "."],
-        ["survey", ".", "--list"],
-        ["size", "--help"],
-        ["catalogue", "--json"],
-    ],
+PRINTING = (
+    ["--help"],
+    ["--version"],
+    ["list"],
+    ["list", "--runs", "--json"],
+    ["show", "0001/1"],
+    ["report", "--out", "-"],
+    ["report", "--format", "md", "--out", "-"],
+    ["sql", "SELECT * FROM verdicts"],
+    ["sql", "SELECT * FROM verdicts", "--csv"],
+    ["plan", "FILE"],
+    ["doctor"],
+    ["ldif", "--entries", "1000"],
+    ["stat", "--help"],
+    ["stat", "--", "echo", "hello"],
+    ["load", "bulk_io"],
+    ["check", "1 GB/s over 1GbE"],
+    ["explain", "T01"],
+    ["catalogue"],
+    ["compare"],
+    ["trash"],
+    ["export", "--to", "out"],
+    ["completion", "bash"],
+    ["survey", "."],
+    ["survey", ".", "--list"],
+    ["size", "--help"],
+    ["catalogue", "--json"],
 )
-def test_a_full_standard_output_is_named(words, looked_at, tmp_path):
-    """`assay list > /dev/full` ended with "No space left on device": nobody knew where."""
+REFUSING = {"full": ("> /dev/full", "No space left on device"), "closed": (">&-", "it is closed")}
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no /dev/full")
+@pytest.mark.parametrize("kind", REFUSING)
+@pytest.mark.parametrize("words", PRINTING, ids=" ".join)
+def test_a_standard_output_that_takes_nothing_is_named(words, kind, looked_at, tmp_path):
+    """`assay list > /dev/full` ended with "No space left on device": nobody knew where. `assay list >&-` said nothing at all."""
+    goal, reason = REFUSING[kind]
     (tmp_path / "FILE").write_text(EXPERIMENT)
-    in_it = ["--lab"] if words[0] in NOTEBOOK_VERBS else []
+    in_it = ["--lab", looked_at] if words[0] in NOTEBOOK_VERBS else []
     code = "from assay.cli.main import main; main()"
-    with FULL.open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-c", code, *words, *in_it, *([looked_at] if in_it else [])],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
-    assert done.returncode in (1, 125)
-    assert "standard output: not written (No space left on device" in done.stderr
+    command = ["sh", "-c", f'exec "$@" {goal}', "sh", sys.executable, "-c", code, *words, *in_it]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == (125 if words[0] == "stat" else 1)
+    assert done.stderr.count(f"standard output: not written ({reason}") == 1
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+def test_no_file_gets_the_number_of_a_closed_standard_output(tmp_path):
+    """What a verb opens first would get it, and then what a program prints."""
+    page = tmp_path / "page.json"
+    code = "from assay.cli.main import main; main()"
+    command = [
+        "sh",
+        "-c",
+        'exec "$@" <&- >&- 2>&-',
+        "sh",
+        sys.executable,
+        "-c",
+        code,
+        "check",
+        "1 GB/s over 1GbE",
+        f"--json={page}",
+    ]
+    assert subprocess.run(command, check=False).returncode == 1
+    assert not page.exists() or json.loads(page.read_text())
+
+
+def test_the_help_of_stat_has_a_reader_that_has_enough():
+    code = "from assay.cli.main import main; main()"
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as goal:
+        command = [sys.executable, "-c", code, "stat", "--help"]
+        done = subprocess.run(command, stdout=goal, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (125, "")
 
 
 def test_a_directory_is_not_compared_with_itself(tmp_path):

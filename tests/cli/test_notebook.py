@@ -5,11 +5,12 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import cli_notebook
-from assay.cli.notebook import list_experiments, list_runs, sql
+from assay.cli.notebook import figures_text, list_experiments, list_runs, sql
 from assay.cli.show import show
 from assay.errors import UsageError
 
@@ -123,3 +124,14 @@ def test_the_runs_of_all_experiments(tmp_path, capsys):
     assert {one["experiment"] for one in found["runs"]} == {"a-mail-spool-abababab"}
     list_runs(lab, None, json_to=None)
     assert capsys.readouterr().out.split()[:2] == ["experiment", "run"]
+
+
+def test_observed_figures_of_a_run_have_their_whole_name():
+    found = [
+        ("w.write.bytes_per_s", 1.2e9, "bytes/s"),
+        ("w.write.ops_per_s", 300.0, "1/s"),
+        ("w.write.@local.cpu_share", 0.8, "share"),
+    ]
+    run = SimpleNamespace(figures=tuple({"measure": name, "value": value, "unit": unit} for name, value, unit in found))
+    text = figures_text(run)
+    assert text.startswith("w.write 1.20 GB/s, 300/s; w.write.@local.cpu_share ")

@@ -20,7 +20,7 @@ def lab(tmp_path_factory):
 def test_a_run_in_words(lab, capsys):
     assert show(lab, "a-mail", "3/1", json_to=None) == 0
     text = capsys.readouterr().out
-    assert text.startswith("run 0003/1: finished, ")
+    assert text.startswith("run 0003/1 of 'A mail spool': finished, ")
     assert "spool.create.ops_per_s  1,001/s" in text
     assert "create 1,001" in text
     assert "cost of the load:" in text
@@ -58,11 +58,11 @@ def test_a_run_that_is_not_there(lab, run, words):
 def test_a_trial_alone_is_its_last_run(lab, capsys):
     show(lab, "a-mail", "3", json_to=None)
     found = capsys.readouterr()
-    assert found.out.startswith("run 0003/1: finished, ")
+    assert found.out.startswith("run 0003/1 of 'A mail spool': finished, ")
     assert found.err == ""
     show(lab, "a-mail", "1", json_to=None)
     found = capsys.readouterr()
-    assert found.out.startswith("run 0001/2: interrupted, ")
+    assert found.out.startswith("run 0001/2 of 'A mail spool': interrupted, ")
     assert found.err == "assay: trial 1 has the runs 0001/1, 0001/2; the last one is shown\n"
     with pytest.raises(UsageError, match=r"found no run 0099/1 in a-mail.*expected one of: 0001/1"):
         show(lab, "a-mail", "99", json_to=None)

@@ -3,7 +3,7 @@
 import pytest
 
 from assay import catalogue
-from assay.errors import InputErrors
+from assay.errors import InputErrors, UsageError
 from assay.experiment import other_tools
 from assay.experiment.other_tools import counterpart
 from assay.experiment.read import parse
@@ -102,3 +102,10 @@ def test_the_words_of_load_say_so():
     ]
     (other,) = load_request("metadata", ["path=.", "-n=5"]).document.mistakes
     assert other.expected.endswith("count (-n in mdtest)")
+
+
+def test_a_job_file_of_fio_is_named_and_not_listed_line_by_line():
+    with pytest.raises(UsageError, match=r"^job: this is a job file of fio\. Use: assay stat -- fio job$"):
+        parse("[global]\nioengine=libaio\nbs=4k\n[r]\nrw=randread\nsize=16M\n", "job")
+    with pytest.raises(InputErrors, match="found '4k'"):
+        parse(FILE.format(line="record_size = 4k"), "x.toml")

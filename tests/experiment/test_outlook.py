@@ -110,6 +110,13 @@ def test_a_limited_disk_is_as_slow_as_it_is_declared(workload: str, phases: int,
     assert work == pytest.approx(seconds, abs=1.0)
 
 
+def test_an_offline_import_is_guessed_by_the_entries_of_its_server() -> None:
+    text = 'title = "T"\n[targets.d]\nkind = "ldap_389ds"\nentries = {}\nstate = "stopped"\n[workloads.w]\nkind = "ldap_import"\n'
+    small, large = (forecast.trial_s(read.parse(text.format(count), "x.toml"), {}) for count in (20_000, 2_020_000))
+    assert small < 30, "its page says six minutes for 18 such trials on two CPUs"
+    assert large - small == pytest.approx(1000)
+
+
 def test_unknown_spread_is_shown_in_three_cases() -> None:
     effects = look(replace(experiment(), factors=experiment().factors[:1], measures=MEASURES[:1])).effects
     assert [effect.cv_share for effect in effects] == [0.01, 0.03, 0.10]

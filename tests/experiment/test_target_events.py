@@ -99,3 +99,31 @@ def test_a_target_that_is_not_there_is_named_with_a_likely_one():
     (one,) = mistakes(event(on="dsik"))
     assert "an event on target 'dsik'" in one.found
     assert "disk" in one.expected
+
+
+NBD = """
+[targets.san]
+kind = "nbd"
+size = "64 MiB"
+on = "disk"
+"""
+
+
+@pytest.mark.parametrize("action", ["kill", "power"])
+def test_a_client_that_does_not_connect_again_has_no_time_of_recovery(action):
+    """The drill ran to its deadline, and had no figure."""
+    (one,) = DrillText(HEAD + NBD, targets='"san"').mistakes(event(action=action))
+    assert one.found == f"an event '{action}' on target 'san', which has a client that does not connect again"
+    assert one.expected.startswith('reconnect = "60 s"')
+    waits = DrillText(HEAD + NBD + 'reconnect = "60 s"\n', targets='"san"')
+    assert waits.parsed(event(action=action)).workloads[0].events
+
+
+def test_a_stopped_server_and_a_full_disk_need_no_new_connection():
+    text = DrillText(HEAD + NBD, targets='"san"')
+    assert text.parsed(event("2 s", action="stop"), event("4 s", action="fill", on="disk")).workloads[0].events
+
+
+def test_a_factor_may_say_how_long_the_client_waits():
+    text = DrillText(HEAD + NBD, targets='"san"]\n"san.reconnect" = ["10 s", "60 s"')
+    assert text.parsed(event(action="kill")).workloads[0].events

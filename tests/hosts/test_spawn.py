@@ -26,6 +26,8 @@ def test_the_clock_begins_at_the_exec_and_not_when_the_gate_is_opened():
 def test_what_cannot_be_executed_is_said_in_words(tmp_path):
     with pytest.raises(MissingError, match="/no/such/program: command not found"):
         waiting("/no/such/program").go()
+    with pytest.raises(MissingError, match=r"dd if=a of=b: command not found .* without quotes"):
+        waiting("dd if=a of=b").go()
     (file := tmp_path / "text").write_text("no program")
     file.chmod(0o644)
     with pytest.raises(RefusedError, match="text: cannot be executed"):

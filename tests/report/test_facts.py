@@ -2,8 +2,10 @@
 
 import dataclasses
 
-from assay.records import Finding, Meaning, Results, Severity, State
+import notebook_records as made
+from assay.records import Finding, Meaning, Observations, Results, Severity, State, missing_on
 from assay.report.arms import arms
+from assay.report.runs import facts
 from report import fixture
 
 
@@ -51,4 +53,14 @@ def test_what_differs_what_changed_and_what_follows_stand_apart() -> None:
     )
     assert one.sentence == (
         "The arms differ in 1 thing besides the factor (370 facts compared). 1 fact changed during a run. From it follow 2 facts."
+    )
+
+
+def test_evidence_that_one_reason_takes_away_is_one_line() -> None:
+    one = made.judged(made.run(made.plan(made.experiment()).trials[0]), {})
+    absent = {"layout.highest_byte": "no data files", "server.requests": "no command", "extents.hole_bytes": "no data files"}
+    seen = Observations(missing=missing_on("local", None, absent))
+    assert facts([(one, seen)])["missing"] == (
+        ("extents.hole_bytes, layout.highest_byte", "no data files"),
+        ("server.requests", "no command"),
     )

@@ -68,6 +68,18 @@ def test_the_first_screen_has_place_sentence_and_trust(opened, width, height):
     assert re.search(r"/\S+: ext4 on \w+ · host \S+ · Linux \S+", place), place
 
 
+def test_narrow_screens_waste_no_room(opened):
+    """A tablet had one row for each part of a figure; a phone broke the command into seven lines beside an empty column."""
+    left = "name => [...document.querySelectorAll(name)].map(one => Math.round(one.getBoundingClientRect().left))"
+    top = "name => [...document.querySelectorAll(name)].map(one => Math.round(one.getBoundingClientRect().top))"
+    opened.set_viewport_size({"width": 800, "height": 900})
+    figures, intervals = opened.evaluate(top, ".figures td.big"), opened.evaluate(top, ".figures td.interval")
+    assert len(figures) > 5
+    assert all(abs(one - other) < 15 for one, other in zip(figures, intervals, strict=True))
+    opened.set_viewport_size({"width": 400, "height": 800})
+    assert set(opened.evaluate(left, "#again > .facts > dd")) == set(opened.evaluate(left, "#again > .facts > dt"))
+
+
 def test_the_page_is_short(opened):
     assert opened.evaluate("document.documentElement.scrollHeight") <= MOST_HIGH
 

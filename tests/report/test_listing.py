@@ -14,6 +14,8 @@ from assay.records import (
     Method,
     Observations,
     Results,
+    Severity,
+    State,
     VerdictState,
 )
 from assay.report import listing
@@ -41,6 +43,22 @@ def test_a_figure_of_which_no_run_counts_stands_in_brackets_beside_its_bound():
     counting = replace(cell, estimate=mean, values={one.id: 5000.0}, excluded={}, unfiltered=None)
     (row,) = listing.figures(Results(experiment=asked, plan=plan, runs=(one,), cells=(counting,)))
     assert (row.value, row.interval) == ("5,000/s", "n = 1")
+
+
+def test_a_tainted_figure_has_its_reason_in_its_row_and_a_bounded_one_has_none():
+    asked = made.experiment()
+    plan = made.plan(asked)
+    run = made.run(plan.trials[0])
+    noise = replace(made.finding("run:0001/1", State.FAIL), rule="N03", severity=Severity.QUALIFIES)
+    found = made.verdict(run, made.RATE, 5000.0)
+    disturbed = replace(found, findings=(noise,), label=replace(found.label, disturbed_by="N03"))
+    mean = Estimate(value=5000.0, low=None, high=None, confidence=0.95, unit="1/s", n=1, method=Method.MEAN)
+    cell = Cell(measure=made.RATE, levels={}, estimate=mean, values={run.id: 5000.0}, excluded={})
+    for state, reason in ((VerdictState.TAINTED, True), (VerdictState.BOUNDED, False)):
+        judged = Judged(run=run, verdicts={made.RATE: replace(disturbed, state=state)})
+        (row,) = listing.figures(Results(experiment=asked, plan=plan, runs=(judged,), cells=(cell,)))
+        assert row.state is state
+        assert ("(N03)" in row.label) == reason
 
 
 def test_a_measure_of_many_combinations_opens_with_one_line_of_them_all():

@@ -59,6 +59,12 @@ def test_scatter_that_shows_nothing_is_a_note_where_nobody_asks():
     assert finding.observed["detectable_share"] > 0.05
 
 
+def test_a_difference_that_the_adjustment_took_away_is_not_called_none():
+    found = case("S09", noisy(0.1))
+    lost = replace(found, comparison=replace(found.comparison, p_value=0.02, adjusted_p_value=0.1))
+    assert RULE.check(lost).statement.startswith("A difference of this comparison alone, not among all that were tested; ")
+
+
 def test_scatter_qualifies_where_nothing_may_be_lost():
     scattered = requiring(case("S09", noisy(0.1)))
     finding = RULE.check(scattered)

@@ -81,7 +81,7 @@ def test_a_quiet_cold_start_passes():
     [
         ({"dirty": 5 * MIB}, "dirty or in write-back"),
         ({"writeback": 5 * MIB}, "dirty or in write-back"),
-        ({"before": 2 * MIB}, "by something else"),
+        ({"before": 2 * MIB}, "by something else (limit "),
         ({"share": 1.0, "proved": CacheState.WARM}, "100 % of the data files in memory (cold caches claimed)"),
         ({"share": 0.4, "proved": None}, "40 % of the data files"),
     ],

@@ -70,7 +70,14 @@ def test_a_slope_over_the_order_is_found_within_a_narrow_interval():
 
 @pytest.mark.parametrize("values", [(100.0, 900.0, 300.0), (30_147.0, 1_314.0, 697.0, 460.0)])
 def test_an_interval_over_a_factor_above_three_is_enough(values):
-    assert "95 % interval over a factor of" in RULE.check(case(here=values)).statement
+    statement = RULE.check(case(here=values)).statement
+    assert "95 % interval over a factor of" in statement
+    assert "(limit 3)" in statement
+
+
+def test_runs_that_disagree_without_an_order_are_not_called_a_history():
+    assert "the order of the runs does not explain it" in RULE.check(case(here=(100.0, 900.0, 300.0))).statement
+    assert "does not explain" not in RULE.check(case(here=HISTORY)).statement
 
 
 def test_runs_that_begin_alike_pass():
@@ -90,7 +97,7 @@ def test_the_headline_and_its_row_are_no_plain_sound(values, state):
     assert text.splitlines()[0].endswith(f"[{state.value}]")
     assert f"\n{state.value:<7}  {made.RATE}" in text
     assert ("S14 depends-on-history: spool.create" in text) == (state is VerdictState.BOUNDED)
-    assert ("runs change each other (S14)" in text.splitlines()[0]) == (state is VerdictState.BOUNDED)
+    assert ("runs disagree (S14)" in text.splitlines()[0]) == (state is VerdictState.BOUNDED)
 
 
 def test_what_is_wrong_with_the_whole_experiment_comes_before_its_runs():

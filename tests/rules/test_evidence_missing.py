@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from assay.records import Claim, Missing, Observations, Outcome, Severity, State, Tier
 from assay.rules.evidence_missing import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
@@ -51,6 +53,21 @@ def test_a_figure_of_busy_time_that_cannot_be_says_why():
     assert finding.state is State.UNVERIFIED
     assert "no busy time with several requests in flight" in finding.statement
     assert "no operation completed" in RULE.check(replace(case_of(Made(count=0), "E01"), value=None)).statement
+
+
+@pytest.mark.parametrize(
+    ("operation", "words"), [("read", "reads leave nothing to flush"), ("write", "no flush followed the last write")]
+)
+def test_a_rate_with_the_flush_says_that_nothing_was_flushed(operation, words):
+    """It said that no operation had completed, beside a thousand of them."""
+    case = case_of(Made(operation=operation, figure="synced_bytes_per_s", drain_s=None), "E01")
+    finding = RULE.check(case)
+    assert finding.state is State.UNVERIFIED
+    assert finding.statement.startswith(f"No synced_bytes_per_s of {operation}: {words}")
+    assert finding.statement.endswith("sk for bytes_per_s.")
+    assert "no operation completed" not in finding.statement
+    flushed = case_of(Made(operation="write", figure="synced_bytes_per_s", drain_s=0.1), "E01")
+    assert RULE.check(flushed).state is State.PASS
 
 
 def test_a_figure_of_a_host_that_is_missing_gives_its_reason():

@@ -41,6 +41,11 @@ def test_flushes_of_others_hide_a_few_of_ours_but_not_many():
     assert judged(but(busy, flushes=500)).state is State.PASS
 
 
+def test_one_flush_of_many_is_in_the_singular():
+    finding = judged(but(SYNCED, before_flushes=10, drain_flushes=0, devices=("vda",)))
+    assert finding.statement.startswith("vda completed 1 flush; ")
+
+
 def test_device_of_our_own_above_a_busy_one_tells_ours():
     finding = judged(but(SYNCED, before_flushes=10))
     assert finding.state is State.PASS

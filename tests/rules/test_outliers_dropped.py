@@ -111,6 +111,10 @@ def test_runs_repeated_until_they_are_quiet_make_the_answer():
     assert finding.bound.low < 0.73
     assert finding.bound.high > 1
     assert "that noise excluded" in finding.statement
+    assert "adjustment" not in finding.statement
+    case = of_runs("S08", asked, plan, [*repeated, *(runs[number] for number in ids(plan, "ext4"))])
+    several = replace(case, comparison=replace(case.comparison, p_value=0.02, adjusted_p_value=0.1))
+    assert RULE.check(several).statement.endswith("Both without the adjustment for the other comparisons.")
 
 
 def test_one_repeated_run_that_changes_nothing_passes():

@@ -4,9 +4,9 @@ import math
 from statistics import StatisticsError
 
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import t
 
 from assay.statistics.intervals import LEAST, arithmetic_mean, geometric_mean, proportion, values_within
 
@@ -41,7 +41,7 @@ def test_the_interval_holds_the_mean_and_scales(values, factor):
 
 
 def half_width(number: int, spread: float) -> float:
-    return float(t.ppf(0.975, number - 1)) * spread / math.sqrt(number)
+    return float(scipy.stats.t.ppf(0.975, number - 1)) * spread / math.sqrt(number)
 
 
 @given(st.floats(0.001, 0.2), st.floats(0.0, 2.0))

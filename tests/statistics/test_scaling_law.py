@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from assay.statistics.scaling_law import CurveValue, band, crossings, laws, misfit, peak_interval
 from sizes import few_and_many
@@ -143,7 +143,7 @@ def test_a_bound_is_never_on_the_wrong_side(values):
 def test_the_bounds_hold_the_truth_as_often_as_they_say():
     """ln ratio = 0.08 (5 - N): break-even at 5; five blocks of 3 % noise; 90 to 100 % of 400 cases."""
     draws = np.random.default_rng(7)
-    half = stats.t.ppf(0.975, 4) / math.sqrt(5)
+    half = scipy.stats.t.ppf(0.975, 4) / math.sqrt(5)
     held = 0
     for _ in range(400):
         made = []

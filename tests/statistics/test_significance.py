@@ -5,9 +5,9 @@ import random
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from assay.statistics.significance import LEVEL, POWER, Design, alike, dunnett, exceeded, holm, log_effect, noncentrality
 from sizes import few_and_many
@@ -66,7 +66,7 @@ BLOCKS = np.array([1.0, 1.3, 0.8, 1.1, 0.9])
 def test_the_probabilities_are_those_of_scipy_where_there_are_no_blocks(candidates, n):
     draw = np.random.default_rng(5)
     arms = [draw.normal(0.4 * number, 1, n) for number in range(candidates + 1)]
-    known = stats.dunnett(*arms[1:], control=arms[0], rng=np.random.default_rng(1))
+    known = scipy.stats.dunnett(*arms[1:], control=arms[0], rng=np.random.default_rng(1))
     freedom = (candidates + 1) * (n - 1)
     for statistic, p in zip(known.statistic, known.pvalue, strict=True):
         assert exceeded(abs(statistic), candidates, freedom) == pytest.approx(p, abs=0.002)

@@ -1,4 +1,5 @@
 import contextlib
+import itertools
 import os
 import pty
 import struct
@@ -113,6 +114,63 @@ def lines_on_a_terminal(columns, *words):
     process.wait()
     os.close(ours)
     return said.decode().replace("\r\n", "\n").split("\n")
+
+
+KEYS = ("load", "bulk_io")
+MANUALS = (("catalogue",), ("explain", "T01"), KEYS, ("doctor",), ("check", "900 MB/s over 1GbE, 64 kB in 20 us"))
+
+
+@pytest.mark.parametrize("words", MANUALS, ids=" ".join)
+def test_what_is_long_folds_to_a_narrow_terminal_and_breaks_no_word(words):
+    """`assay catalogue` gave what a knob is the indentation of its name, and `explain` left half lines."""
+    shown = lines_on_a_terminal(60, *words)
+    piped = subprocess.run([ASSAY, *words], capture_output=True, text=True, check=False).stdout
+    assert max(map(len, shown)) <= 60
+    if words[0] != "doctor":  # the machine may change
+        assert "".join("".join(shown).split()) == "".join(piped.split())
+        known = set(piped.replace(",", " ").split())
+        assert {word for line in shown for word in line.replace(",", " ").split()} == known
+
+
+def test_a_folded_paragraph_leaves_no_half_lines():
+    shown = lines_on_a_terminal(60, "explain", "T01")
+    for line, below in itertools.pairwise(shown):
+        if below.startswith("    ") and line:
+            assert len(line) + 1 + len(below.split()[0]) > 60, (line, below)
+
+
+def test_a_label_without_room_behind_it_stands_out():
+    line = f"      {'server.nodes.*.pid_file':<25}the same of a further node: file with the PID of the server"
+    first, *more = folded(line, 60).split("\n")
+    assert first.startswith("      server.nodes")
+    assert {len(below) - len(below.lstrip()) for below in more} == {10}
+    first, second = folded(line, 80).split("\n")
+    assert second == " " * 31 + "the server"
+
+
+def test_a_list_that_is_longer_than_a_line_ends_behind_a_comma():
+    names = ",".join(f"operation_{number}" for number in "abcdefgh")
+    made = folded(f"  operations  default {names}", 60).split("\n")
+    assert max(map(len, made)) <= 60
+    assert all(line.endswith(",") for line in made[1:-1])
+    assert "".join(line.strip() for line in made[1:]) == names
+    number = "1,234,567,890," + "0" * 60
+    assert folded(f"  total  {number}", 40).split() == ["total", number], "no number is broken"
+
+
+def output(words, **environment):
+    kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    return subprocess.run([ASSAY, *words], capture_output=True, text=True, check=True, env={**kept, **environment}).stdout
+
+
+def test_the_environment_may_name_the_width():
+    assert 50 < max(map(len, output(["explain", "T01"], COLUMNS="60").splitlines())) <= 60
+
+
+@pytest.mark.parametrize("environment", [{"COLUMNS": "0"}, {"COLUMNS": "wide"}, {"COLUMNS": "60", "LINES": "24"}], ids=str)
+def test_no_width_is_taken_from_an_environment_that_names_none(environment):
+    """A Python with readline leaves COLUMNS and LINES to all that it starts: a pipe to it stays a pipe."""
+    assert output(["catalogue"], **environment) == output(["catalogue"])
 
 
 def test_a_terminal_gets_lines_that_fit_and_a_pipe_whole_ones():

@@ -170,5 +170,7 @@ def rule_named(rule: str) -> tuple[str, Rule]:
     for name, found in every.items():
         if wanted in (found.id.lower(), found.name):
             return name, found
-    known = ", ".join(f"{found.id} {found.name}" for found in sorted(every.values(), key=lambda found: found.id))
+    order = sorted(every.values(), key=lambda found: found.id)
+    near = [found for found in order if len(wanted) > 1 and (wanted in found.name or found.id.lower().startswith(wanted))]
+    known = ", ".join(f"{found.id} {found.name}" for found in near or order)
     raise UsageError(f"found rule {rule!r}; expected an id or a name of: {known}")

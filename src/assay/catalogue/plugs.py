@@ -87,6 +87,8 @@ class TargetEvent:
     back: Callable[[Host, Setting, Place], None]
     untested: str
     """What it does not test, in words that follow "not tested:"."""
+    unsuited: Callable[[Mapping[str, Value]], tuple[str, str] | None] = lambda knobs: None
+    """Why nothing would be measured after it with these knobs, in words that follow "which", and what to set instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,8 +119,8 @@ class Target:
     """Make what all trials share."""
     remove: Callable[[Host, Setting], None] = lambda host, setting: None
     """Undo `install`."""
-    lacks: Callable[[Host], tuple[str, ...]] = lambda host: ()
-    """The part of `check` that holds whatever the knobs are: what this host lacks."""
+    lacks: Callable[[Host, Mapping[str, Value]], tuple[str, ...]] = lambda host, knobs: ()
+    """The part of `check` that no other knob changes: what this host lacks. Knobs with mistakes have their defaults."""
     limits: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which of the limits are declared by these knobs, in words."""
     seconds: Callable[[Mapping[str, Value]], tuple[float, float]] = lambda knobs: (0.0, 0.0)

@@ -11,7 +11,7 @@ from assay.experiment.knobs import default_text
 from assay.laboratory import rule_pages
 from assay.laboratory.rule_pages import Page
 from assay.settings import profiles
-from assay.terminal.output import deliver
+from assay.terminal.output import at_most, deliver
 
 
 def catalogue(json_to: str | None) -> int:
@@ -83,6 +83,8 @@ def page_text(page: Page) -> str:
     """The page for people."""
     lines = [f"{page['id']} {page['name']}", page["summary"], ""]
     lines += labelled("what goes wrong", [page["wrong"]])
+    lines += labelled("what to do", [page["advice"]])
+    lines += labelled("what to do with `assay stat`", [page["at_shell"]] if page["at_shell"] else [])
     lines += labelled("how it is seen", list(rule_pages.blocks(page["how"])))
     lines += [*labelled("judges", [page["judges"]]), *labelled("applies", [page["applies"]])]
     lines += labelled("severity", [page["severity"]])
@@ -93,8 +95,6 @@ def page_text(page: Page) -> str:
         "thresholds", [f"{name} = {one['value']:,.10g}: {one['source']}" for name, one in page["thresholds"].items()]
     )
     lines += labelled("what else it could be", page["alternatives"])
-    lines += labelled("what to do", [page["advice"]])
-    lines += labelled("what to do with `assay stat`", [page["at_shell"]] if page["at_shell"] else [])
     lines += labelled("sources", page["sources"])
     return "\n".join(lines).rstrip()
 
@@ -113,7 +113,7 @@ def labelled(title: str, entries: list[str]) -> list[str]:
 
 
 def wrapped(words: str, indent: str = "") -> list[str]:
-    """Lines of at most 100 characters; examples as they are."""
+    """Lines of at most 100 characters, or as the terminal has; examples as they are."""
     if words.startswith("```"):
         return [indent + line for line in words.splitlines()]
-    return textwrap.wrap(words, width=100, initial_indent=indent, subsequent_indent=indent + ("  " if indent else ""))
+    return textwrap.wrap(words, at_most(100), initial_indent=indent, subsequent_indent=indent + ("  " if indent else ""))

@@ -15,7 +15,7 @@ from assay.published import arithmetic, reading
 from assay.published.claim import RULES, Case, in_other_words, label
 from assay.published.statement import PrintedFigure, Statement
 from assay.records import Experiment, Finding, Severity, State, VerdictState
-from assay.terminal.output import deliver
+from assay.terminal.output import at_most, deliver
 
 WIDTH = 120
 TITLE_WIDTH = 16
@@ -101,7 +101,7 @@ def titled(title: str, text: str) -> list[str]:
 def wrapped(text: str, first: str, further: str) -> list[str]:
     """Lines of the width of a page; a figure stays on one line with its unit."""
     glued = UNIT_BEHIND.sub("\N{NO-BREAK SPACE}", text)
-    lines = textwrap.wrap(glued, WIDTH, initial_indent=first, subsequent_indent=further, break_long_words=False)
+    lines = textwrap.wrap(glued, at_most(WIDTH), initial_indent=first, subsequent_indent=further, break_long_words=False)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 

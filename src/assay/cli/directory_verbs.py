@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +27,7 @@ from assay.cli.options import (
 )
 from assay.errors import RefusedError, refuse
 from assay.laboratory.gate import Gate
-from assay.terminal.output import STANDARD_OUTPUT
+from assay.terminal.output import STANDARD_OUTPUT, standard_output
 
 
 def dsio(
@@ -122,7 +121,8 @@ def _write_population(words: dict[str, str], out: str) -> int:
         _past_the_cache(descriptor)
         os.dup2(descriptor, 1)
         argv += ["--output", out]
-    sys.stdout.flush()
+    with standard_output() as stream:
+        os.write(stream.fileno(), b"")  # the engine takes a closed one for one that nobody reads
     os.execv(argv[0], argv)  # noqa: S606 - our own engine, with checked words
 
 

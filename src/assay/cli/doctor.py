@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from assay import catalogue
 from assay.catalogue import Host
 from assay.hosts.local import Local
-from assay.machine import cgroups, external_commands, line
+from assay.machine import cgroups, external_commands, line, nfs_clients
 from assay.machine.filesystems import FILESYSTEMS
+from assay.machine.mounted import AUTO
 from assay.plain import to_plain
 from assay.terminal.output import deliver
 from assay.undo.entries import Cleaned, LedgerEntry, Orphan
@@ -30,6 +31,13 @@ SERVER_TOOLS = {
     "qemu-storage-daemon": "targets iscsi and nbd",
     "nbdfuse": "targets crash_disk, iscsi and nbd",
     "tgtd": "target iscsi",
+    "mfsmaster": "target moosefs",
+    "glusterd": "target gluster",
+    "zpool": "target zfs",
+    "slapd": "target ldap_openldap",
+    "ns-slapd": "target ldap_389ds",
+    "ldapsearch": "target ldap_existing",
+    "bpftrace": "verb dsio; observers directory_io and tracepoints",
 }
 """Programs of servers and their clients -> the targets that start them."""
 NETWORK_TOOLS = {
@@ -180,6 +188,10 @@ def _tun(host: Host) -> str | None:
     return None if host.is_root() else "not root. Use sudo for paths and network namespaces."
 
 
+def _nfs_client(host: Host) -> str | None:
+    return next(iter(nfs_clients.mistakes(host, {"client": AUTO})), None)
+
+
 def _memory(host: Host) -> str | None:
     if cgroups.hierarchy(host, "memory") is None:
         return "no memory cgroup for the knob `memory`. Boot with cgroup_enable=memory."
@@ -193,6 +205,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
     ("memory limit", "knob `memory`", _memory),
     ("fuse", "mounts of targets with a server", _fuse),
     ("tun", "emulated paths, [paths.NAME]", _tun),
+    ("NFS client", "targets nfs_ganesha and nfs_existing", _nfs_client),
     ("pressure", "stall time of CPU, memory and disk", _pressure),
     ("perf counters", "CPU cost per operation of the engine", _counters),
 )
@@ -205,8 +218,24 @@ def text(health: Health) -> str:
         f"{'yes' if one.allowed else 'no ':4}{one.name:{width}}  {one.reason.removeprefix(f'{one.name}: ') or one.serves}"
         for one in health.abilities
     ]
-    lines += ["", *_gap_lines(health.gaps), "", *_orphan_lines(health), *_lines_elsewhere(health.elsewhere)]
+    lines += [
+        "",
+        _missing_line(health.abilities),
+        "",
+        *_gap_lines(health.gaps),
+        "",
+        *_orphan_lines(health),
+        *_lines_elsewhere(health.elsewhere),
+    ]
     return "\n".join(lines)
+
+
+def _missing_line(found: Sequence[Ability]) -> str:
+    """Return what is missing in one line: it is easily overlooked among all that is there."""
+    names = [one.name for one in found if not one.allowed]
+    if not names:
+        return f"All {len(found)} are here."
+    return f"Missing: {len(names)} of {len(found)} ({', '.join(names)}). Install only what your experiment uses."
 
 
 def _gap_lines(missing: tuple[MissingObserver, ...]) -> list[str]:

@@ -25,7 +25,7 @@ from assay.measures import directory
 from assay.measures.cost import IN_ALL
 from assay.measures.sums import SHARES, Sum, Whole, answers
 from assay.records import Experiment, Finding, Judged, Observations, Outcome, Plan, Results, Run, Value, Verdict, VerdictState
-from assay.terminal.output import STANDARD_OUTPUT, Row, deliver, table
+from assay.terminal.output import STANDARD_OUTPUT, Row, at_most, deliver, table
 from assay.terminal.progress import ProgressMode
 from assay.units import Unit, counted
 
@@ -121,7 +121,7 @@ def conclude(request: Request, experiment: Experiment, plan: Plan, what: tuple[R
 def text(result: LoadResult) -> str:
     """Figures, own cost, and last what the number really is; the worst verdict at the very end."""
     rows = [Row(cells=(name, *cells(found))) for name, found in result.whole.operations.items()]
-    figures = table(HEADER, rows, range(1, len(HEADER)), width=WIDTH)
+    figures = table(HEADER, rows, range(1, len(HEADER)), width=at_most(WIDTH))
     order = list(VerdictState)
     worst_first = sorted(result.verdicts, key=lambda verdict: order.index(verdict.state))
     about = (*about_answers(result.run), *about_load(result.whole), *about_cost(result.whole), *about_places(result.run))
@@ -195,7 +195,7 @@ def audited(verdicts: Sequence[Verdict]) -> list[str]:
     for verdict in verdicts:
         of = f" {verdict.measure.split('.')[1]}" if len(verdicts) > 1 else ""
         first = next((one for one in failures(verdict.findings) if one.advice), None)
-        advice = f". {first.rule}: {first.advice}" if first is not None and first.rule not in advised else ""
+        advice = f". {first.rule}: {first.statement} {first.advice}" if first is not None and first.rule not in advised else ""
         advised |= {first.rule} if first is not None else set()
         lines.append(f"{verdict.state}{of}: {labels.label(verdict)}{advice}")
     return lines
@@ -286,7 +286,7 @@ def keys_text(kind: str) -> str:
     width = max(len(name) for name in known)
     lines = [f"  {name:<{width}}  {knob.help}{also(knob)}" for name, knob in known.items()]
     operations = known["operations"].choices if "operations" in known else ()
-    listed = ["", *textwrap.wrap("operations: " + ", ".join(operations), WIDTH)] if operations else []
+    listed = ["", *textwrap.wrap("operations: " + ", ".join(operations), at_most(WIDTH))] if operations else []
     return "\n".join([f"assay load {kind} KEY=VALUE ...", catalogue.help_of("workloads", kind), "", *lines, *listed])
 
 

@@ -13,9 +13,12 @@ import sys
 from collections.abc import Callable
 
 STAT = "stat"
+OUTPUT_NUMBER = 1
 GARBAGE = (50_000, 20, 100)
 """Thresholds of the collector: a verb makes next to no garbage, and Python's usual ones took a fifth of the CPU time of a
 report on 2,000 trials."""
+GO_ON = "Go on with --resume; `assay compare` shows what there is."
+"""After an interrupted run: its blocks so far have an answer, too."""
 WITHOUT_NOTEBOOK = ("load", "selftest")
 
 
@@ -30,7 +33,7 @@ def main() -> None:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)
     try:
-        from assay.cli.options import INTERRUPTED, arranged, completed, usage_in_own_words
+        from assay.cli.options import INTERRUPTED, arranged, completed, prepare_only, usage_in_own_words
         from assay.cli.verbs import app
     except KeyboardInterrupt:
         print("assay: interrupted before it had begun", file=sys.stderr)
@@ -39,10 +42,12 @@ def main() -> None:
     if words[:1] == [STAT]:
         run_stat(words[1:])
     usage_in_own_words()
+    prepare_only(app, words[:1])
     end = called(app, completed(words))
     if end.code == INTERRUPTED:  # typer, too, ends so where the signal comes before a verb has begun
         kept = "" if words[:1] and words[0] in WITHOUT_NOTEBOOK else " Finished runs are in the notebook."
-        print(f"assay: interrupted. All changes of the machine are undone.{kept}", file=sys.stderr)
+        further = f" {GO_ON}" if words[:1] == ["run"] and "--sitting" not in words else ""
+        print(f"assay: interrupted. All changes of the machine are undone.{kept}{further}", file=sys.stderr)
     raise end
 
 
@@ -65,22 +70,38 @@ def called(app: Callable[[list[str]], object], words: list[str]) -> SystemExit:
 
 
 def open_streams() -> None:
-    """Let closed streams go nowhere, and write as escapes what a locale without UTF-8 cannot: no letter costs an answer.
+    """Let standard error never cost an answer, and let errors of standard output name it, whoever writes to it.
 
-    Errors of standard output name it, whoever writes to it.
+    What a locale without UTF-8 cannot write is written as escapes; a closed standard error goes nowhere.
     """
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  for the whole life of the process
-        elif stream.encoding.lower().replace("-", "") != "utf8":
-            stream.reconfigure(errors="backslashreplace")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  for the whole life of the process
     plain = sys.__stdout__
-    if plain is not None and sys.stdout is plain:
-        from assay.terminal.output import NamedOutput
+    if plain is None:
+        refuse_output()
+        sys.stdout = named_output("utf-8", "strict", buffered_by_line=False)
+    elif sys.stdout is plain:
+        sys.stdout = named_output(plain.encoding, plain.errors, buffered_by_line=plain.line_buffering)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+            stream.reconfigure(errors="backslashreplace")
 
-        named = io.BufferedWriter(NamedOutput(plain.fileno(), "w", closefd=False))
-        sys.stdout = io.TextIOWrapper(named, plain.encoding, plain.errors, line_buffering=plain.line_buffering)
+
+def refuse_output() -> None:
+    """Take the number of a closed standard output, so that no file gets it; every write there fails, as it would have."""
+    taken = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(taken, OUTPUT_NUMBER)
+    os.set_inheritable(OUTPUT_NUMBER, True)
+    if taken != OUTPUT_NUMBER:
+        os.close(taken)
+
+
+def named_output(encoding: str, errors: str | None, *, buffered_by_line: bool) -> io.TextIOWrapper:
+    """Return a standard output whose errors name it."""
+    from assay.terminal.output import NamedOutput
+
+    named = io.BufferedWriter(NamedOutput(OUTPUT_NUMBER, "w", closefd=False))
+    return io.TextIOWrapper(named, encoding, errors, line_buffering=buffered_by_line)
 
 
 def run_stat(words: list[str]) -> None:

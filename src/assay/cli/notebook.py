@@ -134,12 +134,13 @@ def runs_text(runs: Sequence[RunEntry], damaged: Mapping[str, str], gone: Sequen
 
 
 def figures_text(one: RunEntry) -> str:
-    """`w.write 1.20 GB/s, 300/s`: the figures, those of one operation together."""
+    """`w.write 1.20 GB/s, 300/s; w.write.@local.cpu_share 80 %`: those of one operation together, observed ones by their name."""
     found: dict[str, list[str]] = {}
     for figure in one.figures:
         value = figure["value"]
         if isinstance(value, int | float):
-            found.setdefault(str(figure["measure"]).rpartition(".")[0], []).append(with_unit(value, str(figure["unit"])))
+            name = str(figure["measure"])
+            found.setdefault(name if "@" in name else name.rpartition(".")[0], []).append(with_unit(value, str(figure["unit"])))
     return "; ".join(f"{operation} {', '.join(values)}" for operation, values in found.items())
 
 

@@ -28,7 +28,7 @@ from assay.measures import difference, percent
 from assay.measures.text import level as level_text
 from assay.plain import to_plain
 from assay.records import Change, DesignKind, Experiment, Factor, Plan, Precision
-from assay.terminal.output import deliver
+from assay.terminal.output import Row, deliver, table
 from assay.trial import placement
 from assay.units import Unit, human
 
@@ -191,15 +191,12 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
     if outlook.compare is None:
         first = f"  estimates   {outlook.contrasts} effects per measure, Holm-adjusted; smallest relevant effect {matters}"
     names = [_spread(effect, precise=isinstance(experiment.repeats, Precision)) for effect in outlook.effects]
-    width = max(39, *(len(name) + 3 for name in names)) if names else 0
-    return [
-        first,
-        f"  {'trial-to-trial variation':<{width}} minimum detectable effect   minimum provable effect",
-        *(
-            f"    {name:<{width - 3}} {_least(effect.detectable_share):>25}   {_least(effect.provable_share):>23}"
-            for name, effect in zip(names, outlook.effects, strict=True)
-        ),
+    rows = [
+        Row(cells=(f"    {name}", _least(effect.detectable_share), _least(effect.provable_share)))
+        for name, effect in zip(names, outlook.effects, strict=True)
     ]
+    header = ("  trial-to-trial variation", "minimum detectable effect", "minimum provable effect")
+    return [first, table(header, rows, range(1, len(header)))]
 
 
 def _spread(effect: PlannedEffect, *, precise: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from assay import catalogue
 from assay.answer import doubts
 from assay.answer.plainly import plainly
 from assay.catalogue import Mounts
+from assay.cli.options import NOTEBOOK
 from assay.cli.summary import summary
 from assay.errors import ObstacleErrors, RefusedError, UsageError, refuse
 from assay.experiment import outlook
@@ -116,6 +118,21 @@ def show(request: Request, results: Results, folder: Path) -> None:
     path = pages.write(folder, results)
     if request.json_to != STANDARD_OUTPUT:
         print(f"report: {path}")
+        if request.sitting is not None and (words := next_sitting(request, results)):
+            print(words)
+
+
+def next_sitting(request: Request, results: Results) -> str:
+    """Say which level a person has to set now, and the call that goes on; empty where all sittings are complete."""
+    finished = frozenset(one.run.trial.id for one in results.runs if one.run.outcome is Outcome.FINISHED)
+    still_open = open_sittings(results.plan, finished)
+    if not still_open:
+        return ""
+    path = next(factor.path for factor in results.experiment.factors if factor.change is Change.MANUAL)
+    level = str(results.plan.sittings[min(still_open)])
+    lab = () if request.lab == NOTEBOOK else ("--lab", str(request.lab))
+    call = shlex.join(("assay", "run", str(request.file), *lab, "--sitting", level))
+    return f"next: set {path} = {level} by hand, then: {call}"
 
 
 def conduct_rest(request: Request, store: Store) -> None:
@@ -186,13 +203,19 @@ def chosen_sitting(experiment: Experiment, plan: Plan, level: str | None, finish
     if level is None or level not in levels:
         raise UsageError(
             f"found {'no --sitting' if level is None else f'--sitting {level}'}; "
-            f"expected one of: {', '.join(dict.fromkeys(levels))} (factor {manual[0].path} changes by hand)"
+            f"expected one of: {', '.join(dict.fromkeys(levels))} (factor {manual[0].path} changes by hand). "
+            f"Name the level that is set now, such as: --sitting {levels[0]}"
         )
-    open_sittings = {trial.sitting for trial in plan.trials if trial.id not in finished and trial.block < plan.blocks}
+    still_open = open_sittings(plan, finished)
     for number, name in enumerate(levels):
-        if name == level and number in open_sittings:
+        if name == level and number in still_open:
             return number
     raise UsageError(f"found every trial of sitting {level} finished; expected an unfinished sitting")
+
+
+def open_sittings(plan: Plan, finished: frozenset[int]) -> frozenset[int]:
+    """The sittings that have trials left."""
+    return frozenset(trial.sitting for trial in plan.trials if trial.id not in finished and trial.block < plan.blocks)
 
 
 def quick(directories: Sequence[Path], lab: Path, *, json_to: str | None, gate: Gate, progress: ProgressMode) -> int:

@@ -124,7 +124,8 @@ def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str], see
     """A run in words."""
     run, lacking = judged.run, list(hosts.lines(judged.run, seen))
     started = run.started_utc[:19].replace("T", " ")
-    head = f"run {judged.id}: {run.outcome.value}, {started} UTC, {tables.levels_text(experiment, run.trial.levels)}"
+    levels = tables.levels_text(experiment, run.trial.levels)
+    head = f"run {judged.id} of {experiment.title!r}: {run.outcome.value}, {started} UTC, {levels}"
     findings = [finding for verdict in judged.verdicts.values() for finding in verdict.findings]
     parts = [
         head.rstrip(", "),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import keeping_verbs
+from assay.cli import examples, keeping_verbs
 from assay.cli.directory_verbs import dissect, dsio, ldif
 from assay.cli.notebook_verbs import export, history, import_, list_, sql
 from assay.cli.options import (
@@ -438,9 +438,12 @@ def selftest(
     """Measure the cost of the lab and the errors of its rules.
 
     Without options: CPU time of each observer, of an empty load, of 16 client starts; some seconds.
-    --audit takes about eight minutes for each round. It skips what this user or machine cannot run."""
+    --audit takes about twelve minutes for each round. It skips what this user or machine cannot run."""
     from assay.cli import selftest as verb
     from assay.selftest import Request
 
     choice = verb.Choice(audit=audit, rules=rules, times=times, sound=sound, observers=observers, same=same)
     finish(lambda: verb.selftest(choice, Request(json_to=json_to, gate=gate, progress=progress)))
+
+
+examples.add_to(app)

@@ -6,12 +6,13 @@ and what the catalogue and the rest of the file say of each value (`parts`, `fac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay import catalogue
-from assay.errors import UsageError
+from assay.errors import InputErrors, UsageError
 from assay.experiment import consistency, figures, parts, servers, top_level, watched
 from assay.experiment import factors as varying
 from assay.experiment import paths as ways
@@ -26,6 +27,8 @@ from assay.experiment.target_events import target_events_fit
 from assay.records import Experiment, Factor, Pairs, PathSpec, TargetSpec, Value, WorkloadSpec
 from assay.toml_document import Document, load
 
+FIO_JOB = re.compile(r"(?m)^(rw|readwrite|ioengine)\s*=\s*[a-z]\w*\s*$")
+"""A line of fio that no TOML file has: a word without quotes."""
 _TABLES = ("targets", "workloads", "paths", "factors")
 
 
@@ -87,11 +90,22 @@ def finished(found: FileDraft) -> Experiment:
 
 
 def _drafted(text: str, file: str) -> FileDraft:
-    document = load(text, file)
+    document = _loaded(text, file)
+    document.refuse_other_kinds("targets")
     shape = check(document, FileShape, document.values)
     if not isinstance(shape, FileShape):
         shape = _valid_part(document)
     return FileDraft(document=document, experiment=_assemble(document, shape))
+
+
+def _loaded(text: str, file: str) -> Document:
+    """Read the text; where it is a job file of fio, say so in place of a list of its lines that are no TOML."""
+    try:
+        return load(text, file)
+    except InputErrors as error:
+        if FIO_JOB.search(text) is None:
+            raise
+        raise UsageError(f"{file}: this is a job file of fio. Use: assay stat -- fio {file}") from error
 
 
 def _used_paths(target: TargetSpec, factors: tuple[Factor, ...]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay import catalogue
 from assay.catalogue import Target
-from assay.experiment.factors import Scene, measured, stands_on
+from assay.experiment.factors import Scene, measured, stands_on, variants
 from assay.experiment.parts import PartSpec
 from assay.records import Action, Event, Factor
 from assay.toml_document import Document, Path, one_of
@@ -38,10 +38,14 @@ def target_events_fit(document: Document, scene: Scene, factors: tuple[Factor, .
             if event.on and event.on not in scene.targets:
                 document.wrong((*at, "on"), f"an event on target {event.on!r}", one_of(tuple(scene.targets), event.on))
                 continue
-            chains = {name: _chains(target, scene.targets, factors) for name, target in uppermost.items()}
+            chains = {name: [*_chains(target, scene.targets, factors)] for name, target in uppermost.items()}
             without = [name for name, each in chains.items() if not all(_fits(event, chain) for chain in each)]
             if without:
                 _refuse(document, at, event, without)
+                continue
+            unsuited = (one for each in chains.values() for chain in each for one in _unsuited(event, chain, factors))
+            for name, (why, instead) in dict.fromkeys(unsuited):
+                document.wrong((*at, "action"), f"an event {event.action.value!r} on target {name!r}, which {why}", instead)
 
 
 def _chains(target: PartSpec, targets: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> Iterator[tuple[PartSpec, ...]]:
@@ -56,6 +60,16 @@ def _chains(target: PartSpec, targets: Mapping[str, PartSpec], factors: tuple[Fa
 
 def _fits(event: Event, chain: tuple[PartSpec, ...]) -> bool:
     return any(event.on in ("", one.name) and isinstance(one.plug, Target) and event.action in one.plug.events for one in chain)
+
+
+def _unsuited(event: Event, chain: tuple[PartSpec, ...], factors: tuple[Factor, ...]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield each target that is lost for good with some levels. A cut of the power kills all servers on the disk."""
+    hit = next(number for number, one in enumerate(chain) if _fits(event, (one,)))
+    for one in chain[: hit + 1] if event.action is Action.POWER else chain[hit : hit + 1]:
+        killed = one.plug.events.get(Action.KILL) if isinstance(one.plug, Target) and one.settings.complete else None
+        if killed is not None and event.action in (Action.KILL, Action.POWER):
+            found = map(killed.unsuited, variants(one, factors))
+            yield from ((one.name, why) for why in found if why)
 
 
 def _refuse(document: Document, at: Path, event: Event, without: Sequence[str]) -> None:

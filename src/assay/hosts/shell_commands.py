@@ -17,6 +17,7 @@ from typing import Protocol
 from assay.catalogue import Completed, Listener
 from assay.errors import MissingError, TrialError
 from assay.hosts.far_shell import FarShell, Session, quoted
+from assay.hosts.line_feed import LineFeed
 from assay.hosts.shell_notes import ShellNotes
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -149,10 +150,8 @@ class ShellProcess:
         self._notes = notes
         self._session = shells.session()
         self._name, self._mark = shells.name, secrets.token_hex(8)
-        self._out: queue.SimpleQueue[tuple[str | None, int]] = queue.SimpleQueue()
-        self._heard: Listener = lambda line, at_ns: self._out.put((line, at_ns))
+        self._out = LineFeed()
         self._told: queue.SimpleQueue[tuple[str, ...]] = queue.SimpleQueue()
-        self._turn = threading.Lock()
         self._begun = self._held_back = False
         self._status: int | None = None
         self._ended = threading.Event()
@@ -186,18 +185,11 @@ class ShellProcess:
 
     def receive(self, timeout_s: float) -> str | None:
         """Return the next line; None when the output has ended. Raises TimeoutError."""
-        try:
-            return self._out.get(timeout=timeout_s)[0]
-        except queue.Empty:
-            raise TimeoutError(f"process {self.pid} on host {self._name} gave no output for {timeout_s} s") from None
+        return self._out.next(timeout_s, f"process {self.pid} on host {self._name} gave no output")
 
     def listen(self, heard: Listener) -> None:
         """Give every line from now on to `heard`."""
-        with self._turn:
-            with contextlib.suppress(queue.Empty):
-                while True:
-                    heard(*self._out.get_nowait())
-            self._heard = heard
+        self._out.listen(heard)
 
     def end_input(self) -> None:
         """End its standard input and nothing else."""
@@ -251,18 +243,18 @@ class ShellProcess:
 
     def _pass_on(self, line: str, at_ns: int) -> None:
         """An empty line is held back: the shell begins the end with one."""
-        with self._turn:
+        with self._out.turn:
             if self._held_back:
-                self._heard("", at_ns)
+                self._out.give("", at_ns)
             self._held_back = not line
             if line:
-                self._heard(line, at_ns)
+                self._out.give(line, at_ns)
 
     def _finish(self, at_ns: int) -> None:
-        with self._turn:
+        with self._out.turn:
             if not self._ended.is_set():
                 self._ended.set()
-                self._heard(None, at_ns)
+                self._out.give(None, at_ns)
 
 
 def body_of(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, mark: str, through: Sequence[str] = ()) -> str:

@@ -21,6 +21,7 @@ from assay.catalogue import Listener
 from assay.frozen import dataclass
 from assay.hosts.coarse_clock import CoarseClock
 from assay.hosts.far_shell import FarShell, Printout, quoted
+from assay.hosts.line_feed import LineFeed
 from assay.hosts.shell_commands import Commands, body_of, status_of
 
 ENGINE = "command"
@@ -58,10 +59,8 @@ class ShellEngine:
         self._name, self._commands, self._clock = name, commands, clock
         self._shell, self.pid = commands.fresh(env)
         self._mark = secrets.token_hex(8)
-        self._out: queue.SimpleQueue[tuple[str | None, int]] = queue.SimpleQueue()
-        self._heard: Listener = lambda line, at_ns: self._out.put((line, at_ns))
+        self._out = LineFeed()
         self._in: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-        self._turn = threading.Lock()
         self._ended = threading.Event()
         self._armed: Armed | None = None
         self._running: _Run | None = None
@@ -83,18 +82,11 @@ class ShellEngine:
 
     def receive(self, timeout_s: float) -> str | None:
         """Return the next line; None when it has ended. Raises TimeoutError."""
-        try:
-            return self._out.get(timeout=timeout_s)[0]
-        except queue.Empty:
-            raise TimeoutError(f"the client on host {self._name} sent nothing for {timeout_s} s") from None
+        return self._out.next(timeout_s, f"the client on host {self._name} sent nothing")
 
     def listen(self, heard: Listener) -> None:
         """Give every line from now on to `heard`."""
-        with self._turn:
-            with contextlib.suppress(queue.Empty):
-                while True:
-                    heard(*self._out.get_nowait())
-            self._heard = heard
+        self._out.listen(heard)
 
     def end_input(self) -> None:
         """End it and its command."""
@@ -125,8 +117,8 @@ class ShellEngine:
         finally:
             self._ended.set()
             self._commands.discard(self._shell, self.pid)
-            with self._turn:
-                self._heard(None, time.monotonic_ns())
+            with self._out.turn:
+                self._out.give(None, time.monotonic_ns())
 
     def _next(self) -> Message | None:
         """The next message; while a phase runs, its progress, its limit and its end are seen to."""
@@ -274,9 +266,9 @@ class ShellEngine:
         self._say({"type": "error", "phase": phase, "what": what, "path": path, "errno": number, "message": reason})
 
     def _say(self, message: Message) -> None:
-        with self._turn:
+        with self._out.turn:
             if not self._ended.is_set():
-                self._heard(json.dumps(message, separators=(",", ":")), time.monotonic_ns())
+                self._out.give(json.dumps(message, separators=(",", ":")), time.monotonic_ns())
 
 
 class _Run:

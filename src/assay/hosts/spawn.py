@@ -116,5 +116,6 @@ def _failed(report: str) -> MissingError | RefusedError:
     number, _, name = report.partition(" ")
     reason = os.strerror(int(number))
     if int(number) in (errno.ENOENT, errno.ENOTDIR):
-        return MissingError(f"{name}: command not found ({reason})")
+        hint = ". Write the command without quotes around the whole of it, or as: sh -c '...'" if " " in name else ""
+        return MissingError(f"{name}: command not found ({reason}){hint}")
     return RefusedError(f"{name}: cannot be executed ({reason})")

@@ -166,3 +166,13 @@ class Software:
     version: Callable[[Host], str]
     kept_cache: str = ""
     """Files below its directory that keep its cache while it is stopped, as a pattern of sh; it makes them anew."""
+
+
+def lacks(software: Software, host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the programs that are missing."""
+    needed = {**software.packages, "ldapsearch": "ldap-utils"}
+    if knobs.get("transport") in (TLS, STARTTLS):
+        needed |= {"openssl": "openssl, which makes the certificate", **software.tls_packages}
+    return tuple(
+        f"{tool}: not found. Install {package}." for tool, package in needed.items() if not service.is_installed(host, tool)
+    )

@@ -15,7 +15,7 @@ from dataclasses import replace
 from assay.catalogue import Host, Setting
 from assay.errors import TrialError, refuse
 from assay.machine import files, ldap, ownership, population, server, service
-from assay.machine.directory_instance import LDAPI, RUNNING, STARTTLS, STOPPED, TLS, Instance, Software, served
+from assay.machine.directory_instance import LDAPI, RUNNING, STARTTLS, STOPPED, Instance, Software, lacks, served
 from assay.machine.ldap import LdapAccess
 from assay.machine.population import Population
 from assay.machine.service import Program, Service
@@ -34,15 +34,11 @@ ALIKE = ("mount.point", "filesystem", "below", "mount.options")
 
 def check(software: Software, host: Host, setting: Setting) -> tuple[str, ...]:
     """Return everything that is wrong, before anything is made."""
-    knobs = setting.knobs
-    needed = {**software.packages, "ldapsearch": "ldap-utils"}
-    if knobs.get("transport") in (TLS, STARTTLS):
-        needed |= {"openssl": "openssl, which makes the certificate", **software.tls_packages}
     return (
-        *(f"{tool}: not found. Install {package}." for tool, package in needed.items() if not service.is_installed(host, tool)),
+        *lacks(software, host, setting.knobs),
         *population.mistakes(host, setting),
-        *population.index_mistakes(knobs),
-        *service.port_mistakes(host, knobs.get("server.port")),
+        *population.index_mistakes(setting.knobs),
+        *service.port_mistakes(host, setting.knobs.get("server.port")),
         *software.check(host, setting),
     )
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Unit
 from assay.errors import AssayError, TrialError
-from assay.machine import external_commands, file_server, image, mounted, server, service
+from assay.machine import file_server, image, mounted, server, service
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.filesystems import FILESYSTEMS, features, make, mount
 from assay.machine.mounted import IN_MEMORY, REACHED, MountPlan
@@ -29,6 +29,8 @@ QEMU = "qemu-storage-daemon"
 DIRECT, PAGE_CACHE = "direct", "page_cache"
 O_DIRECT = 0o40000
 """Of the flags in /proc/PID/fdinfo (x86 and most others; proc_pid_fdinfo(5) gives them in octal)."""
+FIRST_DESCRIPTOR = 3
+"""Of the sockets that a program is given by its starter (sd_listen_fds(3))."""
 BLOCK = 4096
 IMAGE, DISK, WORK = "disk.img", "disk", "work"
 """In the server's data; in the client's directory; in the file system."""
@@ -76,8 +78,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], integer(setting.knobs, "size")
     where = file_server.parent_of_data(setting)
     found = list(image.no_room(host, where, size)) if where else []  # what it is to stand on is not there before a trial
-    found += image.size_mistakes(size, kind.smallest_bytes, kind.name, int(setting.needs_bytes / USABLE))
-    return (*found, *external_commands.missing(host, tools(setting.knobs)))
+    return (*found, *image.size_mistakes(size, kind.smallest_bytes, kind.name, int(setting.needs_bytes / USABLE)))
 
 
 def image_of(instance: FileInstance) -> str:
@@ -89,6 +90,18 @@ def plan(point: str, word: str, *source: str) -> MountPlan:
     """Return the client: its source is an address of NBD, or in brackets a program that speaks NBD on the socket it is given."""
     argv = (CLIENT, "-o", f"fsname={word}", point, *source)
     return MountPlan(name=CLIENT, argv=argv, filesystem=f"fuse.{CLIENT}", source=word, file=FILE)
+
+
+def bridge(driver: str) -> tuple[str, ...]:
+    """Return the source of a client that reaches its server by this driver of QEMU."""
+    return (
+        "[",
+        QEMU,
+        *("--blockdev", f"{driver},node-name=disk"),
+        *("--nbd-server", f"addr.type=fd,addr.str={FIRST_DESCRIPTOR}"),
+        *("--export", "type=nbd,id=nbd,node-name=disk,name=,writable=on"),
+        "]",
+    )
 
 
 def cache_found(host: Host, instance: FileInstance) -> str:

@@ -77,7 +77,10 @@ class FileSoftware:
     version: Callable[[Host, FileInstance], str]
     setup: Callable[[FileInstance], str] = lambda instance: ""
     """Lines of sh before the server: mounts that it alone sees."""
+    lacks: Callable[[Host, Mapping[str, Value]], tuple[str, ...]] = lambda host, knobs: ()
+    """What this host lacks beside the tools."""
     check: Callable[[Host, Setting], tuple[str, ...]] = lambda host, setting: ()
+    """What is wrong with the knobs."""
     ready: Callable[[Host, FileInstance], bool] = lambda host, instance: True
     """Whether a server that listens on all its ports serves: its storage has joined, its volume is there."""
     proof: Callable[[Host, FileInstance, MountPlan, str], str] = lambda host, instance, plan, point: mounted.prove(
@@ -105,6 +108,7 @@ def target(name: str, software: FileSoftware, *knobs: Knob) -> Target:
         knobs=(*KNOBS, *knobs),
         endpoint=EndpointKind.DIRECTORY,
         check=lambda host, setting: check(software, host, setting),
+        lacks=lambda host, knobs: lacks(software, host, knobs),
         prepare=lambda host, setting: prepare(software, host, setting),
         attach=lambda host, setting, place, client: attach(software, host, setting, place, client),
         detach=detach if software.mounts else lambda host, setting, endpoint: None,
@@ -123,16 +127,23 @@ def target(name: str, software: FileSoftware, *knobs: Knob) -> Target:
 def check(software: FileSoftware, host: Host, setting: Setting) -> tuple[str, ...]:
     """Return everything that is wrong, before anything is made."""
     found = [
-        *external_commands.missing(host, (*network_pair.TOOLS, *software.tools(setting.knobs))),
+        *lacks(software, host, setting.knobs),
         *network_pair.mistakes(host, setting),
         *software.check(host, setting),
     ]
-    if software.mounts:
-        found += mounted.no_fuse(host)
-    found += external_commands.missing(host, client_programs(setting.knobs))
     if where := parent_of_data(setting):
         found += files.mistakes(host, where, setting.needs_bytes)
     return tuple(found)
+
+
+def lacks(software: FileSoftware, host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return what this host lacks for the server and its clients."""
+    tools = (*network_pair.TOOLS, *software.tools(knobs), *client_programs(knobs))
+    return (
+        *external_commands.missing(host, tools),
+        *software.lacks(host, knobs),
+        *(mounted.no_fuse(host) if software.mounts else ()),
+    )
 
 
 def prepare(software: FileSoftware, host: Host, setting: Setting) -> Place:

@@ -137,6 +137,7 @@ def read(path: FilePath, laboratory: Laboratory) -> Question:
 def parse(text: str, file: str, laboratory: Laboratory) -> Question:
     """Return the question of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
+    document.refuse_other_kinds("production")
     values = toml_document.known(document, (), document.values, TOP)
     done = production(document, values.get("production"), laboratory.texts)
     tables = {name: table(document, (name,), values[name], laboratory.samples) for name in ("new", "old") if name in values}

@@ -287,14 +287,12 @@ def duration(statement: Statement) -> Quantity | None:
 
 
 def in_other_words(statement: Statement) -> Iterator[str]:
-    """Yield rates that are printed in bits, or per day, in bytes a second."""
+    """Yield rates that are printed in bits, or per day, and without a printed rate those of the parts, in bytes a second."""
     usual = {size for name, size in UNITS[Unit.BYTES_PER_S].items() if "bit" not in name}
     for figure in statement.of(QuantityKind.RATE):
         if figure.unit not in usual:
-            exactly = quantity(figure.value, QuantityKind.RATE)
-            yield f"{figure.text} = {exactly}{rounding(figure.interval, figure.kind)}{_sustained(figure)}"
-
-
-def _sustained(figure: PrintedFigure) -> str:
-    """Return whether its period is longer than people measure."""
-    return " sustained" if any(word in figure.text for word in ("day", "week", "month", "year")) else ""
+            is_long = any(word in figure.text for word in ("day", "week", "month", "year"))
+            exactly = f"{quantity(figure.value, QuantityKind.RATE)}{rounding(figure.interval, figure.kind)}"
+            yield f"{figure.text} = {exactly}{' sustained' if is_long else ''}"
+    for part in () if statement.of(QuantityKind.RATE) else rates(statement):
+        yield f"{part.text} = {quantity(part.value, part.kind)}{rounding(part.interval, part.kind)}"

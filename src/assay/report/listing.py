@@ -154,6 +154,7 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     assert one is not None
     here = doubts.verdicts_of(results, cell)
     own = trust.own_state(here)
+    words = labels.parts if own is VerdictState.TAINTED else labels.undisturbed
     return FigureRow(
         name=marks.measure(measure),
         levels=marks.levels(results.experiment, cell.levels),
@@ -167,7 +168,7 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
                 None,
                 (
                     prices.words(prices.of_cell(results.experiment, cell)),
-                    labels.of_several([one for one in here if trust.shown(one) is own], labels.undisturbed),
+                    labels.of_several([one for one in here if trust.shown(one) is own], words),
                     comparison.left_out(cell),
                 ),
             )

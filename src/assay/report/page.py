@@ -15,7 +15,7 @@ from assay.answer.doubts import Doubt
 from assay.answer.scales import NARROW, number, show, show_range, times
 from assay.answer.wording import comparison, effects, hosts, labels, scaling, summary, trust
 from assay.records import Bound, Estimate, Results, Severity, State, Verdict
-from assay.report import arms, galleries, ladder, listing, picture, runs
+from assay.report import arms, galleries, ladder, listing, picture, prepared, runs
 from assay.report.charts import blocks, forest, theme
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import ChartFigure
@@ -142,6 +142,11 @@ def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("again", "Do it again", True),
     ]
     return tuple((id_, name) for id_, name, there in entries if there)
+
+
+def compiled() -> None:
+    """Compile every template of the reports."""
+    prepared.compiled(_environment())
 
 
 def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only

@@ -16,6 +16,7 @@ from typing import Any
 
 from assay.errors import MissingError, UsageError
 from assay.frozen import dataclass
+from assay.report import prepared
 from assay.report.charts import theme
 from assay.report.charts.figure import ChartFigure, Drawn, Table, document
 
@@ -66,16 +67,9 @@ def render(sheet: Sheet) -> str:
 
 def environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     """Give the templates' environment: every text is escaped, but for drawings of our own."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    made = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = prepared.environment(HERE / "templates")
     made.filters["element"] = lambda drawn: Markup(drawn.element)  # noqa: S704 - its texts are escaped
     return made
 

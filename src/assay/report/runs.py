@@ -191,9 +191,13 @@ def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
 
 
 def _missing(observed: Sequence[tuple[Judged, Observations]]) -> tuple[tuple[str, str], ...]:
+    """Give the keys of each reason together: a phase without files lacks a dozen of them, and hides what can be mended."""
     if any(judged.run.is_spread for judged, _ in observed):
         return hosts.missing((judged.run, seen) for judged, seen in observed)
-    return tuple(sorted({one.key: one.reason for _, seen in observed for one in seen.missing}.items()))
+    keys: dict[str, list[str]] = {}
+    for key, reason in sorted({one.key: one.reason for _, seen in observed for one in seen.missing}.items()):
+        keys.setdefault(reason, []).append(key)
+    return tuple((", ".join(names), reason) for reason, names in keys.items())
 
 
 def _whose(names: Sequence[str], everyone: Collection[str]) -> str:

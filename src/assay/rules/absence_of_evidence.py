@@ -59,7 +59,10 @@ def unshown(case: ComparisonCase, why: str, requirement: Requirement | None, bou
     interval = contrasts.interval_of(case.comparison)
     smallest = measures.difference(limit) if interval else ""
     unseen = f"; minimum detectable difference {smallest}" if smallest else ""
-    wanted = f"`{requirement.text}` is not shown" if requirement else "No difference shown, and no equivalence either"
+    undecided = "No difference shown, and no equivalence either"
+    if contrasts.lost_by_adjustment(case.comparison):
+        undecided = "A difference of this comparison alone, not among all that were tested; no equivalence either"
+    wanted = f"`{requirement.text}` is not shown" if requirement else undecided
     return found(
         RULE,
         case,

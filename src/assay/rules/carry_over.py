@@ -87,10 +87,13 @@ def writing(case: TrialCase) -> Left:
     before_per_s, own = written / seconds, own_rate(case)
     observed: Figures = {"written_before_bytes": written, "written_before_bytes_per_s": before_per_s}
     little = written <= case.thresholds["least_written_bytes"]
-    if little or before_per_s <= case.thresholds["write_rate_share"] * own:
+    allowed = case.thresholds["write_rate_share"] * own
+    if little or before_per_s <= allowed:
         return Left(observed=observed)
-    theirs, ours = (measures.with_unit(rate, Unit.BYTES_PER_S) for rate in (before_per_s, own))
-    return Left(observed=observed, wrong=f"the device was being written at {theirs} by something else (the phase itself {ours})")
+    theirs, most, ours = (measures.with_unit(rate, Unit.BYTES_PER_S) for rate in (before_per_s, allowed, own))
+    share = measures.percent(case.thresholds["write_rate_share"])
+    limit = f"limit {most}, {share} of the phase's own {ours}"
+    return Left(observed=observed, wrong=f"the device was being written at {theirs} by something else ({limit})")
 
 
 def caches(case: TrialCase) -> Left:

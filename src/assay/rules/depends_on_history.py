@@ -144,7 +144,10 @@ def in_words(case: ExperimentCase, one: CellRuns, held: Sequence[str]) -> str:
     """What is held against one figure."""
     at = ", ".join(f"{path} = {level_text(case.experiment, path, level)}" for path, level in one.where)
     at = f" at {at}" if at else ""
-    return f"{one.measure}{at}: {'; '.join((*held, f'95 % interval over a factor of {one.factor:.3g}'))}{one.inside()}."
+    limit = f" (limit {case.thresholds['interval_factor']:.3g})" if one.factor > case.thresholds["interval_factor"] else ""
+    spread = f"95 % interval over a factor of {one.factor:.3g}{limit}"
+    unexplained = () if held else ("the order of the runs does not explain it",)
+    return f"{one.measure}{at}: {'; '.join((*held, spread, *unexplained))}{one.inside()}."
 
 
 def more(failed: Sequence[CellRuns], worst: CellRuns) -> str:
@@ -159,7 +162,7 @@ RULE = Rule(
     scope=Scope.EXPERIMENT,
     severity=Severity.QUALIFIES,
     part="statistics",
-    short="runs change each other",
+    short="runs disagree",
     applies=applies,
     check=check,
     wrong="Each trial creates 10,000 files and removes them. The first one makes 28,763 files a second, the next four 2,000 "
@@ -169,8 +172,8 @@ RULE = Rule(
         "The first run warmed something for later runs: a cache, a clock rate, a server. Claim that state.",
         "ext4 without a journal passes over inodes deleted in the last minute. Target `directory` avoids it on large disks only.",
     ),
-    advice="Look at the runs one by one, in order (`assay show`). Give each trial a fresh state (target `loopfs`), or wait "
-    "between trials. Claim the state that production has: the first run, or the later ones.",
+    advice="Remove noise first (N02, N03, W07). Look at the runs one by one, in order (`assay show`). Give each trial a fresh "
+    "state (target `loopfs`), or wait between trials. Claim the state that production has: the first run, or the later ones.",
     sources=(
         "Linux fs/ext4/ialloc.c, recently_deleted(): 60 s, and 360 s while the block is dirty, without a journal only",
         "Montgomery, Peck, Vining, Introduction to Linear Regression Analysis: the t test of one new value",

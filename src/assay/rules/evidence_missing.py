@@ -11,9 +11,11 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Rule, TrialCase
 from assay.evidence import sources
-from assay.records import Finding, Meaning, Outcome, Scope, Severity, State
+from assay.records import Direction, Finding, Meaning, Outcome, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.rulekit.soundness import SoundnessRow, rows_for
+
+SYNCED = "synced_bytes_per_s"
 
 
 def no_figure(case: TrialCase) -> str:
@@ -24,7 +26,19 @@ def no_figure(case: TrialCase) -> str:
         return f"host {host} gave no {key}: {reason}" if reason else f"host {host} gave no {key} beside the operations"
     if case.measure.figure == "busy_ops_per_s" and measures.client_operations(case.phase, case.measure.operation):
         return "no busy time with several requests in flight or an offered rate"
+    if case.measure.figure == SYNCED and case.phase.drain_ns is None:
+        return unflushed(case)
     return "no operation completed, or none counted"
+
+
+def unflushed(case: TrialCase) -> str:
+    """Why no flush of both ends was timed, and what to ask for."""
+    if case.direction is Direction.READ:
+        return "reads leave nothing to flush. Ask for bytes_per_s"
+    return (
+        "no flush followed the last write, so its time is unknown. Assay flushes only files that it reaches, and no drill. "
+        "Name the directory of the server's data in the target (`data` of s3_existing), or ask for bytes_per_s"
+    )
 
 
 def check(case: TrialCase) -> Finding:

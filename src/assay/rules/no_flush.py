@@ -60,8 +60,9 @@ def completed(case: TrialCase, flushes: ladder.LadderStep, upper: ladder.LadderS
         return found(RULE, case, State.PASS, f"{passed}{tail}.", observed=observed)
     count = flushes.other_processes_operations
     foreign = f"{count:,.0f}" if count >= FEW else f"{count:.1g}"
+    all_here = "1 flush" if flushes.raw_operations == 1 else f"{flushes.raw_operations:,.0f} flushes"
     statement = (
-        f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; other processes make about {foreign} in that time"
+        f"{flushes.device} completed {all_here}; other processes make about {foreign} in that time"
         " (idle baseline), so the load's flushes cannot be separated."
     )
     return found(RULE, case, State.UNVERIFIED, statement, observed=observed)

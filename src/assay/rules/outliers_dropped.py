@@ -43,11 +43,12 @@ def check(case: ComparisonCase) -> Finding:
     first = {**counted, **dict(as_first_measured(case))}
     quiet, every = pairs.answer(case, counted), pairs.answer(case, first)
     if quiet is not None and every is not None and quiet.conclusion is not every.conclusion:
+        alone = " Both without the adjustment for the other comparisons." if is_adjusted(case) else ""
         return found(
             RULE,
             case,
             State.FAIL,
-            f"{count}: {quiet}. With the first measurements of trials that noise excluded or repeated: {every}.",
+            f"{count}: {quiet}. With the first measurements of trials that noise excluded or repeated: {every}.{alone}",
             observed=observed,
             bound=hull(quiet.bound, every.bound),
             relabel="an answer of the undisturbed runs alone",
@@ -57,6 +58,11 @@ def check(case: ComparisonCase) -> Finding:
     if first != counted and every is not None:
         same = f"; with the runs that noise excluded the answer is {'the same' if quiet is not None else every}"
     return found(RULE, case, State.PASS, f"{count}{same}{standing_apart(case, counted)}.", observed=observed)
+
+
+def is_adjusted(case: ComparisonCase) -> bool:
+    """Whether the comparison's own conclusion is one of several, which is stricter than the two answers here."""
+    return case.comparison.adjusted_p_value not in (None, case.comparison.p_value)
 
 
 def trials_due(case: ComparisonCase) -> tuple[int, ...]:

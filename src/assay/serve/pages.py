@@ -14,6 +14,7 @@ from assay.answer import marks
 from assay.answer.wording import labels
 from assay.measures import with_unit
 from assay.records import Finding, State
+from assay.report import prepared
 
 EXAMPLES = (
     "SELECT experiment, state, count(*) AS verdicts FROM verdicts GROUP BY ALL ORDER BY ALL",
@@ -27,16 +28,7 @@ HTMX = json.dumps({"includeIndicatorStyles": False, "allowEval": False, "selfReq
 @functools.cache
 def environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     """Give the templates' environment: every text is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
+    made = prepared.environment(Path(__file__).parent / "templates")
     made.filters |= {"part": lambda text: quote(str(text), safe=""), "quantity": quantity, "when": when}
     made.filters |= {"label": labels.label, "heads": heads, "dotted": dotted, "many": "{:,}".format}
     made.globals |= {"htmx": HTMX, "levels": marks.levels, "counts": counts, "meaning": marks.MEANING}
@@ -45,8 +37,7 @@ def environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
 
 def compiled() -> None:
     """Compile every template."""
-    for name in environment().list_templates():
-        environment().get_template(name)
+    prepared.compiled(environment())
 
 
 def render(template: str, /, **shown: object) -> bytes:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Pace, Unit
-from assay.records import Direction, PhasePlan, Role
+from assay.records import Direction, PhasePlan, Role, Value
 from assay.settings import load
 from assay.settings.knobs import Values, choice, integer, messages, number, quantity, switch, text
 
@@ -142,6 +142,12 @@ def split(address: str) -> tuple[str, str]:
         return host, rest.removeprefix(":")
     host, _, port = address.partition(":") if address.count(":") == 1 else (address, "", "")
     return host, port
+
+
+def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
+    """Return the operations of a load that moves bytes, with their default figure, the bytes per second."""
+    way = str(knobs.get("direction") or "send")
+    return dict.fromkeys(("send", "receive") if way == "both" else (way,), "bytes_per_s")
 
 
 def mistakes(values: Values) -> tuple[str, ...]:

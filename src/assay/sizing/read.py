@@ -31,7 +31,6 @@ _AMOUNT = re.compile(r"\s*(?P<amount>[^/]+?)\s*(?:/|\s+a\s+|\s+per\s+)\s*(?P<per
 """`1200 EUR`, `1,200.50 EUR`; not `1.200 EUR`, nor `1,2 EUR`, which mean one thing here and another there."""
 MIRRORS = {"raid1": Layout.RAID10, "raid1+0": Layout.RAID10}
 """Other names of layouts; hyphens, spaces and case do not matter."""
-
 BY_KIND = '{ search = "3000 /s", modify = "200 /s", io = "dsio.json" }'
 
 Lookup = Callable[[str, str, Unit], float | Refusal]
@@ -51,6 +50,7 @@ def read(path: FilePath, lookup: Lookup) -> PartChain:
 def parse(text: str, file: str, lookup: Lookup) -> PartChain:
     """Return the chain of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
+    document.refuse_other_kinds("part")
     reader = Reader(document=document, lookup=lookup)
     chain = reader.chain()
     document.refuse_if_wrong()

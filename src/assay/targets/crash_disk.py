@@ -30,14 +30,14 @@ GUESS_S = 1.5
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
     kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], integer(setting.knobs, "size")
-    found = [*lacks(host), *external_commands.missing(host, kind.tools), *image.no_room(host, setting.scratch, size)]
+    found = [*lacks(host, setting.knobs), *image.no_room(host, setting.scratch, size)]
     found += image.size_mistakes(size, kind.smallest_bytes, kind.name, int(setting.needs_bytes / USABLE))
     return tuple(found)
 
 
-def lacks(host: Host) -> tuple[str, ...]:
-    """Return what this host lacks, whatever the knobs are."""
-    found = [*external_commands.missing(host, power.TOOLS)]
+def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return what this host lacks."""
+    found = [*external_commands.missing(host, (*power.TOOLS, *FILESYSTEMS[str(knobs["filesystem"])].tools))]
     if host.far:
         found.append(f"found host {host.name}; expected this machine: the lab cuts the power of its own disk")
     elif not host.is_root():

@@ -9,12 +9,14 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.catalogue import Host, Setting, Unit
 from assay.machine import file_server, mounted
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
+from assay.records import Value
 from assay.settings.knobs import integer, number, quantity, switch
 
 DAEMON, CLI, CLIENT = "glusterd", "gluster", "glusterfs"
@@ -38,13 +40,15 @@ The processes of Gluster name their threads through /proc/self, which must be th
 GUESS_S = 15.0
 
 
-def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """Return what is missing, and copies that the bricks cannot hold."""
-    found = [f"{path}: not found. Install glusterfs-server." for path in (STATE, LOGS) if not host.exists(path)]
+def check(_host: Host, setting: Setting) -> tuple[str, ...]:
+    """Return copies that the bricks cannot hold."""
     copies, bricks = integer(setting.knobs, "copies"), integer(setting.knobs, "bricks")
-    if bricks % copies:
-        found.append(f"found {bricks} bricks with copies = {copies}; expected a multiple of copies")
-    return tuple(found)
+    return (f"found {bricks} bricks with copies = {copies}; expected a multiple of copies",) if bricks % copies else ()
+
+
+def lacks(host: Host, _knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return what is missing of the server's package."""
+    return tuple(f"{path}: not found. Install glusterfs-server." for path in (STATE, LOGS) if not host.exists(path))
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -142,6 +146,7 @@ SOFTWARE = FileSoftware(
     settings=settings,
     version=version,
     setup=setup,
+    lacks=lacks,
     check=check,
     ready=ready,
     proof=proof,

@@ -6,7 +6,7 @@ The image is written in full for each trial, in the experiment's scratch directo
 
 from __future__ import annotations
 
-from assay.catalogue import Host, Setting
+from assay.catalogue import Host
 from assay.machine import disk_client, external_commands, scsi_session
 from assay.machine.disk_client import DIRECT, QEMU
 from assay.machine.file_server import FileInstance, FileSoftware
@@ -19,8 +19,6 @@ PORT, SETUP_PORT = 3260, 3259
 NAME, LUN = "iqn.2001-04.com.example:disk", 1
 SERVE, DISK = "serve", "disk"
 """In the server's directory: the script that starts it, and a link to its image, which needs no quoting."""
-FIRST_DESCRIPTOR = 3
-"""Of the sockets that a program is given by its starter (sd_listen_fds(3))."""
 CACHING_PAGE = "8:0:18:{flags}:0:0xff:0xff:0:0:0xff:0xff:0xff:0xff:0x80:0x14:0:0:0:0:0:0"
 """The caching page of tgt as it is made for each disk; its first byte has WCE (0x04) and DISC (0x10)."""
 SCRIPT = """#!/bin/sh
@@ -63,18 +61,6 @@ def configure(host: Host, instance: FileInstance) -> None:
     host.write(instance.path(SERVE), text)
 
 
-def source(instance: FileInstance) -> tuple[str, ...]:
-    """Return the program that speaks iSCSI to the server and NBD to the client that starts it."""
-    return (
-        "[",
-        QEMU,
-        *("--blockdev", f"{_driver(f'{instance.address}:{PORT}')},node-name={DISK}"),
-        *("--nbd-server", f"addr.type=fd,addr.str={FIRST_DESCRIPTOR}"),
-        *("--export", f"type=nbd,id=nbd,node-name={DISK},name=,writable=on"),
-        "]",
-    )
-
-
 def _driver(portal: str) -> str:
     return f"driver=iscsi,transport=tcp,portal={portal},target={NAME},lun={LUN}"
 
@@ -86,11 +72,6 @@ def settings(host: Host, instance: FileInstance) -> tuple[tuple[str, str, str], 
         ("server_cache", str(instance.knobs["server_cache"]), disk_client.cache_found(host, instance)),
         ("write_cache", str(instance.knobs["write_cache"]), cache),
     )
-
-
-def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """Return what is wrong with the disk, and whether QEMU lacks its driver for iSCSI."""
-    return (*disk_client.check(host, setting), *no_driver(host))
 
 
 def no_driver(host: Host) -> tuple[str, ...]:
@@ -108,14 +89,17 @@ def version(host: Host, _instance: FileInstance) -> str:
 
 SOFTWARE = FileSoftware(
     name=DAEMON,
-    tools=lambda knobs: (DAEMON, ADMIN, QEMU, CLIENT, *scsi_session.TOOLS),
+    tools=lambda knobs: (DAEMON, ADMIN, QEMU, CLIENT, *scsi_session.TOOLS, *disk_client.tools(knobs)),
     ports=(PORT,),
     configure=configure,
     program=lambda host, instance: ("/bin/sh", instance.path(SERVE)),
-    mount=lambda host, instance, point, word: disk_client.plan(point, word, *source(instance)),
+    mount=lambda host, instance, point, word: disk_client.plan(
+        point, word, *disk_client.bridge(_driver(f"{instance.address}:{PORT}"))
+    ),
     settings=settings,
     version=version,
-    check=check,
+    lacks=lambda host, knobs: no_driver(host),
+    check=disk_client.check,
 )
 TARGET = disk_client.target(
     "iscsi",

@@ -15,7 +15,7 @@ import shlex
 from assay.catalogue import Host, Setting, Target
 from assay.errors import TrialError
 from assay.machine import directory_server, population
-from assay.machine.directory_instance import KNOBS, LDAPI, TLS, Instance, Readback, Software
+from assay.machine.directory_instance import KNOBS, LDAPI, TLS, Instance, Readback, Software, lacks
 from assay.machine.ldap import Entry, entries
 from assay.records import EndpointKind
 
@@ -303,6 +303,7 @@ TARGET = Target(
     knobs=KNOBS,
     endpoint=EndpointKind.URL,
     check=lambda host, setting: directory_server.check(SOFTWARE, host, setting),
+    lacks=lambda host, knobs: lacks(SOFTWARE, host, knobs),
     prepare=lambda host, setting: directory_server.prepare(SOFTWARE, host, setting),
     attach=directory_server.attach,
     drop_caches=lambda host, place: directory_server.drop_caches(SOFTWARE, host, place),

@@ -51,9 +51,14 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         found.append("found password_file without bind_dn; expected both, or neither for anonymous searches")
     if knobs.get("starttls") is True and not url.startswith("ldap:"):
         found.append(f"found starttls with url {url}; expected ldap://, since ldaps and ldapi are secure already")
-    if host.run(["/bin/sh", "-c", "command -v ldapsearch"], check=False).status != 0:
-        found.append("ldapsearch: not found. Install ldap-utils.")
+    found += lacks(host, knobs)
     return tuple(found) or _answers(host, door_of(knobs), base)
+
+
+def lacks(host: Host, _knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the program that asks servers, where this host lacks it."""
+    is_there = host.run(["/bin/sh", "-c", "command -v ldapsearch"], check=False).status == 0
+    return () if is_there else ("ldapsearch: not found. Install ldap-utils.",)
 
 
 def _password_mistakes(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
@@ -198,6 +203,7 @@ TARGET = Target(
     ),
     endpoint=EndpointKind.URL,
     check=check,
+    lacks=lacks,
     prepare=prepare,
     attach=attach,
     drop_caches=drop_caches,

@@ -30,10 +30,10 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     tools = (*(["ip"] if len(wanted) > 1 else []), *(["unshare", "mount"] if setting.knobs.get("sysctls") else []))
     settings = filter(None, (sockets.wrong_setting(host, one) for one in names(setting.knobs, "sysctls")))
     mistakes = (*_named(setting, wanted), *line.wrong_paths(setting, wanted), *settings)
-    return (*mistakes, *lacks(host), *external_commands.missing(host, tools))
+    return (*mistakes, *lacks(host, setting.knobs), *external_commands.missing(host, tools))
 
 
-def lacks(host: Host) -> tuple[str, ...]:
+def lacks(host: Host, _knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return what this host lacks for a line."""
     return (*line.lacks(host), *external_commands.missing(host, ("nsenter",)))
 

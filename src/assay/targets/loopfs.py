@@ -27,14 +27,17 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
     kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], integer(setting.knobs, "size")
     written = not host.exists(_image(setting)) and setting.knobs.get("image") != "sparse"
-    found = [
-        *external_commands.missing(host, (*TOOLS, *kind.tools)),
-        *image.no_room(host, _base(setting), size if written else 0),
-    ]
+    found = [*lacks(host, setting.knobs), *image.no_room(host, _base(setting), size if written else 0)]
+    return (*found, *image.size_mistakes(size, kind.smallest_bytes, kind.name, int(setting.needs_bytes / USABLE)))
+
+
+def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return what this host lacks for a file system of this kind, and for its throttle."""
+    kind = FILESYSTEMS.get(str(knobs["filesystem"]))
+    found = [*external_commands.missing(host, (*TOOLS, *(kind.tools if kind else ())))]
     if not host.is_root():
         found.append("attaching and mounting need root. Run as root, or use kind = directory.")
-    found += image.size_mistakes(size, kind.smallest_bytes, kind.name, int(setting.needs_bytes / USABLE))
-    return (*found, *filter(None, [cgroups.throttle_obstacle(host) if cgroups.rates_of(setting.knobs) else None]))
+    return (*found, *filter(None, [cgroups.throttle_obstacle(host) if cgroups.rates_of(knobs) else None]))
 
 
 def install(host: Host, setting: Setting) -> None:
@@ -176,6 +179,7 @@ TARGET = Target(
     ),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
+    lacks=lacks,
     install=install,
     prepare=prepare,
     drop_caches=drop_caches,

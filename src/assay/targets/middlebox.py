@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import secrets
+from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Unit
 from assay.errors import AssayError, UsageError, refuse
@@ -45,7 +46,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         *([] if knobs["offload"] else ["ethtool"]),
         *([LOADERS[kind]] if kind in LOADERS else []),
     ]
-    found = [*lacks(host), *external_commands.missing(host, tools)]
+    found = [*lacks(host, knobs), *external_commands.missing(host, tools)]
     if kind == NONE and _filters(setting):
         wanted = "nft or iptables-restore: not found. Install nftables." if knobs["firewall"] == AUTO else ""
         found.append(wanted or "found firewall none with rules or conntrack; expected nftables, iptables or auto")
@@ -60,7 +61,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     return tuple(found)
 
 
-def lacks(host: Host) -> tuple[str, ...]:
+def lacks(host: Host, _knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return what this host lacks for a box."""
     found = external_commands.missing(host, TOOLS)
     if host.far:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+from collections.abc import Mapping
 
 from assay.catalogue import Host, Setting, Unit
 from assay.errors import TrialError
 from assay.machine import file_server, image, mounted, service
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
+from assay.records import Value
 from assay.settings.knobs import choice, integer, number, quantity, switch
 
 MASTER, CHUNKS, CLIENT = "mfsmaster", "mfschunkserver", "mfsmount"
@@ -52,13 +54,15 @@ SETUP = """for config in {configs}; do {chunks} -f -c "$config" start & done"""
 """The chunk servers begin with the master: they look for it again a second after their own beginning."""
 
 
-def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """Return what is missing, and copies that would need more chunk servers."""
-    found = [f"{EMPTY}: not found. Install moosefs-master."] if not host.exists(EMPTY) else []
+def check(_host: Host, setting: Setting) -> tuple[str, ...]:
+    """Return copies that would need more chunk servers."""
     copies, servers = integer(setting.knobs, "copies"), integer(setting.knobs, "chunkservers")
-    if copies > servers:
-        found.append(f"found copies = {copies} with {servers} chunkservers; expected at most as many copies")
-    return tuple(found)
+    return (f"found copies = {copies} with {servers} chunkservers; expected at most as many copies",) if copies > servers else ()
+
+
+def lacks(host: Host, _knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return what is missing of the master's package."""
+    return () if host.exists(EMPTY) else (f"{EMPTY}: not found. Install moosefs-master.",)
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -176,6 +180,7 @@ SOFTWARE = FileSoftware(
     settings=settings,
     version=version,
     setup=setup,
+    lacks=lacks,
     check=check,
     ready=ready,
     proof=proof,

@@ -26,13 +26,19 @@ CONTROL = "control"
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong with these knobs on this host."""
-    found = [*nfs_clients.mistakes(host, setting.knobs), *server_nodes.mistakes(setting.knobs)]
-    if not host.is_root():
-        found.append("mounting needs root. Run as root, or mount it yourself and use kind = directory.")
-    if nfs_clients.IN_KERNEL.used(host, setting.knobs) == nfs_clients.FUSE:
-        found += mounted.no_fuse(host)
+    found = [*lacks(host, setting.knobs), *server_nodes.mistakes(setting.knobs)]
     if not str(setting.knobs["export"]).startswith("/"):
         found.append(f"found export {setting.knobs['export']!r}; expected the path of an export, which begins with /")
+    return tuple(found)
+
+
+def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return what keeps this host from mounting."""
+    found = [*nfs_clients.mistakes(host, knobs)]
+    if not host.is_root():
+        found.append("mounting needs root. Run as root, or mount it yourself and use kind = directory.")
+    if nfs_clients.IN_KERNEL.used(host, knobs) == nfs_clients.FUSE:
+        found += mounted.no_fuse(host)
     return tuple(found)
 
 
@@ -146,6 +152,7 @@ TARGET = Target(
     ),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
+    lacks=lacks,
     prepare=prepare,
     attach=attach,
     detach=detach,

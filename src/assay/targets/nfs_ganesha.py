@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 
-from assay.catalogue import Host, Setting
+from assay.catalogue import Host
 from assay.machine import file_server, nfs_clients
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
+from assay.records import Value
 
 DAEMON = "ganesha.nfsd"
 PORT, MOUNT_PORT = 2049, 20048
@@ -34,9 +36,9 @@ until [ -S /run/rpcbind.sock ]; do kill -0 "$!" || exit 1; sleep 0.01; done"""
 """rpcbind has its socket below /run: this one is seen by this server alone."""
 
 
-def check(host: Host, setting: Setting) -> tuple[str, ...]:
+def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return what keeps the clients from mounting."""
-    return nfs_clients.mistakes(host, setting.knobs)
+    return nfs_clients.mistakes(host, knobs)
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -86,6 +88,6 @@ SOFTWARE = FileSoftware(
     settings=settings,
     version=version,
     setup=setup,
-    check=check,
+    lacks=lacks,
 )
 TARGET = file_server.target("nfs_ganesha", SOFTWARE, *nfs_clients.KNOBS)

@@ -25,12 +25,16 @@ NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 """Of a bucket (Amazon S3, bucket naming rules)."""
 
 
+def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the programs of clients that this host lacks."""
+    return (*s3.missing(host), *external_commands.missing(host, file_server.client_programs(knobs)))
+
+
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return what is wrong: the texts, the files, then what the server says to a look at the bucket."""
     knobs = setting.knobs
     url, bucket, prefix = (str(knobs.get(name) or "") for name in ("url", "bucket", "prefix"))
-    lacking = external_commands.missing(host, file_server.client_programs(knobs))
-    found = [*s3.missing(host), *lacking, *s3.key_mistakes(host, str(knobs.get("key_file")))]
+    found = [*lacks(host, knobs), *s3.key_mistakes(host, str(knobs.get("key_file")))]
     if URL.fullmatch(url) is None:
         found.append(f"found url = {url!r}; expected http://HOST:PORT or https://HOST:PORT")
     if NAME.fullmatch(bucket) is None:
@@ -158,6 +162,7 @@ TARGET = Target(
     ),
     endpoint=EndpointKind.BUCKET,
     check=check,
+    lacks=lacks,
     prepare=prepare,
     attach=attach,
     drop_caches=drop_caches,

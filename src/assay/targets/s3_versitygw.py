@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from assay.machine import external_commands, file_server, s3
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
 from assay.machine.s3 import Bucket
-from assay.records import Endpoint, EndpointKind, Place
+from assay.records import Endpoint, EndpointKind, Place, Value
 
 DAEMON, PROGRAM = "versitygw", "server.program"
 BUILT = Path(__file__).parents[3] / ".build" / "servers" / DAEMON
@@ -26,9 +27,9 @@ PORT = 7070
 BUCKET, KEYS, SECRETS = "assay", "keys", "secrets"
 
 
-def check(host: Host, setting: Setting) -> tuple[str, ...]:
+def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return what is missing of the server and of its client."""
-    path = setting.knobs.get(PROGRAM)
+    path = knobs.get(PROGRAM)
     if path and not host.exists(str(path)):
         return (*s3.missing(host), f"{path}: not found. Correct {PROGRAM}.")
     if not path and _program(host, None) is None:
@@ -117,7 +118,7 @@ SOFTWARE = FileSoftware(
     settings=lambda host, instance: (),
     version=version,
     setup=setup,
-    check=check,
+    lacks=lacks,
     mounts=False,
 )
 SERVED = file_server.target("s3_versitygw", SOFTWARE, Knob(name=PROGRAM, kind=KnobKind.PATH, help="versitygw to run"))

@@ -134,6 +134,7 @@ TARGET = replace(
     SERVED,
     endpoint=EndpointKind.STORE,
     check=check,
+    lacks=lambda host, knobs: file_server.lacks(software(knobs), host, knobs),
     prepare=prepare,
     attach=attach,
     teardown=teardown,

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 
-from assay.catalogue import Host, Knob, KnobKind, Setting
+from assay.catalogue import Host, Knob, KnobKind
 from assay.machine import external_commands, file_server
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
+from assay.records import Value
 from assay.settings.knobs import choice, switch
 
 SSHD, PROGRAM = "sshd", "server.program"
@@ -52,9 +54,9 @@ Compression no
 UNCACHED = ("direct_io", "dir_cache=no", "no_readahead")
 
 
-def check(host: Host, setting: Setting) -> tuple[str, ...]:
+def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return what is wrong with the program that the user names, and that none is found where the user names none."""
-    path = setting.knobs.get(PROGRAM)
+    path = knobs.get(PROGRAM)
     if path:
         return () if host.exists(str(path)) else (f"{path}: not found. Correct {PROGRAM}.",)
     if external_commands.location(host, SSHD) is not None:
@@ -131,7 +133,7 @@ SOFTWARE = FileSoftware(
     settings=settings,
     version=version,
     setup=setup,
-    check=check,
+    lacks=lacks,
 )
 TARGET = file_server.target(
     "sftp_openssh",

@@ -45,11 +45,11 @@ CONFIG = """[global]
 """
 
 
-def check(host: Host, setting: Setting) -> tuple[str, ...]:
+def lacks(host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return what keeps the clients from mounting."""
-    if IN_KERNEL.used(host, setting.knobs) == RCLONE:
+    if IN_KERNEL.used(host, knobs) == RCLONE:
         return external_commands.missing(host, rclone_client.TOOLS)
-    return IN_KERNEL.mistakes(host, setting.knobs)
+    return IN_KERNEL.mistakes(host, knobs)
 
 
 def configure(host: Host, instance: FileInstance) -> None:
@@ -128,7 +128,7 @@ SOFTWARE = FileSoftware(
     settings=settings,
     version=version,
     setup=lambda instance: SETUP,
-    check=check,
+    lacks=lacks,
 )
 SERVED = file_server.target(
     "smb_samba",

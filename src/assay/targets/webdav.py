@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.catalogue import Host, Setting
 from assay.machine import file_server, rclone_client
 from assay.machine.file_server import FileInstance, FileSoftware
 from assay.machine.mounted import MountPlan
-from assay.records import Endpoint, Place
+from assay.records import Endpoint, Place, Value
 
 DAEMON = "apache2"
 PORT = 80
@@ -40,7 +41,7 @@ mount --bind {data} /run/data || exit 1"""
 """Its processes are those of a user who may not look into the scratch directory: they see the data at another place."""
 
 
-def check(host: Host, _setting: Setting) -> tuple[str, ...]:
+def lacks(host: Host, _knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return what is missing of Apache."""
     return tuple(
         f"{MODULES}/mod_{name}.so: not found. Install apache2-bin."
@@ -98,6 +99,6 @@ SOFTWARE = FileSoftware(
     settings=lambda host, instance: (),
     version=version,
     setup=setup,
-    check=check,
+    lacks=lacks,
 )
 TARGET = replace(file_server.target("webdav", SOFTWARE), attach=attach, flush=rclone_client.flush)

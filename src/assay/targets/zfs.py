@@ -40,16 +40,18 @@ BYTES_PER_S, GUESS_S = 200e6, 4.0
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
     """Return everything that is wrong, before anything is made."""
     size = integer(setting.knobs, "size")
-    found = [*external_commands.missing(host, TOOLS)]
-    if not host.is_root():
-        found.append("a pool needs root. Run as root.")
-    found += mounted.no_fuse(host)
-    found += image.size_mistakes(size, LEAST_BYTES, "ZFS", int(setting.needs_bytes / USABLE))
+    found = [*lacks(host, setting.knobs), *image.size_mistakes(size, LEAST_BYTES, "ZFS", int(setting.needs_bytes / USABLE))]
     if host.run([*RUNNING], check=False).status == 0:
         found.append(f"{DAEMON} runs already on {host.name}, and only one can. End it.")
     if where := file_server.parent_of_data(setting):
         found += image.no_room(host, where, size)
     return tuple(found)
+
+
+def lacks(host: Host, _knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return what this host lacks for a pool."""
+    root = () if host.is_root() else ("a pool needs root. Run as root.",)
+    return (*external_commands.missing(host, TOOLS), *root, *mounted.no_fuse(host))
 
 
 def prepare(host: Host, setting: Setting) -> Place:
@@ -214,6 +216,7 @@ TARGET = Target(
     ),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
+    lacks=lacks,
     prepare=prepare,
     drop_caches=drop_caches,
     flush=flush,

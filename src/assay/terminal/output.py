@@ -2,11 +2,12 @@
 
 On a terminal long lines end at a word and go on below where they began. A file or a pipe gets them as they are: so a line can
 be searched and cut where a program reads it, and be read where a person does.
-`json` and `shutil` are imported where they are needed: `assay stat` prints neither a table nor, as a rule, JSON.
+`json` is imported where it is needed: `assay stat` prints none as a rule.
 """
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
@@ -28,11 +29,17 @@ OUTPUT = "standard output"
 NARROWEST = 40
 """Below this folding leaves more gaps than words."""
 FARTHEST = 24
-"""A label that is longer than this is none: what follows it would have no room."""
+"""Behind a label that ends farther to the right what follows would have no room, unless the terminal is wide."""
+ROOM_SHARE = 0.4
+"""Of a wide terminal, for labels."""
+USUAL = 80
+"""So wide is what has no terminal, for notes beside a row."""
 HANGING = 4
 GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 SPACE = re.compile(r"(?<=\S) +(?=\S)(?!(?<=\d )(?:%|(?:[kMGT]i?)?B\b|[nµm]?s\b))")
 """Where a line may end: not between a number and its unit."""
+LISTED = re.compile(r"(?<=[^\W\d],)(?=[^\W\d])")
+"""Where a list that is longer than a line may end."""
 CELLS = 4
 """A line with so many cells is a row of a table: it is broken between cells alone."""
 BETWEEN = "  "
@@ -87,16 +94,36 @@ def unwritten(error: OSError) -> AssayError:
     """Return the error of a standard output that takes no more; nothing more is written to it."""
     with suppress(OSError, ValueError):  # what is left in the buffer must not fail a second time, when the process ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return AssayError(f"standard output: not written ({error.strerror}). Free space, or send it elsewhere.")
+    way = "Send it elsewhere: `> FILE`, or `> /dev/null`" if error.errno == errno.EBADF else "Free space, or send it elsewhere"
+    return AssayError(f"standard output: not written ({refusal(error)}). {way}.")
+
+
+def refusal(error: OSError) -> str:
+    """Why a stream takes no more, in words."""
+    return "it is closed" if error.errno == errno.EBADF else error.strerror or str(error)
 
 
 def columns(stream: TextIO) -> int | None:
-    """How wide the terminal is that the stream goes to; None where it goes to none, or to one that says nothing of it."""
+    """How wide the terminal is that the stream goes to; None where it goes to none, or to one that says nothing of it.
+
+    COLUMNS of the environment counts first, also where there is no terminal.
+    """
     try:
-        found = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+        found = _wished() or (os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0)
     except (OSError, ValueError):  # ValueError: the stream is closed, or has no number
         return None
     return found if found >= NARROWEST else None
+
+
+def _wished() -> int:
+    """The width that the user names. With LINES it is no wish: readline leaves both to whatever its program starts."""
+    words = os.environ.get("COLUMNS", "")
+    return int(words) if words.isdecimal() and "LINES" not in os.environ else 0
+
+
+def at_most(width: int) -> int:
+    """So many characters, or as many as a line of standard output has."""
+    return min(width, columns(sys.stdout) or width)
 
 
 def folded(text: str, width: int) -> str:
@@ -109,12 +136,15 @@ def _parts(line: str, width: int) -> Iterator[str]:
     gaps = list(GAP.finditer(line))
     table = len(gaps) + 1 >= CELLS
     begin = len(line) - len(line.lstrip(" "))
-    hanging = next((gap.end() for gap in reversed(gaps) if gap.end() <= FARTHEST and not table), 0) or (begin or HANGING)
-    if table:
+    farthest = max(FARTHEST, int(ROOM_SHARE * width))
+    hanging = next((gap.end() for gap in reversed(gaps) if gap.end() <= farthest), 0) or (begin or HANGING)
+    if table or (gaps and hanging == begin):
         hanging = begin + HANGING
     while len(line) > width:
         places = [match.span() for match in (GAP if table else SPACE).finditer(line)]
-        fitting = [place for place in places if hanging < place[0] <= width] or [place for place in places if place[0] > width]
+        lists = [match.span() for match in LISTED.finditer(line)]
+        fitting = next(filter(None, ([one for one in some if hanging < one[0] <= width] for some in (places, lists))), [])
+        fitting = fitting or [one for one in places if one[0] > width]
         if not fitting:
             break
         end, start = fitting[-1] if fitting[-1][0] <= width else fitting[0]
@@ -160,12 +190,11 @@ def table(header: Sequence[str], rows: Sequence[Row], right: Iterable[int] = (),
 
     A table that is wider than the terminal has several lines for each row, and the same ones for its head.
     """
-    import shutil
-
     lines = [tuple(header), *(row.cells for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    room = width or shutil.get_terminal_size().columns
-    grid = _grid(widths, width or columns(sys.stdout))
+    known = width or columns(sys.stdout)
+    room = known or USUAL
+    grid = _grid(widths, known)
     start = sum(widths) + len(BETWEEN) * len(widths) if len(grid) == 1 else room
     made: list[str] = []
     for line, note in zip(lines, ["", *(row.note for row in rows)], strict=True):

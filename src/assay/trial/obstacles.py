@@ -46,7 +46,8 @@ def obstacles(
 def of_target(spec: TargetSpec, host: Host, settings: Sequence[Setting]) -> Iterator[Obstacle]:
     """What a host has against a target; without a setting what its kind lacks there."""
     plug = catalogue.find("targets", spec.kind)
-    found = dict.fromkeys(text for setting in settings for text in plug.check(host, setting)) if settings else plug.lacks(host)
+    every = (text for setting in settings for text in plug.check(host, setting)) if settings else plug.lacks(host, spec.knobs)
+    found = dict.fromkeys(every)
     yield from (Obstacle(at=table_of(spec), text=f"target {spec.name}: {text}") for text in found)
 
 

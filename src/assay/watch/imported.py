@@ -63,9 +63,11 @@ def recognised(text: str, form: str | None = None) -> Reported:
     found, refusals = {}, []
     for parser in likely:
         try:
+            if not (values := parser.parse(text)):
+                raise EvidenceError("found no figure; expected the result of a run that has ended")
             found[parser.name] = Reported(
                 tool=parser.name,
-                values=parser.parse(text),
+                values=values,
                 resolution=parser.resolution(text),
                 tier=parser.tier(called(parser)),
             )

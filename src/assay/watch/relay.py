@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from assay.records import Stream
+from assay.terminal.output import refusal
 
 KEPT_BYTES = 1 << 20
 """Of the beginning, and as much of the end."""
@@ -114,7 +115,7 @@ class StreamCopy:
         except BrokenPipeError:
             pass  # nobody reads us any more: closing our end tells the command, as it would have been told without us
         except OSError as error:
-            self.refused = error.strerror or str(error)
+            self.refused = refusal(error)
         finally:
             os.close(self.outside)
 

@@ -27,12 +27,6 @@ TALK = network.Talk(
 )
 
 
-def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """Return the operations of the load with their default figure, the bytes per second."""
-    way = str(knobs.get("direction") or "send")
-    return dict.fromkeys(("send", "receive") if way == "both" else (way,), "bytes_per_s")
-
-
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the contradictions between the knobs."""
     values = resolved(KNOBS, knobs)
@@ -53,7 +47,7 @@ WORKLOAD = Workload(
     name="net_stream",
     knobs=KNOBS,
     accepts=(EndpointKind.SOCKET,),
-    operations=operations,
+    operations=network.operations,
     phases=phases,
     check=check,
     engine="net",

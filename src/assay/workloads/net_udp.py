@@ -23,12 +23,6 @@ KNOBS = (
 TALK = network.Talk(name="datagram", exchange="datagram", shared=("direction", "message", "window", "segment"))
 
 
-def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """Return the operations of the load with their default figure, the bytes per second."""
-    way = str(knobs.get("direction") or "send")
-    return dict.fromkeys(("send", "receive") if way == "both" else (way,), "bytes_per_s")
-
-
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the contradictions between the knobs."""
     values = resolved(KNOBS, knobs)
@@ -46,7 +40,7 @@ WORKLOAD = Workload(
     name="net_udp",
     knobs=KNOBS,
     accepts=(EndpointKind.SOCKET,),
-    operations=operations,
+    operations=network.operations,
     phases=phases,
     check=check,
     engine="net",

@@ -103,7 +103,7 @@ def test_all_commands_are_compared_with_the_first_and_documented(bench):
     assert [one["repeats"]["n"] for one in (told, *told["others"])] == [3, 3, 3]
     assert [row["command"] for row in rows] == ["sleep 0.3", "sleep 2", "sleep 0.3"]
     assert float(rows[1]["ratio"]) == slow["ratio"]
-    shown = re.search(r"^  vs         sleep 2: elapsed ratio ([0-9.]+)", done.stderr, re.MULTILINE)
+    shown = re.search(r"^  vs         sleep 2: elapsed ([0-9.]+) times that of the first command", done.stderr, re.MULTILINE)
     assert float(shown[1]) == pytest.approx(slow["ratio"], rel=0.02)
 
 

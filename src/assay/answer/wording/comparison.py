@@ -11,7 +11,7 @@ from assay.frozen import dataclass
 from assay.measures import difference, digits, percent
 from assay.measures.figures import figure_kind
 from assay.measures.text import level, levels
-from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment, Value
+from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment, Pairs, Value
 from assay.rulekit.contrasts import differs, least, lost_by_adjustment, reaches_beyond
 from assay.rulekit.pairs import NOTEBOOK
 from assay.units import MOST_SHARE, Unit
@@ -78,6 +78,12 @@ def claim(experiment: Experiment, one: Comparison) -> str:
 def candidate_of(experiment: Experiment, one: Comparison) -> str:
     """Name the candidate: `xfs`; a number alone says little: `clients = 2`."""
     return level_of(experiment, one.factor, one.candidate)
+
+
+def arms_of(experiment: Experiment, one: Comparison) -> str:
+    """Name the candidate, with its baseline where each level is held against each."""
+    against = f" against {level_of(experiment, one.factor, one.baseline)}" if experiment.pairs is Pairs.ALL else ""
+    return f"{candidate_of(experiment, one)}{against}"
 
 
 def level_of(experiment: Experiment, factor: str, value: Value) -> str:
@@ -173,15 +179,16 @@ def left_out(cell: Cell) -> str:
 
 def undecided_for(one: Comparison) -> str:
     """Say why nothing was decided and which difference would have been seen; empty for a conclusion."""
+    undecided = one.conclusion is Conclusion.UNDECIDED
+    if undecided and one.ratio is not None and (one.ratio.low is None or one.ratio.high is None):
+        return no_interval(one.ratio)
     if one.adjusted_p_value is not None and lost_by_adjustment(one):
         tests = f", {one.tested} tests" if one.tested else ""
         return f"not significant after {one.adjusted_by.value} correction (p = {one.adjusted_p_value:.2g}{tests})"
-    if one.conclusion is not Conclusion.UNDECIDED:
+    if not undecided:
         return ""
     if one.ratio is None:
         return missing(one)
-    if one.ratio.low is None or one.ratio.high is None:
-        return no_interval(one.ratio)
     return f"smallest relevant difference: {percent(one.matters_share)}" if differs(one) else unseen(one.detectable_share)
 
 

@@ -284,8 +284,8 @@ def remark(experiment: Experiment, one: Remarked) -> str:
 
 
 def _place(experiment: Experiment, same: Sequence[Comparison]) -> str:
-    """`bulk send, box drops, tuned at clients = 4`: measure, candidates and conditions of comparisons of one measure."""
-    candidates = dict.fromkeys(comparison.candidate_of(experiment, each) for each in same)
+    """`bulk send, box drops, tuned at clients = 4`: measure, arms and conditions of comparisons of one measure."""
+    candidates = dict.fromkeys(comparison.arms_of(experiment, each) for each in same)
     where = conditions(experiment, [dict(one) for one in dict.fromkeys(tuple(each.within.items()) for each in same)])
     return f"{named(measure_of(experiment, same[0].measure))}, {listed([*candidates])} {where}".rstrip()
 

@@ -118,14 +118,15 @@ def digits_share(runs: Sequence[JudgedExecution], name: str) -> float:
 
 
 def ratio_line(ratio: CommandRatio) -> str:
-    """Return `dd bs=4k: write ratio 1.31 (95 % CI 1.27 to 1.35, 5 pairs): different and matters ...`."""
+    """Return `dd bs=4k: write 1.31 times that of the first command (95 % CI ..., 5 pairs): different and matters ...`."""
     share = "" if ratio.together == 1 else f" for all {ratio.together} ratios together"
     interval = "" if ratio.low is None else f"95 % CI {ratio.low:.3g} to {ratio.high:.3g}{share}, "
     state = "" if ratio.state in (None, VerdictState.SOUND) else f"; runs are {ratio.state}"
     margin = measures.percent(Experiment.matters_share)
     what = ratio.measure.removesuffix("_ns")
     digits = f"; within the print precision of {measures.percent(ratio.digits_share)}" if ratio.is_of_digits else ""
-    figures = f"{ratio.command.label[:40]}: {what} ratio {ratio.value:.3g} ({interval}{ratio.pairs} pairs){digits}"
+    times = f"{what} {ratio.value:.3g} times that of the first command"
+    figures = f"{ratio.command.label[:40]}: {times} ({interval}{ratio.pairs} pairs){digits}"
     return shown.line("vs", f"{figures}: {ratio.conclusion} (smallest relevant effect {margin}){state}")
 
 

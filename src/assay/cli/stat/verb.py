@@ -14,7 +14,7 @@ from assay.cli.stat.execution import keep, once, status
 from assay.cli.stat.options import Request
 from assay.cli.stat.words import WHERE
 from assay.errors import AssayError, MissingError, RefusedError
-from assay.terminal.output import say, standard_output
+from assay.terminal.output import say, standard_output, unwritten
 
 FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
@@ -23,11 +23,7 @@ def stat(words: Sequence[str]) -> int:
     """Do what the words say; return the exit status. Print every known error as a sentence."""
     try:
         request = options.read(words)
-        if request.help:
-            with standard_output() as stream:
-                stream.write(options.HELP)
-            return 0
-        return conducted(request)
+        return helped() if request.help else conducted(request)
     except MissingError as error:
         return complain(error, NOT_FOUND)
     except RefusedError as error:
@@ -39,6 +35,17 @@ def stat(words: Sequence[str]) -> int:
 
         traceback.print_exc()
         return complain(error, FAILED)
+
+
+def helped() -> int:
+    """Print the help."""
+    try:
+        with standard_output() as stream:
+            stream.write(options.HELP)
+    except BrokenPipeError as error:  # the reader has enough
+        unwritten(error)
+        return FAILED
+    return 0
 
 
 def complain(error: Exception, status: int) -> int:
