@@ -110,8 +110,13 @@ class Server:
         return [path for name in ("data", "db") for path in (self.home / name).rglob("*") if path.is_file()]
 
     def cool(self):
-        """Stop it, write everything back, drop its files from the page cache, start it."""
+        """Stop it, write everything back, drop its files from the page cache, start it.
+
+        Berkeley DB keeps its buffer pool in files of ns-slapd's `dbhome`: what is in them is read from no disk again.
+        """
         self.stop()
+        for path in (self.home / "dbhome").glob("__db.*"):
+            path.unlink()
         for path in self.data():
             HOST.syscalls.drop_file(str(path))
         return self.start()

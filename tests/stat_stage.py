@@ -27,6 +27,18 @@ MAKE = {
 GROUPS = (Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup"))
 """Where a control group can be made: of version 1, of version 2."""
 CLAIM = ("--claim", "tier=device,durability=stable-media")
+APART = """
+for skip in "$1" "$PWD" "$2"; do
+  awk -v own="$skip" '{ if (index(own "/", $5 "/") == 1) print $5 }' /proc/self/mountinfo
+done > "$3"
+awk '$0 ~ / - fuse/ || $5 ~ "^/(var/)?tmp/" { print $5 }' /proc/self/mountinfo | grep -vxFf "$3" | while read -r point; do
+  umount -l -- "$(printf '%b' "$point")" 2>/dev/null
+done
+shift 3
+exec "$@"
+"""
+"""Calls a command that sees no mounts but its own. Where anybody has mounted a file system of a user (FUSE), the kernel does not
+tell of its files, and less is known of every command."""
 root = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root")
 
 
@@ -86,13 +98,21 @@ def warm(path):
 
 def stat(place, *words, before=(), stdin=subprocess.DEVNULL):
     """What `assay stat` says as JSON of a command that runs in a directory, by default of a claim to the device."""
-    bench = Bench(place)
+    bench = Bench(place, through=apart(place))
     before = before if "--claim" in before or presumed(list(map(str, words))) else (*CLAIM, *before)
     told = place.parent / "told.json"
     streams = {"capture_output": False, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "stdin": stdin}
     done = bench.run("stat", *before, f"--json={told}", "--", *words, timeout=300, errors="replace", **streams)
     assert done.returncode == 0, done.stderr
     return json.loads(told.read_text())
+
+
+def apart(place):
+    """What a command is called through so that mounts of other tests do not matter to it."""
+    if os.geteuid() != 0:
+        return ()
+    kept = (str(place), sys.prefix, str(place.parent / "mounts"))
+    return ("unshare", "--mount", "--propagation", "private", "--", "sh", "-c", APART, "sh", *kept)
 
 
 def failed(told, operation=None):

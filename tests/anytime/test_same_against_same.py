@@ -114,9 +114,18 @@ def test_one_is_really_run_the_ordinary_way(tmp_path):
     done = bench.run("selftest", "--same", "1", "--json", env=bench.environment(TMPDIR=str(tmp_path)))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["schema"], found["compared"]) == (f"assay.{same.VERB}/1", 1)
     (each,) = found["each"]
-    assert [len(arm) for arm in each["arms"]] == [same.BLOCKS] * 2
-    assert each["ratio"]["low"] <= each["ratio"]["value"] <= each["ratio"]["high"]
+    for arm, left_out in zip(each["arms"], each["left_out"], strict=True):
+        assert len({run.partition("/")[0] for run in (*arm, *left_out)}) == same.BLOCKS, (
+            "each trial counts, or it is told why not"
+        )
+        assert len({run.partition("/")[0] for run in arm}) == len(arm)
+        assert all(left_out.values())
+    assert found["schema"] == f"assay.{same.VERB}/1"
+    assert (found["compared"], found["not_compared"]) == ((1, 0) if each["failed"] is None else (0, 1))
+    if each["failed"] is None:
+        assert each["ratio"]["low"] <= each["ratio"]["value"] <= each["ratio"]["high"]
+    else:  # of two pairs of runs that noise does not spoil there is no interval
+        assert min(map(len, each["arms"])) < same.BLOCKS
     assert bench.traces() == []
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("assay-selftest-")] == []

@@ -83,8 +83,20 @@ def test_a_server_that_was_stopped_by_a_signal_ends_all_the_same(ledger, directo
     pids = server.pids(HOST, (ServerNode(pid_file=made.pid_file),))
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
-    service.stop(HOST, str(directory), "server", patience_s=5.0)
+    service.stop(HOST, str(directory), "server")
     assert not service.is_running(HOST, str(directory))
+    service.remove(ledger, made)
+
+
+@pytest.mark.root
+@needs_namespaces
+def test_a_sealed_server_is_up_no_sooner_than_it_can_be_stopped(ledger, directory):
+    """What is to be done before it takes its time: a SIGTERM now would end that, and the server would come all the same."""
+    made = service.install(HOST, ledger, program(directory, "sleep", "600", sealed=True, setup="sleep 1 || :"), "t")
+    for _ in range(2):
+        service.start(HOST, str(directory), "server", lambda: True)
+        service.stop(HOST, str(directory), "server")
+        assert not service.is_running(HOST, str(directory))
     service.remove(ledger, made)
 
 

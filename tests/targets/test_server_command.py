@@ -1,6 +1,5 @@
 """The plug `server_command`: real servers by the recipes of experiments/servers, sealed, their files compared and read cold."""
 
-import os
 import shutil
 import time
 import tomllib
@@ -80,12 +79,13 @@ class TestRecipes:
         ledger, scratch = Ledger(tmp_path / "ledger"), tmp_path / "scratch"
         scratch.mkdir()
         wanted = setting(ledger, scratch, **catalogue.resolved(TARGET.knobs, shipped(name).knobs))
-        before = _mounts()
         began = time.monotonic()
         place = TARGET.prepare(HOST, wanted)
         took = time.monotonic() - began
         try:
-            assert _mounts() == before
+            (pid,) = Path(place.server.nodes[0].pid_file).read_text().split()
+            assert (made := _mounts(pid) - _mounts("self"))
+            assert {point for _, _, point in made} >= {"/run"}
             end = TARGET.attach(HOST, wanted, place, 0)
             assert (end.kind, end.address, end.details["data"]) == (EndpointKind.STORE, "198.18.0.2", place.address)
         finally:
@@ -189,5 +189,7 @@ def test_nothing_is_mounted(tmp_path):
     assert not TARGET.mounts_each({})
 
 
-def _mounts():
-    return Path(f"/proc/{os.getpid()}/mountinfo").read_text()
+def _mounts(pid):
+    """(file system, what of it, point) of each mount that a process sees."""
+    rows = (row.split() for row in Path(f"/proc/{pid}/mountinfo").read_text().splitlines())
+    return {(row[2], row[3], row[4]) for row in rows}

@@ -164,6 +164,8 @@ class Software:
     monitor: Callable[[Instance], tuple[tuple[str, ...], ...]]
     """Commands that print its counters; each is one connection, bind and search."""
     version: Callable[[Host], str]
+    kept_cache: str = ""
+    """Files below its directory that keep its cache while it is stopped, as a pattern of sh; it makes them anew."""
 
 
 def lacks(software: Software, host: Host, knobs: Mapping[str, Value]) -> tuple[str, ...]:

@@ -255,9 +255,9 @@ def attach(host: Host, setting: Setting, place: Place, _client: int) -> Endpoint
 
 def drop_caches(software: Software, host: Host, place: Place) -> None:
     """Stop the server, give the pages of its files back, start it: pages that a process maps cannot be given back."""
-    directory = str(place.private["directory"])
-    was_running = service.is_running(host, directory)
+    was_running = service.is_running(host, directory := str(place.private["directory"]))
     service.stop(host, directory, software.name)
+    host.run(["/bin/sh", "-c", f"cd {shlex.quote(directory)} && rm -f -- {software.kept_cache}"])
     files.drop_files(host, str(place.storage), place.filesystem)
     if was_running:
         door = LdapAccess(url=f"ldapi://{str(place.private['socket']).replace('/', '%2F')}")

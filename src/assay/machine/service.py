@@ -31,7 +31,7 @@ KNOBS = (
     Knob(name="server.port", kind=KnobKind.INTEGER, low=1, high=65535, help="its port; default: a free one"),
 )
 """Knobs of every target that starts a server; in a network namespace of its own it has no other port than its usual one."""
-START, PID, LOG, SEALED = "start", "pid", "log", "sealed"
+START, PID, LOG, SEALED, BEGUN = "start", "pid", "log", "sealed", "begun"
 """Files in the directory of a service."""
 START_S, STOP_S, STEP_S = 60.0, 60.0, 0.02
 """How long a server may take to answer and to end, and how often it is asked."""
@@ -52,8 +52,10 @@ SEAL = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--", "/bin/sh"
 """Before the script of a sealed server: its first process ends when unshare ends, and the kernel then ends all others."""
 SEALED_SCRIPT = """#!/bin/sh
 # The first process of a process namespace: all that the server starts ends with it. Mounts made here are seen here alone.
+exec 3>>{begun}
 {setup}
-{argv} &
+{argv} 3>&- &
+echo begun >&3
 wait "$!"
 """
 
@@ -127,7 +129,7 @@ def _sealed(host: Host, program: Program) -> tuple[str, ...]:
     if not program.sealed:
         return program.argv
     path = posixpath.join(program.directory, SEALED)
-    host.write(path, SEALED_SCRIPT.format(setup=program.setup, argv=shlex.join(program.argv)))
+    host.write(path, SEALED_SCRIPT.format(begun=BEGUN, setup=program.setup, argv=shlex.join(program.argv)))
     return (*SEAL, path)
 
 
@@ -145,14 +147,14 @@ def _groups(host: Host, undo: Undo, program: Program, label: str) -> tuple[str, 
 def start(host: Host, directory: str, name: str, ready: Callable[[], bool], patience_s: float = START_S) -> None:
     """Start what is installed in a directory and wait until it is ready. Raises TrialError with the server's own words."""
     begun = _log_size(host, directory)
-    host.run(["rm", "-f", "--", posixpath.join(directory, PID)])
+    host.run(["rm", "-f", "--", *(posixpath.join(directory, name) for name in (PID, BEGUN))])
     host.run(["/bin/sh", posixpath.join(directory, START)])
     deadline = time.monotonic() + patience_s
     while True:
         has_begun = _has_begun(host, directory)  # asked first: between two looks it may begin
         if is_running(host, directory):
             with contextlib.suppress(TrialError):
-                if ready():
+                if _takes_signals(host, directory) and ready():
                     return
         elif has_begun:
             raise TrialError(f"{name} has ended instead of starting: {words(host, directory, begun)}")
@@ -197,6 +199,14 @@ def is_running(host: Host, directory: str) -> bool:
 def _has_begun(host: Host, directory: str) -> bool:
     """Return True if the pid file is written: then a process that is not there has ended."""
     return _pid(host, directory) is not None
+
+
+def _takes_signals(host: Host, directory: str) -> bool:
+    """Return True if `stop` reaches the server: the first process of a namespace takes no SIGTERM for a server to come."""
+    try:
+        return not host.exists(posixpath.join(directory, SEALED)) or bool(host.read(posixpath.join(directory, BEGUN)))
+    except OSError:
+        return False
 
 
 def _pid(host: Host, directory: str) -> str | None:

@@ -109,6 +109,8 @@ class Compared:
     """The rules of comparisons that hold something against it."""
     arms: tuple[Mapping[str, float], ...] = ()
     """Run (`0007/1`) -> figure of each of the two arms."""
+    left_out: tuple[Mapping[str, str], ...] = ()
+    """Run -> why it does not count, of each of the two arms."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +190,7 @@ def of_results(name: str, number: int, results: Results) -> Compared:
         state=verdict.state,
         rules=frozenset(one.rule for one in failed),
         arms=tuple(cell.values for cell in results.cells),
+        left_out=tuple({run: exclusion(why) for run, why in cell.excluded.items()} for cell in results.cells),
     )
 
 
@@ -330,4 +333,5 @@ def each(one: Compared) -> dict[str, Any]:
         "state": one.state.value,
         "rules": sorted(one.rules),
         "arms": [dict(arm) for arm in one.arms],
+        "left_out": [dict(arm) for arm in one.left_out],
     }

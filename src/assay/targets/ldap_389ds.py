@@ -296,6 +296,7 @@ SOFTWARE = Software(
     read_back=read_back,
     monitor=monitor,
     version=version,
+    kept_cache="dbhome/__db.*",
 )
 TARGET = Target(
     name="ldap_389ds",
