@@ -73,6 +73,7 @@ set -e
 d={scratch}/{name}
 mkdir -p $d/data
 cd $d
+if [ DISK = own ]; then truncate -s 256M image; mkfs.ext4 -q image; mount -o loop image data; fi
 cat > serve << END
 SERVER
 END
@@ -93,7 +94,7 @@ printf %s ADDRESS-S > address
 printf %s {client} > client
 pwd''']
 detach = ["rm", "-rf", "{scratch}/{client}"]
-teardown = ["sh", "-c", 'd={scratch}/{name}; if [ -s $d/pid ]; then kill $(cat $d/pid); fi; rm -rf $d']
+teardown = ["sh", "-c", 'd={scratch}/{name}; if [ -s $d/pid ]; then kill $(cat $d/pid); fi; umount -l $d/data 2>&-; rm -rf $d']
 server = { pid_file = "{scratch}/{name}/pid", data = ["{path}"], address = "ADDRESS-S" }
 
 [workloads.w]
@@ -138,9 +139,11 @@ def command(work, direction):
 READS = ('"w.read.bytes" = { claim = { CLAIM } }', command(READ, "read"))
 WRITES = ('"w.write.bytes" = { claim = { CLAIM } }', command(WRITE, "write"))
 STARTS = ('"w.null.ops_per_s" = { claim = { CLAIM } }', NULL)
+APART = {"DISK": "own"}
+"""Whoever flushes the file system of all tests would flush what this server did not."""
 LIES = {
     "server cache": Lie("T02", 'tier = "device"', READS, {"CACHE": "warm"}, {"CACHE": "cold"}),
-    "early acknowledgement": Lie("D04", 'durability = "stable-media"', WRITES, {"SYNC": "no"}, {"SYNC": "yes"}),
+    "early acknowledgement": Lie("D04", 'durability = "stable-media"', WRITES, {"SYNC": "no", **APART}, {"SYNC": "yes", **APART}),
     "no wire": Lie("L05", 'path = "wire"', READS, {"boot": "one"}, {"boot": "two"}),
     "full link": Lie("L03", 'tier = "device"', READS, {"rate": "40mbit"}, {}, (Severity.QUALIFIES,)),
     "busy server": Lie("N03", 'tier = "device"', READS, {"burns": 2}, {}, (Severity.QUALIFIES,)),
@@ -149,7 +152,7 @@ LIES = {
 }
 TRIES = 3
 """A busy machine drops segments between its namespaces, too: that is no fault of the rule."""
-USUAL = {"CACHE": "cold", "SYNC": "yes", "TIME": "3 s", "DELAY": "0 s"}
+USUAL = {"DISK": "shared", "CACHE": "cold", "SYNC": "yes", "TIME": "3 s", "DELAY": "0 s"}
 
 
 def text_of(lie, differs, fleet):

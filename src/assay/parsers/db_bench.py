@@ -28,6 +28,8 @@ def _figures(text: str) -> Iterator[printed.Figure]:
         if match := ROW.fullmatch(row):
             name = match[1].lower()
             found[name] = dict(_benchmark(match))
+        elif "micros/op" in row:
+            name = ""  # percentiles that follow are of a benchmark whose line cannot be read
         elif name and (match := PERCENTILES.fullmatch(row.rstrip())):
             found[name] |= {figure: printed.number(value, 1e3) for figure, value in zip(NAMES, match.groups(), strict=True)}
     for name, figures in found.items():

@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 import os
 import secrets
+import signal
 import socket
 import stat
 from collections.abc import Callable
@@ -131,8 +132,15 @@ def library() -> None:
 
 
 def loop(app: ASGIApp, listener: socket.socket) -> None:
-    """Answer until a signal comes."""
+    """Answer until a signal comes, also one that comes while the answering begins."""
     import uvicorn
+
+    came: list[int] = []
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)  # its own handlers are there by now
+            self.should_exit = self.should_exit or bool(came)
 
     config = uvicorn.Config(
         app,
@@ -145,4 +153,8 @@ def loop(app: ASGIApp, listener: socket.socket) -> None:
         limit_concurrency=MOST_OPEN,
         timeout_graceful_shutdown=GRACE_S,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    before = signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+    try:
+        Server(config).run(sockets=[listener])
+    finally:
+        signal.signal(signal.SIGINT, before)
