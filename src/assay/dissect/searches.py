@@ -132,7 +132,7 @@ def _alike(found: Dissection, names: dict[str, str]) -> list[SearchUse]:
 
 
 def _loaded(use: SearchUse) -> Iterator[LoadedSearch]:
-    """Yield the search with as many entries as an answer has that has some; with a broken mean two searches share it."""
+    """Yield the search with the entries of an answer that has some; two searches share a mean between two whole numbers."""
     most = 1 if use.scope == "base" else min(MOST_FOUND, use.size_limit or MOST_FOUND)
     mean = use.entries / (use.answered - use.empty) if use.answered > use.empty else 1
     mean = min(most, max(1, mean))
