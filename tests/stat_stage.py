@@ -96,9 +96,12 @@ def warm(path):
     path.read_bytes()
 
 
-def stat(place, *words, before=(), stdin=subprocess.DEVNULL):
-    """What `assay stat` says as JSON of a command that runs in a directory, by default of a claim to the device."""
-    bench = Bench(place, through=apart(place))
+def stat(place, *words, before=(), stdin=subprocess.DEVNULL, offline=False):
+    """What `assay stat` says as JSON of a command that runs in a directory, by default of a claim to the device.
+
+    `offline`: with a network of its own, so that what other tests send is not taken for the command's.
+    """
+    bench = Bench(place, through=apart(place, offline=offline))
     before = before if "--claim" in before or presumed(list(map(str, words))) else (*CLAIM, *before)
     told = place.parent / "told.json"
     streams = {"capture_output": False, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "stdin": stdin}
@@ -107,12 +110,13 @@ def stat(place, *words, before=(), stdin=subprocess.DEVNULL):
     return json.loads(told.read_text())
 
 
-def apart(place):
+def apart(place, *, offline=False):
     """What a command is called through so that mounts of other tests do not matter to it."""
     if os.geteuid() != 0:
         return ()
     kept = (str(place), sys.prefix, str(place.parent / "mounts"))
-    return ("unshare", "--mount", "--propagation", "private", "--", "sh", "-c", APART, "sh", *kept)
+    spaces = ("--mount", *(("--net",) if offline else ()))
+    return ("unshare", *spaces, "--propagation", "private", "--", "sh", "-c", APART, "sh", *kept)
 
 
 def failed(told, operation=None):

@@ -106,7 +106,8 @@ def test_progress_comes_from_the_importers_place_in_its_file(bench, kind):
     assert places == sorted(places)
     within = {place for place in places if place > 0}
     imported = the_run(bench)["phases"][0]["values"]["import.elapsed_ns"] / 1e9
-    assert len(within) >= min(3, int(imported)), (places, imported)
+    # A look each second; the first may come before the import is under way.
+    assert len(within) >= min(3, int(imported) - 1), (places, imported)
 
 
 @root

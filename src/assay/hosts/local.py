@@ -98,8 +98,8 @@ class Local:
     def real_path(self, path: str) -> str:
         """Return the path without symbolic links."""
         if self.root is None:
-            return _nameless(path) or os.path.realpath(path)
-        real = os.path.realpath(self._here(path))
+            return _nameless(path) or _resolved(path)
+        real = _resolved(self._here(path))
         within = Path(real)
         return "/" + str(within.relative_to(self.root)) if within.is_relative_to(self.root) else path
 
@@ -143,6 +143,14 @@ def spent_by_commands_ns() -> int:
 def is_of_process(path: str) -> bool:
     """Whether a file is one of a process with a number, which comes and goes."""
     return path.startswith(PROCESSES) and path[PROCESS_AT : PROCESS_AT + 1].isdigit()
+
+
+def _resolved(path: str) -> str:
+    """Return a path without symbolic links; as it is where a link goes away meanwhile, as those of a descriptor do."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
 
 
 def _nameless(path: str) -> str | None:
