@@ -11,7 +11,6 @@ import pytest
 
 import ldap_captures as made
 from assay.dissect.searches import anonymous
-from assay_process import Bench, kill
 from captured import captured
 from directory_servers import BASE, PASSWORD, slapd
 from directory_stage import needs
@@ -39,15 +38,6 @@ server = {{ port = {port} }}
 "captured.search.ops_per_s" = {{}}
 {load}
 """
-
-
-@pytest.fixture
-def bench(tmp_path):
-    found = Bench(tmp_path)
-    yield found
-    for pid in found.processes():
-        kill(pid)
-    found.run("doctor")
 
 
 class Production:

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from assay_process import Bench, kill
 from directory_stage import both, needs
 
 FOUND = (
@@ -59,15 +58,6 @@ ops = {ops}
 [measures]
 "load.search.ops_per_s" = {{}}
 """
-
-
-@pytest.fixture
-def bench(tmp_path):
-    made = Bench(tmp_path)
-    yield made
-    for pid in made.processes():
-        kill(pid)
-    made.run("doctor")
 
 
 def written(bench, kind, indexes="", found=FOUND):

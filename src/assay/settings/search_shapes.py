@@ -130,8 +130,6 @@ class _Build:
 
     def branches(self, node: Node, want: Want) -> str:
         """One branch decides and is chosen first; the rest is chosen to fit it. An `|` needs all indexes."""
-        if not node.parts:
-            raise self.unfit(f"({node.sign})")
         first = min((part for part in node.parts if part.is_open), key=lambda part: RANK.index(part.kind))
         decisive = self.put(first, want)
         needed = set(self.indexes)
