@@ -161,7 +161,7 @@ def forked(request, numbers, asks, waiting):
             for number in (asks.fileno(), numbers[-1], *waiting, *(one.fileno() for _, one in waiting.values())):
                 os.close(number)
             status = called(request, numbers[:3])
-        except BaseException:  # noqa: BLE001 - a fork must never go on as the server
+        except BaseException:
             traceback.print_exc()
         finally:
             os._exit(status)
@@ -181,7 +181,7 @@ def called(request, streams):
     os.chdir(request["cwd"])
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = ["-c", *request["words"]]
-    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = sys.__stdout__ = written(1, "strict")
     sys.stderr = sys.__stderr__ = written(2, "backslashreplace")
     from assay.cli.main import main
@@ -192,8 +192,8 @@ def called(request, streams):
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
         if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-    except BaseException:  # noqa: BLE001 - as an interpreter ends
+            sys.stderr.write(f"{end.code}\n")
+    except BaseException:
         traceback.print_exc()
         status = 1
     threading._shutdown()
