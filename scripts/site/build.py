@@ -57,7 +57,7 @@ def main() -> int:
     for name in COPIED:
         laid_out(ROOT / name)
     rules = PAGES / "docs" / "rules"
-    rules.mkdir(parents=True)
+    rules.mkdir(parents=True, exist_ok=True)
     for name, text in rule_pages.pages():
         (rules / f"{name}.md").write_text(linked(text, rules))
     for folder in sorted({page.parent for page in PAGES.rglob("*.md")}):
