@@ -1,7 +1,8 @@
 """Lay out all pages of the repository for Zensical and build the site in .build/site/html, readable without a network.
 
 The pages keep their places, so that their links hold on the site as in the repository. A folder of entries (rules, targets, ...)
-gets a list of its pages; links to a folder lead to that list.
+gets a list of its pages; links to a folder lead to that list. The pages of the rules are made from the rules, and the id of a rule
+in the text of any page becomes a link to its page.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from assay import catalogue
+from assay.laboratory import rule_pages
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -39,6 +43,10 @@ SHIM = "iframe-worker.js"
 SHIM_ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
 FETCHED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=["']?(https?:[^"'> ]+)""")
 """What a browser would load from the network; links that a reader follows are no such thing."""
+RULES = {catalogue.find("rules", name).id: name for name in catalogue.names("rules")}
+AS_IT_IS = re.compile(r"(?ms)^```.*?^```|^#.*?$|`[^`\n]+`|\[[^\]]*\]\([^)]*\)")
+"""Blocks of code, headings, code spans and links: an id in them stays as it is."""
+ID = re.compile(rf"\b({'|'.join(RULES)})\b")
 FOLDER = re.compile(r"\]\(((?:[\w.-]+/)+)\)")
 HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 
@@ -48,6 +56,10 @@ def main() -> int:
     shutil.rmtree(WORK, ignore_errors=True)
     for name in COPIED:
         laid_out(ROOT / name)
+    rules = PAGES / "docs" / "rules"
+    rules.mkdir(parents=True, exist_ok=True)
+    for name, text in rule_pages.pages():
+        (rules / f"{name}.md").write_text(linked(text, rules))
     for folder in sorted({page.parent for page in PAGES.rglob("*.md")}):
         listed(folder)
     config = WORK / "zensical.toml"
@@ -76,9 +88,19 @@ def laid_out(source: Path) -> None:
             copy = PAGES / one.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             if one.suffix == ".md":
-                copy.write_text(FOLDER.sub(to_list, one.read_text()))
+                copy.write_text(linked(FOLDER.sub(to_list, one.read_text()), copy.parent))
             else:
                 shutil.copyfile(one, copy)
+
+
+def linked(text: str, folder: Path) -> str:
+    """A page in which the id of each rule is a link to its page."""
+    up = "../" * len(folder.relative_to(PAGES).parts)
+    found, at = "", 0
+    for kept in AS_IT_IS.finditer(text):
+        found += ID.sub(lambda one: f"[{one[1]}]({up}docs/rules/{RULES[one[1]]}.md)", text[at : kept.start()]) + kept[0]
+        at = kept.end()
+    return found + ID.sub(lambda one: f"[{one[1]}]({up}docs/rules/{RULES[one[1]]}.md)", text[at:])
 
 
 def to_list(link: re.Match[str]) -> str:
