@@ -63,7 +63,6 @@ def xfs(tmp_path):
         subprocess.run(["umount", point], check=True)
 
 
-@pytest.mark.alone
 @pytest.mark.root
 def test_real_inodes_read_from_a_cold_file_system_are_counted_and_warm_ones_are_not(xfs):
     subprocess.run(["umount", xfs], check=True)

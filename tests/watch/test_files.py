@@ -11,8 +11,6 @@ import pytest
 from assay_process import as_nobody, wait_until
 from watch_stage import DRIVER, MIB, filled, gauge, moved, of, root, watched
 
-pytestmark = pytest.mark.alone
-
 
 def test_written_arguments_are_dirty_at_the_end_and_drained(room):
     for _ in range(5):  # somebody else's sync between the end and a look may leave nothing dirty
