@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build clients servers quick fast test check long bench docs dist tools clean \
-  format lint format-check types stubs contracts rust-format rust-format-check clippy rust-tests units ready
+  format lint format-check types stubs contracts rust-format rust-format-check clippy rust-tests units all-units ready
 
 UV := .build/uv/bin/uv
 BIN := .venv/bin
@@ -20,6 +20,8 @@ UNITS := $(addprefix tests/,analysis answer audit evidence experiment notebook p
 # Tests that have the machine to themselves (the marker `alone`). All others run beside each other.
 ALONE = $(shell grep -rlw 'mark\.alone' tests --include='test_*.py')
 WORKERS := 6
+CHECKS := format-check lint rust-format-check types stubs contracts clippy
+TESTED = mkdir -p .build/steps; ASSAY_SKIPPED=.build/skipped $(BIN)/pytest -q
 
 export UV_PYTHON_PREFERENCE := only-system
 export UV_NO_PROGRESS := 1
@@ -59,27 +61,23 @@ servers: .build/servers/versitygw ## build the optional S3 server (Go, which fet
 CHANGED = $(shell git diff --quiet HEAD -- crates Cargo.toml Cargo.lock clippy.toml 2>/dev/null || echo clippy)
 
 fast: ## before each commit: format, lint, types, contracts, unit tests; no root; shows every failure at the end
-	$(STEPS) format lint rust-format types contracts units $(CHANGED) || { mkdir -p .build/steps; echo "the build: see above" > .build/steps/build; }
+	$(STEPS) format lint rust-format types contracts units $(CHANGED) || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }
 	@scripts/failures.sh
 
 test: ## everything, with the real controls; installs nothing, skips and counts what is not here (root adds evidence)
-	$(STEPS) check-steps rust-tests rewritten || { mkdir -p .build/steps; echo "the build: see above" > .build/steps/build; }
-	@test ! -e .build/steps/build || exec scripts/failures.sh
 	@rm -f .build/skipped
+	$(STEPS) $(CHECKS) all-units rust-tests ready || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }
+	@test ! -e .build/steps/build || exec scripts/failures.sh
 	@echo "tests that may run beside others, $(WORKERS) at a time:"
-	@$(TESTED) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not alone' || echo "tests: shown above" > .build/steps/tests
+	@$(TESTED) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not alone' $(UNITS:%=--ignore=%) || echo "shown above" > .build/steps/tests
 	@echo "tests that need the machine to themselves:"
-	@$(TESTED) -m alone $(ALONE) || echo "tests by themselves: shown above" > .build/steps/alone
+	@$(TESTED) -m alone $(ALONE) || echo "shown above" > .build/steps/alone
 	@$(BIN)/python tests/skips.py .build/skipped
 	@scripts/failures.sh
 
-TESTED = mkdir -p .build/steps; ASSAY_SKIPPED=.build/skipped $(BIN)/pytest -q
-
 check: ## formatters, linters, types, import contracts, for Python and Rust; changes nothing
-	$(STEPS) check-steps || { mkdir -p .build/steps; echo "the build: see above" > .build/steps/build; }
+	$(STEPS) $(CHECKS) || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }
 	@scripts/failures.sh
-
-check-steps: format-check lint rust-format-check types stubs contracts clippy
 
 format: $(BIN)/ruff
 	$(STEP) format $(BIN)/ruff format --quiet .
@@ -101,6 +99,9 @@ contracts: .build/dev.stamp
 
 units: .build/dev.stamp
 	$(STEP) units $(BIN)/pytest -q -n 2 --dist worksteal -m 'not root and not slow and not alone' $(UNITS)
+
+all-units: .build/dev.stamp $(BUNDLE)
+	$(STEP) units env ASSAY_SKIPPED=.build/skipped $(BIN)/pytest -q -n 2 --dist worksteal -m 'not alone' $(UNITS)
 
 rust-format:
 	$(STEP) rust-format cargo fmt --all
