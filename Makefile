@@ -1,44 +1,47 @@
-# Every task by name. `make` alone lists them. `make quick` and `make test` do all their own set-up.
+# Every task by name. `make` alone lists them. Each does all its own set-up.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build clients servers quick test check check-python check-rust test-rust bench long docs dist tools clean
+.PHONY: help build clients servers quick fast test check long bench docs dist tools clean \
+  format lint format-check types stubs contracts rust-format rust-format-check clippy rust-tests units all-units ready
 
 UV := .build/uv/bin/uv
 BIN := .venv/bin
+STEP := @scripts/step.sh
+STEPS = @rm -rf .build/steps; $(MAKE) --no-print-directory -k -j2
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
 PROGRAMS := src/assay/bin/assay-engine src/assay/bin/assay-line
 BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-# Tests that have the machine to themselves: what they hold hangs on its speed, its quiet or its caches. All others run beside each other.
-ALONE := $(addprefix tests/,controls/test_controls.py observers/test_memory.py watch/test_files.py test_known_disk.py test_quick.py test_service_demand.py \
-  test_stat_observed.py workloads/test_backup_read.py)
-# What fails there may have been disturbed by the others: it is run once more by itself, and has to hold then. What takes longest begins first,
-# then what runs the whole line; the tests of single parts are short and fill the end, so that no worker waits for another's last file.
-FIRST := $(addprefix tests/,test_server_crash.py test_directory_servers.py controls/test_no_false_alarms.py test_crash.py \
-  anytime/test_controls_of_window.py test_experiments.py test_sittings.py test_bad_input.py anytime/test_controls_of_statistics.py \
-  test_directory_audit.py anytime/test_controls_of_storage.py controls_over_hosts/test_lies.py undo/test_ways_back.py \
-  selftest/test_sound.py test_stat_traps.py)
-CHECKED := $(addprefix tests/,test_catalogue.py test_language.py test_pages.py)
-TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE) $(CHECKED),$(sort $(wildcard tests/test_*.py)) \
-  $(sort $(shell find tests -mindepth 2 -name "test_*.py")))
+# The tests of `make fast`: what needs no root, no server, no load engine, no second process. They take CPU time alone.
+UNITS := $(addprefix tests/,analysis answer audit evidence experiment notebook parsers prediction published rulekit rules settings sizing statistics \
+  test_catalogue.py test_language.py test_measures.py test_plain.py test_units.py)
+# Tests that have the machine to themselves (the marker `alone`). All others run beside each other.
+ALONE = $(shell grep -rlw 'mark\.alone' tests --include='test_*.py')
+WORKERS := 6
+CHECKS := format-check lint rust-format-check types stubs contracts clippy
+TESTED = mkdir -p .build/steps; ASSAY_SKIPPED=.build/skipped $(BIN)/pytest -q
 
 export UV_PYTHON_PREFERENCE := only-system
 export UV_NO_PROGRESS := 1
 export UV_LINK_MODE := copy
 export UV_COMPILE_BYTECODE := 1
-# Modules and templates are compiled and the ruleset's digest is reckoned once, also where the environment forbids Python to write that.
-# Tests, too: pytest rewrites their assertions, which each of its workers would do again.
-COMPILED = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q -j 0 src/assay && \
-  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "from assay.audit import judge; from assay.report import page; judge.ruleset(); page.compiled()"
+# What Python and pytest compile is kept: else each worker would do it again.
+unexport PYTHONDONTWRITEBYTECODE
+# Modules and templates are compiled and the ruleset's digest is reckoned once.
+COMPILED = $(BIN)/python -m compileall -q -j 0 src/assay && \
+  $(BIN)/python -c "from assay.audit import judge; from assay.report import page; judge.ruleset(); page.compiled()"
 
 help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
 
-build: .build/run.stamp $(PROGRAMS) $(BUNDLE) ## build everything; leaves .venv/bin/assay
+build: .build/run.stamp $(PROGRAMS) $(BUNDLE) ## build everything that runs; leaves .venv/bin/assay
 	@$(COMPILED)
 	@scripts/others.sh
+
+ready: .build/dev.stamp $(PROGRAMS) $(BUNDLE)
+	@$(COMPILED)
 
 quick: build ## measure the storage below this directory, audit it, write the report
 	$(BIN)/assay quick .
@@ -54,41 +57,72 @@ servers: .build/servers/versitygw ## build the optional S3 server (Go, which fet
 	@command -v go >/dev/null || { echo "go: not found. Install Go 1.25 or newer (https://go.dev/dl), or put versitygw on the PATH."; exit 1; }
 	GOBIN=$(CURDIR)/.build/servers CGO_ENABLED=0 go install -ldflags '-s -w -X main.Version=v1.8.0' github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
-test: .build/dev.stamp $(PROGRAMS) $(BUNDLE) tools ## every check and every test, with the real controls (root adds evidence)
-	@$(MAKE) --no-print-directory -j2 -Otarget check-python test-rust
-	@$(COMPILED)
-	@echo "tests that may run beside others, six at a time:"
-	@$(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder $(TOGETHER) || \
-	  { test $$? -eq 1 && echo "once more, by itself, what failed beside others:" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none $(TOGETHER); }
+# Rust is checked where it was changed: that compiles everything once more, for the checks alone.
+CHANGED = $(shell git diff --quiet HEAD -- crates Cargo.toml Cargo.lock clippy.toml 2>/dev/null || echo clippy)
+
+fast: ## before each commit: format, lint, types, contracts, unit tests; no root; shows every failure at the end
+	$(STEPS) format lint rust-format types contracts units $(CHANGED) || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }
+	@scripts/failures.sh
+
+test: ## everything, with the real controls; installs nothing, skips and counts what is not here (root adds evidence)
+	@rm -f .build/skipped
+	$(STEPS) $(CHECKS) all-units rust-tests ready || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }
+	@test ! -e .build/steps/build || exec scripts/failures.sh
+	@echo "tests that may run beside others, $(WORKERS) at a time:"
+	@$(TESTED) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not alone' $(UNITS:%=--ignore=%) || echo "shown above" > .build/steps/tests
 	@echo "tests that need the machine to themselves:"
-	@$(BIN)/pytest -q $(ALONE)
+	@$(TESTED) -m alone $(ALONE) || echo "shown above" > .build/steps/alone
+	@$(BIN)/python tests/skips.py .build/skipped
+	@scripts/failures.sh
 
-check: .build/dev.stamp $(PROGRAMS) ## formatters, linters, types, import contracts, catalogue laws, language
-	@$(MAKE) --no-print-directory -j2 -Otarget check-python check-rust
+check: ## formatters, linters, types, import contracts, for Python and Rust; changes nothing
+	$(STEPS) $(CHECKS) || { mkdir -p .build/steps; echo "see above" > .build/steps/build; }
+	@scripts/failures.sh
 
-check-python:
-	$(BIN)/ruff format --check --quiet .
-	$(BIN)/ruff check --quiet --output-format concise .
-	$(BIN)/mypy --no-error-summary
-	$(BIN)/stubtest assay._core --mypy-config-file pyproject.toml > .build/stubtest.log || { cat .build/stubtest.log; exit 1; }
-	$(BIN)/lint-imports --no-cache > .build/imports.log || { cat .build/imports.log; exit 1; }
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q -p no:cacheprovider --collect-only tests > .build/collected.log
-	$(BIN)/pytest -q $(CHECKED)
+format: $(BIN)/ruff
+	$(STEP) format $(BIN)/ruff format --quiet .
 
-check-rust:
-	env -u MAKEFLAGS cargo fmt --all --check
-	env -u MAKEFLAGS cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
+format-check: $(BIN)/ruff
+	$(STEP) format $(BIN)/ruff format --check --quiet .
 
-test-rust: check-rust
-	env -u MAKEFLAGS cargo test --release --locked --workspace --exclude assay-python --quiet
+lint: $(BIN)/ruff
+	$(STEP) lint $(BIN)/ruff check --quiet --output-format concise .
 
-long: build .build/dev.stamp ## what takes hours: kill matrices, simulations, soaks (goes on where it was ended; writes benchmarks/LONG.md)
+types: .build/dev.stamp
+	$(STEP) types $(BIN)/mypy --no-error-summary
+
+stubs: .build/dev.stamp
+	$(STEP) stubs $(BIN)/stubtest assay._core --mypy-config-file pyproject.toml
+
+contracts: .build/dev.stamp
+	$(STEP) contracts $(BIN)/lint-imports --no-cache
+
+units: .build/dev.stamp
+	$(STEP) units $(BIN)/pytest -q -n 2 --dist worksteal -m 'not root and not slow and not alone' $(UNITS)
+
+all-units: .build/dev.stamp $(BUNDLE)
+	$(STEP) units env ASSAY_SKIPPED=.build/skipped $(BIN)/pytest -q -n 2 --dist worksteal -m 'not alone' $(UNITS)
+
+rust-format:
+	$(STEP) rust-format cargo fmt --all
+
+rust-format-check:
+	$(STEP) rust-format cargo fmt --all --check
+
+clippy:
+	$(STEP) clippy env -u MAKEFLAGS cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+
+rust-tests: $(PROGRAMS)
+	$(STEP) rust-tests env -u MAKEFLAGS cargo test --locked --workspace --quiet
+
+long: ready ## what takes hours: kill matrices, simulations, soaks (goes on where it was ended; writes benchmarks/LONG.md)
 	$(BIN)/python benchmarks/long.py
 
-bench: build .build/dev.stamp ## measure the cost of the lab itself: engine, observers, noise (informational; takes long)
+bench: ready ## measure the cost of the lab itself: engine, observers, noise (informational; takes long)
 	$(BIN)/python benchmarks/run.py
 
-docs: build .build/dev.stamp ## all pages, those of the rules included, as a site that needs no network
+docs: ready ## all pages, those of the rules included, as a site that needs no network
+	$(UV) sync --quiet --locked --inexact --group site
 	$(BIN)/python scripts/site/build.py
 
 dist: .build/dev.stamp $(PROGRAMS) $(BUNDLE) ## a wheel with the engine inside, in dist/
@@ -96,8 +130,8 @@ dist: .build/dev.stamp $(PROGRAMS) $(BUNDLE) ## a wheel with the engine inside, 
 	$(BIN)/maturin build --release --locked --out dist --quiet
 	@ls -l dist
 
-tools: ## what the tests want beside the build: file system tools, fio, a browser (installed only where root)
-	@scripts/tools.sh
+tools: ## install what the tests use beside the build: file system tools, fio, servers, a browser; asks first (YES=1: does not ask)
+	@YES="$(YES)" scripts/tools.sh
 
 clean: ## remove what was built
 	rm -rf .build .venv target dist $(PROGRAMS) $(BUNDLE)
@@ -110,19 +144,24 @@ $(UV):
 	  || python3 -m pip install --quiet --disable-pip-version-check --prefix .build/uv 'uv>=0.9,<1'
 
 PYTHON_CORE := pyproject.toml uv.lock Cargo.toml Cargo.lock $(shell find crates/python crates/host crates/ldap -name '*.rs' -o -name Cargo.toml)
+SYNC = $(UV) sync --quiet --locked --python python3
 
-.build/run.stamp: $(UV) $(PYTHON_CORE)
+# The formatter and linter alone: nothing is compiled for them.
+$(BIN)/ruff: | $(UV)
+	$(SYNC) --inexact --only-group lint
+
+.build/run.stamp: $(UV) $(PYTHON_CORE) | $(BIN)/ruff
 	@echo "the first build fetches packages and compiles Rust: some minutes without a further line on two CPUs"
-	test -e .build/dev.stamp || $(UV) sync --quiet --locked --python python3 --no-dev --group build
-	test ! -e .build/dev.stamp || $(UV) sync --quiet --locked --python python3 --reinstall-package assay-lab
+	$(SYNC) --inexact --no-dev --group build --reinstall-package assay-lab
 	@touch $@
 
-.build/dev.stamp: $(UV) $(PYTHON_CORE)
-	$(UV) sync --quiet --locked --python python3 --reinstall-package assay-lab
+# What the checks and tests add to that; the Rust core is not compiled again.
+.build/dev.stamp: .build/run.stamp
+	$(SYNC)
 	@touch $@
 
 src/assay/bin/%: $(RUST)
-	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet -p $(@F) --target $(TRIPLE) --config 'profile.release.strip="symbols"'
+	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet -p $(@F) --target $(TRIPLE)
 	@mkdir -p $(@D)
 	install -m 755 target/$(TRIPLE)/release/$(@F) $@
 

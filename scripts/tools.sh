@@ -1,63 +1,54 @@
 #!/usr/bin/env bash
-# Install what the tests use beside the build, where root and apt-get are there; else say what will be skipped.
+# Install what the tests use beside the build (scripts/tools.txt). Asks first; YES=1 is the answer yes. No service is started or enabled.
 set -u
-declare -A package=([mkfs.ext4]=e2fsprogs [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [fio]=fio [chromium]=chromium [losetup]=util-linux [bpftrace]=bpftrace
-  [nft]=nftables [ethtool]=ethtool
-  [bonnie++]=bonnie++ [hdparm]=hdparm [eatmydata]=eatmydata [/usr/share/doc/fio/examples]=fio-examples
-  [slapd]=slapd [ldapsearch]=ldap-utils [ns-slapd]=389-ds-base [certutil]=libnss3-tools [curl]=curl [tc]=iproute2 [busybox]=busybox
-  [sshfs]=sshfs [qemu-storage-daemon]=qemu-system-common [nbdfuse]=libnbd-bin [nbdkit]=nbdkit [tgtd]=tgt [/usr/share/doc/qemu-block-extra]=qemu-block-extra [ganesha.nfsd]=nfs-ganesha-vfs [rpcbind]=rpcbind [smbd]=samba
-  [smbclient]=smbclient [zsh]=zsh [fish]=fish [xrootd]=xrootd-server [xrdcp]=xrootd-client [globus-gridftp-server]=globus-gridftp-server-progs [globus-url-copy]=globus-gass-copy-progs
-  [vsftpd]=vsftpd [rclone]=rclone [apache2]=apache2-bin [fusermount3]=fuse3
-  [mfsmaster]=moosefs-master [mfschunkserver]=moosefs-chunkserver [mfsmount]=moosefs-client [mfscli]=moosefs-cli
-  [glusterd]=glusterfs-server [glusterfs]=glusterfs-client [zfs-fuse]=zfs-fuse)  # no openssh-server: at the next start it would let others in, so it is only unpacked (below)
-wanted=()
-for tool in "${!package[@]}"; do
-  [ -e "$tool" ] || PATH="$PATH:/usr/sbin:/sbin" command -v "$tool" >/dev/null || wanted+=("${package[$tool]}")
-done
-# The sshd of the far machines of tests/far_machines.py: never installed, never started by the system.
-sshd=$(cd "$(dirname "$0")/.." && pwd)/.build/sshd
-if [ ! -x "$sshd/usr/sbin/sshd" ]; then
-  fetched=$(mktemp -d)
-  if command -v apt-get >/dev/null && command -v dpkg >/dev/null && (cd "$fetched" && apt-get download -qq openssh-server >/dev/null 2>&1 ||
-    { apt-get update -qq >/dev/null 2>&1 && apt-get download -qq openssh-server >/dev/null 2>&1; }); then
-    mkdir -p "$sshd" && dpkg -x "$fetched"/openssh-server_*.deb "$sshd"
+cd "$(dirname "$0")/.." || exit 1
+PATH="$PATH:/usr/sbin:/sbin"
+plain=() servers=() unpacked=()
+while read -r -a line; do
+  case ${line[0]:-#} in
+    \#*) ;;
+    unpack) [ -e ".build/${line[2]}/${line[3]}" ] || unpacked+=("${line[*]:2}") ;;
+    *) if [ -e "${line[0]}" ] || command -v "${line[0]}" >/dev/null; then continue; fi
+      if [ "${line[2]:-}" = service ]; then servers+=("${line[1]}"); else plain+=("${line[1]}"); fi ;;
+  esac
+done < scripts/tools.txt
+[ $((${#plain[@]} + ${#servers[@]} + ${#unpacked[@]})) -gt 0 ] || { echo "all programs that the tests use are here"; exit 0; }
+
+packages() { local each; for each in "${unpacked[@]}"; do set -- $each; shift 2; echo "$*"; done; }
+[ ${#plain[@]} -eq 0 ] || echo "to install: ${plain[*]}"
+[ ${#servers[@]} -eq 0 ] || echo "to install, with services that are neither started nor enabled: ${servers[*]}"
+[ ${#unpacked[@]} -eq 0 ] || echo "to unpack below .build, not to install: $(packages | paste -sd ' ')"
+command -v apt-get >/dev/null || { echo "no apt-get here: install them as your system does. Tests that need them are skipped and counted."; exit 0; }
+if [ -z "${YES:-}${ASSUME_YES:-}" ]; then
+  [ -t 0 ] || { echo "nothing was installed: nobody can be asked here. \`make tools YES=1\` installs them."; exit 0; }
+  read -r -p "Install them? [y/N] " answer
+  [[ $answer == [yY]* ]] || { echo "nothing was installed"; exit 0; }
+fi
+
+unpack() { # DIRECTORY PROOF PACKAGE...: a package's files below .build
+  local into=.build/$1 fetched package
+  fetched=$(mktemp -d) && chmod 755 "$fetched" # apt fetches as a user of its own
+  shift 2
+  if (cd "$fetched" && apt-get download -qq "$@" >/dev/null 2>&1 || { apt-get update -qq && apt-get download -qq "$@"; } >/dev/null 2>&1); then
+    mkdir -p "$into" && for package in "$fetched"/*.deb; do dpkg -x "$package" "$into"; done
   else
-    echo "no openssh-server to unpack (apt-get download): tests on far machines are skipped and counted"
+    echo "apt-get download fetched no $*: its tests are skipped and counted"
   fi
   rm -rf "$fetched"
+}
+for each in "${unpacked[@]}"; do unpack $each; done
+[ $((${#plain[@]} + ${#servers[@]})) -gt 0 ] || exit 0
+[ "$(id -u)" -eq 0 ] || { echo "only root can install the others: tests that need them are skipped and counted"; exit 0; }
+
+enabled() { systemctl list-unit-files --root=/ --state=enabled --no-legend --no-pager 2>/dev/null | cut -d' ' -f1 | sort; }
+before=$(mktemp) policy=/usr/sbin/policy-rc.d
+enabled > "$before"
+# What a package would start asks this file first; 101 is the answer no. RUNLEVEL tells scripts of older packages the same.
+[ -e $policy ] || { printf '#!/bin/sh\nexit 101\n' > $policy && chmod 755 $policy && trap 'rm -f $policy' EXIT; }
+apt-get update -qq >/dev/null
+RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${plain[@]}" "${servers[@]}" >/dev/null \
+  || echo "apt-get did not install all of them: tests that need the others are skipped and counted"
+if command -v systemctl >/dev/null; then
+  for unit in $(enabled | comm -13 "$before" -); do systemctl -q --root=/ disable "$unit" 2>/dev/null || :; done
 fi
-# The agent of tests/snmp_agents.py, in the same way.
-snmpd=$(cd "$(dirname "$0")/.." && pwd)/.build/snmpd
-if [ ! -x "$snmpd/usr/sbin/snmpd" ]; then
-  fetched=$(mktemp -d) packages="snmpd libsnmp40 libsnmp-base libpci3"
-  # shellcheck disable=SC2086 - four words
-  if command -v apt-get >/dev/null && command -v dpkg >/dev/null && (cd "$fetched" && apt-get download -qq $packages >/dev/null 2>&1 ||
-    { apt-get update -qq >/dev/null 2>&1 && apt-get download -qq $packages >/dev/null 2>&1; }); then
-    mkdir -p "$snmpd" && for package in "$fetched"/*.deb; do dpkg -x "$package" "$snmpd"; done
-  else
-    echo "no snmpd to unpack (apt-get download): tests of SNMP against a real agent are skipped and counted"
-  fi
-  rm -rf "$fetched"
-fi
-# The header of the markers that tests/machine/test_dsio_trace.py compiles, in the same way.
-sdt=$(cd "$(dirname "$0")/.." && pwd)/.build/sdt
-if [ ! -d "$sdt/usr/include" ]; then
-  fetched=$(mktemp -d)
-  if command -v apt-get >/dev/null && command -v dpkg >/dev/null && (cd "$fetched" && apt-get download -qq systemtap-sdt-dev >/dev/null 2>&1 ||
-    { apt-get update -qq >/dev/null 2>&1 && apt-get download -qq systemtap-sdt-dev >/dev/null 2>&1; }); then
-    mkdir -p "$sdt" && dpkg -x "$fetched"/systemtap-sdt-dev_*.deb "$sdt"
-  else
-    echo "no systemtap-sdt-dev to unpack (apt-get download): the test of a server's own markers is skipped and counted"
-  fi
-  rm -rf "$fetched"
-fi
-[ "${#wanted[@]}" -eq 0 ] && exit 0
-if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-  echo "installing for the tests: ${wanted[*]}"
-  # RUNLEVEL=1: packages of servers start none.
-  apt-get update -qq >/dev/null && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null && installed=yes
-  # vsftpd would let local users in by password at the next start of the system.
-  if [[ " ${wanted[*]} " == *" vsftpd "* ]] && command -v systemctl >/dev/null; then systemctl -q disable vsftpd >/dev/null 2>&1 || :; fi
-  [ "${installed:-}" = yes ] && exit 0
-fi
-echo "not here, the tests that need them are skipped and counted: ${wanted[*]}"
+rm -f "$before"

@@ -6,14 +6,18 @@ started inherits that. A limit on how long an example may take would make every 
 Tests marked `long` belong to `make long`. They run only where the words of -m speak of them: `pytest -m long tests/simulated`.
 """
 
+import json
+import os
 import signal
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import sizes
+import skips
 from assay_process import Bench, kill
 from far_machines import far  # noqa: F401 - a fixture of all tests
 
@@ -28,12 +32,25 @@ settings.load_profile("busy machine")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave the long tests out, unless they are asked for."""
-    if "long" in config.option.markexpr:
-        return
-    left_out = [item for item in items if item.get_closest_marker("long")]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.get_closest_marker("long")]
+    """Leave the long tests out, unless they are asked for; among workers, files with the most slow tests begin."""
+    if "long" not in config.option.markexpr:
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+    if hasattr(config, "workerinput"):
+        slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+        items.sort(key=lambda item: -slow[item.path])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter):
+    """Count what was skipped by what would let it run; in a lane of several runs, the lane does."""
+    reasons = [report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", ())]
+    if lane := os.environ.get("ASSAY_SKIPPED"):
+        with Path(lane).open("a") as file:
+            file.writelines(f"{json.dumps(reason)}\n" for reason in reasons)
+    elif reasons:
+        terminalreporter.write_line(skips.say(reasons))
 
 
 @pytest.fixture

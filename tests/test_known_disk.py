@@ -13,6 +13,7 @@ from assay.machine import cgroups
 from assay.records import State, VerdictState
 from assay.selftest.control import measured
 
+pytestmark = pytest.mark.alone
 LIMIT = 50e6
 LEAST_S = 2
 TRIES = 2

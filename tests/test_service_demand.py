@@ -7,6 +7,8 @@ so a series whose test fails is repeated, at most three times.
 import json
 from pathlib import Path
 
+import pytest
+
 from assay_process import Bench
 
 SHIPPED = Path(__file__).parents[1] / "experiments"
@@ -55,6 +57,7 @@ def measured(bench, home, lab):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.alone
 def test_two_mixes_say_what_a_third_one_takes_and_not_what_larger_requests_take(tmp_path):
     bench = Bench(tmp_path)
     for attempt in range(TRIES):

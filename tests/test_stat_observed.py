@@ -11,7 +11,7 @@ from assay.machine import bpftrace
 from assay_process import wait_until
 from stat_stage import PYTHON, SIZE, cold, dd, failed, loop_disk, neighbour, root, stat, warm
 
-pytestmark = root
+pytestmark = [root, pytest.mark.alone]
 SERVES = """
 import os, socket, time
 server = socket.create_server(("127.0.0.1", 0))

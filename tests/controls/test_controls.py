@@ -9,6 +9,7 @@ import pytest
 import control_cases
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.parametrize("path", control_cases.files(anytime=False), ids=lambda path: path.stem)
 def test_the_lie_is_caught_and_its_twin_is_cleared(path, tmp_path):

@@ -140,6 +140,7 @@ def failed(verdict):
     return {finding.rule for finding in told if finding.severity is not Severity.NOTES}
 
 
+@pytest.mark.alone
 @pytest.mark.root
 @pytest.mark.parametrize("name", ["cold.read.bytes_per_s", "direct.read.bytes_per_s"])
 def test_a_cold_tree_is_read_from_the_device(told, name):
@@ -149,6 +150,7 @@ def test_a_cold_tree_is_read_from_the_device(told, name):
     assert "T01" not in failed(verdict)
 
 
+@pytest.mark.alone
 @pytest.mark.root
 def test_a_warm_tree_is_called_one_of_memory(told):
     verdict = told.verdicts["warm.read.bytes_per_s"]
@@ -158,6 +160,7 @@ def test_a_warm_tree_is_called_one_of_memory(told):
     assert next(finding.state for finding in warm if finding.rule == "T12") is State.FAIL
 
 
+@pytest.mark.alone
 @pytest.mark.root
 def test_the_phases_did_what_was_asked(told):
     by_name = {phase.name: phase for phase in told.run.phases}
@@ -169,6 +172,7 @@ def test_the_phases_did_what_was_asked(told):
     assert "L07" not in {rule for verdict in told.verdicts.values() for rule in failed(verdict) if verdict.bound is None}
 
 
+@pytest.mark.alone
 @pytest.mark.root
 def test_an_existing_tree_is_read_where_it_lies_and_stays_as_it_is(tmp_path):
     if not Local().is_root():
