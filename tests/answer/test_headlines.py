@@ -3,8 +3,6 @@
 import itertools
 from dataclasses import replace
 
-import pytest
-
 import notebook_records as made
 from assay import measures
 from assay.answer import doubts, headlines
@@ -49,9 +47,8 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
     return replace(base, **changes)
 
 
-@pytest.mark.parametrize(
-    ("one", "figure", "text"),
-    [
+def test_sentences(subtests):
+    for one, figure, text in [
         (comparison(), "ops_per_s", "xfs is slower: 0.60 times the rate of ext4 (95 % interval 0.54 to 0.68)"),
         (comparison(), "latency_p99_ns", "xfs is faster: it takes 0.60 times as long as ext4 (95 % interval 0.54 to 0.68)"),
         (
@@ -117,40 +114,35 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
                 " not significant after Holm correction (p = 0.08)"
             ),
         ),
-    ],
-)
-def test_sentences(one, figure, text):
-    asked = made.experiment(measures=(f"spool.unlink.{figure}",))
-    asked = replace(asked, measures=(replace(asked.measures[0], operation="unlink"),))
-    assert str(sentence.sentence(asked, replace(one, measure=asked.measures[0].name))) == text
+    ]:
+        with subtests.test(one=one):
+            asked = made.experiment(measures=(f"spool.unlink.{figure}",))
+            asked = replace(asked, measures=(replace(asked.measures[0], operation="unlink"),))
+            assert str(sentence.sentence(asked, replace(one, measure=asked.measures[0].name))) == text
 
 
-@pytest.mark.parametrize(
-    ("value", "low", "high", "texts"),
-    [
+def test_as_many_decimals_as_the_interval_bears(subtests):
+    for value, low, high, texts in [
         (0.415, 0.347, 0.496, ("0.41", "0.35", "0.50")),
         (0.0345, 0.0312, 0.0381, ("0.035", "0.031", "0.038")),
         (0.656, 0.045, 9.482, ("0.66", "0.045", "9.5")),
         (123.4, 110.0, 140.0, ("123", "110", "140")),
         (120.0, 30.0, 4567.0, ("120", "30", "4,600")),
-    ],
-)
-def test_as_many_decimals_as_the_interval_bears(value, low, high, texts):
-    assert measures.digits(comparison(value, low, high).ratio) == texts
+    ]:
+        with subtests.test(value=value):
+            assert measures.digits(comparison(value, low, high).ratio) == texts
 
 
-@pytest.mark.parametrize(
-    ("n", "method", "text"),
-    [
+def test_why_there_is_no_interval(subtests):
+    for n, method, text in [
         (2, Method.PAIRED_GEOMETRIC, "no interval: 2 pairs of runs, at least 3 needed"),
         (1, Method.PAIRED_GEOMETRIC, "no interval: 1 pair of runs, at least 3 needed"),
         (5, Method.PAIRED_MEDIANS, "no interval: 5 pairs of runs, at least 6 needed"),
         (9, Method.UNPAIRED_MEDIANS, "no interval: 9 runs per arm, at least 20 needed"),
-    ],
-)
-def test_why_there_is_no_interval(n, method, text):
-    ratio = Estimate(value=1.5, low=None, high=None, confidence=0.95, unit="ratio", n=n, method=method)
-    assert sentence.no_interval(ratio) == text
+    ]:
+        with subtests.test(n=n):
+            ratio = Estimate(value=1.5, low=None, high=None, confidence=0.95, unit="ratio", n=n, method=method)
+            assert sentence.no_interval(ratio) == text
 
 
 def test_too_few_pairs_are_the_reason_and_not_the_number_of_tests():
@@ -215,16 +207,17 @@ def test_what_leaves_a_run_unverified_is_a_rule_that_its_claim_needs():
     assert words.reason(found) == "1 of 1 runs UNVERIFIED, not ruled out: holes read (T06)"
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.98, 1.03), (0.96, 1.12), (0.7, 1.2), (0.2, 6.0), (0.01, 90.0)])
-def test_labels_of_the_axis_keep_apart(low, high):
-    results = fixture.results()
-    ratio = replace(results.comparisons[0].ratio, low=low, high=high)
-    axis = forest.axis(replace(results, comparisons=(replace(results.comparisons[0], ratio=ratio),)))
-    places = [at for at, _ in axis.ticks]
-    assert len(places) >= 3
-    assert len({label for _, label in axis.ticks}) == len(places)
-    assert all(after - before >= 13.9 for before, after in itertools.pairwise(places))
-    assert any(label == "1" for _, label in axis.ticks)
+def test_labels_of_the_axis_keep_apart(subtests):
+    for low, high in [(0.98, 1.03), (0.96, 1.12), (0.7, 1.2), (0.2, 6.0), (0.01, 90.0)]:
+        with subtests.test(low=low):
+            results = fixture.results()
+            ratio = replace(results.comparisons[0].ratio, low=low, high=high)
+            axis = forest.axis(replace(results, comparisons=(replace(results.comparisons[0], ratio=ratio),)))
+            places = [at for at, _ in axis.ticks]
+            assert len(places) >= 3
+            assert len({label for _, label in axis.ticks}) == len(places)
+            assert all(after - before >= 13.9 for before, after in itertools.pairwise(places))
+            assert any(label == "1" for _, label in axis.ticks)
 
 
 def test_a_ratio_beyond_the_axis_is_an_arrow_and_no_dot_at_its_edge():

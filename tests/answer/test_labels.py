@@ -3,8 +3,6 @@
 import re
 from dataclasses import replace
 
-import pytest
-
 import notebook_records as made
 from assay.answer import marks
 from assay.answer.wording import labels
@@ -13,17 +11,15 @@ from assay.records import Label, Nature, Regime, State
 from assay.workloads import bulk_io, metadata
 
 
-@pytest.mark.parametrize(
-    ("operation", "words"),
-    [
+def test_only_known_words_are_put_into_the_plural(subtests):
+    for operation, words in [
         ("rr", "cold operation rr as the client saw it"),
         ("get_p50", "cold operation get_p50 as the client saw it"),
         ("read", "cold reads as the client saw them"),
         ("random_read", "cold random reads as the client saw them"),
-    ],
-)
-def test_only_known_words_are_put_into_the_plural(operation, words):
-    assert labels.in_general(Label(nature=Nature.AS_SEEN, operation=operation, regime=Regime.COLD)) == words
+    ]:
+        with subtests.test(operation=operation):
+            assert labels.in_general(Label(nature=Nature.AS_SEEN, operation=operation, regime=Regime.COLD)) == words
 
 
 def test_every_operation_of_the_own_engine_is_a_known_word():
@@ -63,6 +59,7 @@ def test_what_all_runs_have_in_common_comes_before_the_figures_of_one():
     assert labels.of_several(both) == told
 
 
-@pytest.mark.parametrize("name", [*figures.FIGURES, *figures.OBSERVED])
-def test_every_figure_has_words_without_a_unit_s_suffix(name):
-    assert not re.search(r"\b(ns|per s|op|box)\b", marks.figure(name)), "a word of the code"
+def test_every_figure_has_words_without_a_unit_s_suffix(subtests):
+    for name in [*figures.FIGURES, *figures.OBSERVED]:
+        with subtests.test(name=name):
+            assert not re.search(r"\b(ns|per s|op|box)\b", marks.figure(name)), "a word of the code"

@@ -4,8 +4,6 @@ import re
 from dataclasses import replace
 from types import SimpleNamespace
 
-import pytest
-
 from assay.answer.answer import answer
 from assay.answer.wording.summary import following, opening, remarks, reservations
 from assay.cli import summary
@@ -117,22 +115,21 @@ def test_a_lie_in_front_is_called_one_and_the_next_measure_answers():
     assert said.more[0].endswith("[SOUND]")
 
 
-@pytest.mark.parametrize(
-    ("share", "words"), [(0.0, "; storage gave nothing"), (0.5, "; corrected "), (1.0, "none from the device")]
-)
-def test_a_lie_is_followed_by_what_storage_gave(share, words):
+def test_a_lie_is_followed_by_what_storage_gave(subtests):
     """The corrected figure was left out of the sentence that says that the figure is none."""
-    results = first_only(without_a_figure(fixture.results(), BOAST), BOAST)
-    runs = []
-    for one in results.runs:
-        verdicts = {
-            name: replace(verdict, corrected=verdict.value * share) if name == BOAST and verdict.value else verdict
-            for name, verdict in one.verdicts.items()
-        }
-        runs.append(replace(one, verdicts=verdicts))
-    said = lead(replace(results, runs=tuple(runs))).said.partition(";")
-    assert words in "".join(said)
-    assert ("corrected" in "".join(said)) == (share == 0.5)
+    for share, words in [(0.0, "; storage gave nothing"), (0.5, "; corrected "), (1.0, "none from the device")]:
+        with subtests.test(share=share):
+            results = first_only(without_a_figure(fixture.results(), BOAST), BOAST)
+            runs = []
+            for one in results.runs:
+                verdicts = {
+                    name: replace(verdict, corrected=verdict.value * share) if name == BOAST and verdict.value else verdict
+                    for name, verdict in one.verdicts.items()
+                }
+                runs.append(replace(one, verdicts=verdicts))
+            said = lead(replace(results, runs=tuple(runs))).said.partition(";")
+            assert words in "".join(said)
+            assert ("corrected" in "".join(said)) == (share == 0.5)
 
 
 def test_noise_is_no_lie():
@@ -160,28 +157,28 @@ def test_a_designed_experiment_opens_with_the_factor_that_matters_most():
     assert not said.said.endswith(".")
 
 
-@pytest.mark.parametrize(
-    ("interval", "text"),
-    [
+def test_a_break_even_of_which_nothing_is_known_is_not_told(subtests):
+    for interval, text in [
         ((1.2, 3.9), "break-even at 2.5 (1.2 to 3.9) clients; beyond it xfs is below ext4"),
         ((1.0, 4.0), "no significant break-even from 1 to 4 clients"),
-    ],
-)
-def test_a_break_even_of_which_nothing_is_known_is_not_told(interval, text):
-    at = Estimate(value=2.5, low=interval[0], high=interval[1], confidence=0.95, unit="", n=0, method=Method.CROSSING_OF_MEANS)
-    found = Scaling(
-        kind=ScalingKind.BREAK_EVEN,
-        shape=Shape.CROSSES,
-        measure=RATE,
-        factor="clients",
-        within={},
-        at=at,
-        lowest=1.0,
-        highest=4.0,
-        order=ORDER,
-    )
-    named = "spool create, operations per second, xfs against ext4"
-    assert f"{named}: {text}" in lead(replace(fixture.results(), scaling=(found,))).more
+    ]:
+        with subtests.test(interval=interval):
+            at = Estimate(
+                value=2.5, low=interval[0], high=interval[1], confidence=0.95, unit="", n=0, method=Method.CROSSING_OF_MEANS
+            )
+            found = Scaling(
+                kind=ScalingKind.BREAK_EVEN,
+                shape=Shape.CROSSES,
+                measure=RATE,
+                factor="clients",
+                within={},
+                at=at,
+                lowest=1.0,
+                highest=4.0,
+                order=ORDER,
+            )
+            named = "spool create, operations per second, xfs against ext4"
+            assert f"{named}: {text}" in lead(replace(fixture.results(), scaling=(found,))).more
 
 
 def growth(kind, shape, measure, at=None, **values):
@@ -383,24 +380,22 @@ def test_the_largest_difference_of_another_measure_follows():
     assert line.endswith(f"; {more} more measure{' differs' if more == 1 else 's differ'}") == (more > 0)
 
 
-@pytest.mark.parametrize(
-    ("filesystem", "devices", "remark"),
-    [
+def test_a_file_system_in_memory_or_on_another_one_is_named(subtests):
+    for filesystem, devices, remark in [
         ("tmpfs", (), "ext4: tmpfs, no block device below"),
         ("fuse.sshfs", (), "ext4: FUSE, no block device below"),
         ("overlay", ("vda",), "ext4: overlay on vda"),
         ("ext4", ("vda",), None),
-    ],
-)
-def test_a_file_system_in_memory_or_on_another_one_is_named(filesystem, devices, remark):
-    results = fixture.results()
-    place = Place(
-        target="ext4", host="local", kind=EndpointKind.DIRECTORY, address="/data", filesystem=filesystem, devices=devices
-    )
-    one = results.runs[0]
-    runs = (replace(one, run=replace(one.run, places=(place,))), *results.runs[1:])
-    found = list(remarks(answer(replace(results, runs=runs))))
-    assert ([remark] if remark else []) == [each for each in found if each.startswith("ext4: ")]
+    ]:
+        with subtests.test(filesystem=filesystem):
+            results = fixture.results()
+            place = Place(
+                target="ext4", host="local", kind=EndpointKind.DIRECTORY, address="/data", filesystem=filesystem, devices=devices
+            )
+            one = results.runs[0]
+            runs = (replace(one, run=replace(one.run, places=(place,))), *results.runs[1:])
+            found = list(remarks(answer(replace(results, runs=runs))))
+            assert ([remark] if remark else []) == [each for each in found if each.startswith("ext4: ")]
 
 
 def test_a_note_that_renames_a_comparison_is_said_once():

@@ -1,7 +1,5 @@
 """What a chart shows, in words made of values."""
 
-import pytest
-
 from assay.answer.wording import trends
 from assay.measures.timelines import LineTrend, trend
 
@@ -16,17 +14,15 @@ def test_a_trend_is_the_first_tenth_against_the_last_up_to_the_clocks_stop():
     assert trend(line(*range(9)), until_s=100.0) is None
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "text"),
-    [
+def test_rates(subtests):
+    for first, last, text in [
         (800.0, 100.0, "Creates slow down 8 times within the run."),
         (100.0, 1234.0, "Creates speed up 12 times within the run."),
         (100.0, 110.0, "Creates end about as fast as they begin."),
         (0.0, 110.0, ""),
-    ],
-)
-def test_rates(first, last, text):
-    assert trends.rates("creates", {"ext4": LineTrend(first=first, middle=(first + last) / 2, last=last)}) == text
+    ]:
+        with subtests.test(first=first):
+            assert trends.rates("creates", {"ext4": LineTrend(first=first, middle=(first + last) / 2, last=last)}) == text
 
 
 def test_levels_that_go_alike_share_their_words():

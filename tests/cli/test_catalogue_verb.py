@@ -29,15 +29,16 @@ def test_json_has_knobs_and_evidence(capsys):
     assert "L9.flush" in next(entry for entry in found["observers"] if entry["name"] == "block")["gives"]
 
 
-@pytest.mark.parametrize("module", plugs.names("rules"))
-def test_every_rule_is_explained(module, capsys):
-    rule = plugs.find("rules", module)
-    assert explain(rule.id.lower(), json_to=None) == 0
-    text = capsys.readouterr().out
-    assert text.startswith(f"{rule.id} {rule.name}\n")
-    assert all(word in text for word in SECTIONS)
-    assert rule.severity in text
-    assert max(map(len, text.splitlines()[2:])) <= 100
+def test_every_rule_is_explained(capsys, subtests):
+    for module in plugs.names("rules"):
+        with subtests.test(module=module):
+            rule = plugs.find("rules", module)
+            assert explain(rule.id.lower(), json_to=None) == 0
+            text = capsys.readouterr().out
+            assert text.startswith(f"{rule.id} {rule.name}\n")
+            assert all(word in text for word in SECTIONS)
+            assert rule.severity in text
+            assert max(map(len, text.splitlines()[2:])) <= 100
 
 
 def test_json_owns_its_stream(capsys):

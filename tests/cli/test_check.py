@@ -32,9 +32,8 @@ def test_the_verdict_leads_and_says_what_was_understood(bench):
     assert max(len(line) for line in lines) <= 120
 
 
-@pytest.mark.parametrize(
-    ("claim", "verdict"),
-    [
+def test_verdicts_of_published_claims(capsys, subtests):
+    for claim, verdict in [
         ("1-2 GB/s over 2 x 2GFC", "INVALID: faster than 2 x 2GFC can carry, 413.3 MB/s"),
         ("450 MB/s read over 2 x 2GFC", "INVALID: faster than 2 x 2GFC can carry, 413.3 MB/s"),
         (
@@ -60,13 +59,12 @@ def test_the_verdict_leads_and_says_what_was_understood(bench):
             "UNVERIFIED: no contradiction among these figures; 30:56.62 against 35:04.60 is 11.8 % less",
         ),
         ("93 MB/s inside, under 20 MB/s", "BOUNDED: 93 MB/s against under 20 MB/s is at least 4.62 times as much"),
-    ],
-)
-def test_verdicts_of_published_claims(capsys, claim, verdict):
-    assert check([claim], json_to=None, gate=Gate.OFF) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert verdict in f"{lines[0]} {lines[1].strip()}"
-    assert len(lines) <= MOST_LINES
+    ]:
+        with subtests.test(claim=claim):
+            assert check([claim], json_to=None, gate=Gate.OFF) == 0
+            lines = capsys.readouterr().out.splitlines()
+            assert verdict in f"{lines[0]} {lines[1].strip()}"
+            assert len(lines) <= MOST_LINES
 
 
 def test_words_without_quotes_are_one_claim(bench):
@@ -105,29 +103,28 @@ def test_json_owns_its_stream(bench):
     assert len(told["assumed"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("claim", "gate", "status"),
-    [
+def test_the_gate_and_that_arithmetic_never_passes_a_strict_one(bench, subtests):
+    for claim, gate, status in [
         (EXAMPLE, "--gate", 3),
         ("512 MB at 815 MB/s, 12 GB RAM", "--gate=on", 3),
         ("941 Mbit/s over 1GbE", "--gate", 0),
         ("0.52 against 0.6", "--gate", 0),
         ("941 Mbit/s over 1GbE", "--gate=strict", 3),
         ("0.52 against 0.6", "--gate=strict", 3),
-    ],
-)
-def test_the_gate_and_that_arithmetic_never_passes_a_strict_one(bench, claim, gate, status):
-    assert bench.run("check", claim, gate).returncode == status
+    ]:
+        with subtests.test(claim=claim):
+            assert bench.run("check", claim, gate).returncode == status
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "check.md"
 SHOWN = re.findall(r'```\n\$ assay check "([^"\n]*)"\n(.*?)```', PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize(("claim", "output"), SHOWN, ids=[claim for claim, _ in SHOWN])
-def test_the_manual_shows_what_is_printed(capsys, claim, output):
-    assert check([claim], json_to=None, gate=Gate.OFF) == 0
-    assert capsys.readouterr().out == output
+def test_the_manual_shows_what_is_printed(capsys, subtests):
+    for claim, output in SHOWN:
+        with subtests.test(claim=claim):
+            assert check([claim], json_to=None, gate=Gate.OFF) == 0
+            assert capsys.readouterr().out == output
 
 
 def test_the_manual_shows_something():
@@ -141,11 +138,12 @@ def test_a_block_size_is_written_as_tools_of_storage_write_it(bench):
     assert "E05 passes" in bench.run("check", "16K read 2 GB/s 122000 IOPS").stdout
 
 
-@pytest.mark.parametrize("text", ["100k IOPS at 4k is 800 MB/s", "bs=4k, 100k IOPS, 800 MB/s", "4k at QD32: 100k IOPS, 800 MB/s"])
-def test_a_block_size_is_read_as_people_write_it(bench, text):
-    done = bench.run("check", text)
-    assert "INVALID: 100k IOPS of 4k is 410 MB/s, not 800 MB/s" in done.stdout
-    assert "not understood" not in done.stdout
+def test_a_block_size_is_read_as_people_write_it(bench, subtests):
+    for text in ["100k IOPS at 4k is 800 MB/s", "bs=4k, 100k IOPS, 800 MB/s", "4k at QD32: 100k IOPS, 800 MB/s"]:
+        with subtests.test(text=text):
+            done = bench.run("check", text)
+            assert "INVALID: 100k IOPS of 4k is 410 MB/s, not 800 MB/s" in done.stdout
+            assert "not understood" not in done.stdout
 
 
 def test_operations_of_a_size_are_a_rate_also_without_a_link(bench):
@@ -154,7 +152,8 @@ def test_operations_of_a_size_are_a_rate_also_without_a_link(bench):
     assert "in other words" not in bench.run("check", "100k IOPS of 4 KiB, 410 MB/s").stdout, "the rate is printed already"
 
 
-@pytest.mark.parametrize("text", ["64k ops/s", "3k records", "100k", "1.4k read 1 GB/s"])
-def test_a_k_that_may_count_something_else_is_asked_back(bench, text):
-    done = bench.run("check", text)
-    assert "kB (1,000 bytes) or KiB (1,024 bytes)" in " ".join(f"{done.stdout}{done.stderr}".split())
+def test_a_k_that_may_count_something_else_is_asked_back(bench, subtests):
+    for text in ["64k ops/s", "3k records", "100k", "1.4k read 1 GB/s"]:
+        with subtests.test(text=text):
+            done = bench.run("check", text)
+            assert "kB (1,000 bytes) or KiB (1,024 bytes)" in " ".join(f"{done.stdout}{done.stderr}".split())

@@ -59,40 +59,44 @@ print -r -- $all
 
 
 @needs("bash")
-@pytest.mark.parametrize(("line", "words"), OFFERED)
-def test_bash_offers_what_fits(script, line, words):
-    text = BASH.format(script=shlex.quote(str(script("bash"))), line=shlex.quote(line))
-    done = subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True, check=False)
-    assert (done.stderr, words - set(done.stdout.split())) == ("", set())
-    assert all(word.startswith(line.rpartition(" ")[2]) for word in done.stdout.split())
+def test_bash_offers_what_fits(script, subtests):
+    for line, words in OFFERED:
+        with subtests.test(line=line):
+            text = BASH.format(script=shlex.quote(str(script("bash"))), line=shlex.quote(line))
+            done = subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True, check=False)
+            assert (done.stderr, words - set(done.stdout.split())) == ("", set())
+            assert all(word.startswith(line.rpartition(" ")[2]) for word in done.stdout.split())
 
 
 @needs("bash")
-@pytest.mark.parametrize("line", ["assay run x", "assay run --lab ", "assay stat -- l"])
-def test_bash_leaves_files_and_commands_to_the_shell(script, line):
-    text = BASH.format(script=shlex.quote(str(script("bash"))), line=shlex.quote(line))
-    done = subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "", "nothing of its own, so that -o default offers files"
+def test_bash_leaves_files_and_commands_to_the_shell(script, subtests):
+    for line in ["assay run x", "assay run --lab ", "assay stat -- l"]:
+        with subtests.test(line=line):
+            text = BASH.format(script=shlex.quote(str(script("bash"))), line=shlex.quote(line))
+            done = subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True, check=True)
+            assert done.stdout.strip() == "", "nothing of its own, so that -o default offers files"
 
 
 @needs("fish")
-@pytest.mark.parametrize(("line", "words"), OFFERED)
-def test_fish_offers_what_fits(script, line, words):
-    text = f"source {shlex.quote(str(script('fish')))}; complete -C {shlex.quote(line)}"
-    done = subprocess.run(["fish", "--no-config", "-c", text], capture_output=True, text=True, check=True)
-    assert words <= {offered.partition("\t")[0] for offered in done.stdout.splitlines()}
+def test_fish_offers_what_fits(script, subtests):
+    for line, words in OFFERED:
+        with subtests.test(line=line):
+            text = f"source {shlex.quote(str(script('fish')))}; complete -C {shlex.quote(line)}"
+            done = subprocess.run(["fish", "--no-config", "-c", text], capture_output=True, text=True, check=True)
+            assert words <= {offered.partition("\t")[0] for offered in done.stdout.splitlines()}
 
 
 @needs("zsh")
-@pytest.mark.parametrize(("line", "words"), OFFERED)
-def test_zsh_offers_what_fits(script, line, words):
-    folder, missing = shlex.quote(str(script("zsh", "_assay").parent)), words
-    for pause in (1, 10, 60):  # a busy machine may need longer for its offers
-        text = ZSH.format(folder=folder, line=shlex.quote(line), pause=pause)
-        done = subprocess.run(["zsh", "-f", "-c", text], capture_output=True, text=True, check=True, timeout=300)
-        if not (missing := [word for word in words if word not in done.stdout]):
-            break
-    assert not missing, done.stdout
+def test_zsh_offers_what_fits(script, subtests):
+    for line, words in OFFERED:
+        with subtests.test(line=line):
+            folder, missing = shlex.quote(str(script("zsh", "_assay").parent)), words
+            for pause in (1, 10, 60):  # a busy machine may need longer for its offers
+                text = ZSH.format(folder=folder, line=shlex.quote(line), pause=pause)
+                done = subprocess.run(["zsh", "-f", "-c", text], capture_output=True, text=True, check=True, timeout=300)
+                if not (missing := [word for word in words if word not in done.stdout]):
+                    break
+            assert not missing, done.stdout
 
 
 def test_another_shell_is_refused():

@@ -155,12 +155,13 @@ def test_every_mistake_at_once(bench):
         assert part in done.stderr
 
 
-@pytest.mark.parametrize("level", ["", "p99", "search p99", "search p98 <= 5 ms", "lookup p99 <= 5 ms", "search p99 < 5 ms"])
-def test_what_is_no_service_level_is_answered_with_one(bench, capture, level):
-    done = bench.run("dissect", capture, "--sla", level)
-    assert done.returncode == 2
-    assert f"--sla: found {level!r}; expected" in done.stderr
-    assert '"search p99 <= 50 ms"' in done.stderr
+def test_what_is_no_service_level_is_answered_with_one(bench, capture, subtests):
+    for level in ["", "p99", "search p99", "search p98 <= 5 ms", "lookup p99 <= 5 ms", "search p99 < 5 ms"]:
+        with subtests.test(level=level):
+            done = bench.run("dissect", capture, "--sla", level)
+            assert done.returncode == 2
+            assert f"--sla: found {level!r}; expected" in done.stderr
+            assert '"search p99 <= 50 ms"' in done.stderr
 
 
 def test_without_ldap_the_ports_are_named(bench, tmp_path):
@@ -191,21 +192,19 @@ echo '{answer}'
 """
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
+def test_a_reader_of_another_version_is_named_with_the_remedy(monkeypatch, capture, tmp_path, subtests):
+    for answer, words in [
         ({"files": [], "frames": 0}, "lacks abandoned, answers_lost, answers_without_request. The reader is of"),
         ({"refused": [{"kind": "options", "reason": "unknown field `more`"}]}, "unknown field `more`. The reader is of another"),
-    ],
-)
-def test_a_reader_of_another_version_is_named_with_the_remedy(monkeypatch, capture, tmp_path, answer, words):
-    engine = tmp_path / "engine"
-    engine.write_text(OLDER.format(answer=json.dumps(answer)))
-    engine.chmod(0o755)
-    monkeypatch.setattr(verb, "engine_path", lambda: engine)
-    with pytest.raises(AssayError, match="Run `make build`") as caught:
-        verb.dissect(verb.CaptureWords(files=(str(capture),)), verb.CaptureOutputs(), Gate.OFF)
-    assert words in str(caught.value)
+    ]:
+        with subtests.test(answer=answer):
+            engine = tmp_path / "engine"
+            engine.write_text(OLDER.format(answer=json.dumps(answer)))
+            engine.chmod(0o755)
+            monkeypatch.setattr(verb, "engine_path", lambda engine=engine: engine)
+            with pytest.raises(AssayError, match="Run `make build`") as caught:
+                verb.dissect(verb.CaptureWords(files=(str(capture),)), verb.CaptureOutputs(), Gate.OFF)
+            assert words in str(caught.value)
 
 
 def talk(server, count):
@@ -217,24 +216,25 @@ def talk(server, count):
 
 @pytest.mark.root
 @pytest.mark.skipif(not ROOT, reason="capturing needs root")
-@pytest.mark.parametrize("ended", ["duration", "interrupt"])
-def test_live_on_the_loopback(bench, ended):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        words = ["--duration", "6 s"] if ended == "duration" else []
-        process = bench.start("dissect", "-i", "lo", "--port", str(port), "--json", *words)
-        reads_frames(*wait_until(bench.engines))
-        thread = threading.Thread(target=talk, args=(server, 50))
-        thread.start()
-        with socket.create_connection(("127.0.0.1", port)) as client:
-            for _ in range(50):
-                client.sendall(made.message(1, made.search(made.equal("cn", "a"))))
-                client.recv(4096)
-        thread.join()
-        if ended == "interrupt":
-            passed()
-            os.killpg(process.pid, signal.SIGINT)
-        output, error = process.communicate()
-    values = json.loads(output)
-    assert (values["operations"][0]["requests"], values["operations"][0]["answered"]) == (50, 50), error
-    assert (values["capture_drops"], values["gaps"], values["retransmitted"]) == (0, 0, 0)
+def test_live_on_the_loopback(bench, subtests):
+    for ended in ["duration", "interrupt"]:
+        with subtests.test(ended=ended):
+            with socket.create_server(("127.0.0.1", 0)) as server:
+                port = server.getsockname()[1]
+                words = ["--duration", "6 s"] if ended == "duration" else []
+                process = bench.start("dissect", "-i", "lo", "--port", str(port), "--json", *words)
+                reads_frames(*wait_until(bench.engines))
+                thread = threading.Thread(target=talk, args=(server, 50))
+                thread.start()
+                with socket.create_connection(("127.0.0.1", port)) as client:
+                    for _ in range(50):
+                        client.sendall(made.message(1, made.search(made.equal("cn", "a"))))
+                        client.recv(4096)
+                thread.join()
+                if ended == "interrupt":
+                    passed()
+                    os.killpg(process.pid, signal.SIGINT)
+                output, error = process.communicate()
+            values = json.loads(output)
+            assert (values["operations"][0]["requests"], values["operations"][0]["answered"]) == (50, 50), error
+            assert (values["capture_drops"], values["gaps"], values["retransmitted"]) == (0, 0, 0)

@@ -46,38 +46,41 @@ def test_what_is_no_capture_is_named_all_at_once(bench, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_cut_file_is_read_to_its_end(bench, tmp_path, name):
-    whole = FORMATS[name](the_frames())
-    (tmp_path / "cut").write_bytes(whole[:-20])
-    done = bench.run("dissect", "cut")
-    assert done.returncode == 1
-    assert done.stdout.startswith("At least ")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("cut: ")]
-    assert f"{len(the_frames()) - 1} frames read, up to byte " in line
-    assert "the file ends inside a frame" in line
-    at_byte = int(line.partition("up to byte ")[2].split(":")[0].replace(",", ""))
-    assert 0 < at_byte < len(whole) - 20
+def test_a_cut_file_is_read_to_its_end(bench, tmp_path, subtests):
+    for name in FORMATS:
+        with subtests.test(name=name):
+            whole = FORMATS[name](the_frames())
+            (tmp_path / "cut").write_bytes(whole[:-20])
+            done = bench.run("dissect", "cut")
+            assert done.returncode == 1
+            assert done.stdout.startswith("At least ")
+            (line,) = [line for line in done.stdout.splitlines() if line.startswith("cut: ")]
+            assert f"{len(the_frames()) - 1} frames read, up to byte " in line
+            assert "the file ends inside a frame" in line
+            at_byte = int(line.partition("up to byte ")[2].split(":")[0].replace(",", ""))
+            assert 0 < at_byte < len(whole) - 20
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_damaged_file_is_read_to_the_damage(bench, tmp_path, name):
-    few, whole = (len(FORMATS[name](part)) for part in (the_frames()[:10], the_frames()))
-    content = bytearray(FORMATS[name](the_frames()))
-    content[few : few + 40] = b"\xff" * 40
-    (tmp_path / "damaged").write_bytes(content)
-    done = bench.run("dissect", "damaged", "--json=all.json")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert done.stdout.startswith("At least ")
-    assert f"10 frames read, up to byte {few:,}: " in done.stdout
-    assert whole > few
+def test_a_damaged_file_is_read_to_the_damage(bench, tmp_path, subtests):
+    for name in FORMATS:
+        with subtests.test(name=name):
+            few, whole = (len(FORMATS[name](part)) for part in (the_frames()[:10], the_frames()))
+            content = bytearray(FORMATS[name](the_frames()))
+            content[few : few + 40] = b"\xff" * 40
+            (tmp_path / "damaged").write_bytes(content)
+            done = bench.run("dissect", "damaged", "--json=all.json")
+            assert done.returncode == 1, done.stdout + done.stderr
+            assert done.stdout.startswith("At least ")
+            assert f"10 frames read, up to byte {few:,}: " in done.stdout
+            assert whole > few
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_capture_without_frames_says_so(bench, tmp_path, name):
-    (tmp_path / "none").write_bytes(FORMATS[name]([]))
-    done = bench.run("dissect", "none")
-    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "No frames.")
+def test_a_capture_without_frames_says_so(bench, tmp_path, subtests):
+    for name in FORMATS:
+        with subtests.test(name=name):
+            (tmp_path / "none").write_bytes(FORMATS[name]([]))
+            done = bench.run("dissect", "none")
+            assert (done.returncode, done.stdout.splitlines()[0]) == (0, "No frames.")
 
 
 def test_without_ldap_the_ports_are_named_with_the_option(bench, tmp_path):
@@ -88,15 +91,14 @@ def test_without_ldap_the_ports_are_named_with_the_option(bench, tmp_path):
     assert done.stdout.splitlines()[0] == f"No LDAP in {len(frames)} frames. {expected}"
 
 
-@pytest.mark.parametrize(
-    "level", ["fast", "search p99", "search p98 <= 5 ms", "frob p99 <= 5 ms", "search p99 > 5 ms", "search p99 <= 5 MB", ""]
-)
-def test_a_service_level_that_is_none(bench, tmp_path, level):
-    (tmp_path / "a.pcap").write_bytes(made.pcap(the_frames()))
-    done = bench.run("dissect", "a.pcap", "--sla", level)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--sla: found " in done.stderr
-    assert "; expected " in done.stderr
+def test_a_service_level_that_is_none(bench, tmp_path, subtests):
+    for level in ["fast", "search p99", "search p98 <= 5 ms", "frob p99 <= 5 ms", "search p99 > 5 ms", "search p99 <= 5 MB", ""]:
+        with subtests.test(level=level):
+            (tmp_path / "a.pcap").write_bytes(made.pcap(the_frames()))
+            done = bench.run("dissect", "a.pcap", "--sla", level)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert "--sla: found " in done.stderr
+            assert "; expected " in done.stderr
 
 
 def test_every_mistake_of_a_call_at_once(bench):

@@ -12,14 +12,15 @@ from assay.cli.verbs import app
 COMMAND = typer.main.get_command(app)
 
 
-@pytest.mark.parametrize("verb", COMMAND.commands)
-def test_examples_are_calls_that_the_verb_takes(verb, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for call, _ in examples.EXAMPLES.get(verb, ()):
-        program, *words = shlex.split(call)
-        name, *rest = completed(arranged(words))
-        assert (program, name) == ("assay", verb)
-        COMMAND.commands[verb].make_context(verb, rest)
+def test_examples_are_calls_that_the_verb_takes(tmp_path, monkeypatch, subtests):
+    for verb in COMMAND.commands:
+        with subtests.test(verb=verb):
+            monkeypatch.chdir(tmp_path)
+            for call, _ in examples.EXAMPLES.get(verb, ()):
+                program, *words = shlex.split(call)
+                name, *rest = completed(arranged(words))
+                assert (program, name) == ("assay", verb)
+                COMMAND.commands[verb].make_context(verb, rest)
 
 
 def test_no_example_is_of_a_verb_that_is_not_there():

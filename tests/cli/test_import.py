@@ -40,9 +40,10 @@ def rows(bench, query):
     return json.loads(bench.run("sql", query, "--json").stdout)["rows"]
 
 
-@pytest.mark.parametrize("name", UNDERSTOOD)
-def test_a_recorded_output_is_of_its_own_tool(name):
-    assert name.startswith(UNDERSTOOD[name].partition("_")[0]), UNDERSTOOD[name]
+def test_a_recorded_output_is_of_its_own_tool(subtests):
+    for name in UNDERSTOOD:
+        with subtests.test(name=name):
+            assert name.startswith(UNDERSTOOD[name].partition("_")[0]), UNDERSTOOD[name]
 
 
 def test_most_recorded_outputs_are_understood():
@@ -118,15 +119,16 @@ def test_what_has_no_end_is_not_read_to_it(bench):
     assert "/dev/zero: found more than 64 MiB; expected the result of a tool" in done.stderr
 
 
-@pytest.mark.parametrize("mtime", [1e13, -1e13])
-def test_a_time_that_no_calendar_has_costs_no_result(bench, mtime):
-    put(bench, "fio-3.33-randread.json", "a.json")
-    try:
-        os.utime(bench.home / "a.json", (mtime, mtime))
-    except OSError:
-        pytest.skip("the file system has no such time")
-    done = bench.run("import", "a.json")
-    assert done.returncode == 0, done.stderr
+def test_a_time_that_no_calendar_has_costs_no_result(bench, subtests):
+    for mtime in [1e13, -1e13]:
+        with subtests.test(mtime=mtime):
+            put(bench, "fio-3.33-randread.json", "a.json")
+            try:
+                os.utime(bench.home / "a.json", (mtime, mtime))
+            except OSError:
+                pytest.skip("the file system has no such time")
+            done = bench.run("import", "a.json")
+            assert done.returncode == 0, done.stderr
 
 
 def test_a_name_of_any_bytes_is_taken(bench):

@@ -135,16 +135,20 @@ def test_a_file_system_without_direct_io_gets_the_same_bytes(bench, population_o
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace needs root")
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare")
-@pytest.mark.parametrize("size", ["2m", "2100k"])
-def test_a_full_disk_is_named_with_what_to_do(bench, population_of_many, size):
-    there = on_a_file_system(bench, "tmpfs", "-o", f"size={size}")
-    script = '"$@" --out there/people.ldif; status=$?; cat there/people.ldif; exit $status'
-    inside = replace(there, through=(*there.through, "sh", "-c", script, "sh"))
-    done = inside.run(*MANY, text=False)
-    assert done.returncode == 1
-    assert done.stderr == b"assay: there/people.ldif: not written (No space left on device (os error 28)). Free some space.\n"
-    assert len(done.stdout) >= 2 * MIB
-    assert population_of_many.startswith(done.stdout)
+def test_a_full_disk_is_named_with_what_to_do(bench, population_of_many, subtests):
+    for size in ["2m", "2100k"]:
+        with subtests.test(size=size):
+            there = on_a_file_system(bench, "tmpfs", "-o", f"size={size}")
+            script = '"$@" --out there/people.ldif; status=$?; cat there/people.ldif; exit $status'
+            inside = replace(there, through=(*there.through, "sh", "-c", script, "sh"))
+            done = inside.run(*MANY, text=False)
+            assert done.returncode == 1
+            assert (
+                done.stderr
+                == b"assay: there/people.ldif: not written (No space left on device (os error 28)). Free some space.\n"
+            )
+            assert len(done.stdout) >= 2 * MIB
+            assert population_of_many.startswith(done.stdout)
 
 
 def test_every_mistake_at_once(bench):

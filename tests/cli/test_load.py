@@ -161,9 +161,8 @@ def test_what_is_claimed_is_what_is_judged(bench):
 # --------------------------------------------------------------------------------------------- what it refuses
 
 
-@pytest.mark.parametrize(
-    ("words", "reasons"),
-    [
+def test_bad_input_is_refused_before_anything_is_written(bench, subtests):
+    for words, reasons in [
         (["path=F", "operation=write", "size=1MiB"], ["write on", "a file that Assay did not make", "never written"]),
         (["path=F", "operation=read", "record_size=16MiB"], ["record_size 16 MiB on a file of 8 MiB"]),
         (["path=N", "operation=write", "record_size=1000B", "size=10kB", "direct=true"], ["a multiple of 512 B"]),
@@ -184,16 +183,15 @@ def test_what_is_claimed_is_what_is_judged(bench):
             ],
         ),
         (["path=N", "operation=write", "size=1000TiB", "record_size=1MiB"], ["free"]),
-    ],
-)
-def test_bad_input_is_refused_before_anything_is_written(bench, words, reasons):
-    written(bench.home / "F")
-    before = seen(bench.home)
-    done = bench.run("load", "bulk_io", *words)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert all(reason in done.stderr for reason in reasons), done.stderr
-    assert done.stdout == ""
-    assert seen(bench.home) == before
+    ]:
+        with subtests.test(words=words):
+            written(bench.home / "F")
+            before = seen(bench.home)
+            done = bench.run("load", "bulk_io", *words)
+            assert done.returncode == 2, done.stdout + done.stderr
+            assert all(reason in done.stderr for reason in reasons), done.stderr
+            assert done.stdout == ""
+            assert seen(bench.home) == before
 
 
 def test_direct_where_the_file_system_has_none_fails_with_the_kernels_reason(bench):
@@ -345,13 +343,16 @@ def test_a_poisson_process_of_150_000_a_second_is_that_within_1_percent(bench):
 # --------------------------------------------------------------------------------------------------------- words
 
 
-@pytest.mark.parametrize("words", [["bulk_io"], ["bulk_io", "path=F", "--help"]])
-def test_a_kind_tells_its_keys(bench, words):
-    done = bench.run("load", *words)
-    assert done.returncode == 0
-    assert "record_size   bytes of one operation (such as 4KiB; default 64 KiB)" in done.stdout
-    assert all(key in done.stdout for key in ("  path ", "  operation ", "  clients ", "(a path; required)", "random_read"))
-    assert "  file " not in done.stdout
+def test_a_kind_tells_its_keys(bench, subtests):
+    for words in [["bulk_io"], ["bulk_io", "path=F", "--help"]]:
+        with subtests.test(words=words):
+            done = bench.run("load", *words)
+            assert done.returncode == 0
+            assert "record_size   bytes of one operation (such as 4KiB; default 64 KiB)" in done.stdout
+            assert all(
+                key in done.stdout for key in ("  path ", "  operation ", "  clients ", "(a path; required)", "random_read")
+            )
+            assert "  file " not in done.stdout
 
 
 def test_help_lists_the_kinds(bench):

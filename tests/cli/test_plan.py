@@ -136,21 +136,19 @@ def test_a_design_is_told_with_what_it_cannot_tell_apart(capsys: pytest.CaptureF
     assert told["outlook"]["contrasts"] == 7
 
 
-@pytest.mark.parametrize(
-    ("design", "more", "said"),
-    [
+def test_the_limits_of_each_design_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests
+) -> None:
+    for design, more, said in [
         ("one-at-a-time", "", "Interactions are not estimated."),
         ("screening", "", "Main effects are aliased with interactions of other factors"),
         ("fractional", "resolution = 3", "Aliased interactions (above) cannot be separated"),
-    ],
-)
-def test_the_limits_of_each_design_are_said(
-    design: str, more: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = (FOLDER / "sensitivity.toml").read_text().replace('design = "fractional"  ', f'design = "{design}"\n{more}\n')
-    (tmp_path / "x.toml").write_text(text)
-    verb.plan(tmp_path / "x.toml", NO_LAB, json_to=None)
-    assert said in capsys.readouterr().out
+    ]:
+        with subtests.test(design=design):
+            text = (FOLDER / "sensitivity.toml").read_text().replace('design = "fractional"  ', f'design = "{design}"\n{more}\n')
+            (tmp_path / "x.toml").write_text(text)
+            verb.plan(tmp_path / "x.toml", NO_LAB, json_to=None)
+            assert said in capsys.readouterr().out
 
 
 def test_what_the_run_would_refuse_is_in_the_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

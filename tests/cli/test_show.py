@@ -49,10 +49,10 @@ def test_json_owns_its_stream(lab, capsys):
     assert all("cpu_ns_per_op" in cost for cost in found["costs"].values())
 
 
-@pytest.mark.parametrize(("run", "words"), [("0099/1", "expected one of: 0001/1"), ("seven", "expected trial and attempt")])
-def test_a_run_that_is_not_there(lab, run, words):
-    with pytest.raises(UsageError, match=words):
-        show(lab, "a-mail", run, json_to=None)
+def test_a_run_that_is_not_there(lab, subtests):
+    for run, words in [("0099/1", "expected one of: 0001/1"), ("seven", "expected trial and attempt")]:
+        with subtests.test(run=run), pytest.raises(UsageError, match=words):
+            show(lab, "a-mail", run, json_to=None)
 
 
 def test_a_trial_alone_is_its_last_run(lab, capsys):

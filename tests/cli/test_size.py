@@ -25,16 +25,17 @@ def bench(tmp_path):
     return Bench(tmp_path)
 
 
-@pytest.mark.parametrize("chain", CHAINS, ids=lambda path: path.stem)
-def test_a_shipped_chain_is_answered_first_and_drawn(bench, chain, tmp_path):
-    page, drawing = tmp_path / "chain.html", tmp_path / "chain.svg"
-    done = bench.run("size", chain, "--picture", page)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert ANSWERS[chain.stem] in done.stdout.split("\n\n")[1]
-    assert "Failure of one unit" in done.stdout
-    assert ANSWERS[chain.stem] in page.read_text().replace("&#39;", "'")
-    assert bench.run("size", chain, "--picture", drawing).returncode == 0
-    assert ET.parse(drawing).getroot().tag.endswith("svg")
+def test_a_shipped_chain_is_answered_first_and_drawn(bench, tmp_path, subtests):
+    for chain in CHAINS:
+        with subtests.test(chain=chain):
+            page, drawing = tmp_path / "chain.html", tmp_path / "chain.svg"
+            done = bench.run("size", chain, "--picture", page)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert ANSWERS[chain.stem] in done.stdout.split("\n\n")[1]
+            assert "Failure of one unit" in done.stdout
+            assert ANSWERS[chain.stem] in page.read_text().replace("&#39;", "'")
+            assert bench.run("size", chain, "--picture", drawing).returncode == 0
+            assert ET.parse(drawing).getroot().tag.endswith("svg")
 
 
 def test_the_document_owns_its_stream(bench):
@@ -77,8 +78,9 @@ def test_a_measure_in_another_unit_is_no_speed(tmp_path):
     assert wrong.found == "'spool.create.ops_per_s', which is in 1/s"
 
 
-@pytest.mark.parametrize("words", [("size", "missing.toml"), ("size", CHAINS[0], "--picture", "a.gif")])
-def test_a_wrong_call_is_refused(bench, words):
-    done = bench.run(*words)
-    assert done.returncode == 2
-    assert "expected" in done.stderr
+def test_a_wrong_call_is_refused(bench, subtests):
+    for words in [("size", "missing.toml"), ("size", CHAINS[0], "--picture", "a.gif")]:
+        with subtests.test(words=words):
+            done = bench.run(*words)
+            assert done.returncode == 2
+            assert "expected" in done.stderr

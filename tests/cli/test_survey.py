@@ -161,11 +161,12 @@ def test_every_mistake_is_told_at_once(bench, tree):
     assert len(done.stderr.splitlines()) == len(told)
 
 
-@pytest.mark.parametrize("other", ["--list", "--print0"])
-def test_json_and_a_list_exclude_each_other(bench, tree, other):
-    done = bench.run("survey", tree, "--json", other)
-    assert done.returncode == 2
-    assert "expected one of them" in done.stderr
+def test_json_and_a_list_exclude_each_other(bench, tree, subtests):
+    for other in ["--list", "--print0"]:
+        with subtests.test(other=other):
+            done = bench.run("survey", tree, "--json", other)
+            assert done.returncode == 2
+            assert "expected one of them" in done.stderr
 
 
 @pytest.fixture
@@ -237,16 +238,17 @@ def test_a_full_disk_is_told(bench, tree):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [[], ["--list"], ["--json"]])
-def test_an_output_that_takes_nothing_is_told(bench, tree, words):
-    if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full")
-    with Path("/dev/full").open("wb") as full:
-        done = bench.run("survey", tree, *words, capture_output=False, stdout=full, stderr=subprocess.PIPE)
-    assert done.returncode == 1
-    assert "No space left" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "Exception" not in done.stderr
+def test_an_output_that_takes_nothing_is_told(bench, tree, subtests):
+    for words in [[], ["--list"], ["--json"]]:
+        with subtests.test(words=words):
+            if not Path("/dev/full").exists():
+                pytest.skip("no /dev/full")
+            with Path("/dev/full").open("wb") as full:
+                done = bench.run("survey", tree, *words, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+            assert done.returncode == 1
+            assert "No space left" in done.stderr
+            assert "Traceback" not in done.stderr
+            assert "Exception" not in done.stderr
 
 
 class Terminal(io.StringIO):
@@ -278,17 +280,16 @@ def test_progress_is_one_line_a_second_and_goes_away(monkeypatch, seconds):
     assert stream.getvalue().endswith("\r" + " " * 20 + "\r")
 
 
-@pytest.mark.parametrize(
-    ("terminal", "mode", "told"), [(False, "auto", ""), (True, "none", ""), (False, "json", '{"files": 10, "files_per_s": 5}\n')]
-)
-def test_progress_where_there_is_no_terminal(monkeypatch, seconds, terminal, mode, told):
-    stream = Terminal() if terminal else io.StringIO()
-    monkeypatch.setattr(verb.sys, "stderr", stream)
-    progress = SurveyProgress(request(progress=ProgressMode(mode)))
-    seconds(2)
-    progress(10)
-    progress.close()
-    assert stream.getvalue() == told
+def test_progress_where_there_is_no_terminal(monkeypatch, seconds, subtests):
+    for terminal, mode, told in [(False, "auto", ""), (True, "none", ""), (False, "json", '{"files": 10, "files_per_s": 5}\n')]:
+        with subtests.test(terminal=terminal):
+            stream = Terminal() if terminal else io.StringIO()
+            monkeypatch.setattr(verb.sys, "stderr", stream)
+            progress = SurveyProgress(request(progress=ProgressMode(mode)))
+            seconds(2)
+            progress(10)
+            progress.close()
+            assert stream.getvalue() == told
 
 
 def test_the_names_on_a_terminal_cannot_steer_it(bench):

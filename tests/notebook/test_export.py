@@ -171,15 +171,16 @@ def forged(folder: Path) -> None:
     (folder / export.LIST).write_text(json.dumps(listed))
 
 
-@pytest.mark.parametrize("spoil", [strange, changed, linked, no_list])
-def test_what_is_not_ours_is_refused_and_left_alone(lab, tmp_path, spoil):
-    kept = sql.kept(lab)
-    export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
-    spoil(tmp_path / "out")
-    before = tree(tmp_path)
-    with pytest.raises(RefusedError, match=r": name another folder \(--to\)"):
-        export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
-    assert tree(tmp_path) == before
+def test_what_is_not_ours_is_refused_and_left_alone(lab, tmp_path, subtests):
+    for spoil in [strange, changed, linked, no_list]:
+        with subtests.test(spoil=spoil):
+            kept = sql.kept(lab)
+            export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
+            spoil(tmp_path / "out")
+            before = tree(tmp_path)
+            with pytest.raises(RefusedError, match=r": name another folder \(--to\)"):
+                export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
+            assert tree(tmp_path) == before
 
 
 def test_a_forged_list_reaches_nothing_outside(lab, tmp_path):

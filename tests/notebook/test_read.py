@@ -42,19 +42,21 @@ def assert_only_the_first_is_lost(copy: Path) -> None:
     assert read.observations(copy, "0002/1") == made.observations()
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_truncated_file_costs_its_trial_only(copy, name, share):
-    path = copy / "trials/0001/attempt-1" / name
-    data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * share)])
-    assert_only_the_first_is_lost(copy)
+def test_a_truncated_file_costs_its_trial_only(copy, subtests):
+    for name in FILES:
+        for share in [0.0, 0.5, 0.99]:
+            with subtests.test(name=name, share=share):
+                path = copy / "trials/0001/attempt-1" / name
+                data = path.read_bytes()
+                path.write_bytes(data[: int(len(data) * share)])
+                assert_only_the_first_is_lost(copy)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_costs_its_trial_only(copy, name):
-    (copy / "trials/0001/attempt-1" / name).unlink()
-    assert_only_the_first_is_lost(copy)
+def test_a_missing_file_costs_its_trial_only(copy, subtests):
+    for name in FILES:
+        with subtests.test(name=name):
+            (copy / "trials/0001/attempt-1" / name).unlink()
+            assert_only_the_first_is_lost(copy)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -270,21 +270,22 @@ def test_a_damaged_plan_is_named(lab):
         Store.open(kept.folder)
 
 
-@pytest.mark.parametrize("damage", [lambda path: path.write_text("{"), lambda path: path.unlink()])
-def test_a_damaged_plan_is_read_from_its_copy_named_and_restored(lab, damage):
-    with create(lab) as kept:
-        kept.add(made.run(kept.plan.trials[0]), made.observations())
-    plan_file = kept.folder / "plan.json"
-    before = plan_file.read_bytes()
-    damage(plan_file)
-    found = read.results(kept.folder)
-    assert (found.plan, len(found.runs)) == (kept.plan, 1)
-    assert "plan-copy.json is read instead" in found.damaged["plan.json"]
-    assert read.cut(kept.folder).keys() == {"plan.json"}
-    assert read.folders(lab) == (kept.folder,)
-    Store.open(kept.folder).close()
-    assert plan_file.read_bytes() == before
-    assert read.results(kept.folder).damaged == {}
+def test_a_damaged_plan_is_read_from_its_copy_named_and_restored(lab, subtests):
+    for damage in [lambda path: path.write_text("{"), lambda path: path.unlink()]:
+        with subtests.test(damage=damage):
+            with create(lab) as kept:
+                kept.add(made.run(kept.plan.trials[0]), made.observations())
+            plan_file = kept.folder / "plan.json"
+            before = plan_file.read_bytes()
+            damage(plan_file)
+            found = read.results(kept.folder)
+            assert (found.plan, len(found.runs)) == (kept.plan, 1)
+            assert "plan-copy.json is read instead" in found.damaged["plan.json"]
+            assert read.cut(kept.folder).keys() == {"plan.json"}
+            assert read.folders(lab) == (kept.folder,)
+            Store.open(kept.folder).close()
+            assert plan_file.read_bytes() == before
+            assert read.results(kept.folder).damaged == {}
 
 
 def test_trials_that_were_removed_are_named(lab):

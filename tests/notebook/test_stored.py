@@ -85,11 +85,12 @@ def test_equal_findings_of_one_run_are_decoded_once():
     assert (stored.finding.cache_info().misses, stored.finding.cache_info().hits) == (1, 49)
 
 
-@pytest.mark.parametrize("wrong", ['"state":"good"', '"state":"pass","more":1'])
-def test_a_finding_that_does_not_fit_is_damage(wrong):
-    text = kept({"a": verdict(SUBJECTS[0], [finding()] * 2)})
-    with pytest.raises(DamagedError):
-        stored.verdicts(text.replace('"state":"pass"', wrong, 1))
+def test_a_finding_that_does_not_fit_is_damage(subtests):
+    for wrong in ['"state":"good"', '"state":"pass","more":1']:
+        with subtests.test(wrong=wrong):
+            text = kept({"a": verdict(SUBJECTS[0], [finding()] * 2)})
+            with pytest.raises(DamagedError):
+                stored.verdicts(text.replace('"state":"pass"', wrong, 1))
 
 
 def finding():

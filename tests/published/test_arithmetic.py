@@ -39,9 +39,8 @@ def test_a_gigabyte_a_second_over_two_fibres():
     assert "853 MB/s (787 to 932 MB/s by the printed digits), consistent with 1 GB/s (500 MB/s to 1.50 GB/s)" in words
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_more_than_a_link_carries(subtests):
+    for text, words in [
         ("1-2 GB/s over 2 x 2GFC", "2.42 times to 4.84 times the 413.3 MB/s"),
         ("450 MB/s read over 2 x 2GFC", "109 % of the 413.3 MB/s"),
         ("450 MB/s over 413", "109 % of the 413 MB/s"),
@@ -52,17 +51,15 @@ def test_a_gigabyte_a_second_over_two_fibres():
         ("1,648 MB/s over 2GFC", "8 is the ratio of bits taken for bytes"),
         ("258 MB/s over 2GFC", "1.25 is the ratio of 8b/10b coding left out"),
         ("413 MB/s over 2GFC", "2 is the ratio of both directions"),
-    ],
-)
-def test_more_than_a_link_carries(text, words):
-    state, severity, statement = said(text, "L04")
-    assert (state, severity) == (State.FAIL, Severity.INVALIDATES)
-    assert words in statement
+    ]:
+        with subtests.test(text=text):
+            state, severity, statement = said(text, "L04")
+            assert (state, severity) == (State.FAIL, Severity.INVALIDATES)
+            assert words in statement
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_what_a_link_carries(subtests):
+    for text, words in [
         ("941 Mbit/s over 1GbE", "99.9 % of the 117.7 MB/s (941.5 Mbit/s) that 1GbE carries one way: the link is the limit"),
         ("941.49 Mbit/s over 1GbE", "the link is the limit"),
         ("520 Mbit/s over 1GbE", "55.2 % of"),
@@ -75,12 +72,11 @@ def test_more_than_a_link_carries(text, words):
         ("800 MB/s read and write over 2 x 2GFC", "96.8 % of the 826.5 MB/s that 2 x 2GFC carries both ways together"),
         ("123 MB/s over 1GbE with jumbo frames", "99.4 % of the 123.8 MB/s"),
         ("under 200 MB/s over 1GbE", "170 % of"),
-    ],
-)
-def test_what_a_link_carries(text, words):
-    state, _, statement = said(text, "L04")
-    assert state is State.PASS
-    assert words in statement
+    ]:
+        with subtests.test(text=text):
+            state, _, statement = said(text, "L04")
+            assert state is State.PASS
+            assert words in statement
 
 
 def test_rounded_up_to_more_than_a_link_carries():
@@ -118,23 +114,20 @@ def test_in_memory():
     assert "T05" not in {one.rule for one in checked("8 GB/s from cache, 512 MB, 12 GB RAM")}
 
 
-@pytest.mark.parametrize(
-    ("text", "state", "severity"),
-    [
+def test_too_short(subtests):
+    for text, state, severity in [
         ("1 GB in 0.9 s", State.FAIL, Severity.QUALIFIES),
         ("100 GB in 30 s", State.FAIL, Severity.NOTES),
         ("100 GB in 30 s sustained", State.FAIL, Severity.QUALIFIES),
         ("1 GB in 5 s sustained", State.FAIL, Severity.INVALIDATES),
         ("100 GB in 10 min sustained", State.PASS, Severity.QUALIFIES),
-    ],
-)
-def test_too_short(text, state, severity):
-    assert said(text, "W01")[:2] == (state, severity)
+    ]:
+        with subtests.test(text=text):
+            assert said(text, "W01")[:2] == (state, severity)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_parts_that_contradict_each_other(subtests):
+    for text, words in [
         ("800 Mbit/s, 80 GB in 100 s", "8 is the ratio of bits taken for bytes"),
         ("100 MB/s, 100 MiB in 1.00 s", "1.05 is the ratio of MiB taken for MB"),
         ("1.000 GB/s, 100.0 GiB in 100.0 s", "1.07 is the ratio of GiB taken for GB"),
@@ -142,12 +135,11 @@ def test_too_short(text, state, severity):
         ("100 MB/s, 100 GB in 800 s", "1.25 is the ratio of 8b/10b"),
         ("200 MB/s, 100 GB in 1000 s", "2 is the ratio of both directions"),
         ("10,000 IOPS of 4 KiB, 80 MB/s", "10,000 IOPS of 4 KiB is 41.0 MB/s, not 80 MB/s"),
-    ],
-)
-def test_parts_that_contradict_each_other(text, words):
-    found = failed(text)["E05"]
-    assert found.severity is Severity.INVALIDATES
-    assert words in found.statement
+    ]:
+        with subtests.test(text=text):
+            found = failed(text)["E05"]
+            assert found.severity is Severity.INVALIDATES
+            assert words in found.statement
 
 
 def test_apart_in_the_text_they_only_may_contradict():
@@ -162,9 +154,8 @@ def test_operations_by_the_clock():
     assert "not 9,000 writes/s" in failed("9,000 writes/s; 4 KiB x 2,097,152 in 283 s")["E05"].statement
 
 
-@pytest.mark.parametrize(
-    ("text", "state", "words"),
-    [
+def test_differences(subtests):
+    for text, state, words in [
         (
             "0.52 against 0.6",
             State.FAIL,
@@ -182,27 +173,24 @@ def test_operations_by_the_clock():
         ("93 MB/s inside, under 20 MB/s", State.FAIL, "at least 4.62 times as much"),
         ("from 2 to 4 GiB", State.FAIL, "2 times as much; by the printed digits between 1.4 and 3 times as much"),
         ("1.0 against 1.0", State.FAIL, "between 9.5 % less and 11 % more"),
-    ],
-)
-def test_differences(text, state, words):
-    found = said(text, "S02")
-    assert found[0] is state
-    assert words in found[2]
+    ]:
+        with subtests.test(text=text):
+            found = said(text, "S02")
+            assert found[0] is state
+            assert words in found[2]
 
 
-@pytest.mark.parametrize(
-    ("text", "reading"),
-    [
+def test_a_claimed_share_by_its_base(subtests):
+    for text, reading in [
         ("30:56.62 against 35:04.60, 13.4 %", "the difference relative to the first figure"),
         ("30:56.62 against 35:04.60, 11.8 %", "the difference relative to the second figure"),
         ("30:56.62 against 35:04.60, 88 %", "the first figure over the second"),
         ("7,410 writes/s against 12,633 writes/s, 85 %", "the second figure over twice the first"),
-    ],
-)
-def test_a_claimed_share_by_its_base(text, reading):
-    state, _, words = said(text, "E05")
-    assert state is State.PASS
-    assert words == f"{text.partition(', ')[2].rpartition(', ')[2]} is {reading}."
+    ]:
+        with subtests.test(text=text):
+            state, _, words = said(text, "E05")
+            assert state is State.PASS
+            assert words == f"{text.partition(', ')[2].rpartition(', ')[2]} is {reading}."
 
 
 def test_a_claimed_share_that_fits_none():
@@ -232,32 +220,28 @@ def test_a_factor_of_two_is_no_rounding():
     assert "E05" not in failed("1 GB/s, 1 GB in 1 s")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_random_requests_that_no_head_reaches(subtests):
+    for text in [
         "read 200 MB/s from a 7200 rpm disk, random 4 KiB",
         "50k IOPS random from a 7200 rpm disk",
         "random 4 KiB, 1 GB/s, 15000 rpm",
-    ],
-)
-def test_random_requests_that_no_head_reaches(text):
-    assert set(failed(text)) == {"L08"}
-    assert "a cache answered, or many disks" in failed(text)["L08"].statement
-    assert said("180 IOPS random from a 7200 rpm disk", "L08")[0] is State.PASS
+    ]:
+        with subtests.test(text=text):
+            assert set(failed(text)) == {"L08"}
+            assert "a cache answered, or many disks" in failed(text)["L08"].statement
+            assert said("180 IOPS random from a 7200 rpm disk", "L08")[0] is State.PASS
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_one_rate_in_two_units(subtests):
+    for text, words in [
         ("100k IOPS, 4 KiB, 1 GB/s", "100k IOPS of 4 KiB is 410 MB/s"),
         ("1.2M IOPS of 4 KiB, 4 GB/s", "1.2M IOPS of 4 KiB is 4.92 GB/s"),
         ("941 Mbit/s = 941 MB/s", "941 Mbit/s is 118 MB/s, not 941 MB/s"),
         ("10.0 Gb/s (10.0 GB/s)", "10.0 Gb/s is 1.25 GB/s"),
-    ],
-)
-def test_one_rate_in_two_units(text, words):
-    assert words in failed(text)["E05"].statement
-    assert "E05" not in failed("100 MB/s (800 Mbit/s)")
+    ]:
+        with subtests.test(text=text):
+            assert words in failed(text)["E05"].statement
+            assert "E05" not in failed("100 MB/s (800 Mbit/s)")
 
 
 def test_requests_in_flight_by_rate_and_size():
@@ -270,24 +254,21 @@ def test_random_above_sequential():
     assert not failed("500 MB/s random read, 300 MB/s sequential write")
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_in_other_words(subtests):
+    for text, words in [
         ("40 TB a week", "40 TB a week = 66.1 MB/s (65.3 to 67.0 MB/s) sustained"),
         ("520 Mbit/s", "520 Mbit/s = 65 MB/s"),
         ("830.0 MB/min", "830.0 MB/min = 13.8 MB/s"),
-    ],
-)
-def test_in_other_words(text, words):
-    assert [*claim.in_other_words(reading.read(text))] == [words]
-    assert checked(text) == ()
+    ]:
+        with subtests.test(text=text):
+            assert [*claim.in_other_words(reading.read(text))] == [words]
+            assert checked(text) == ()
 
 
-@pytest.mark.parametrize(
-    "text", ["0 MB in 0 s, 0 GB/s, 0 GB RAM, 1GbE", "0 against 0", "from 0 to 0 GB/s", "0 IOPS, 0 ms latency, 0 threads"]
-)
-def test_nothing_is_divided_by_nothing(text):
-    checked(text)
+def test_nothing_is_divided_by_nothing(subtests):
+    for text in ["0 MB in 0 s, 0 GB/s, 0 GB RAM, 1GbE", "0 against 0", "from 0 to 0 GB/s", "0 IOPS, 0 ms latency, 0 threads"]:
+        with subtests.test(text=text):
+            checked(text)
 
 
 FIGURES = ["1 GB/s", "0 MB/s", "512 MB", "0 B", "0.6 s", "0 s", "12 GB RAM", "2 x 2GFC", "1GbE", "25 %", "0.52", "4 KiB x 100"]

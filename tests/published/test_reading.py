@@ -4,7 +4,6 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,9 +57,8 @@ def test_the_order_is_free():
     assert read.quoted == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "value"),
-    [
+def test_quantities(subtests):
+    for text, kind, value in [
         ("1 GB/s", QuantityKind.RATE, 10**9),
         ("100 MB/sec", QuantityKind.RATE, 10**8),
         ("100 MB per second", QuantityKind.RATE, 10**8),
@@ -100,17 +98,15 @@ def test_the_order_is_free():
         ("50k IOPS", QuantityKind.EVENTS, 50_000),
         ("random 4 KiB", QuantityKind.SIZE, 4096),
         ("7200 rpm", QuantityKind.TURNS, 120),
-    ],
-)
-def test_quantities(text, kind, value):
-    read = reading.read(text)
-    assert [(figure.kind, figure.value) for figure in read.figures] == [(kind, value)]
-    assert read.quoted == ()
+    ]:
+        with subtests.test(text=text):
+            read = reading.read(text)
+            assert [(figure.kind, figure.value) for figure in read.figures] == [(kind, value)]
+            assert read.quoted == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "column", "word", "reason"),
-    [
+def test_what_is_not_understood_is_quoted_with_its_column(subtests):
+    for text, column, word, reason in [
         ("3k blocks, 1 GB/s", 1, "3k", "kB (1,000 bytes) or KiB (1,024 bytes)"),
         ("256k reads per second", 1, "256k", "kB (1,000 bytes) or KiB (1,024 bytes)"),
         ("at 100 Mbps", 4, "100 Mbps", "Mbit/s"),
@@ -127,17 +123,15 @@ def test_quantities(text, kind, value):
         ("1e9", 1, "1e9", "without a unit"),
         ("1k5 MB/s", 1, "1k5", "kB (1,000 bytes)"),
         ("9" * 31 + " MB", 1, "9" * 31, "30 digits"),
-    ],
-)
-def test_what_is_not_understood_is_quoted_with_its_column(text, column, word, reason):
-    found = [one for one in reading.read(text).quoted if (one.column, one.text) == (column, word)]
-    assert len(found) == 1
-    assert reason in found[0].reason
+    ]:
+        with subtests.test(text=text):
+            found = [one for one in reading.read(text).quoted if (one.column, one.text) == (column, word)]
+            assert len(found) == 1
+            assert reason in found[0].reason
 
 
-@pytest.mark.parametrize(
-    ("text", "low", "high"),
-    [
+def test_ranges_and_limits(subtests):
+    for text, low, high in [
         ("1-2 GB/s", 500, 2500),
         ("1 to 2 GB/s", 500, 2500),
         ("100 MB/s - 200 MB/s", "99.5", "200.5"),
@@ -147,12 +141,11 @@ def test_what_is_not_understood_is_quoted_with_its_column(text, column, word, re
         ("over 20 MB/s", 20, None),
         ("~400 MB/s", 350, 450),
         ("about 18 MB/s", "17.5", "18.5"),
-    ],
-)
-def test_ranges_and_limits(text, low, high):
-    (figure,) = reading.read(text).figures
-    assert figure.interval.low == Fraction(low) * 10**6
-    assert figure.interval.high == (None if high is None else Fraction(high) * 10**6)
+    ]:
+        with subtests.test(text=text):
+            (figure,) = reading.read(text).figures
+            assert figure.interval.low == Fraction(low) * 10**6
+            assert figure.interval.high == (None if high is None else Fraction(high) * 10**6)
 
 
 def test_over_a_link_and_over_a_time_are_no_limits():
@@ -160,9 +153,8 @@ def test_over_a_link_and_over_a_time_are_no_limits():
     assert all(figure.limit is None for figure in read.figures)
 
 
-@pytest.mark.parametrize(
-    ("text", "pair"),
-    [
+def test_comparisons(subtests):
+    for text, pair in [
         ("0.52 against 0.6", ("0.52", "0.6")),
         ("0.52 vs. 0.6", ("0.52", "0.6")),
         ("84.19/86.46", ("84.19", "86.46")),
@@ -171,12 +163,11 @@ def test_over_a_link_and_over_a_time_are_no_limits():
         ("from 1 to 2 GB/s", ("1 GB/s", "2 GB/s")),
         ("from 100 MB/s to 200 MB/s", ("100 MB/s", "200 MB/s")),
         ("93 MB/s inside, under 20 MB/s", ("93 MB/s", "under 20 MB/s")),
-    ],
-)
-def test_comparisons(text, pair):
-    (one,) = reading.read(text).comparisons
-    assert (one.first.text, one.second.text) == pair
-    assert one.is_change == text.startswith("from")
+    ]:
+        with subtests.test(text=text):
+            (one,) = reading.read(text).comparisons
+            assert (one.first.text, one.second.text) == pair
+            assert one.is_change == text.startswith("from")
 
 
 def test_bits_of_a_bare_number_are_those_of_its_partner():
@@ -195,8 +186,9 @@ ROWS = re.findall(r"^\| [^|`]+ \| (.*`.*) \|$", PAGE.read_text(encoding="utf-8")
 SHOWN = [text for row in ROWS for text in re.findall(r"`([^`]*[0-9E][^`]*)`", row) if not text.startswith("assay")]
 
 
-@pytest.mark.parametrize("text", SHOWN)
-def test_what_the_manual_says_can_be_written(text):
-    read = reading.read(text)
-    assert read.figures or read.wires
-    assert read.quoted == ()
+def test_what_the_manual_says_can_be_written(subtests):
+    for text in SHOWN:
+        with subtests.test(text=text):
+            read = reading.read(text)
+            assert read.figures or read.wires
+            assert read.quoted == ()

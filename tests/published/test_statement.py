@@ -6,16 +6,16 @@ from assay import links
 from assay.published import reading, statement
 
 
-@pytest.mark.parametrize("name", links.names())
-def test_every_link_is_known_by_its_name(name):
-    found = statement.wire_at(f"2 x {name}", 0)
-    assert (found.base, found.link.count, found.assumed) == (name, 2, None)
-    assert found.link.payload_bytes_per_s == pytest.approx(2 * links.find(name).payload_bytes_per_s)
+def test_every_link_is_known_by_its_name(subtests):
+    for name in links.names():
+        with subtests.test(name=name):
+            found = statement.wire_at(f"2 x {name}", 0)
+            assert (found.base, found.link.count, found.assumed) == (name, 2, None)
+            assert found.link.payload_bytes_per_s == pytest.approx(2 * links.find(name).payload_bytes_per_s)
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
+def test_other_ways_to_write_them(subtests):
+    for text, name in [
         ("1 GbE", "1GbE"),
         ("GigE", "1GbE"),
         ("gigabit Ethernet", "1GbE"),
@@ -23,35 +23,33 @@ def test_every_link_is_known_by_its_name(name):
         ("PCIe 3.0 x4", "4 x PCIe-3"),
         ("two 2 Gb/s fibre channel", "2 x 2GFC"),
         ("dual 4GFC", "2 x 4GFC"),
-    ],
-)
-def test_other_ways_to_write_them(text, name):
-    found = statement.wire_at(text, 0)
-    assert (found.name, found.assumed, found.end) == (name, None, len(text))
+    ]:
+        with subtests.test(text=text):
+            found = statement.wire_at(text, 0)
+            assert (found.name, found.assumed, found.end) == (name, None, len(text))
 
 
-@pytest.mark.parametrize(
-    ("text", "name"), [("2 Gb port", "2GFC"), ("1 Gb port", "1GbE"), ("10 Gbit/s link", "10GbE"), ("8G ports", "8GFC")]
-)
-def test_a_port_by_its_speed_is_assumed_and_said(text, name):
-    found = statement.wire_at(text, 0)
-    assert found.name == name
-    assert name in found.assumed
+def test_a_port_by_its_speed_is_assumed_and_said(subtests):
+    for text, name in [("2 Gb port", "2GFC"), ("1 Gb port", "1GbE"), ("10 Gbit/s link", "10GbE"), ("8G ports", "8GFC")]:
+        with subtests.test(text=text):
+            found = statement.wire_at(text, 0)
+            assert found.name == name
+            assert name in found.assumed
 
 
-@pytest.mark.parametrize(
-    "text", ["", "2 Gb", "10 Gb/s", "7 Gb port", "0 x 1GbE", "10GbEx", "512 MB", "12 GB", "0 MB/s line", "2.5 Gbit/s"]
-)
-def test_no_link(text):
-    assert statement.wire_at(text, 0) is None
+def test_no_link(subtests):
+    for text in ["", "2 Gb", "10 Gb/s", "7 Gb port", "0 x 1GbE", "10GbEx", "512 MB", "12 GB", "0 MB/s line", "2.5 Gbit/s"]:
+        with subtests.test(text=text):
+            assert statement.wire_at(text, 0) is None
 
 
-@pytest.mark.parametrize(("text", "rate"), [("2.5 Gbit/s line", 312.5e6), ("100 MB/s uplink", 100e6), ("34 Mbit/s WAN", 4.25e6)])
-def test_a_line_of_a_rate_without_a_standard(text, rate):
-    found = statement.wire_at(text, 0)
-    assert (found.link.payload_bytes_per_s, found.nominal_bytes_per_s, found.is_coded) == (rate, rate, False)
-    assert "names no coding" in found.assumed
-    assert statement.with_jumbo(found) is None
+def test_a_line_of_a_rate_without_a_standard(subtests):
+    for text, rate in [("2.5 Gbit/s line", 312.5e6), ("100 MB/s uplink", 100e6), ("34 Mbit/s WAN", 4.25e6)]:
+        with subtests.test(text=text):
+            found = statement.wire_at(text, 0)
+            assert (found.link.payload_bytes_per_s, found.nominal_bytes_per_s, found.is_coded) == (rate, rate, False)
+            assert "names no coding" in found.assumed
+            assert statement.with_jumbo(found) is None
 
 
 def test_bare_bits_are_those_of_the_name():
@@ -65,15 +63,15 @@ def test_large_frames():
     assert statement.with_jumbo(statement.wire_at("2GFC", 0)) is None
 
 
-@pytest.mark.parametrize(
-    "text", ["over 400 MB/s", "450 MB/s over 60 s", "450 MB/s, over 413 clients", "100 MB/s over 0 MB/s", "5 s over 4"]
-)
-def test_more_than_a_number_is_no_link(text):
-    assert not reading.read(text).wires
+def test_more_than_a_number_is_no_link(subtests):
+    for text in ["over 400 MB/s", "450 MB/s over 60 s", "450 MB/s, over 413 clients", "100 MB/s over 0 MB/s", "5 s over 4"]:
+        with subtests.test(text=text):
+            assert not reading.read(text).wires
 
 
-@pytest.mark.parametrize("text", ["450 MB/s over a 413 MB/s link", "450 MB/s over 2 x 2GFC"])
-def test_a_link_that_is_named_is_taken_by_its_name(text):
-    (wire,) = reading.read(text).wires
-    assert not wire.name.startswith("over")
-    assert text.endswith(wire.name)
+def test_a_link_that_is_named_is_taken_by_its_name(subtests):
+    for text in ["450 MB/s over a 413 MB/s link", "450 MB/s over 2 x 2GFC"]:
+        with subtests.test(text=text):
+            (wire,) = reading.read(text).wires
+            assert not wire.name.startswith("over")
+            assert text.endswith(wire.name)

@@ -1,7 +1,5 @@
 """The caption of a measure names a highest level only where it is distinct from all others."""
 
-import pytest
-
 import notebook_records as made
 from assay.records import Cell, Comparison, Conclusion, Estimate, Method, Results, VerdictState
 from assay.report.charts import cells
@@ -44,21 +42,19 @@ def test_two_levels_with_overlapping_intervals_are_not_ordered():
     assert caption([cell("ext4", 1000, 20), cell("xfs", 1100, 20)]).startswith("Highest: xfs")
 
 
-@pytest.mark.parametrize(
-    ("conclusion", "begins"),
-    [
+def test_a_comparison_decides_whatever_the_intervals_are(subtests):
+    """Pairs of one block tell levels apart whose own intervals overlap, and the other way round."""
+    for conclusion, begins in [
         (Conclusion.MATTERS, "Highest: xfs"),
         (Conclusion.IMMATERIAL, "Highest: xfs"),
         (Conclusion.UNDECIDED, "From"),
         (Conclusion.EQUIVALENT, "From"),
-    ],
-)
-@pytest.mark.parametrize("arms", [("xfs", "ext4"), ("ext4", "xfs")])
-@pytest.mark.parametrize("half", [20, 200])
-def test_a_comparison_decides_whatever_the_intervals_are(conclusion, begins, arms, half):
-    """Pairs of one block tell levels apart whose own intervals overlap, and the other way round."""
-    found = [cell("ext4", 1000, half), cell("xfs", 1100, half)]
-    assert caption(found, [compared(*arms, conclusion)]).startswith(begins)
+    ]:
+        for arms in [("xfs", "ext4"), ("ext4", "xfs")]:
+            for half in [20, 200]:
+                with subtests.test(conclusion=conclusion, arms=arms, half=half):
+                    found = [cell("ext4", 1000, half), cell("xfs", 1100, half)]
+                    assert caption(found, [compared(*arms, conclusion)]).startswith(begins)
 
 
 def test_an_invalid_comparison_decides_nothing():

@@ -91,13 +91,14 @@ def test_without_a_numeric_factor_levels_lie_in_rows(results):
     assert (parts.along, parts.panels) == (None, (text_only,))
 
 
-@pytest.mark.parametrize("count", [2, 6, 9])
-def test_every_level_keeps_its_label(count):
-    plot = dots.Plot(means=[], runs=[], limits=[], top=1.0, unit="")
-    spec, _ = dots.lying(plot, [f"level {index}" for index in range(count)])
-    axes = [layer["encoding"]["y"]["axis"] for layer in spec["layer"] if "encoding" in layer]
-    assert axes
-    assert all(axis["tickCount"] == len(axis["values"]) == count for axis in axes)
+def test_every_level_keeps_its_label(subtests):
+    for count in [2, 6, 9]:
+        with subtests.test(count=count):
+            plot = dots.Plot(means=[], runs=[], limits=[], top=1.0, unit="")
+            spec, _ = dots.lying(plot, [f"level {index}" for index in range(count)])
+            axes = [layer["encoding"]["y"]["axis"] for layer in spec["layer"] if "encoding" in layer]
+            assert axes
+            assert all(axis["tickCount"] == len(axis["values"]) == count for axis in axes)
 
 
 def test_numeric_levels_stand_by_their_size():
@@ -110,16 +111,17 @@ def test_data_as_text_survives_commas_and_quotes():
     assert data == {"values": 'x,n\n1,"a, ""b""\nc"\n', "format": {"type": "csv", "parse": {"x": "number", "n": "string"}}}
 
 
-@pytest.mark.parametrize("ending", ["svg", "png"])
-def test_one_chart_as_a_picture(results, tmp_path, ending):
-    pytest.importorskip("vl_convert")
-    path = tmp_path / f"chart.{ending}"
-    picture.write(
-        page.figures(results, fixture.loader(results), fixture.pictures(results)), "measure-spool.create.ops_per_s", path
-    )
-    content = path.read_bytes()
-    assert content.startswith(b"<svg" if ending == "svg" else b"\x89PNG")
-    assert b"var(" not in content
+def test_one_chart_as_a_picture(results, tmp_path, subtests):
+    for ending in ["svg", "png"]:
+        with subtests.test(ending=ending):
+            pytest.importorskip("vl_convert")
+            path = tmp_path / f"chart.{ending}"
+            picture.write(
+                page.figures(results, fixture.loader(results), fixture.pictures(results)), "measure-spool.create.ops_per_s", path
+            )
+            content = path.read_bytes()
+            assert content.startswith(b"<svg" if ending == "svg" else b"\x89PNG")
+            assert b"var(" not in content
 
 
 def test_unknown_chart_names_those_that_are_there(results, tmp_path):
@@ -174,17 +176,15 @@ def test_the_picture_of_the_answer_stands_before_the_evidence(figures):
     assert text.index('href="#factors"') < text.index('href="#measures"')
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_markdown_is_read_as_it_is_and_means_nothing_else(subtests):
+    for text, told in [
         ("files.list_every <= 5 ms [SOUND]", "files.list_every <= 5 ms [SOUND]"),
         ("[SOUND](http://x) [a](b) <b>", r"\[SOUND](http://x) \[a](b) \<b>"),
         ("_so_ *so* | `so` R&D &lt;", r"\_so\_ \*so\* \| \`so\` R&D \&lt;"),
         ("# no heading\n- no list", r"\# no heading - no list"),
-    ],
-)
-def test_markdown_is_read_as_it_is_and_means_nothing_else(text, told):
-    assert markdown.escape(text) == told
+    ]:
+        with subtests.test(text=text):
+            assert markdown.escape(text) == told
 
 
 def test_a_ratio_is_told_as_so_many_times_the_baseline(results):

@@ -59,13 +59,14 @@ def opened(look, written):
     return look(written).page
 
 
-@pytest.mark.parametrize(("width", "height"), FIRST_SCREENS)
-def test_the_first_screen_has_place_sentence_and_trust(opened, width, height):
-    opened.set_viewport_size({"width": width, "height": height})
-    found = opened.evaluate(BELOW)
-    assert {name: bottom for name, bottom in found.items() if bottom > height} == {}
-    place = opened.locator(".place").first.inner_text()
-    assert re.search(r"/\S+: ext4 on \w+ · host \S+ · Linux \S+", place), place
+def test_the_first_screen_has_place_sentence_and_trust(opened, subtests):
+    for width, height in FIRST_SCREENS:
+        with subtests.test(width=width):
+            opened.set_viewport_size({"width": width, "height": height})
+            found = opened.evaluate(BELOW)
+            assert {name: bottom for name, bottom in found.items() if bottom > height} == {}
+            place = opened.locator(".place").first.inner_text()
+            assert re.search(r"/\S+: ext4 on \w+ · host \S+ · Linux \S+", place), place
 
 
 def test_narrow_screens_waste_no_room(opened):
@@ -84,28 +85,30 @@ def test_the_page_is_short(opened):
     assert opened.evaluate("document.documentElement.scrollHeight") <= MOST_HIGH
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_no_element_is_outside_its_box_and_no_word_is_broken(opened, width):
-    opened.set_viewport_size({"width": width, "height": 900})
-    opened.wait_for_timeout(200)
-    assert opened.evaluate(SIDEWAYS) <= 0
-    assert opened.evaluate(CUT) == []
-    assert opened.evaluate(HIDDEN_TEXT) == []
-    assert opened.evaluate(BROKEN) == []
+def test_no_element_is_outside_its_box_and_no_word_is_broken(opened, subtests):
+    for width in WIDTHS:
+        with subtests.test(width=width):
+            opened.set_viewport_size({"width": width, "height": 900})
+            opened.wait_for_timeout(200)
+            assert opened.evaluate(SIDEWAYS) <= 0
+            assert opened.evaluate(CUT) == []
+            assert opened.evaluate(HIDDEN_TEXT) == []
+            assert opened.evaluate(BROKEN) == []
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_with_all_unfolded_no_table_goes_on_beyond_its_place(opened, width):
+def test_with_all_unfolded_no_table_goes_on_beyond_its_place(opened, subtests):
     """Tables of numbers in half a page were cut at the right; the longest words of a ladder went on beyond a phone."""
-    opened.set_viewport_size({"width": width, "height": 900})
-    opened.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-    opened.evaluate(
-        "text => document.querySelectorAll('.remark').forEach(one => { one.textContent = text })",
-        "13.8 times more: read-ahead or other processes' traffic",
-    )
-    opened.wait_for_function(ALL_DRAWN, timeout=60_000)
-    assert opened.evaluate(SIDEWAYS) <= 0
-    assert opened.evaluate(CUT) == []
+    for width in WIDTHS:
+        with subtests.test(width=width):
+            opened.set_viewport_size({"width": width, "height": 900})
+            opened.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+            opened.evaluate(
+                "text => document.querySelectorAll('.remark').forEach(one => { one.textContent = text })",
+                "13.8 times more: read-ahead or other processes' traffic",
+            )
+            opened.wait_for_function(ALL_DRAWN, timeout=60_000)
+            assert opened.evaluate(SIDEWAYS) <= 0
+            assert opened.evaluate(CUT) == []
 
 
 def test_pictures_of_phases_under_a_second_are_folded_and_drawn_when_they_are_opened(opened):
@@ -148,12 +151,13 @@ def size(path):
     return struct.unpack(">II", path.read_bytes()[16:24])
 
 
-@pytest.mark.parametrize("screen", screens.SCREENS, ids=lambda one: one.name)
-def test_the_pictures_of_the_pages_are_of_these_screens(browser, written, screen, tmp_path):
-    taken = screens.take(browser, written, screen, tmp_path)
-    assert size(taken) == (screen.width, screen.height)
-    assert size(screens.PICTURES / taken.name) == (screen.width, screen.height)
-    assert taken.stat().st_size > 20_000, "hardly anything is drawn"
+def test_the_pictures_of_the_pages_are_of_these_screens(browser, written, tmp_path, subtests):
+    for screen in screens.SCREENS:
+        with subtests.test(screen=screen):
+            taken = screens.take(browser, written, screen, tmp_path)
+            assert size(taken) == (screen.width, screen.height)
+            assert size(screens.PICTURES / taken.name) == (screen.width, screen.height)
+            assert taken.stat().st_size > 20_000, "hardly anything is drawn"
 
 
 def test_dark_paper_is_dark_and_print_is_light(look, written):

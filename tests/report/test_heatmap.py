@@ -46,9 +46,10 @@ def asked(*factors, compare=None):
     return replace(grid_cases.experiment(), factors=factors, compare=compare)
 
 
-@pytest.mark.parametrize("factors", [(), (MANY,), (PAIR, FEW), (MANY, factor("target", "a", "b", "c"))])
-def test_what_is_no_grid_is_no_map(factors):
-    assert heatmap.grid(asked(*factors)) is None
+def test_what_is_no_grid_is_no_map(subtests):
+    for factors in [(), (MANY,), (PAIR, FEW), (MANY, factor("target", "a", "b", "c"))]:
+        with subtests.test(factors=factors):
+            assert heatmap.grid(asked(*factors)) is None
 
 
 def test_two_compared_levels_stay_two_lines():
@@ -131,17 +132,18 @@ def luminance(colour):
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["light", "dark"])
-def test_letters_can_be_read_on_every_step_and_the_ramp_is_monotone_in_lightness(place):
+def test_letters_can_be_read_on_every_step_and_the_ramp_is_monotone_in_lightness(subtests):
     """At least 4.5 to 1 (WCAG 2 AA); a ramp that only goes by lightness is told apart without seeing colours."""
-    text = STYLE.read_text(encoding="utf-8")
-    colours = {name: re.findall(rf"--{name}: (#[0-9a-f]{{6}})", text)[place] for name in re.findall(r"--([ht]\d):", text)}
-    light = [luminance(colours[f"h{step}"]) for step in range(heatmap.STEPS)]
-    assert light == sorted(light, reverse=place == 0)
-    for step in range(heatmap.STEPS):
-        letters = luminance(colours[heatmap.letters(step)[6:8]])
-        low, high = sorted((letters, light[step]))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, f"step {step}"
+    for place in [0, 1]:
+        with subtests.test(place=place):
+            text = STYLE.read_text(encoding="utf-8")
+            colours = {name: re.findall(rf"--{name}: (#[0-9a-f]{{6}})", text)[place] for name in re.findall(r"--([ht]\d):", text)}
+            light = [luminance(colours[f"h{step}"]) for step in range(heatmap.STEPS)]
+            assert light == sorted(light, reverse=place == 0)
+            for step in range(heatmap.STEPS):
+                letters = luminance(colours[heatmap.letters(step)[6:8]])
+                low, high = sorted((letters, light[step]))
+                assert (high + 0.05) / (low + 0.05) >= 4.5, f"step {step}"
 
 
 def test_exported_pictures_have_the_light_colours(results, tmp_path):
@@ -153,16 +155,19 @@ def test_exported_pictures_have_the_light_colours(results, tmp_path):
     assert theme.LIGHT["--h6"] in text
 
 
-@pytest.mark.parametrize(("width", "unit"), [(1400, True), (390, False)])
-def test_the_page_draws_it_and_the_unit_goes_where_there_is_room(results, tmp_path, look, width, unit):
-    if not picture.BUNDLE.exists():
-        pytest.importorskip("vl_convert")
-        picture.write_bundle()
-    path = tmp_path / "report.html"
-    page.write(results, lambda run: Observations(), path, Pictures())
-    seen = look(path, width)
-    assert seen.complaints == []
-    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
-    letters = seen.page.evaluate("[...document.querySelectorAll('#measures .chart svg text')].map(one => one.textContent)")
-    assert any(re.fullmatch(r"56\d\u202fMB/s" if unit else r"56\d", text) for text in letters)
-    assert seen.page.evaluate("document.body.textContent").count("the figure of its neighbours") == 4
+def test_the_page_draws_it_and_the_unit_goes_where_there_is_room(results, tmp_path, look, subtests):
+    for width, unit in [(1400, True), (390, False)]:
+        with subtests.test(width=width):
+            if not picture.BUNDLE.exists():
+                pytest.importorskip("vl_convert")
+                picture.write_bundle()
+            path = tmp_path / "report.html"
+            page.write(results, lambda run: Observations(), path, Pictures())
+            seen = look(path, width)
+            assert seen.complaints == []
+            assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+            letters = seen.page.evaluate(
+                "[...document.querySelectorAll('#measures .chart svg text')].map(one => one.textContent)"
+            )
+            assert any(re.fullmatch(r"56\d\u202fMB/s" if unit else r"56\d", text) for text in letters)
+            assert seen.page.evaluate("document.body.textContent").count("the figure of its neighbours") == 4

@@ -88,20 +88,18 @@ def with_verdict(run, phase, **changes):
     return replace(run, verdicts={**run.verdicts, **changed})
 
 
-@pytest.mark.parametrize(
-    ("part", "severity", "accused"),
-    [
+def test_only_a_doubt_about_the_bytes_is_an_alarm_in_the_ladder(run, subtests):
+    for part, severity, accused in [
         ("load", Severity.QUALIFIES, False),
         ("noise", Severity.INVALIDATES, False),
         ("tier", Severity.NOTES, False),
         ("tier", Severity.QUALIFIES, True),
         ("regime", Severity.QUALIFIES, False),
         ("durability", Severity.INVALIDATES, True),
-    ],
-)
-def test_only_a_doubt_about_the_bytes_is_an_alarm_in_the_ladder(run, part, severity, accused):
-    doubted = with_verdict(run, "cold.read", state=State.FAIL, part=part, severity=severity)
-    assert ladder_of(doubted, "cold.read").accused is accused
+    ]:
+        with subtests.test(part=part):
+            doubted = with_verdict(run, "cold.read", state=State.FAIL, part=part, severity=severity)
+            assert ladder_of(doubted, "cold.read").accused is accused
 
 
 def test_operations_without_bytes_beside_others_have_no_ladder_of_the_devices_requests(run):

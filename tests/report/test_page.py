@@ -80,11 +80,12 @@ def test_200_trials_stay_under_two_megabytes(tmp_path, look):
     )
 
 
-@pytest.mark.parametrize("make", [fixture.empty, fixture.one_run])
-def test_few_runs_are_enough_for_a_page(tmp_path, look, make):
-    seen = look(written(tmp_path, make(), load=fixture.few))
-    assert seen.complaints == []
-    assert seen.page.locator("h1").inner_text()
+def test_few_runs_are_enough_for_a_page(tmp_path, look, subtests):
+    for make in [fixture.empty, fixture.one_run]:
+        with subtests.test(make=make):
+            seen = look(written(tmp_path, make(), load=fixture.few))
+            assert seen.complaints == []
+            assert seen.page.locator("h1").inner_text()
 
 
 def test_nothing_run_says_so(tmp_path):
@@ -137,26 +138,25 @@ def test_every_id_is_one_place_and_every_entry_of_the_navigation_leads_to_one(wh
     assert set(re.findall(r'<li><a href="#([^"]+)"', text)) <= set(ids)
 
 
-@pytest.mark.parametrize("make", [fixture.results, fixture.one_run])
-def test_headings_leave_out_no_level(tmp_path, make):
-    text = written(tmp_path, make(), load=fixture.few).read_text().replace(picture.bundle(), "")
-    levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", text)]
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+def test_headings_leave_out_no_level(tmp_path, subtests):
+    for make in [fixture.results, fixture.one_run]:
+        with subtests.test(make=make):
+            text = written(tmp_path, make(), load=fixture.few).read_text().replace(picture.bundle(), "")
+            levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", text)]
+            assert levels[0] == 1
+            assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
-@pytest.mark.parametrize(
-    ("text", "wrapped"),
-    [
+def test_a_path_goes_on_behind_a_slash_but_not_behind_the_one_that_begins_it(subtests):
+    for text, wrapped in [
         ("The storage below /tmp/newcomer", "The storage below /tmp/<wbr>newcomer"),
         ("/srv and '/a b/c' (/d/e)", "/srv and &#39;/a b/<wbr>c&#39; (/d/<wbr>e)"),
         ("host:/export//x</b>", "host:/<wbr>export/<wbr>/<wbr>x&lt;/<wbr>b&gt;"),
         ("a/", "a/<wbr>"),
-    ],
-)
-def test_a_path_goes_on_behind_a_slash_but_not_behind_the_one_that_begins_it(text, wrapped):
-    made = page._environment()
-    assert made.from_string("{{ text | wrapped }}").render(text=text) == wrapped
+    ]:
+        with subtests.test(text=text):
+            made = page._environment()
+            assert made.from_string("{{ text | wrapped }}").render(text=text) == wrapped
 
 
 def test_names_and_lists_go_on_behind_their_own_marks():

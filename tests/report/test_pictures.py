@@ -45,24 +45,26 @@ def figures(results):
     return {one.name: one for one in page.figures(results, fixture.loader(results), fixture.pictures(results))}
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_each_kind_is_a_file_of_its_own_with_title_caption_and_light_colours(results, figures, name, tmp_path):
-    pytest.importorskip("vl_convert")
-    path = tmp_path / "chart.svg"
-    picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), name, path)
-    root = ET.fromstring(path.read_bytes())
-    texts = "".join("".join(one.itertext()) for one in root.iter(f"{SVG}text"))
-    assert figures[name].title in texts
-    assert figures[name].caption.split()[0] in texts
-    assert "var(" not in path.read_text()
-    assert sum(1 for tag in ("rect", "path", "circle") for _ in root.iter(f"{SVG}{tag}")) > 5
+def test_each_kind_is_a_file_of_its_own_with_title_caption_and_light_colours(results, figures, tmp_path, subtests):
+    for name in KINDS:
+        with subtests.test(name=name):
+            pytest.importorskip("vl_convert")
+            path = tmp_path / "chart.svg"
+            picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), name, path)
+            root = ET.fromstring(path.read_bytes())
+            texts = "".join("".join(one.itertext()) for one in root.iter(f"{SVG}text"))
+            assert figures[name].title in texts
+            assert figures[name].caption.split()[0] in texts
+            assert "var(" not in path.read_text()
+            assert sum(1 for tag in ("rect", "path", "circle") for _ in root.iter(f"{SVG}{tag}")) > 5
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_each_kind_has_the_same_in_numbers(figures, name):
-    table = figures[name].table
-    assert table.rows
-    assert {len(row) for row in table.rows} == {len(table.head)}
+def test_each_kind_has_the_same_in_numbers(figures, subtests):
+    for name in KINDS:
+        with subtests.test(name=name):
+            table = figures[name].table
+            assert table.rows
+            assert {len(row) for row in table.rows} == {len(table.head)}
 
 
 def test_a_drawing_is_pixels_too(results, tmp_path):
@@ -326,10 +328,11 @@ def test_clients_whose_clocks_tick_differently_share_their_buckets():
     assert [dict(step) for step in made.steps] == [{1000: 200.0, 1200: 100.0}] * 8
 
 
-@pytest.mark.parametrize("name", ["latency-over-time-spool.main-create", "schedule", "measure-spool.create.ops_per_s"])
-def test_the_new_specifications_are_valid(figures, name):
-    altair = pytest.importorskip("altair")
-    altair.Chart.from_dict({**figures[name].panels[0].spec, "config": theme.CONFIG}, validate=True)
+def test_the_new_specifications_are_valid(figures, subtests):
+    for name in ["latency-over-time-spool.main-create", "schedule", "measure-spool.create.ops_per_s"]:
+        with subtests.test(name=name):
+            altair = pytest.importorskip("altair")
+            altair.Chart.from_dict({**figures[name].panels[0].spec, "config": theme.CONFIG}, validate=True)
 
 
 def test_drawings_escape_what_users_wrote(results):

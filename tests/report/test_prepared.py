@@ -46,13 +46,14 @@ def test_a_changed_template_is_compiled_anew(folder):
     assert "<b>" in page(folder)
 
 
-@pytest.mark.parametrize("damage", [lambda whole: b"", lambda whole: whole[: len(whole) // 2], lambda whole: b"\x80" * 99])
-def test_a_damaged_file_is_as_good_as_none(folder, damage):
-    page(folder)
-    ((path, (whole, _)),) = kept(folder).items()
-    path.write_bytes(damage(whole))
-    assert page(folder) == "A &amp; B <i>&lt;x&gt;</i>"
-    assert [one for one, _ in kept(folder).values()] == [whole], "and is mended"
+def test_a_damaged_file_is_as_good_as_none(folder, subtests):
+    for damage in [lambda whole: b"", lambda whole: whole[: len(whole) // 2], lambda whole: b"\x80" * 99]:
+        with subtests.test(damage=damage):
+            page(folder)
+            ((path, (whole, _)),) = kept(folder).items()
+            path.write_bytes(damage(whole))
+            assert page(folder) == "A &amp; B <i>&lt;x&gt;</i>"
+            assert [one for one, _ in kept(folder).values()] == [whole], "and is mended"
 
 
 def test_another_version_of_the_library_compiles_anew(folder, monkeypatch):

@@ -94,13 +94,14 @@ def test_the_page_escapes_and_loads_nothing(tmp_path):
     assert [one["id"] for tag, one in tags if tag == "section"] == ["answer", "table-1", "reading"]
 
 
-@pytest.mark.parametrize(("ending", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])
-def test_a_picture_alone(tmp_path, ending, start):
-    if ending == "png":
-        pytest.importorskip("vl_convert")
-    path = tmp_path / f"p.{ending}"
-    picture.write_sheet(sheet(matrix()), path)
-    assert path.read_bytes().startswith(start)
+def test_a_picture_alone(tmp_path, subtests):
+    for ending, start in [("svg", b"<svg"), ("png", b"\x89PNG")]:
+        with subtests.test(ending=ending):
+            if ending == "png":
+                pytest.importorskip("vl_convert")
+            path = tmp_path / f"p.{ending}"
+            picture.write_sheet(sheet(matrix()), path)
+            assert path.read_bytes().startswith(start)
 
 
 def test_other_endings_are_refused(tmp_path):

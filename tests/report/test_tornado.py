@@ -46,14 +46,15 @@ def test_every_effect_is_in_a_table_with_what_it_may_be_instead(results):
     assert said["spool.a"][6] == "different and matters"
 
 
-@pytest.mark.parametrize(("kind", "levels"), [(FULL, (3, 2)), (ALONE, (2, 2, 3)), (SCREEN, (2,) * 9)])
-def test_every_design_gives_a_valid_picture(kind, levels):
-    altair = pytest.importorskip("altair")
-    found = tornado.figures(answered(kind, levels, plain_effects, blocks=3))
-    assert len(found) == 1 + (kind is FULL)
-    for figure in found:
-        altair.Chart.from_dict({**figure.panels[0].spec, "config": theme.CONFIG}, validate=True)
-        assert ("may partly be an interaction of two other factors" in figure.caption) == (kind is SCREEN)
+def test_every_design_gives_a_valid_picture(subtests):
+    for kind, levels in [(FULL, (3, 2)), (ALONE, (2, 2, 3)), (SCREEN, (2,) * 9)]:
+        with subtests.test(kind=kind):
+            altair = pytest.importorskip("altair")
+            found = tornado.figures(answered(kind, levels, plain_effects, blocks=3))
+            assert len(found) == 1 + (kind is FULL)
+            for figure in found:
+                altair.Chart.from_dict({**figure.panels[0].spec, "config": theme.CONFIG}, validate=True)
+                assert ("may partly be an interaction of two other factors" in figure.caption) == (kind is SCREEN)
 
 
 def test_what_is_far_off_is_cut_and_still_told():

@@ -23,21 +23,21 @@ PAGES = (
 )
 
 
-@pytest.mark.parametrize("path", PAGES)
-@pytest.mark.parametrize(
-    "headers", [{}, {"Cookie": "assay-1=x"}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}]
-)
-def test_no_page_answers_without_the_token(site, path, headers):
-    found = site.ask(path, token=False, headers=headers)
-    assert found.status == 403
-    assert found.text == "403: no token. Open the address that `assay serve` printed.\n"
+def test_no_page_answers_without_the_token(site, subtests):
+    for path in PAGES:
+        for headers in [{}, {"Cookie": "assay-1=x"}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}]:
+            with subtests.test(path=path, headers=headers):
+                found = site.ask(path, token=False, headers=headers)
+                assert found.status == 403
+                assert found.text == "403: no token. Open the address that `assay serve` printed.\n"
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_wrong_token_in_the_address_is_refused(site, path):
-    found = site.ask(f"{path}{'&' if '?' in path else '?'}token={site.token[:-1]}", token=False)
-    assert found.status == 403
-    assert "set-cookie" not in found.headers
+def test_a_wrong_token_in_the_address_is_refused(site, subtests):
+    for path in PAGES:
+        with subtests.test(path=path):
+            found = site.ask(f"{path}{'&' if '?' in path else '?'}token={site.token[:-1]}", token=False)
+            assert found.status == 403
+            assert "set-cookie" not in found.headers
 
 
 @pytest.mark.parametrize("given", ["\xff\xfe", "", "x" * 5000])
@@ -64,13 +64,12 @@ def test_a_bearer_token_reads_the_metrics(site):
     assert site.ask("/metrics", token=False, headers={"Authorization": f"Bearer {site.token}"}).status == 200
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "192.0.2.1", "[::1]", "", "localhost.", "0"]
-)
-def test_a_name_that_is_not_ours_gets_no_answer(site, host):
-    found = site.ask("/", headers={"Host": host})
-    assert found.status == 421
-    assert "Experiments" not in found.text
+def test_a_name_that_is_not_ours_gets_no_answer(site, subtests):
+    for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "192.0.2.1", "[::1]", "", "localhost.", "0"]:
+        with subtests.test(host=host):
+            found = site.ask("/", headers={"Host": host})
+            assert found.status == 421
+            assert "Experiments" not in found.text
 
 
 def test_two_names_or_none_get_no_answer(site):
@@ -80,25 +79,28 @@ def test_two_names_or_none_get_no_answer(site):
         assert b" 421 " in raw.recv(4096).splitlines()[0] + b" "
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST:99", socket.gethostname()])
-def test_our_own_names_are_answered(site, host):
-    assert site.ask("/", headers={"Host": host}).status == 200
+def test_our_own_names_are_answered(site, subtests):
+    for host in ["127.0.0.1", "localhost", "LOCALHOST:99", socket.gethostname()]:
+        with subtests.test(host=host):
+            assert site.ask("/", headers={"Host": host}).status == 200
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-@pytest.mark.parametrize("path", PAGES)
-def test_pages_can_only_be_read(site, path, method):
-    assert site.ask(path, method=method).status == 405
+def test_pages_can_only_be_read(site, subtests):
+    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"]:
+        for path in PAGES:
+            with subtests.test(method=method, path=path):
+                assert site.ask(path, method=method).status == 405
 
 
-@pytest.mark.parametrize("path", PAGES[:9])
-def test_every_answer_says_what_it_may_do(site, path):
-    found = site.ask(path)
-    policy = found.headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "sandbox" in policy or ("unsafe-eval" not in policy and "script-src 'self'" in policy)
-    assert (found.headers["referrer-policy"], found.headers["x-content-type-options"]) == ("no-referrer", "nosniff")
-    assert "server" not in found.headers
+def test_every_answer_says_what_it_may_do(site, subtests):
+    for path in PAGES[:9]:
+        with subtests.test(path=path):
+            found = site.ask(path)
+            policy = found.headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "sandbox" in policy or ("unsafe-eval" not in policy and "script-src 'self'" in policy)
+            assert (found.headers["referrer-policy"], found.headers["x-content-type-options"]) == ("no-referrer", "nosniff")
+            assert "server" not in found.headers
 
 
 def test_a_websocket_gets_no_answer(site):

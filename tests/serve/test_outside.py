@@ -107,13 +107,21 @@ def test_no_address_reaches_a_file_outside(trapped, path, route):
     closed(site, "".join(letter for letter in asked if letter in string.printable and not letter.isspace()) or "/")
 
 
-@pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize(
-    "name", ["linked", "up", "loose", "..", "../secret/{}", "up%2fsecret%2f{}", "%2e%2e%2fsecret%2f{}", "{}/../../secret/{}"]
-)
-def test_links_and_parents_are_not_there(trapped, route, name):
-    site, _ = trapped
-    assert closed(site, route.format(name.replace("{}", NAME))).status == 404
+def test_links_and_parents_are_not_there(trapped, subtests):
+    for route in ROUTES:
+        for name in [
+            "linked",
+            "up",
+            "loose",
+            "..",
+            "../secret/{}",
+            "up%2fsecret%2f{}",
+            "%2e%2e%2fsecret%2f{}",
+            "{}/../../secret/{}",
+        ]:
+            with subtests.test(route=route, name=name):
+                site, _ = trapped
+                assert closed(site, route.format(name.replace("{}", NAME))).status == 404
 
 
 def test_a_run_that_is_a_link_out_is_not_there(trapped):
@@ -122,10 +130,11 @@ def test_a_run_that_is_a_link_out_is_not_there(trapped):
     assert closed(site, f"/experiment/{NAME}/run/0001/1").status == 200
 
 
-@pytest.mark.parametrize("path", ["etc/passwd", "../app.py", "..%2fapp.py", "%2e%2e/app.py", "serve.css/../../app.py"])
-def test_static_files_are_ours_alone(trapped, path):
-    site, _ = trapped
-    assert closed(site, f"/static/{path}").status == 404
+def test_static_files_are_ours_alone(trapped, subtests):
+    for path in ["etc/passwd", "../app.py", "..%2fapp.py", "%2e%2e/app.py", "serve.css/../../app.py"]:
+        with subtests.test(path=path):
+            site, _ = trapped
+            assert closed(site, f"/static/{path}").status == 404
 
 
 QUERIES = (
@@ -162,25 +171,27 @@ QUERIES = (
 )
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_no_query_reaches_a_file_or_changes_anything(trapped, query):
-    site, around = trapped
-    before = sorted(around.rglob("*"))
-    found = closed(site, "/sql?chart=none&q=" + quote(query.format(around)))
-    assert found.status in (200, 400)
-    assert sorted(around.rglob("*")) == before
-    assert found.status == 400 or query.startswith(("PRAGMA memory", "CALL"))
+def test_no_query_reaches_a_file_or_changes_anything(trapped, subtests):
+    for query in QUERIES:
+        with subtests.test(query=query):
+            site, around = trapped
+            before = sorted(around.rglob("*"))
+            found = closed(site, "/sql?chart=none&q=" + quote(query.format(around)))
+            assert found.status in (200, 400)
+            assert sorted(around.rglob("*")) == before
+            assert found.status == 400 or query.startswith(("PRAGMA memory", "CALL"))
 
 
-@pytest.mark.parametrize("table", ["experiments", "runs", "facts", "verdicts"])
-def test_the_tables_do_not_follow_links_out_of_the_notebook(trapped, table):
+def test_the_tables_do_not_follow_links_out_of_the_notebook(trapped, subtests):
     """The question of a linked experiment could be read, though its page was not there."""
-    site, _ = trapped
-    found = closed(site, "/sql?chart=none&q=" + quote(f"SELECT * FROM {table}"))
-    assert found.status == 200
-    assert NAME in found.text
-    assert "<td>linked</td>" not in found.text
-    assert "0042/1" not in found.text
+    for table in ["experiments", "runs", "facts", "verdicts"]:
+        with subtests.test(table=table):
+            site, _ = trapped
+            found = closed(site, "/sql?chart=none&q=" + quote(f"SELECT * FROM {table}"))
+            assert found.status == 200
+            assert NAME in found.text
+            assert "<td>linked</td>" not in found.text
+            assert "0042/1" not in found.text
 
 
 def test_a_query_without_end_is_ended(trapped):
@@ -229,33 +240,38 @@ def linked(tmp_path_factory):
         kill(pid)
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_no_link_anywhere_in_an_experiment_is_followed_out(linked, seed):
+def test_no_link_anywhere_in_an_experiment_is_followed_out(linked, subtests):
     """A file or folder at any depth, drawn by lot, is a link to its like outside, whose content is whole."""
-    site, ours, theirs = linked
-    fixed = (layout.PLAN, layout.NOTES, layout.INDEX, layout.DERIVED, layout.TRIALS, layout.EXPERIMENT, "trials/0001")
-    deep = sorted(str(one.relative_to(ours)) for part in (layout.TRIALS, layout.DERIVED) for one in (ours / part).rglob("*"))
-    name = fixed[seed] if seed < len(fixed) else random.Random(seed).choice([one for one in deep if (theirs / one).exists()])
-    kept = ours / name
-    kept.rename(aside := ours.parent.parent / "aside")
-    try:
-        kept.symlink_to(theirs / name)
-        time.sleep(1.1)  # a page is as old as a second at most
-        trial = next((part for part in kept.parts if part.isdecimal() and len(part) == 4), "0001")
-        for path in (
-            "/",
-            "/metrics",
-            *(route.format(NAME) for route in ROUTES),
-            f"/experiment/{NAME}/run/{trial}/1",
-            "/sql?chart=none&q=" + quote("SELECT * FROM experiments"),
-            "/sql?chart=none&q=" + quote("SELECT * FROM runs"),
-        ):
-            answer = site.until(path, lambda one: one.status != 202)
-            assert CANARY not in answer.text, (name, path)
-            assert answer.status in (200, 400, 404, 500, 503), (name, path)
-    finally:
-        kept.unlink()
-        aside.rename(kept)
+    for seed in range(24):
+        with subtests.test(seed=seed):
+            site, ours, theirs = linked
+            fixed = (layout.PLAN, layout.NOTES, layout.INDEX, layout.DERIVED, layout.TRIALS, layout.EXPERIMENT, "trials/0001")
+            deep = sorted(
+                str(one.relative_to(ours)) for part in (layout.TRIALS, layout.DERIVED) for one in (ours / part).rglob("*")
+            )
+            name = (
+                fixed[seed] if seed < len(fixed) else random.Random(seed).choice([one for one in deep if (theirs / one).exists()])
+            )
+            kept = ours / name
+            kept.rename(aside := ours.parent.parent / "aside")
+            try:
+                kept.symlink_to(theirs / name)
+                time.sleep(1.1)  # a page is as old as a second at most
+                trial = next((part for part in kept.parts if part.isdecimal() and len(part) == 4), "0001")
+                for path in (
+                    "/",
+                    "/metrics",
+                    *(route.format(NAME) for route in ROUTES),
+                    f"/experiment/{NAME}/run/{trial}/1",
+                    "/sql?chart=none&q=" + quote("SELECT * FROM experiments"),
+                    "/sql?chart=none&q=" + quote("SELECT * FROM runs"),
+                ):
+                    answer = site.until(path, lambda one: one.status != 202)
+                    assert CANARY not in answer.text, (name, path)
+                    assert answer.status in (200, 400, 404, 500, 503), (name, path)
+            finally:
+                kept.unlink()
+                aside.rename(kept)
 
 
 @pytest.mark.skipif(confined.version() == 0, reason="this kernel has no Landlock")

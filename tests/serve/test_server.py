@@ -19,14 +19,14 @@ def lab(tmp_path):
     return cli_notebook.lab(tmp_path / "lab")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_cleanly(bench, lab, number):
-    with served(bench, lab) as site:
-        assert site.ask("/").status == 200
-        assert site.end(number) == 0
-        assert site.process.stderr.read() == ""
-        with pytest.raises(OSError, match="refused"):
-            socket.create_connection(("127.0.0.1", site.port), 5)
+def test_a_signal_ends_it_cleanly(bench, lab, subtests):
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        with subtests.test(number=number), served(bench, lab) as site:
+            assert site.ask("/").status == 200
+            assert site.end(number) == 0
+            assert site.process.stderr.read() == ""
+            with pytest.raises(OSError, match="refused"):
+                socket.create_connection(("127.0.0.1", site.port), 5)
 
 
 def test_ctrl_c_ends_the_query_that_it_works_on(bench, lab):
@@ -105,11 +105,12 @@ def test_a_port_that_is_taken_is_named(bench, lab):
     assert "--port" in found.stderr
 
 
-@pytest.mark.parametrize("words", [("--bind", "no.such.name.invalid"), ("--port", "70000"), ("--token-file", "/nowhere")])
-def test_wrong_words_are_usage_errors(bench, lab, words):
-    found = bench.run("serve", "--lab", lab, *words)
-    assert found.returncode == 2
-    assert "Traceback" not in found.stderr
+def test_wrong_words_are_usage_errors(bench, lab, subtests):
+    for words in [("--bind", "no.such.name.invalid"), ("--port", "70000"), ("--token-file", "/nowhere")]:
+        with subtests.test(words=words):
+            found = bench.run("serve", "--lab", lab, *words)
+            assert found.returncode == 2
+            assert "Traceback" not in found.stderr
 
 
 def test_no_notebook(bench, tmp_path):

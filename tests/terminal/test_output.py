@@ -9,7 +9,6 @@ import termios
 from fcntl import ioctl
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,9 +36,10 @@ def test_any_text_keeps_its_words(text, width):
     assert folded(text, width).split() == text.split()
 
 
-@pytest.mark.parametrize("text", ["", "short", "\n\n  two\n", "x" * 200, f"{NOTE}"[:80]])
-def test_what_fits_and_what_cannot_be_broken_stays(text):
-    assert folded(text, 80) == text
+def test_what_fits_and_what_cannot_be_broken_stays(subtests):
+    for text in ["", "short", "\n\n  two\n", "x" * 200, f"{NOTE}"[:80]]:
+        with subtests.test(text=text):
+            assert folded(text, 80) == text
 
 
 def test_a_note_goes_on_where_it_began_and_a_label_stands_alone():
@@ -50,10 +50,11 @@ def test_a_note_goes_on_where_it_began_and_a_label_stands_alone():
     assert folded(NOTE.strip(), 80).split("\n")[1].startswith("    processors")
 
 
-@pytest.mark.parametrize("unit", ["%", "MB/s", "MiB", "ns", "s"])
-def test_a_number_keeps_its_unit(unit):
-    first, second = folded(f"{'w' * 36} 52.4 {unit} of it", 40).split("\n")
-    assert (first, second) == ("w" * 36, f"    52.4 {unit} of it")
+def test_a_number_keeps_its_unit(subtests):
+    for unit in ["%", "MB/s", "MiB", "ns", "s"]:
+        with subtests.test(unit=unit):
+            first, second = folded(f"{'w' * 36} 52.4 {unit} of it", 40).split("\n")
+            assert (first, second) == ("w" * 36, f"    52.4 {unit} of it")
 
 
 def test_a_row_is_broken_between_its_cells():
@@ -120,16 +121,17 @@ KEYS = ("load", "bulk_io")
 MANUALS = (("catalogue",), ("explain", "T01"), KEYS, ("doctor",), ("check", "900 MB/s over 1GbE, 64 kB in 20 us"))
 
 
-@pytest.mark.parametrize("words", MANUALS, ids=" ".join)
-def test_what_is_long_folds_to_a_narrow_terminal_and_breaks_no_word(words):
+def test_what_is_long_folds_to_a_narrow_terminal_and_breaks_no_word(subtests):
     """`assay catalogue` gave what a knob is the indentation of its name, and `explain` left half lines."""
-    shown = lines_on_a_terminal(60, *words)
-    piped = subprocess.run([ASSAY, *words], capture_output=True, text=True, check=False).stdout
-    assert max(map(len, shown)) <= 60
-    if words[0] != "doctor":  # the machine may change
-        assert "".join("".join(shown).split()) == "".join(piped.split())
-        known = set(piped.replace(",", " ").split())
-        assert {word for line in shown for word in line.replace(",", " ").split()} == known
+    for words in MANUALS:
+        with subtests.test(words=words):
+            shown = lines_on_a_terminal(60, *words)
+            piped = subprocess.run([ASSAY, *words], capture_output=True, text=True, check=False).stdout
+            assert max(map(len, shown)) <= 60
+            if words[0] != "doctor":  # the machine may change
+                assert "".join("".join(shown).split()) == "".join(piped.split())
+                known = set(piped.replace(",", " ").split())
+                assert {word for line in shown for word in line.replace(",", " ").split()} == known
 
 
 def test_a_folded_paragraph_leaves_no_half_lines():
@@ -167,10 +169,11 @@ def test_the_environment_may_name_the_width():
     assert 50 < max(map(len, output(["explain", "T01"], COLUMNS="60").splitlines())) <= 60
 
 
-@pytest.mark.parametrize("environment", [{"COLUMNS": "0"}, {"COLUMNS": "wide"}, {"COLUMNS": "60", "LINES": "24"}], ids=str)
-def test_no_width_is_taken_from_an_environment_that_names_none(environment):
+def test_no_width_is_taken_from_an_environment_that_names_none(subtests):
     """A Python with readline leaves COLUMNS and LINES to all that it starts: a pipe to it stays a pipe."""
-    assert output(["catalogue"], **environment) == output(["catalogue"])
+    for environment in [{"COLUMNS": "0"}, {"COLUMNS": "wide"}, {"COLUMNS": "60", "LINES": "24"}]:
+        with subtests.test(environment=environment):
+            assert output(["catalogue"], **environment) == output(["catalogue"])
 
 
 def test_a_terminal_gets_lines_that_fit_and_a_pipe_whole_ones():

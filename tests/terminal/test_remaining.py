@@ -43,18 +43,19 @@ def looks(seed, shares=(0.1, 0.25, 0.5, 0.75), **more):
         remaining.take(now, {"event": "finished", "trial": trial})
 
 
-@pytest.mark.parametrize("guess_log_sd", [0.0, 0.5])
-@pytest.mark.parametrize("shape", [(1, 8), (3, 4), (8, 2), (12, 5)])
-def test_the_truth_is_in_the_range_nine_times_of_ten(shape, guess_log_sd):
-    found = [
-        [
-            left.low_s <= true <= left.high_s
-            for true, left in looks(seed, cells=shape[0], blocks=shape[1], guess_log_sd=guess_log_sd, cv=0.1)
-        ]
-        for seed in range(120)
-    ]
-    for at in range(4):
-        assert sum(one[at] for one in found) >= 0.82 * len(found), f"look {at}"
+def test_the_truth_is_in_the_range_nine_times_of_ten(subtests):
+    for guess_log_sd in [0.0, 0.5]:
+        for shape in [(1, 8), (3, 4), (8, 2), (12, 5)]:
+            with subtests.test(guess_log_sd=guess_log_sd, shape=shape):
+                found = [
+                    [
+                        left.low_s <= true <= left.high_s
+                        for true, left in looks(seed, cells=shape[0], blocks=shape[1], guess_log_sd=guess_log_sd, cv=0.1)
+                    ]
+                    for seed in range(120)
+                ]
+                for at in range(4):
+                    assert sum(one[at] for one in found) >= 0.82 * len(found), f"look {at}"
 
 
 def test_the_more_has_run_the_closer_it_is():
@@ -76,12 +77,13 @@ def test_ranges_become_narrow():
     assert min(one[0] for one in widths) >= 1.1
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_of_each_real_experiment_it_is_within_a_factor_of_two_from_a_quarter_on(path):
-    found = list(recorded(path).estimates())
-    assert [share for share, _, _ in found] == [0.1, 0.25, 0.5, 0.75]
-    assert all(left.low_s <= left.value_s <= left.high_s for _, _, left in found)
-    assert all(0.5 <= left.value_s / true <= 2 for share, true, left in found if share >= 0.25)
+def test_of_each_real_experiment_it_is_within_a_factor_of_two_from_a_quarter_on(subtests):
+    for path in RECORDED:
+        with subtests.test(path=path):
+            found = list(recorded(path).estimates())
+            assert [share for share, _, _ in found] == [0.1, 0.25, 0.5, 0.75]
+            assert all(left.low_s <= left.value_s <= left.high_s for _, _, left in found)
+            assert all(0.5 <= left.value_s / true <= 2 for share, true, left in found if share >= 0.25)
 
 
 def test_of_real_experiments_the_truth_is_in_the_range_nine_times_of_ten():
@@ -165,9 +167,8 @@ def test_what_earlier_calls_took_is_known_at_once():
     assert found.high_s / found.low_s < 1.7
 
 
-@pytest.mark.parametrize(
-    ("left", "words"),
-    [
+def test_words(subtests):
+    for left, words in [
         ((0.1, 0.3, 0.6), ""),
         ((30, 40, 45), "about 40 s left"),
         ((50, 117, 140), "50 s to 2 min left"),
@@ -175,10 +176,9 @@ def test_what_earlier_calls_took_is_known_at_once():
         ((3600, 4000, 5000), "about 67 min left"),
         ((3600, 9000, 18000), "60 min to 5 h left"),
         ((1, 3, 9), "about 3 s left"),
-    ],
-)
-def test_words(left, words):
-    assert TimeLeft(low_s=left[0], value_s=left[1], high_s=left[2]).words() == words
+    ]:
+        with subtests.test(left=left):
+            assert TimeLeft(low_s=left[0], value_s=left[1], high_s=left[2]).words() == words
 
 
 def test_lengths_are_rounded_as_one_says_them():

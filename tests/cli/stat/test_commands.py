@@ -75,19 +75,16 @@ def test_every_mistake_is_named_at_once():
         assert wanted in text
 
 
-@pytest.mark.parametrize(
-    ("scan", "wanted"),
-    [
+def test_a_scan_that_is_none_is_refused(subtests):
+    for scan, wanted in [
         ("n=1,1", "a value twice"),
         ("n=1,2", "no {n} in the command"),
         ("2=1,2", "expected NAME="),
         ("n=1..500", "at most 100"),
         ("n=1..9999999999999999999", "expected NAME="),
-    ],
-)
-def test_a_scan_that_is_none_is_refused(scan, wanted):
-    with pytest.raises(InputErrors, match=re.escape(wanted)):
-        options.read(["--parameter-scan", scan, "--", "true" if "n=1,2" in scan else "{n}"])
+    ]:
+        with subtests.test(scan=scan), pytest.raises(InputErrors, match=re.escape(wanted)):
+            options.read(["--parameter-scan", scan, "--", "true" if "n=1,2" in scan else "{n}"])
 
 
 def test_all_commands_are_compared_with_the_first_and_documented(bench):

@@ -25,21 +25,19 @@ def bench(tmp_path):
     return Bench(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("factor", "mistake"),
-    [
+def test_the_ratio_of_a_mistaken_unit_is_named_where_the_verdict_is(bench, subtests):
+    for factor, mistake in [
         (8, "bits taken for bytes"),
         (2, "both directions added up"),
         (1.25, "8b/10b coding left out"),
         (1.048576, "MiB taken for MB"),
-    ],
-)
-def test_the_ratio_of_a_mistaken_unit_is_named_where_the_verdict_is(bench, factor, mistake):
-    how = ("--reported", "([0-9.]+) bytes", "--unit", "B", "--direction", "read", "--claim", "tier=client-cache")
-    done = bench.run("stat", *how, "--", sys.executable, "-S", "-c", WRONG, factor)
-    (first,) = [line for line in done.stderr.splitlines() if line.startswith("assay: ")]
-    assert first.startswith("assay: INVALID: readings contradict each other: ")
-    assert mistake in first
+    ]:
+        with subtests.test(factor=factor):
+            how = ("--reported", "([0-9.]+) bytes", "--unit", "B", "--direction", "read", "--claim", "tier=client-cache")
+            done = bench.run("stat", *how, "--", sys.executable, "-S", "-c", WRONG, factor)
+            (first,) = [line for line in done.stderr.splitlines() if line.startswith("assay: ")]
+            assert first.startswith("assay: INVALID: readings contradict each other: ")
+            assert mistake in first
 
 
 def test_any_other_ratio_has_no_name(bench):
@@ -54,10 +52,11 @@ def copies(first, second):
     return [f"sh -c \"dd if=data of=/dev/null bs=1M status=none; printf '{line.format(rate)}'\"" for rate in (first, second)]
 
 
-@pytest.mark.parametrize(("rate", "said"), [("85", True), ("42", False)])
-def test_a_difference_within_the_printed_digits_is_said_to_be_so(bench, rate, said):
-    first, second = copies("84", rate)
-    done = bench.run("stat", "--json=told.json", "--repeat=3", "--vs", second, "--", "sh", "-c", f"exec {first}")
-    (found,) = json.loads((bench.home / "told.json").read_text())["comparison"]
-    assert found["digits_share"] == pytest.approx(0.5 / 84 + 0.5 / float(rate), rel=0.01)
-    assert ("within the print precision of" in done.stderr) is said
+def test_a_difference_within_the_printed_digits_is_said_to_be_so(bench, subtests):
+    for rate, said in [("85", True), ("42", False)]:
+        with subtests.test(rate=rate):
+            first, second = copies("84", rate)
+            done = bench.run("stat", "--json=told.json", "--repeat=3", "--vs", second, "--", "sh", "-c", f"exec {first}")
+            (found,) = json.loads((bench.home / "told.json").read_text())["comparison"]
+            assert found["digits_share"] == pytest.approx(0.5 / 84 + 0.5 / float(rate), rel=0.01)
+            assert ("within the print precision of" in done.stderr) is said

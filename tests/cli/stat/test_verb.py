@@ -88,22 +88,19 @@ def test_a_pattern_needs_a_group_and_a_unit():
     assert "braces" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("argv", "expected"),
-    [
+def test_the_simple_commands_of_a_script(subtests):
+    for argv, expected in [
         (("dd", "if=a"), [("dd", "if=a")]),
         (("sh", "-c", "dd if=a; cat 'b c' | wc & wait"), [("dd", "if=a"), ("cat", "b c"), ("wc",), ("wait",)]),
         (("nice", "bash", "-ec", "fio x\ndd if=a"), [("fio", "x"), ("dd", "if=a")]),
         (("sh", "-c", "dd 'if=a"), [("dd",)]),
-    ],
-)
-def test_the_simple_commands_of_a_script(argv, expected):
-    assert list(commands(argv)) == expected
+    ]:
+        with subtests.test(argv=argv):
+            assert list(commands(argv)) == expected
 
 
-@pytest.mark.parametrize(
-    ("script", "path"),
-    [
+def test_the_file_to_which_a_shell_sends_what_a_tool_says(subtests):
+    for script, path in [
         ("dd if=a of=/dev/null 2> r.txt", "r.txt"),
         ("sleep 1; dd if=a 2>r.txt & wait", "r.txt"),
         ("fio x > out 2>&1", "out"),
@@ -112,10 +109,9 @@ def test_the_simple_commands_of_a_script(argv, expected):
         ("dd if=a of=b 2> /dev/null", None),
         ("dd if=a 2>&1 | tee x", None),
         ("sleep 1 > x; dd if=a 2> $log", None),
-    ],
-)
-def test_the_file_to_which_a_shell_sends_what_a_tool_says(script, path):
-    assert result_file(("sh", "-c", script)) == path
+    ]:
+        with subtests.test(script=script):
+            assert result_file(("sh", "-c", script)) == path
 
 
 def test_a_script_is_only_what_a_shell_is_given():
@@ -139,9 +135,10 @@ def test_output_input_and_status_pass_through(bench):
     assert "status 7" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_signal_that_ended_the_command_is_passed_on(bench, number):
-    assert bench.run("stat", "--", "sh", "-c", f"kill -{number.value} $$").returncode == 128 + number
+def test_a_signal_that_ended_the_command_is_passed_on(bench, subtests):
+    for number in [signal.SIGKILL, signal.SIGTERM]:
+        with subtests.test(number=number):
+            assert bench.run("stat", "--", "sh", "-c", f"kill -{number.value} $$").returncode == 128 + number
 
 
 def test_a_signal_that_we_get_goes_to_the_command(bench):
@@ -157,12 +154,13 @@ def test_a_signal_that_we_get_goes_to_the_command(bench):
     assert bench.processes() == {}
 
 
-@pytest.mark.parametrize(("words", "status"), [(["/no/such"], 127), (["/etc/passwd"], 126), (["--no"], 125), ([], 125)])
-def test_what_fails_here_ends_as_with_env(bench, words, status):
-    done = bench.run("stat", *words)
-    assert done.returncode == status
-    assert done.stderr.startswith(("assay: ", "assay stat: "))
-    assert "Traceback" not in done.stderr
+def test_what_fails_here_ends_as_with_env(bench, subtests):
+    for words, status in [(["/no/such"], 127), (["/etc/passwd"], 126), (["--no"], 125), ([], 125)]:
+        with subtests.test(words=words):
+            done = bench.run("stat", *words)
+            assert done.returncode == status
+            assert done.stderr.startswith(("assay: ", "assay stat: "))
+            assert "Traceback" not in done.stderr
 
 
 # -------------------------------------------------------------------------------------------- what it says
@@ -194,23 +192,21 @@ def test_a_figure_that_cannot_be_true_is_said_to_be_so_without_a_claim(bench):
     assert "INVALID" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("claim", "judged"),
-    [
+def test_a_copy_is_judged_in_the_direction_of_the_claim(bench, subtests):
+    for claim, judged in [
         ("tier=device,durability=stable-media", {"write"}),
         ("durability=stable-media", {"write"}),
         ("tier=client-cache", {"read", "write"}),
         (None, {"read", "write"}),
-    ],
-)
-def test_a_copy_is_judged_in_the_direction_of_the_claim(bench, claim, judged):
-    (bench.home / "data").read_bytes()
-    how = () if claim is None else ("--claim", claim)
-    done = bench.run("stat", "--json=told.json", *how, "--", "dd", "if=data", "of=copy", "bs=1M", "conv=fsync")
-    told = json.loads((bench.home / "told.json").read_text())
-    assert {name for name, one in told["measures"].items() if one["verdict"]} == judged
-    assert ("T01 " in done.stderr) is (claim is None)
-    assert ("by default of dd" in block(done)[0]) is (claim is None)
+    ]:
+        with subtests.test(claim=claim):
+            (bench.home / "data").read_bytes()
+            how = () if claim is None else ("--claim", claim)
+            done = bench.run("stat", "--json=told.json", *how, "--", "dd", "if=data", "of=copy", "bs=1M", "conv=fsync")
+            told = json.loads((bench.home / "told.json").read_text())
+            assert {name for name, one in told["measures"].items() if one["verdict"]} == judged
+            assert ("T01 " in done.stderr) is (claim is None)
+            assert ("by default of dd" in block(done)[0]) is (claim is None)
 
 
 def test_the_advice_is_of_the_tool_and_of_a_shell_and_whole(bench):
@@ -277,12 +273,13 @@ def test_a_gate_replaces_only_status_0(bench):
     assert bench.run("stat", "--gate", *claim, "--", "true").returncode == 0
 
 
-@pytest.mark.parametrize("words", [["touch", "made"], ["sh", "-c", "touch made; cat data"], ["dd", "if=data", "of=made"]])
-def test_a_gate_on_figures_of_which_nothing_is_claimed_is_refused_before_the_command_starts(bench, words):
-    other = ["--vs", "touch made"] if words[0] == "dd" else []
-    done = bench.run("stat", "--gate", *other, "--", *words)
-    assert (done.returncode, (bench.home / "made").exists()) == (125, False)
-    assert "--gate without a claim" in done.stderr
+def test_a_gate_on_figures_of_which_nothing_is_claimed_is_refused_before_the_command_starts(bench, subtests):
+    for words in [["touch", "made"], ["sh", "-c", "touch made; cat data"], ["dd", "if=data", "of=made"]]:
+        with subtests.test(words=words):
+            other = ["--vs", "touch made"] if words[0] == "dd" else []
+            done = bench.run("stat", "--gate", *other, "--", *words)
+            assert (done.returncode, (bench.home / "made").exists()) == (125, False)
+            assert "--gate without a claim" in done.stderr
 
 
 def test_figures_of_a_command_that_failed_are_invalid(bench):
@@ -297,24 +294,22 @@ def schema():
     return json.loads(text)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_the_json_is_as_documented(bench, subtests):
+    for words in [
         ["dd", "if=data", "of=/dev/null", "bs=1M"],
         ["true"],
         ["sh", "-c", "dd if=data of=/dev/null bs=1M 2> r.txt"],
         ["cp", "data", "copy"],
         ["sh", "-c", "kill -9 $$"],
         ["sh", "-c", "dd if=data of=/dev/null bs=16 & dd if=data of=/dev/null bs=16 & wait"],
-    ],
-)
-def test_the_json_is_as_documented(bench, words):
-    bench.run("stat", "--json=told.json", "--", *words)
-    told = json.loads((bench.home / "told.json").read_text())
-    jsonschema.Draft202012Validator(schema()).validate(told)
-    assert told["command"] == words
-    assert (told["reported"] or {}).get("tool") == ("dd" if "dd" in " ".join(words) else None)
-    assert len(told["reported"]["calls"] if told["reported"] else []) == (2 if "&" in words[-1] else 0)
+    ]:
+        with subtests.test(words=words):
+            bench.run("stat", "--json=told.json", "--", *words)
+            told = json.loads((bench.home / "told.json").read_text())
+            jsonschema.Draft202012Validator(schema()).validate(told)
+            assert told["command"] == words
+            assert (told["reported"] or {}).get("tool") == ("dd" if "dd" in " ".join(words) else None)
+            assert len(told["reported"]["calls"] if told["reported"] else []) == (2 if "&" in words[-1] else 0)
 
 
 # -------------------------------------------------------------------------------------------- what it costs
