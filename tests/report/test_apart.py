@@ -28,18 +28,22 @@ def compared(candidate, baseline, conclusion):
 def caption(found, comparisons=(), verdicts=None):
     asked = made.experiment()
     results = Results(
-        experiment=asked,
-        plan=made.plan(asked),
-        runs=(),
-        comparisons=tuple(comparisons),
-        comparison_verdicts=verdicts or {},
+        experiment=asked, plan=made.plan(asked), runs=(), comparisons=tuple(comparisons), comparison_verdicts=verdicts or {}
     )
     return cells._apart(results, found)
 
 
-def test_two_levels_with_overlapping_intervals_are_not_ordered():
+def test_without_a_comparison_and_with_an_invalid_one_intervals_decide():
     assert "not distinguishable" in caption([cell("ext4", 1000, 200), cell("xfs", 1100, 200)])
     assert caption([cell("ext4", 1000, 20), cell("xfs", 1100, 20)]).startswith("Highest: xfs")
+    one = compared("xfs", "ext4", Conclusion.MATTERS)
+    asked = made.experiment()
+    bad = made.verdict(made.run(made.plan(asked).trials[0]), made.RATE, 1.0, VerdictState.INVALID)
+    assert "not distinguishable" in caption([cell("ext4", 1000, 20), cell("xfs", 1100, 20)], [one], {one.id: bad})
+    three = [cell("btrfs", 1090, 30), cell("ext4", 1000, 20), cell("xfs", 1100, 30)]
+    text = caption(three)
+    assert text.startswith("From 1,000/s (ext4) to 1,100/s (xfs)")
+    assert text.endswith("which is highest is undecided.")
 
 
 def test_a_comparison_decides_whatever_the_intervals_are(subtests):
@@ -55,17 +59,3 @@ def test_a_comparison_decides_whatever_the_intervals_are(subtests):
                 with subtests.test(conclusion=conclusion, arms=arms, half=half):
                     found = [cell("ext4", 1000, half), cell("xfs", 1100, half)]
                     assert caption(found, [compared(*arms, conclusion)]).startswith(begins)
-
-
-def test_an_invalid_comparison_decides_nothing():
-    one = compared("xfs", "ext4", Conclusion.MATTERS)
-    asked = made.experiment()
-    bad = made.verdict(made.run(made.plan(asked).trials[0]), made.RATE, 1.0, VerdictState.INVALID)
-    assert "not distinguishable" in caption([cell("ext4", 1000, 20), cell("xfs", 1100, 20)], [one], {one.id: bad})
-
-
-def test_of_three_levels_each_end_is_held_against_its_neighbour():
-    three = [cell("btrfs", 1090, 30), cell("ext4", 1000, 20), cell("xfs", 1100, 30)]
-    text = caption(three)
-    assert text.startswith("From 1,000/s (ext4) to 1,100/s (xfs)")
-    assert text.endswith("which is highest is undecided.")

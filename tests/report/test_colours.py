@@ -54,7 +54,7 @@ def lab(colour, matrix):
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
-def test_texts_and_labels_of_lines_are_legible(subtests):
+def test_colours_are_legible_and_those_of_files_are_the_pages(subtests):
     for paper in ["light", "dark"]:
         with subtests.test(paper=paper):
             colours = papers()[paper]
@@ -62,6 +62,8 @@ def test_texts_and_labels_of_lines_are_legible(subtests):
             on_the_stream = ("ink", "muted", "gold-deep", "invalid")
             assert {name for name in on_the_stream if contrast(colours[name], colours["stream"]) < AA_TEXT} == set()
             assert contrast(colours["gold"], colours["paper"]) >= AA_GRAPHICS
+    light = papers()["light"]
+    assert {name: colour for name, colour in theme.LIGHT.items() if light.get(name[2:]) != colour} == {}
 
 
 def test_series_are_told_apart(subtests):
@@ -71,8 +73,3 @@ def test_series_are_told_apart(subtests):
                 seen = {name: lab(papers()[paper][name], SEEN_BY[eyes]) for name in SERIES}
                 close = {(a, b): math.dist(seen[a], seen[b]) for a, b in itertools.combinations(SERIES, 2)}
                 assert {pair: round(far, 1) for pair, far in close.items() if far < APART} == {}
-
-
-def test_pictures_in_files_have_the_colours_of_the_page():
-    light = papers()["light"]
-    assert {name: colour for name, colour in theme.LIGHT.items() if light.get(name[2:]) != colour} == {}

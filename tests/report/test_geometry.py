@@ -59,7 +59,7 @@ def opened(look, written):
     return look(written).page
 
 
-def test_the_first_screen_has_place_sentence_and_trust(opened, subtests):
+def test_first_screen_room_height_and_colours(opened, subtests):
     for width, height in FIRST_SCREENS:
         with subtests.test(width=width):
             opened.set_viewport_size({"width": width, "height": height})
@@ -67,10 +67,8 @@ def test_the_first_screen_has_place_sentence_and_trust(opened, subtests):
             assert {name: bottom for name, bottom in found.items() if bottom > height} == {}
             place = opened.locator(".place").first.inner_text()
             assert re.search(r"/\S+: ext4 on \w+ · host \S+ · Linux \S+", place), place
-
-
-def test_narrow_screens_waste_no_room(opened):
-    """A tablet had one row for each part of a figure; a phone broke the command into seven lines beside an empty column."""
+    assert opened.evaluate("document.documentElement.scrollHeight") <= MOST_HIGH
+    # A tablet had one row for each part of a figure; a phone broke the command into seven lines beside an empty column.
     left = "name => [...document.querySelectorAll(name)].map(one => Math.round(one.getBoundingClientRect().left))"
     top = "name => [...document.querySelectorAll(name)].map(one => Math.round(one.getBoundingClientRect().top))"
     opened.set_viewport_size({"width": 800, "height": 900})
@@ -79,10 +77,18 @@ def test_narrow_screens_waste_no_room(opened):
     assert all(abs(one - other) < 15 for one, other in zip(figures, intervals, strict=True))
     opened.set_viewport_size({"width": 400, "height": 800})
     assert set(opened.evaluate(left, "#again > .facts > dd")) == set(opened.evaluate(left, "#again > .facts > dt"))
-
-
-def test_the_page_is_short(opened):
-    assert opened.evaluate("document.documentElement.scrollHeight") <= MOST_HIGH
+    colours = opened.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('.badge')].map(one => [one.textContent, getComputedStyle(one).color]))"
+    )
+    states = [name for name in colours if name.isupper()]
+    assert len({colours[name] for name in states}) == len(states) >= 2
+    red = opened.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--invalid')")
+    accused = opened.evaluate(
+        """() => [...document.querySelectorAll('.doubts li.fail')].filter(one => !one.matches('.invalidates'))
+        .map(one => getComputedStyle(one, '::before').backgroundColor)"""
+    )
+    r, g, b = (int(red.strip()[at : at + 2], 16) for at in (1, 3, 5))
+    assert f"rgb({r}, {g}, {b})" not in accused
 
 
 def test_no_element_is_outside_its_box_and_no_word_is_broken(opened, subtests):
@@ -111,17 +117,7 @@ def test_with_all_unfolded_no_table_goes_on_beyond_its_place(opened, subtests):
             assert opened.evaluate(CUT) == []
 
 
-def test_pictures_of_phases_under_a_second_are_folded_and_drawn_when_they_are_opened(opened):
-    folded = opened.locator("details.folded .chart")
-    assert folded.count() > 3
-    assert not folded.first.is_visible()
-    opened.evaluate("document.querySelectorAll('details.folded').forEach(one => { one.open = true })")
-    opened.wait_for_function(
-        "[...document.querySelectorAll('details.folded .chart')].every(one => one.dataset.state === 'drawn')"
-    )
-
-
-def test_it_prints_on_eight_pages_with_whole_words_and_tables(opened, tmp_path):
+def test_it_prints_on_eight_pages_with_whole_words_and_tables_and_folded_pictures_are_drawn_when_opened(opened, tmp_path):
     pdf = opened.pdf(format="A4")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) <= MOST_PAGES
     opened.set_viewport_size({"width": PAPER, "height": 1000})
@@ -129,21 +125,13 @@ def test_it_prints_on_eight_pages_with_whole_words_and_tables(opened, tmp_path):
     opened.wait_for_timeout(300)
     assert opened.evaluate(CUT) == []
     assert opened.evaluate(BROKEN) == []
-
-
-def test_each_verdict_has_one_colour_and_disturbed_is_not_that_of_false(opened):
-    colours = opened.evaluate(
-        "Object.fromEntries([...document.querySelectorAll('.badge')].map(one => [one.textContent, getComputedStyle(one).color]))"
+    folded = opened.locator("details.folded .chart")
+    assert folded.count() > 3
+    assert not folded.first.is_visible()
+    opened.evaluate("document.querySelectorAll('details.folded').forEach(one => { one.open = true })")
+    opened.wait_for_function(
+        "[...document.querySelectorAll('details.folded .chart')].every(one => one.dataset.state === 'drawn')"
     )
-    states = [name for name in colours if name.isupper()]
-    assert len({colours[name] for name in states}) == len(states) >= 2
-    red = opened.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--invalid')")
-    accused = opened.evaluate(
-        """() => [...document.querySelectorAll('.doubts li.fail')].filter(one => !one.matches('.invalidates'))
-        .map(one => getComputedStyle(one, '::before').backgroundColor)"""
-    )
-    r, g, b = (int(red.strip()[at : at + 2], 16) for at in (1, 3, 5))
-    assert f"rgb({r}, {g}, {b})" not in accused
 
 
 def size(path):

@@ -342,13 +342,7 @@ def test_it_costs_little_of_the_machine_that_it_measures():
 UNNEEDED = {
     *("tomllib", "importlib.metadata", "email", "zipfile", "hashlib", "secrets", "random", "datetime", "platform"),
     *("subprocess", "tempfile", "shutil", "json", "csv", "argparse", "traceback", "logging", "sqlite3"),
-    *(
-        "assay.cli.stat.json_output",
-        "assay.cli.stat.repeated",
-        "assay.cli.stat.saved",
-        "assay.notebook",
-        "assay.experiment",
-    ),
+    *("assay.cli.stat.json_output", "assay.cli.stat.repeated", "assay.cli.stat.saved", "assay.notebook", "assay.experiment"),
     *("assay.trial.harvest", "assay.undo.ledger", "assay.observers.environment", "assay.targets"),
 }
 """What watching and judging one command has no use for: each of these was imported once, and cost a part of the budget."""
