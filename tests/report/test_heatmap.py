@@ -81,7 +81,7 @@ def test_every_cell_is_there_with_figure_interval_and_verdict_in_the_order_of_si
     assert "0.73 times the figure at file.record_size = 32 KiB and 128 KiB" in figures[0].caption
     pytest.importorskip("vl_convert")
     path = tmp_path / "map.svg"
-    picture.write(page.figures(results, lambda run: Observations(), Pictures()), f"measure-{grid_cases.RATE}", path)
+    picture.write(figures, f"measure-{grid_cases.RATE}", path)
     text = path.read_text()
     assert "var(" not in text
     assert theme.LIGHT["--h6"] in text

@@ -50,7 +50,7 @@ def test_each_kind_is_a_file_of_its_own_with_title_caption_and_light_colours(res
         with subtests.test(name=name):
             pytest.importorskip("vl_convert")
             path = tmp_path / "chart.svg"
-            picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), name, path)
+            picture.write(figures.values(), name, path)
             root = ET.fromstring(path.read_bytes())
             texts = "".join("".join(one.itertext()) for one in root.iter(f"{SVG}text"))
             assert figures[name].title in texts
@@ -69,13 +69,13 @@ def test_each_kind_has_the_same_in_numbers(figures, subtests):
 
 def test_an_unknown_name_lists_all_and_a_drawing_is_pixels_too(results, figures, tmp_path):
     with pytest.raises(UsageError) as raised:
-        picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), "shedule", tmp_path / "x.svg")
+        picture.write(figures.values(), "shedule", tmp_path / "x.svg")
     said = str(raised.value)
     assert all(f"\n  {name}\n" in said for name in figures)
     assert said.endswith("for example: assay report --chart schedule")
     assert "run it first" in picture.unknown("x", ())
     pytest.importorskip("vl_convert")
-    picture.write(page.figures(results, fixture.loader(results), fixture.pictures(results)), "comparisons", tmp_path / "x.png")
+    picture.write(figures.values(), "comparisons", tmp_path / "x.png")
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
