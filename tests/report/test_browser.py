@@ -16,6 +16,10 @@ DRAWN = """() => [...document.querySelectorAll('.chart')].filter(chart => chart.
 SKETCHED = "() => [...document.querySelectorAll('.drawn svg, .rungs svg')].map(one => one.querySelectorAll('rect').length)"
 REACHED = """() => { window.reached = []; document.addEventListener('focusin', event => window.reached.push(event.target)); }"""
 EXPECTED = """() => [...document.querySelectorAll('a[href], summary, [tabindex="0"]')].filter(one => one.checkVisibility())"""
+BARE = """() => [...document.querySelectorAll('figure, .forest, #bytes')].filter(one => !(one.querySelector('table tbody tr')
+    || one.nextElementSibling?.querySelector('table tbody tr'))).map(one => one.id || one.className)"""
+UNFOLD = "document.querySelectorAll('details').forEach(one => { one.dataset.was = one.open; one.open = true })"
+FOLD = "document.querySelectorAll('details').forEach(one => { one.open = one.dataset.was === 'true' })"
 PAPER = 690
 """Pixels between the margins of a page of A4."""
 BEYOND = """() => [...document.querySelectorAll('table, .said *, .chart, .drawn')].filter(one => {
@@ -95,11 +99,9 @@ def test_the_body_needs_no_sideways_scrolling_even_with_all_tables_open(at_each_
     for seen in at_each_width:
         with subtests.test(width=seen.width):
             assert not overflows(seen)
-            seen.page.evaluate(
-                "document.querySelectorAll('details').forEach(one => { one.dataset.was = one.open; one.open = true })"
-            )
+            seen.page.evaluate(UNFOLD)
             wide = overflows(seen)
-            seen.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = one.dataset.was === 'true' })")
+            seen.page.evaluate(FOLD)
             assert not wide
 
 
@@ -150,16 +152,12 @@ def test_every_table_has_a_caption_and_its_cells_have_headers(at_each_width, sub
 def test_each_figure_has_its_table_beside_it(at_each_width, subtests):
     for seen in at_each_width:
         with subtests.test(width=seen.width):
-            bare = (
-                "[...document.querySelectorAll('figure, .forest, #bytes')].filter(one => !(one.querySelector('table tbody tr') "
-            )
-            bare += "|| one.nextElementSibling?.querySelector('table tbody tr'))).map(one => one.id || one.className)"
-            assert seen.page.evaluate(bare) == []
+            assert seen.page.evaluate(BARE) == []
 
 
 def test_the_tab_key_reaches_every_table_in_the_order_of_the_page_and_it_prints(at_each_width):
     seen = at_each_width[-1]
-    seen.page.evaluate("document.querySelectorAll('details').forEach(one => { one.dataset.was = one.open; one.open = true })")
+    seen.page.evaluate(UNFOLD)
     seen.page.evaluate(REACHED)
     wanted = seen.page.evaluate(f"({EXPECTED})().length")
     seen.page.evaluate("document.activeElement.blur()")
@@ -171,7 +169,7 @@ def test_the_tab_key_reaches_every_table_in_the_order_of_the_page_and_it_prints(
     first_other = seen.page.evaluate(same)
     regions = seen.page.evaluate("window.reached.filter(one => one.querySelector('table')).length")
     tables = seen.page.evaluate("[...document.querySelectorAll('table')].filter(one => one.checkVisibility()).length")
-    seen.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = one.dataset.was === 'true' })")
+    seen.page.evaluate(FOLD)
     assert first_other == -1
     assert regions >= tables > 20
     assert seen.page.pdf(format="A4")[:5] == b"%PDF-"

@@ -68,8 +68,8 @@ def test_colours_are_legible_and_those_of_files_are_the_pages(subtests):
 
 def test_series_are_told_apart(subtests):
     for paper in ["light", "dark"]:
-        for eyes in SEEN_BY:
+        for eyes, matrix in SEEN_BY.items():
             with subtests.test(paper=paper, eyes=eyes):
-                seen = {name: lab(papers()[paper][name], SEEN_BY[eyes]) for name in SERIES}
+                seen = {name: lab(papers()[paper][name], matrix) for name in SERIES}
                 close = {(a, b): math.dist(seen[a], seen[b]) for a, b in itertools.combinations(SERIES, 2)}
                 assert {pair: round(far, 1) for pair, far in close.items() if far < APART} == {}
