@@ -352,5 +352,6 @@ def test_a_file_system_in_memory_or_on_another_one_is_named(subtests):
 def test_a_note_that_renames_a_comparison_is_said_once():
     results = fixture.results()
     found = answer(with_a_note(results, results.comparisons[:1], "No difference shown here."))
+    assert "No difference shown here." in [one.statement for one in found.doubts]
     assert [one for one in remarks(found) if one.endswith("No difference shown here.")]
     assert not [one for one in reservations(found) if "No difference shown here." in one]
