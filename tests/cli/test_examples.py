@@ -23,11 +23,8 @@ def test_examples_are_calls_that_the_verb_takes(tmp_path, monkeypatch, subtests)
                 COMMAND.commands[verb].make_context(verb, rest)
 
 
-def test_no_example_is_of_a_verb_that_is_not_there():
+def test_no_example_is_of_a_verb_that_is_not_there_and_a_word_that_no_verb_takes_is_refused():
     assert set(examples.EXAMPLES) <= set(COMMAND.commands)
-
-
-def test_a_word_that_no_verb_takes_is_refused_here():
     with pytest.raises(Exception, match="No such option"):
         COMMAND.commands["size"].make_context("size", ["--nonsense", "f"])
 
