@@ -99,7 +99,7 @@ def test_an_end_by_ctrl_c_leaves_a_beginning_of_the_population(bench):
 def on_a_file_system(bench, kind, *options):
     """The bench, whose calls see another file system in the folder `there`; skipped where it cannot be mounted."""
     there = bench.home / "there"
-    there.mkdir()
+    there.mkdir(exist_ok=True)
     script = f"{LET_GO}\nmount -t {kind} {' '.join(options)} none '{there}' && exec \"$@\""
     through = ("unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh")
     if subprocess.run([*through, "true"], capture_output=True, check=False).returncode:

@@ -567,22 +567,23 @@ MOVED = {
 }
 
 
-def reading(
-    phase_name: str, rung: str, subject: str, direction: Direction, figures: tuple[int | None, int | None, Span]
-) -> Reading:
-    sources = {"L0": "engine", "L1": "process_io", "L2": "process_io", "L8": "block", "L9": "block"}
+SOURCES = {"L0": "engine", "L1": "process_io", "L2": "process_io", "L8": "block", "L9": "block"}
+
+
+def reading(phase_name: str, rung: str, subject: str, direction: Direction, figures: tuple[int | None, int, Span]) -> Reading:
+    moved, operations, span = figures
     return Reading(
         phase=phase_name,
         rung=Rung(rung),
-        source=f"{sources[rung]}:fixture",
+        source=f"{SOURCES[rung]}:fixture",
         host="local",
         subject=subject,
         direction=direction,
-        bytes=figures[0],
-        operations=figures[1],
+        bytes=moved,
+        operations=operations,
         from_ns=0,
-        to_ns=6_100_000_000,
-        span=figures[2],
+        to_ns=SECONDS,
+        span=span,
     )
 
 
@@ -606,12 +607,24 @@ def readings(clients: int) -> list[Reading]:
     return made
 
 
-SUBJECTS = {"application": "client:0", "network": "interface:eth0", "cpu": ABSOLUTE}
+SUBJECTS = {
+    "application": "client:0",
+    "network": "interface:eth0",
+    "cpu": ABSOLUTE,
+    "memory": ABSOLUTE,
+    "page_cache": "path:/srv/data",
+}
+
+
+def a_series(phase_name: str, layer: str, metric: str, unit: str, looks: tuple[array, array]) -> Series:
+    named = {"phase": phase_name, "source": "fixture", "layer": layer, "host": "local", "metric": metric, "unit": unit}
+    return Series(**named, subject=SUBJECTS.get(layer, "device:vda"), at_ns=looks[0], value=looks[1])
 
 
 def series(noise: random.Random) -> list[Series]:
     made = []
     at = array("q", [250_000_000 * i for i in range(39)])
+    busy = (("cold.read", 190.0), ("warm.read", 4.0), ("dump.write", 243.0))
     plans = (
         ("spool.main", "application", "create.count", "count", 1400.0),
         ("spool.main", "block", "write_bytes", "bytes", 9e6),
@@ -624,33 +637,19 @@ def series(noise: random.Random) -> list[Series]:
         ("dump.write", "application", "write.bytes", "bytes", 1.8e8),
         ("dump.write", "block", "write_bytes", "bytes", 6.8e7),
         ("cold.read", "network", "rx_bytes", "bytes", 6.6e7),
+        *((name, "block", "io_ticks", "ms", ticks) for name, ticks in busy),
         *(
-            (name, "block", "io_ticks", "ms", busy)
-            for name, busy in (("cold.read", 190.0), ("warm.read", 4.0), ("dump.write", 243.0))
+            (name, "cpu", metric, "ns", step)
+            for metric, step in (("user_ns", 6e7), ("system_ns", 1.1e8), ("total_ns", 5e8))
+            for name, _ in busy
         ),
-        *((name, "cpu", "user_ns", "ns", 6e7) for name in ("cold.read", "warm.read", "dump.write")),
-        *((name, "cpu", "system_ns", "ns", 1.1e8) for name in ("cold.read", "warm.read", "dump.write")),
-        *((name, "cpu", "total_ns", "ns", 5e8) for name in ("cold.read", "warm.read", "dump.write")),
     )
     for name, layer, metric, unit, step in plans:
         total, values = 0.0, array("d")
         for _ in at:
             values.append(total)
             total += step * math.exp(noise.gauss(0, 0.15))
-        subject = SUBJECTS.get(layer, "device:vda")
-        made.append(
-            Series(
-                phase=name,
-                source="fixture",
-                layer=layer,
-                host="local",
-                subject=subject,
-                metric=metric,
-                unit=unit,
-                at_ns=at,
-                value=values,
-            )
-        )
+        made.append(a_series(name, layer, metric, unit, (at, values)))
     for name in ("spool.main", "cold.read", "warm.read", "direct.read", "dump.write"):
         for layer, metric, unit, level, growth in (
             ("page_cache", "cached_bytes", "bytes", 1e9 if name == "warm.read" else 1e6, 2.6e7 if name == "cold.read" else 0.0),
@@ -660,19 +659,8 @@ def series(noise: random.Random) -> list[Series]:
             ("cpu", "user_share", "share", 0.12, 0.0),
             ("cpu", "steal_share", "share", 0.02, 0.0),
         ):
-            made.append(
-                Series(
-                    phase=name,
-                    source="fixture",
-                    layer=layer,
-                    host="local",
-                    subject="path:/srv/data" if layer == "page_cache" else ABSOLUTE,
-                    metric=metric,
-                    unit=unit,
-                    at_ns=at,
-                    value=array("d", [(level + growth * i) * math.exp(noise.gauss(0, 0.05)) for i in range(len(at))]),
-                )
-            )
+            values = array("d", [(level + growth * i) * math.exp(noise.gauss(0, 0.05)) for i in range(len(at))])
+            made.append(a_series(name, layer, metric, unit, (at, values)))
     return made
 
 
@@ -688,21 +676,8 @@ def latency_buckets(noise: random.Random) -> list[Series]:
             near = math.exp(-(math.log(upper / middle) ** 2) / 0.1) + 0.01 * math.exp(-(math.log(upper / middle / 8) ** 2) / 0.4)
             totals[upper] += int(1800 * near * math.exp(noise.gauss(0, 0.1)))
             counts[upper].append(totals[upper])
-    return [
-        Series(
-            phase="spool.main",
-            source="fixture",
-            layer="application",
-            host="local",
-            subject="client:0",
-            metric=f"create.bucket_{upper}_ns",
-            unit="count",
-            at_ns=at,
-            value=counts[upper],
-        )
-        for upper in uppers
-        if totals[upper]
-    ]
+    seen = [upper for upper in uppers if totals[upper]]
+    return [a_series("spool.main", "application", f"create.bucket_{upper}_ns", "count", (at, counts[upper])) for upper in seen]
 
 
 def histogram(phase_name: str, operation: str, median_ns: float, noise: random.Random) -> Histogram:
@@ -783,32 +758,18 @@ def pictures(made: Results) -> Pictures:
         if run.run.outcome is Outcome.FAILED:
             continue
         noise = random.Random(run.id)
-        clients = int(run.run.trial.levels["clients"])
-        target = str(run.run.trial.levels["target"])
+        clients, target = int(run.run.trial.levels["clients"]), str(run.run.trial.levels["target"])
+        objects = tuple(range(500, 20001, 500))
+        active = tuple(clients if 1000 < n < 19000 or clients == 1 else max(1, clients - 1) for n in objects)
         for operation, base in (("create", 190_000.0), ("list", 400_000.0)):
-            objects = tuple(range(500, 20001, 500))
-            active = tuple(clients if 1000 < n < 19000 or clients == 1 else max(1, clients - 1) for n in objects)
             slope = (2.2 if target == "ext4" else 1.1) if operation == "create" else 18
+            alone = base * clients**0.4 * (0.9 if target == "ext4" else 1.0)
             time = tuple(
-                base
-                * clients**0.4
-                * (0.9 if target == "ext4" else 1.0)
-                * (1 + slope * n / 20000)
-                * math.exp(noise.gauss(0, 0.04))
-                * (0.75 if a < clients else 1)
+                alone * (1 + slope * n / 20000) * math.exp(noise.gauss(0, 0.04)) * (0.75 if a < clients else 1)
                 for n, a in zip(objects, active, strict=True)
             )
-            curves.append(
-                Curve(
-                    run=run.id,
-                    workload="spool",
-                    operation=operation,
-                    objects=objects,
-                    time_per_operation_ns=time,
-                    active_clients=active,
-                    clients=clients,
-                )
-            )
+            named = {"run": run.id, "workload": "spool", "operation": operation, "clients": clients, "active_clients": active}
+            curves.append(Curve(**named, objects=objects, time_per_operation_ns=time))
     return Pictures(curves=tuple(curves))
 
 

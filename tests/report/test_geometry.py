@@ -60,6 +60,7 @@ def opened(look, written):
 
 
 def test_first_screen_room_height_and_colours(opened, subtests):
+    assert opened.evaluate("document.documentElement.scrollHeight") <= MOST_HIGH
     for width, height in FIRST_SCREENS:
         with subtests.test(width=width):
             opened.set_viewport_size({"width": width, "height": height})
@@ -67,7 +68,6 @@ def test_first_screen_room_height_and_colours(opened, subtests):
             assert {name: bottom for name, bottom in found.items() if bottom > height} == {}
             place = opened.locator(".place").first.inner_text()
             assert re.search(r"/\S+: ext4 on \w+ · host \S+ · Linux \S+", place), place
-    assert opened.evaluate("document.documentElement.scrollHeight") <= MOST_HIGH
     # A tablet had one row for each part of a figure; a phone broke the command into seven lines beside an empty column.
     left = "name => [...document.querySelectorAll(name)].map(one => Math.round(one.getBoundingClientRect().left))"
     top = "name => [...document.querySelectorAll(name)].map(one => Math.round(one.getBoundingClientRect().top))"
@@ -125,6 +125,9 @@ def test_it_prints_on_eight_pages_with_whole_words_and_tables_and_folded_picture
     opened.wait_for_timeout(300)
     assert opened.evaluate(CUT) == []
     assert opened.evaluate(BROKEN) == []
+    opened.emulate_media(media="screen")
+    opened.reload()
+    opened.wait_for_function(ALL_DRAWN)
     folded = opened.locator("details.folded .chart")
     assert folded.count() > 3
     assert not folded.first.is_visible()
