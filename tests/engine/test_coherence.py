@@ -1,7 +1,5 @@
 """Two engines, a writer and a reader, on one local directory: everything is seen at once, and locks hold."""
 
-import pytest
-
 STEPS = [
     "create",
     "append",
@@ -87,7 +85,9 @@ def test_a_writer_alone_says_so(engines, tmp_path):
     assert [one["errno"] for one in result["errors"]] == [112]
 
 
-@pytest.mark.parametrize("wrong", [{"steps": []}, {"times": 0}, {"within_ns": 0}, {"meeting": ""}, {"steps": ["guess"]}])
-def test_settings_that_do_not_fit_are_refused(engines, tmp_path, wrong):
-    refused = engines().arm("coherence", settings("reader", tmp_path, f"{tmp_path.name}-d") | wrong)
-    assert (refused["type"], refused["what"]) == ("error", "settings")
+def test_settings_that_do_not_fit_are_refused(subtests, engines, tmp_path_factory):
+    for wrong in [{"steps": []}, {"times": 0}, {"within_ns": 0}, {"meeting": ""}, {"steps": ["guess"]}]:
+        with subtests.test(wrong=wrong):
+            tmp_path = tmp_path_factory.mktemp("case")
+            refused = engines().arm("coherence", settings("reader", tmp_path, f"{tmp_path.name}-d") | wrong)
+            assert (refused["type"], refused["what"]) == ("error", "settings")

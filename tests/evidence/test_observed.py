@@ -1,7 +1,5 @@
 """Numbers in the output of a command: recorded texts of several systems, and every way to find none."""
 
-import pytest
-
 from assay.evidence import observed
 from assay.records import Edge, ObserveKind, ObserveSpec, Snapshot
 
@@ -55,12 +53,10 @@ def test_a_counter_begins_at_zero_and_its_source_says_that_it_is_one():
     assert not observed.counts(parsed(spec(), "100").series[0])
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("12", 12), ("-3", -3), ("1.5", 1.5), ("1,015,476", 1015476), ("2e3", 2000), (" 7 ", 7)],
-)
-def test_numbers_are_read_as_tools_print_them(text, number):
-    assert values(parsed(spec(r"=(.*)$"), f"a={text}")) == {"x": [number]}
+def test_numbers_are_read_as_tools_print_them(subtests):
+    for text, number in [("12", 12), ("-3", -3), ("1.5", 1.5), ("1,015,476", 1015476), ("2e3", 2000), (" 7 ", 7)]:
+        with subtests.test(text=text, number=number):
+            assert values(parsed(spec(r"=(.*)$"), f"a={text}")) == {"x": [number]}
 
 
 def test_values_are_in_base_units():
@@ -69,19 +65,17 @@ def test_values_are_in_base_units():
     assert values(parsed(spec(r"^ +\d+ +\d+ +\d+ +(\S+)$"), NFSSTAT)) == {"x": [1204.0]}
 
 
-@pytest.mark.parametrize(
-    ("outputs", "reason"),
-    [
+def test_what_gives_no_number_is_missing_with_the_reason(subtests):
+    for outputs, reason in [
         (("nothing",), r"tool: no match of '(\\d+)' in 'nothing'"),
         (({"reason": "exit status 1: no such option"},), "tool: exit status 1: no such option"),
         (({},), "tool: not run"),
         ((), "0 samples by tool"),
-    ],
-)
-def test_what_gives_no_number_is_missing_with_the_reason(outputs, reason):
-    evidence = parsed(spec(), *outputs)
-    assert evidence.series == ()
-    assert evidence.missing == {"observe.x": reason}
+    ]:
+        with subtests.test(outputs=outputs, reason=reason):
+            evidence = parsed(spec(), *outputs)
+            assert evidence.series == ()
+            assert evidence.missing == {"observe.x": reason}
 
 
 def test_a_group_without_a_number_is_missing_and_the_rest_is_there():

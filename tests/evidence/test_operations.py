@@ -1,7 +1,5 @@
 """The ladder of operations: three counts of each kind, without what Assay itself asked, and how they differ."""
 
-import pytest
-
 from assay.evidence.operations import OperationGap, gaps, operations
 from operation_cases import TCP, asked, series
 
@@ -12,9 +10,8 @@ def ladder(case):
     return operations(case.run, case.phase, case.observations)
 
 
-@pytest.mark.parametrize(
-    ("counts", "lacking", "expected"),
-    [
+def test_how_three_counts_differ(subtests):
+    for counts, lacking, expected in [
         ((10, 10, 10), 0, {}),
         ((10, 10, None), 0, {}),
         ((None, 10, 10), 0, {}),
@@ -31,10 +28,9 @@ def ladder(case):
         ((None, 10, 13), 5, {LOST: 3}),
         ((10, 10, 13), 5, {LOST: 3}),
         ((10, 10, 9), 0, {UNCOUNTED: 1}),
-    ],
-)
-def test_how_three_counts_differ(counts, lacking, expected):
-    assert gaps(*counts, lacking=lacking) == expected
+    ]:
+        with subtests.test(counts=counts, lacking=lacking, expected=expected):
+            assert gaps(*counts, lacking=lacking) == expected
 
 
 def test_requests_on_lost_connections_may_not_have_been_sent():

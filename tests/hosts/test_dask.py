@@ -145,13 +145,15 @@ def controller(tmp_path, spec, way="direct"):
             process.kill()
 
 
-@pytest.mark.parametrize("way", ["direct", "through the scheduler"])
-def test_nothing_outlives_a_killed_controller(tmp_path, way):
-    with controller(tmp_path, LOCAL, way) as (process, sleeps, agents):
-        workers = [parent(agent) for agent in agents]
-        process.kill()
-        until(lambda: not any(map(runs, sleeps)), "load outlived the controller")
-        until(lambda: not any(map(runs, [*agents, *workers])), "agents or workers outlived the controller")
+def test_nothing_outlives_a_killed_controller(subtests, tmp_path_factory):
+    for way in ["direct", "through the scheduler"]:
+        with subtests.test(way=way):
+            tmp_path = tmp_path_factory.mktemp("case")
+            with controller(tmp_path, LOCAL, way) as (process, sleeps, agents):
+                workers = [parent(agent) for agent in agents]
+                process.kill()
+                until(lambda: not any(map(runs, sleeps)), "load outlived the controller")
+                until(lambda left=(*agents, *workers): not any(map(runs, left)), "agents or workers outlived the controller")
 
 
 @pytest.mark.slow
@@ -205,19 +207,17 @@ def test_another_authority_is_refused_by_a_scheduler(tmp_path, ledger, running):
         pass
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
+def test_what_cannot_be_reached_safely_is_refused(subtests, ledger):
+    for changed, message in [
         ({"scheduler": "tcp://127.0.0.1:1"}, "expected tls://"),
         ({"scheduler": "tls://127.0.0.1:1", "options": {}}, "found authority = None; expected the path of a PEM file"),
         ({"cluster": "kubernetes"}, "has no TLS"),
         ({"cluster": "magic"}, "found cluster = 'magic'; expected one of: local, ssh, slurm"),
-    ],
-)
-def test_what_cannot_be_reached_safely_is_refused(ledger, changed, message):
-    spec = HostSpec(name="n", **{"via": "dask", **changed})
-    with pytest.raises(RefusedError, match=message), dask.opened([spec], ENGINE, ledger):
-        pass
+    ]:
+        with subtests.test(changed=changed, message=message):
+            spec = HostSpec(name="n", **{"via": "dask", **changed})
+            with pytest.raises(RefusedError, match=message), dask.opened([spec], ENGINE, ledger):
+                pass
 
 
 def test_a_file_of_the_engines_name_with_another_content_is_refused(tmp_path, ledger):
@@ -242,36 +242,33 @@ def test_workers_of_a_scheduler_are_taken_from_different_machines_first():
     assert machines == ["1", "2", "3", "4", "5"] * 2
 
 
-@pytest.mark.parametrize(
-    ("python", "distributed", "message"),
-    [
+def test_a_worker_of_another_version_is_refused(subtests):
+    for python, distributed, message in [
         ("3.12.1.final.0", "2026.8.0", "found Python 3.12 .* expected 3.11"),
         ("3.11.9.final.0", "2025.1.0", "found distributed 2025"),
-    ],
-)
-def test_a_worker_of_another_version_is_refused(python, distributed, message):
-    def versions(python, distributed):
-        return {"host": {"python": python}, "packages": {"distributed": distributed}}
+    ]:
+        with subtests.test(python=python, distributed=distributed, message=message):
 
-    here = versions("3.11.7.final.0", "2026.8.0")
-    cluster.check_versions("n", versions("3.11.2.final.0", "2026.8.0"), here)
-    with pytest.raises(RefusedError, match=f"host n: {message}"):
-        cluster.check_versions("n", versions(python, distributed), here)
+            def versions(python, distributed):
+                return {"host": {"python": python}, "packages": {"distributed": distributed}}
+
+            here = versions("3.11.7.final.0", "2026.8.0")
+            cluster.check_versions("n", versions("3.11.2.final.0", "2026.8.0"), here)
+            with pytest.raises(RefusedError, match=f"host n: {message}"):
+                cluster.check_versions("n", versions(python, distributed), here)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
+def test_a_machine_for_which_the_engine_is_not_made_is_refused(subtests):
+    for changed, message in [
         ({"architecture": "aarch64"}, "host n is Linux on aarch64; the load engine here is for Linux on"),
         ({"path": ""}, "no private directory for the engine"),
         ({"digest": "1"}, "has the SHA-256 1; expected 2"),
-    ],
-)
-def test_a_machine_for_which_the_engine_is_not_made_is_refused(changed, message):
-    found = {"system": platform.system(), "architecture": platform.machine(), "path": "/e", "digest": ""}
-    pinned._check(found, "2", "n")
-    with pytest.raises(RefusedError, match=message):
-        pinned._check({**found, **changed}, "2", "n")
+    ]:
+        with subtests.test(changed=changed, message=message):
+            found = {"system": platform.system(), "architecture": platform.machine(), "path": "/e", "digest": ""}
+            pinned._check(found, "2", "n")
+            with pytest.raises(RefusedError, match=message):
+                pinned._check({**found, **changed}, "2", "n")
 
 
 def test_a_worker_has_no_module_of_assay(ledger):

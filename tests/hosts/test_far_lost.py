@@ -128,14 +128,15 @@ class Damaging:
         return getattr(self.channel, name)
 
 
-@pytest.mark.parametrize("text", ["\x00rubbish", '{"id":', "[1]", '{"process":1}', '{"id":[]}', '{"type":"x"}'])
-def test_a_damaged_line_from_the_far_end_loses_the_host(text):
-    channel = Damaging(agent_channel())
-    with FarHost("filer", channel) as host:
-        process = host.spawn(["cat"])
-        assert process._number == 2
-        channel.inwards = text.replace('"process":1', '"process":2')
-        raises_lost(host, "expected a message|damaged|KeyError")
+def test_a_damaged_line_from_the_far_end_loses_the_host(subtests):
+    for text in ["\x00rubbish", '{"id":', "[1]", '{"process":1}', '{"id":[]}', '{"type":"x"}']:
+        with subtests.test(text=text):
+            channel = Damaging(agent_channel())
+            with FarHost("filer", channel) as host:
+                process = host.spawn(["cat"])
+                assert process._number == 2
+                channel.inwards = text.replace('"process":1', '"process":2')
+                raises_lost(host, "expected a message|damaged|KeyError")
 
 
 def test_a_damaged_line_to_the_far_end_loses_the_host():

@@ -115,29 +115,31 @@ def test_an_unknown_host_key_is_refused_before_anything_is_sent(far):
     assert never_reached(fleet[0])
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa"])
-def test_a_changed_host_key_is_refused_with_its_fingerprint(far, kind):
-    fleet = far(1)
-    former = fleet.home / "former"
-    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", former], check=True)
-    key = " ".join(former.with_suffix(".pub").read_text().split()[:2])
-    (fleet.home / ".ssh" / "known_hosts").write_text(f"{fleet[0].address} {key}\n")
-    with pytest.raises(RefusedError) as refused:
-        door_to(fleet[0]).open("true")
-    text = str(refused.value)
-    assert "host key CHANGED" in text
-    assert fingerprint(fleet[0]) in text
-    assert f"ssh-keygen -R '{fleet[0].address}'" in text
-    assert never_reached(fleet[0])
+def test_a_changed_host_key_is_refused_with_its_fingerprint(subtests, far):
+    for kind in ["ed25519", "rsa"]:
+        with subtests.test(kind=kind):
+            fleet = far(1)
+            former = fleet.home / "former"
+            subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", former], check=True)
+            key = " ".join(former.with_suffix(".pub").read_text().split()[:2])
+            (fleet.home / ".ssh" / "known_hosts").write_text(f"{fleet[0].address} {key}\n")
+            with pytest.raises(RefusedError) as refused:
+                door_to(fleet[0]).open("true")
+            text = str(refused.value)
+            assert "host key CHANGED" in text
+            assert fingerprint(fleet[0]) in text
+            assert f"ssh-keygen -R '{fleet[0].address}'" in text
+            assert never_reached(fleet[0])
 
 
-@pytest.mark.parametrize("choice", ["UserKnownHostsFile none", "UserKnownHostsFile /dev/null", "StrictHostKeyChecking no"])
-def test_no_line_of_the_users_configuration_turns_the_check_off(far, choice):
-    fleet = far(1)
-    fleet.know()
-    (fleet.home / ".ssh" / "config").write_text(f"Host *\n  {choice}\n")
-    with pytest.raises(RefusedError, match="host key unknown"):
-        door_to(fleet[0]).open("true")
+def test_no_line_of_the_users_configuration_turns_the_check_off(subtests, far):
+    for choice in ["UserKnownHostsFile none", "UserKnownHostsFile /dev/null", "StrictHostKeyChecking no"]:
+        with subtests.test(choice=choice):
+            fleet = far(1)
+            fleet.know()
+            (fleet.home / ".ssh" / "config").write_text(f"Host *\n  {choice}\n")
+            with pytest.raises(RefusedError, match="host key unknown"):
+                door_to(fleet[0]).open("true")
 
 
 def test_a_name_of_the_users_configuration_is_honoured(far):
@@ -156,19 +158,21 @@ def test_without_a_key_that_is_accepted_nobody_is_asked_for_a_password(far):
         door_to(fleet[0]).open("true")
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [("{0}:23", "Connection refused"), ("nobody.invalid", "not known|resolution"), ("{0}", "No route|answer")],
-)
-def test_a_host_that_cannot_be_reached_is_named_with_the_reason(far, monkeypatch, address, words):
-    monkeypatch.setattr(ssh, "CONNECT_S", 2.0)
-    fleet = far(1)
-    if address == "{0}":
-        fleet[0].cut()
-    with pytest.raises(MissingError, match=words) as refused:
-        Door("c.7", parsed(address.format(fleet[0].address))).open("true")
-    assert "host c.7" in str(refused.value)
-    assert "Check with: ssh " in str(refused.value)
+def test_a_host_that_cannot_be_reached_is_named_with_the_reason(subtests, far):
+    for address, words in [
+        ("{0}:23", "Connection refused"),
+        ("nobody.invalid", "not known|resolution"),
+        ("{0}", "No route|answer"),
+    ]:
+        with subtests.test(address=address, words=words), pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(ssh, "CONNECT_S", 2.0)
+            fleet = far(1)
+            if address == "{0}":
+                fleet[0].cut()
+            with pytest.raises(MissingError, match=words) as refused:
+                Door("c.7", parsed(address.format(fleet[0].address))).open("true")
+            assert "host c.7" in str(refused.value)
+            assert "Check with: ssh " in str(refused.value)
 
 
 def fingerprint(machine):

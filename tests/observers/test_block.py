@@ -63,12 +63,10 @@ def test_an_old_kernel_has_no_discards_and_flushes_rather_than_none():
     assert "no such counter" in evidence.missing["L9.flush"]
 
 
-@pytest.mark.parametrize(
-    "change", [bumped(column("vda", 6), -1), lambda text: text.replace(" vda ", " vda x"), lambda text: " 254 0 vda 1 2"]
-)
-def test_a_falling_counter_or_unknown_text_is_refused(change):
-    with pytest.raises(EvidenceError, match="expected"):
-        OBSERVER.parse("h", "p", replayed(OBSERVER, recorded("cgroup_v1"), STACK, {}, {STATS: change}), STACK)
+def test_a_falling_counter_or_unknown_text_is_refused(subtests):
+    for change in [bumped(column("vda", 6), -1), lambda text: text.replace(" vda ", " vda x"), lambda text: " 254 0 vda 1 2"]:
+        with subtests.test(change=change), pytest.raises(EvidenceError, match="expected"):
+            OBSERVER.parse("h", "p", replayed(OBSERVER, recorded("cgroup_v1"), STACK, {}, {STATS: change}), STACK)
 
 
 @pytest.fixture

@@ -29,11 +29,12 @@ def test_a_group_and_all_above_it():
     assert lineage("") == [""]
 
 
-@pytest.mark.parametrize(("host", "writeback"), [("cgroup_v1", 4096), ("cgroup_v2", 8192)])
-def test_dirty_pages_of_the_processes_group(host, writeback):
-    evidence = parsed(host)
-    assert the_series(evidence, "dirty_bytes", GROUP).value[0] == 134230016
-    assert the_series(evidence, "writeback_bytes", GROUP).value[0] == writeback
+def test_dirty_pages_of_the_processes_group(subtests):
+    for host, writeback in [("cgroup_v1", 4096), ("cgroup_v2", 8192)]:
+        with subtests.test(host=host, writeback=writeback):
+            evidence = parsed(host)
+            assert the_series(evidence, "dirty_bytes", GROUP).value[0] == 134230016
+            assert the_series(evidence, "writeback_bytes", GROUP).value[0] == writeback
 
 
 def test_throttled_time_is_in_ns_in_both_versions():
@@ -47,16 +48,14 @@ def test_throttled_time_is_in_ns_in_both_versions():
     assert list(the_series(second, "throttled_ns", GROUP).value) == [0, 0, 90000, 90000]
 
 
-@pytest.mark.parametrize(
-    ("host", "source"),
-    [("cgroup_v1", "blkio/blkio.throttle.write_bps_device"), ("cgroup_v2", "assay/io.max")],
-)
-def test_a_rule_above_the_group_is_found_and_its_file_named(host, source):
-    evidence = parsed(host)
-    rule = the_series(evidence, "limit_write_bytes_per_s", "device:loop0")
-    assert (rule.value[0], rule.source) == (52428800, f"cgroup:/sys/fs/cgroup/{source}")
-    assert the_series(evidence, "throttle_rules", "device:loop0").value[0] == 1
-    assert the_series(evidence, "throttle_rules", "device:vda").value[0] == 0
+def test_a_rule_above_the_group_is_found_and_its_file_named(subtests):
+    for host, source in [("cgroup_v1", "blkio/blkio.throttle.write_bps_device"), ("cgroup_v2", "assay/io.max")]:
+        with subtests.test(host=host, source=source):
+            evidence = parsed(host)
+            rule = the_series(evidence, "limit_write_bytes_per_s", "device:loop0")
+            assert (rule.value[0], rule.source) == (52428800, f"cgroup:/sys/fs/cgroup/{source}")
+            assert the_series(evidence, "throttle_rules", "device:loop0").value[0] == 1
+            assert the_series(evidence, "throttle_rules", "device:vda").value[0] == 0
 
 
 def test_a_rule_on_the_disk_holds_for_its_partition():
@@ -65,11 +64,10 @@ def test_a_rule_on_the_disk_holds_for_its_partition():
     assert the_series(evidence, "limit_read_bytes_per_s", "device:vda1").value[-1] == 1000
 
 
-@pytest.mark.parametrize(
-    ("host", "subject", "moved"), [("cgroup_v1", "cgroup: device:loop0", 0), ("cgroup_v2", f"{GROUP} device:vda", 0)]
-)
-def test_bytes_of_the_group_are_given_by_device(host, subject, moved):
-    assert the_series(parsed(host), "write_bytes", subject).value[-1] == moved
+def test_bytes_of_the_group_are_given_by_device(subtests):
+    for host, subject, moved in [("cgroup_v1", "cgroup: device:loop0", 0), ("cgroup_v2", f"{GROUP} device:vda", 0)]:
+        with subtests.test(host=host, subject=subject, moved=moved):
+            assert the_series(parsed(host), "write_bytes", subject).value[-1] == moved
 
 
 def test_devices_of_other_stacks_are_left_out():

@@ -121,15 +121,13 @@ def test_a_server_of_another_kind_gives_nothing():
     assert (found.series, found.missing) == ((), {})
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_a_damaged_answer_is_an_unknown_format(subtests):
+    for text, words in [
         ("", "has no cn=Search"),
         ("dn: cn=Search,cn=Operations,cn=Monitor\nmonitorOpCompleted: many\n", "expected a number"),
         ("no colon", "expected LDIF"),
-    ],
-)
-def test_a_damaged_answer_is_an_unknown_format(text, words):
-    raw = {"0": {"software": "slapd", "texts": [text]}}
-    with pytest.raises(EvidenceError, match=words):
-        OBSERVER.parse("h", "p", [Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw=raw)], Subject(server=(NODE,)))
+    ]:
+        with subtests.test(text=text, words=words):
+            raw = {"0": {"software": "slapd", "texts": [text]}}
+            with pytest.raises(EvidenceError, match=words):
+                OBSERVER.parse("h", "p", [Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw=raw)], Subject(server=(NODE,)))

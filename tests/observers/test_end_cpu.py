@@ -83,13 +83,15 @@ def test_a_new_thread_counts_from_nothing_and_an_ended_one_keeps_its_time():
     assert by_cpu(samples)[-1] == {("1", "0"): 30, ("1", "1"): 30}
 
 
-@pytest.mark.parametrize(
-    ("parse", "text"),
-    [(times_of, "cpu0 1 2 3\n"), (times_of, "cpu0 a 0 0 0 0 0 0 0\n"), (packets_of, ""), (packets_of, "CPU0\n")],
-)
-def test_damaged_texts_are_refused(parse, text):
-    with pytest.raises(EvidenceError, match="expected"):
-        parse(text)
+def test_damaged_texts_are_refused(subtests):
+    for parse, text in [
+        (times_of, "cpu0 1 2 3\n"),
+        (times_of, "cpu0 a 0 0 0 0 0 0 0\n"),
+        (packets_of, ""),
+        (packets_of, "CPU0\n"),
+    ]:
+        with subtests.test(parse=parse, text=text), pytest.raises(EvidenceError, match="expected"):
+            parse(text)
 
 
 def test_a_missing_file_is_missing_evidence():

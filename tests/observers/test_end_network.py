@@ -67,10 +67,10 @@ def test_texts_that_could_not_be_read():
     assert "end_network.tcp_dsacks" in made.missing
 
 
-@pytest.mark.parametrize("text", ["Udp: A B\nUdp: 1\n", "Udp: A\nTcp: 1\n", "Udp: A\nUdp: x\n"])
-def test_damaged_texts_are_refused(text):
-    with pytest.raises(EvidenceError, match="expected"):
-        pairs(text, "snmp")
+def test_damaged_texts_are_refused(subtests):
+    for text in ["Udp: A B\nUdp: 1\n", "Udp: A\nTcp: 1\n", "Udp: A\nUdp: x\n"]:
+        with subtests.test(text=text), pytest.raises(EvidenceError, match="expected"):
+            pairs(text, "snmp")
 
 
 def test_loads_without_a_server_are_not_looked_at():

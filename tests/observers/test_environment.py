@@ -1,8 +1,6 @@
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from assay.hosts.local import Local
 from assay.observers import environment
 from assay.observers.environment import OBSERVER
@@ -16,9 +14,8 @@ def facts(host, subject=SUBJECT, edge=Edge.TRIAL_START):
     return {fact.key: fact for fact in OBSERVER.parse("h", "", [look(OBSERVER, host, subject, edge, 0)], subject).facts}
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "fact_class"),
-    [
+def test_a_recorded_host(subtests):
+    for key, value, fact_class in [
         ("kernel.release", "6.18.44", FactClass.PERFORMANCE),
         ("kernel.cmdline", "root=/dev/vda ro quiet mitigations=auto psi=1", FactClass.PERFORMANCE),
         ("memory.hugepages", "madvise", FactClass.PERFORMANCE),
@@ -37,11 +34,10 @@ def facts(host, subject=SUBJECT, edge=Edge.TRIAL_START):
         ("host.system", "Debian GNU/Linux 12 (bookworm)", FactClass.PERFORMANCE),
         ("host.name", "filer", FactClass.IDENTITY),
         ("network.eth0.speed", "10000", FactClass.PERFORMANCE),
-    ],
-)
-def test_a_recorded_host(key, value, fact_class):
-    fact = facts(recorded("cgroup_v1"))[key]
-    assert (fact.value, fact.fact_class) == (value, fact_class)
+    ]:
+        with subtests.test(key=key, value=value, fact_class=fact_class):
+            fact = facts(recorded("cgroup_v1"))[key]
+            assert (fact.value, fact.fact_class) == (value, fact_class)
 
 
 def test_a_scsi_disk_says_itself_which_cache_it_has(tmp_path):

@@ -81,13 +81,14 @@ def test_the_machine_has_a_name_and_a_boot(server, tmp_path):
     assert (after.serial == first.serial, after.boot == first.boot) == (True, False)
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [{"sysctl": "kern.cp_times: 1 2 3\n"}, {"sysctl": "kern.cp_times: 1 2 3 4 5\n"}, {"sysctl": "", "interfaces": "nothing"}],
-)
-def test_a_damaged_text_is_refused(texts):
-    with pytest.raises(EvidenceError, match="expected"):
-        figures({"interfaces": "Name\n", "tcp": "", "mbufs": "", "devices": "", **texts})
+def test_a_damaged_text_is_refused(subtests):
+    for texts in [
+        {"sysctl": "kern.cp_times: 1 2 3\n"},
+        {"sysctl": "kern.cp_times: 1 2 3 4 5\n"},
+        {"sysctl": "", "interfaces": "nothing"},
+    ]:
+        with subtests.test(texts=texts), pytest.raises(EvidenceError, match="expected"):
+            figures({"interfaces": "Name\n", "tcp": "", "mbufs": "", "devices": "", **texts})
 
 
 def test_a_falling_counter_is_refused(server):

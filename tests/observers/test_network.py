@@ -47,12 +47,10 @@ def test_an_absent_interface_is_named():
     assert "interface ib7 missing in" in parsed(subject=Subject(interfaces=("ib7",))).missing["L3.read"]
 
 
-@pytest.mark.parametrize(
-    ("path", "text"), [(DEV, "x\ny\neth0: 1 2"), ("/proc/net/snmp", "Tcp: A\nTcp: 1\n"), ("/proc/net/softnet_stat", "zz\n")]
-)
-def test_text_of_another_form_is_refused(path, text):
-    with pytest.raises(EvidenceError, match="expected"):
-        parsed({}, {path: lambda _: text})
+def test_text_of_another_form_is_refused(subtests):
+    for path, text in [(DEV, "x\ny\neth0: 1 2"), ("/proc/net/snmp", "Tcp: A\nTcp: 1\n"), ("/proc/net/softnet_stat", "zz\n")]:
+        with subtests.test(path=path, text=text), pytest.raises(EvidenceError, match="expected"):
+            parsed({}, {path: lambda _, text=text: text})
 
 
 def test_a_real_mebibyte_over_the_loopback_is_seen_in_both_directions():

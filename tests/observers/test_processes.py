@@ -110,19 +110,17 @@ def test_orphans_that_ended_are_nobodys():
     assert seconds(parsed([Told(400, 1, "old", own=500)], [])) == 0
 
 
-@pytest.mark.parametrize(
-    ("group", "started", "parent", "is_other"),
-    [
+def test_what_the_targets_commands_left_running_is_a_part_of_the_target(subtests):
+    for group, started, parent, is_other in [
         ("0::/lab", 60, 1, False),
         ("0::/user", 60, 1, True),
         (None, 40, 1, True),
         ("0::/lab", 60, 300, True),
-    ],
-)
-def test_what_the_targets_commands_left_running_is_a_part_of_the_target(group, started, parent, is_other):
-    server = Told(500, parent, "slapd", started=started, group=group)
-    busy = Told(500, parent, "slapd", own=80, started=started, group=group)
-    assert (seconds(parsed([Told(300), server], [Told(300), busy])) > 0) is is_other
+    ]:
+        with subtests.test(group=group, started=started, parent=parent, is_other=is_other):
+            server = Told(500, parent, "slapd", started=started, group=group)
+            busy = Told(500, parent, "slapd", own=80, started=started, group=group)
+            assert (seconds(parsed([Told(300), server], [Told(300), busy])) > 0) is is_other
 
 
 def test_a_declared_server_and_what_it_forks_are_the_targets_own():
@@ -133,12 +131,13 @@ def test_a_declared_server_and_what_it_forks_are_the_targets_own():
     assert (last(evidence, "read_bytes"), seconds(evidence)) == (5, 0)
 
 
-@pytest.mark.parametrize(("job", "is_other"), [(500, False), (None, True)])
-def test_a_worker_that_ended_and_that_nobody_waited_for_is_the_servers(job, is_other):
+def test_a_worker_that_ended_and_that_nobody_waited_for_is_the_servers(subtests):
     """It is in no control group any more; its process group is that of the server."""
-    before, after = [Told(500, 1, "smbd")], [Told(500, 1, "smbd"), Told(501, 1, "smbd", own=20, moved=(0, 12), job=job)]
-    evidence = parsed(before, after, server="500")
-    assert (last(evidence, "write_bytes") > 0, seconds(evidence) > 0) == (is_other, is_other)
+    for job, is_other in [(500, False), (None, True)]:
+        with subtests.test(job=job, is_other=is_other):
+            before, after = [Told(500, 1, "smbd")], [Told(500, 1, "smbd"), Told(501, 1, "smbd", own=20, moved=(0, 12), job=job)]
+            evidence = parsed(before, after, server="500")
+            assert (last(evidence, "write_bytes") > 0, seconds(evidence) > 0) == (is_other, is_other)
 
 
 def test_the_processes_of_a_declared_server_are_read(tmp_path):

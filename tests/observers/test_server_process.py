@@ -71,17 +71,18 @@ def test_what_an_ended_child_had_is_in_its_parents_account_and_counts_once():
     assert moved(ignored, Rung.SERVER_PROCESS, Direction.READ) == 472, "nobody waited for it, so nobody else has its account"
 
 
-@pytest.mark.parametrize("seen_by_then", [5, 1405])
-def test_a_child_that_ends_while_it_is_looked_at_is_counted_once(seen_by_then):
+def test_a_child_that_ends_while_it_is_looked_at_is_counted_once(subtests):
     """It was listed and gone when its account was to be read, before or after its parent's; no reason to know nothing."""
-    child = {"/proc/20/io": {"error": "No such file or directory"}}
-    polls = [
-        snapshot(Edge.POLL, 5, accounts(10, rchar=5), accounts(20, parent=10, rchar=1400)),
-        snapshot(Edge.POLL, 6, accounts(10, rchar=seen_by_then), child),
-    ]
-    found = clock([accounts(10, rchar=5)], [accounts(10, rchar=1405)], polls)
-    assert found.missing == {}
-    assert moved(found, Rung.SERVER_PROCESS, Direction.READ) == 1400
+    for seen_by_then in [5, 1405]:
+        with subtests.test(seen_by_then=seen_by_then):
+            child = {"/proc/20/io": {"error": "No such file or directory"}}
+            polls = [
+                snapshot(Edge.POLL, 5, accounts(10, rchar=5), accounts(20, parent=10, rchar=1400)),
+                snapshot(Edge.POLL, 6, accounts(10, rchar=seen_by_then), child),
+            ]
+            found = clock([accounts(10, rchar=5)], [accounts(10, rchar=1405)], polls)
+            assert found.missing == {}
+            assert moved(found, Rung.SERVER_PROCESS, Direction.READ) == 1400
 
 
 def test_processor_time_of_all_threads_and_of_the_busiest():

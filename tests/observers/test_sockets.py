@@ -6,8 +6,6 @@ import socket
 import subprocess
 import sys
 
-import pytest
-
 from assay import catalogue
 from assay.hosts.local import Local
 from assay.machine.peers import address, peers_in
@@ -34,17 +32,15 @@ def test_peers_of_own_sockets_alone():
     assert list(peers_in("", {"13"})) == []
 
 
-@pytest.mark.parametrize(
-    ("digits", "found"),
-    [
+def test_addresses_of_the_kernel(subtests):
+    for digits, found in [
         ("0100007F", "127.0.0.1"),
         ("00000000000000000000000001000000", "::1"),
         ("0000000000000000FFFF00000100007F", "127.0.0.1"),
         ("B80D0120000000000000000001000000", "2001:db8::1"),
-    ],
-)
-def test_addresses_of_the_kernel(digits, found):
-    assert address(digits) == found
+    ]:
+        with subtests.test(digits=digits, found=found):
+            assert address(digits) == found
 
 
 def test_the_way_that_leads_out_farthest_counts():

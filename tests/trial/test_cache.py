@@ -157,13 +157,14 @@ def test_a_tree_needs_the_memory_of_all_its_files(stage):
     assert held_for(guest, replace(drawn, data_files=tuple(few), data_share=len(few) / 1000)) == [1000 * 4096]
 
 
-@pytest.mark.parametrize("order", ["4294967295\n", "\n"])
-def test_nobody_else_holds_any(stage, order):
-    _, path = stage
-    other = Guest(**{"/sys/module/page_reporting/parameters/page_reporting_order": order})
-    assert held_for(other, plan(CacheState.COLD, path)) == []
-    assert held_for(Guest(), plan(CacheState.WARM, path)) == []
-    assert held_for(Guest(), plan(CacheState.COLD, path), direct=True) == []
+def test_nobody_else_holds_any(subtests, stage):
+    for order in ["4294967295\n", "\n"]:
+        with subtests.test(order=order):
+            _, path = stage
+            other = Guest(**{"/sys/module/page_reporting/parameters/page_reporting_order": order})
+            assert held_for(other, plan(CacheState.COLD, path)) == []
+            assert held_for(Guest(), plan(CacheState.WARM, path)) == []
+            assert held_for(Guest(), plan(CacheState.COLD, path), direct=True) == []
 
 
 def test_memory_that_is_held_is_memory_of_this_process_until_the_end():

@@ -107,17 +107,18 @@ def test_a_large_phase_allows_a_hundredth_of_its_own_bytes():
     assert not wait(Machine([50 * MIB])).quiet
 
 
-@pytest.mark.parametrize(
-    ("settings", "planned"),
-    [
+def test_planned_bytes_follow_from_the_settings(subtests):
+    for settings, planned in [
         ({"regions": [{"size": 10}, {"size": 5}]}, 15),
         ({"count": 20, "file_bytes": 100}, 2000),
         ({"argv": ["true"]}, 0),
         ({"regions": [{"size": "x"}]}, 0),
-    ],
-)
-def test_planned_bytes_follow_from_the_settings(settings, planned):
-    assert quiet.planned_bytes(PhasePlan(name="p", operations=(), directions={}, settings=(settings, settings))) == 2 * planned
+    ]:
+        with subtests.test(settings=settings, planned=planned):
+            assert (
+                quiet.planned_bytes(PhasePlan(name="p", operations=(), directions={}, settings=(settings, settings)))
+                == 2 * planned
+            )
 
 
 def test_no_wait_neither_flushes_nor_calls_it_quiet():

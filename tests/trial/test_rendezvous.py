@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -255,28 +256,27 @@ def test_a_client_lost_while_running_leaves_the_results_of_the_others():
     assert "its process has ended" in rendezvous.failures[0]
 
 
-@pytest.mark.parametrize("state", [Stage.READY, Stage.ARMED])
-def test_a_client_lost_while_nobody_is_waited_for_is_noticed(state):
-    rendezvous = ready() if state is Stage.READY else armed()
-    assert rendezvous.state is state
-    rendezvous.lose(1, "gone", SECOND)
-    assert rendezvous.state is Stage.ENDED
+def test_a_client_lost_while_nobody_is_waited_for_is_noticed(subtests):
+    for state in [Stage.READY, Stage.ARMED]:
+        with subtests.test(state=state):
+            rendezvous = ready() if state is Stage.READY else armed()
+            assert rendezvous.state is state
+            rendezvous.lose(1, "gone", SECOND)
+            assert rendezvous.state is Stage.ENDED
 
 
-@pytest.mark.parametrize(
-    ("made", "deadline_ns", "words"),
-    [
+def test_every_wait_ends_at_its_deadline(subtests):
+    for made, deadline_ns, words in [
         (gathering, PACE.hello_ns, "hello"),
         (arming, PACE.arm_ns, "armed"),
         (lambda: running()[0], START_NS + PACE.margin_ns + PACE.client_margin_ns + LIMIT_NS + PACE.grace_ns, "result"),
-    ],
-)
-def test_every_wait_ends_at_its_deadline(made, deadline_ns, words):
-    rendezvous = made()
-    assert not killed(rendezvous.tick(deadline_ns))
-    assert killed(rendezvous.tick(deadline_ns + 1)) == {0, 1}
-    assert rendezvous.state is Stage.ENDED
-    assert all(f"no {words} in time" in text for text in rendezvous.failures.values())
+    ]:
+        with subtests.test(made=made, deadline_ns=deadline_ns, words=words):
+            rendezvous = made()
+            assert not killed(rendezvous.tick(deadline_ns))
+            assert killed(rendezvous.tick(deadline_ns + 1)) == {0, 1}
+            assert rendezvous.state is Stage.ENDED
+            assert all(f"no {words} in time" in text for text in rendezvous.failures.values())
 
 
 def test_only_the_late_client_is_given_up():
@@ -302,18 +302,19 @@ def ended():
     return rendezvous
 
 
-@pytest.mark.parametrize("made", [ready, arming, armed, ended])
-def test_idle_clients_have_a_short_lease_that_is_renewed_in_every_state(made):
-    rendezvous, now_ns = made(), 20 * SECOND
-    until_ns = now_ns
-    for _ in range(5):
-        leases = said(rendezvous.tick(now_ns), "lease")
-        assert leases.keys() == {0, 1}
-        assert now_ns <= until_ns, "it never ran out"
-        until_ns = min(message["until_ns"] for message in leases.values())
-        assert until_ns == now_ns + PACE.idle_lease_ns <= now_ns + 60 * SECOND
-        assert rendezvous.tick(now_ns + PACE.idle_lease_ns // 3 - 1) == ()
-        now_ns += PACE.idle_lease_ns // 3
+def test_idle_clients_have_a_short_lease_that_is_renewed_in_every_state(subtests):
+    for made in [ready, arming, armed, ended]:
+        with subtests.test(made=made):
+            rendezvous, now_ns = made(), 20 * SECOND
+            until_ns = now_ns
+            for _ in range(5):
+                leases = said(rendezvous.tick(now_ns), "lease")
+                assert leases.keys() == {0, 1}
+                assert now_ns <= until_ns, "it never ran out"
+                until_ns = min(message["until_ns"] for message in leases.values())
+                assert until_ns == now_ns + PACE.idle_lease_ns <= now_ns + 60 * SECOND
+                assert rendezvous.tick(now_ns + PACE.idle_lease_ns // 3 - 1) == ()
+                now_ns += PACE.idle_lease_ns // 3
 
 
 def test_who_has_ended_gets_the_idle_lease_while_the_rest_runs():
@@ -415,19 +416,25 @@ def test_a_pause_of_the_controller_makes_nobody_silent():
     assert rendezvous.silent == {}
 
 
-@pytest.mark.parametrize("state", [Stage.GATHERING, Stage.READY, Stage.ARMING, Stage.ARMED, Stage.RUNNING])
-def test_a_lost_host_loses_its_clients_at_once_for_one_reason(state):
-    hosts = ("c.1", "c.2", "c.1", "c.2")
-    made = {Stage.GATHERING: gathering, Stage.READY: ready, Stage.ARMED: armed, Stage.RUNNING: lambda one: running(one)[0]}
-    rendezvous = made.get(state, ready)(hosts)
-    if state is Stage.ARMING:
-        rendezvous.arm("w.read", [{}] * 4, SECOND, 2 * MS)
-    assert rendezvous.lose_host("c.2", "no answer for 30 s", SECOND) == ()
-    assert rendezvous.lost == {1, 3}
-    assert set(rendezvous.failures.values()) == {"host c.2 was lost with 2 clients: no answer for 30 s"}
-    expected = {Stage.READY: Stage.ENDED, Stage.ARMED: Stage.ENDED}
-    assert rendezvous.state is expected.get(state, state)
-    assert said(rendezvous.tick(60 * SECOND - 1), "lease").keys() <= {0, 2}, "the lost are not spoken to"
+def test_a_lost_host_loses_its_clients_at_once_for_one_reason(subtests):
+    for state in [Stage.GATHERING, Stage.READY, Stage.ARMING, Stage.ARMED, Stage.RUNNING]:
+        with subtests.test(state=state):
+            hosts = ("c.1", "c.2", "c.1", "c.2")
+            made = {
+                Stage.GATHERING: gathering,
+                Stage.READY: ready,
+                Stage.ARMED: armed,
+                Stage.RUNNING: lambda one: running(one)[0],
+            }
+            rendezvous = made.get(state, ready)(hosts)
+            if state is Stage.ARMING:
+                rendezvous.arm("w.read", [{}] * 4, SECOND, 2 * MS)
+            assert rendezvous.lose_host("c.2", "no answer for 30 s", SECOND) == ()
+            assert rendezvous.lost == {1, 3}
+            assert set(rendezvous.failures.values()) == {"host c.2 was lost with 2 clients: no answer for 30 s"}
+            expected = {Stage.READY: Stage.ENDED, Stage.ARMED: Stage.ENDED}
+            assert rendezvous.state is expected.get(state, state)
+            assert said(rendezvous.tick(60 * SECOND - 1), "lease").keys() <= {0, 2}, "the lost are not spoken to"
 
 
 def test_the_results_of_the_other_hosts_are_kept():
@@ -451,9 +458,8 @@ def test_stop_reaches_only_those_that_run_and_shortens_the_wait():
     assert rendezvous.lost == {1}
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_what_must_not_be_said_costs_the_client_its_life(subtests):
+    for message in [
         {"type": "hello", "pid": 1},
         {"type": "armed", "phase": "w.read"},
         {"type": "clock", "mono_ns": 1},
@@ -462,13 +468,12 @@ def test_stop_reaches_only_those_that_run_and_shortens_the_wait():
         {"type": "result", "phase": "another"},
         {"type": "sing"},
         {"no": "type"},
-    ],
-)
-def test_what_must_not_be_said_costs_the_client_its_life(message):
-    rendezvous, _ = running()
-    assert killed(rendezvous.hear(0, message, SECOND)) == {0}
-    assert rendezvous.lost == {0}
-    assert rendezvous.hear(0, result(), SECOND) == (), "the dead are not heard"
+    ]:
+        with subtests.test(message=message):
+            rendezvous, _ = running()
+            assert killed(rendezvous.hear(0, message, SECOND)) == {0}
+            assert rendezvous.lost == {0}
+            assert rendezvous.hear(0, result(), SECOND) == (), "the dead are not heard"
 
 
 def test_no_clients_are_refused():
@@ -508,19 +513,16 @@ def hear_all(rendezvous, message):
         rendezvous.tick(SECOND)
 
 
-@pytest.mark.parametrize(
-    "work",
-    [
+def test_a_message_costs_the_same_however_many_clients_there_are(subtests):
+    for work in [
         arm_and_start,
         lambda clients: hear_all(arm_and_start(clients), progress(3)),
         lambda clients: hear_all(arm_and_start(clients), result()),
-    ],
-    ids=["arm and start", "progress", "results"],
-)
-def test_a_message_costs_the_same_however_many_clients_there_are(work):
-    few, many = operations_of(lambda: work(100)), operations_of(lambda: work(1000))
-    assert many < 10.5 * few
-    assert many < 1000 * 3000, "some microseconds a client"
+    ]:
+        with subtests.test(work=work):
+            few, many = operations_of(partial(work, 100)), operations_of(partial(work, 1000))
+            assert many < 10.5 * few
+            assert many < 1000 * 3000, "some microseconds a client"
 
 
 MESSAGES = st.sampled_from(

@@ -82,19 +82,20 @@ def test_each_wave_has_its_own_time_to_be_armed():
     assert {one.client for one in rendezvous.tick(late_ns + PACE.arm_ns + SECOND) if isinstance(one, Kill)} == {0, 1}
 
 
-@pytest.mark.parametrize("what", ["error", "loss", "silence"])
-def test_without_its_server_no_load_is_armed(what):
-    rendezvous = ready()
-    arming(rendezvous)
-    if what == "error":
-        orders = rendezvous.hear(2, {"type": "error", "what": "bind", "message": "Address already in use"}, 3 * MS)
-    elif what == "loss":
-        orders = rendezvous.lose(2, "gone", 3 * MS)
-    else:
-        orders = rendezvous.tick(PACE.arm_ns + SECOND)
-    assert rendezvous.state is Stage.ENDED
-    assert not sent(orders, "config")
-    assert list(rendezvous.failures) == [2]
+def test_without_its_server_no_load_is_armed(subtests):
+    for what in ["error", "loss", "silence"]:
+        with subtests.test(what=what):
+            rendezvous = ready()
+            arming(rendezvous)
+            if what == "error":
+                orders = rendezvous.hear(2, {"type": "error", "what": "bind", "message": "Address already in use"}, 3 * MS)
+            elif what == "loss":
+                orders = rendezvous.lose(2, "gone", 3 * MS)
+            else:
+                orders = rendezvous.tick(PACE.arm_ns + SECOND)
+            assert rendezvous.state is Stage.ENDED
+            assert not sent(orders, "config")
+            assert list(rendezvous.failures) == [2]
 
 
 def test_a_server_that_ends_by_itself_is_not_asked_to():
@@ -174,10 +175,10 @@ def test_the_address_goes_into_texts_at_any_depth():
     assert filled({"argv": ("nc", "{server.address}"), "n": 3}, "a:1") == {"argv": ["nc", "a:1"], "n": 3}
 
 
-@pytest.mark.parametrize("roles", [(Role.SERVER,) * 3, (Role.LOAD,)])
-def test_roles_that_cannot_be(roles):
-    with pytest.raises(ValueError, match="expected"):
-        Waves(count=len(CONFIGS), roles=roles)
+def test_roles_that_cannot_be(subtests):
+    for roles in [(Role.SERVER,) * 3, (Role.LOAD,)]:
+        with subtests.test(roles=roles), pytest.raises(ValueError, match="expected"):
+            Waves(count=len(CONFIGS), roles=roles)
 
 
 # ------------------------------------------------------------------------------------------ both ends, really
@@ -229,13 +230,15 @@ def test_what_arrived_is_a_figure(tmp_path):
     assert value("delivered_bytes_per_s") > 0
 
 
-@pytest.mark.parametrize("way", ["receive", "both"])
-def test_a_server_that_sends(tmp_path, way):
-    run, _ = conduct(tmp_path, direction=way, duration=200 * MS)
-    assert (run.outcome, run.error) == (Outcome.FINISHED, None)
-    (phase,) = run.phases
-    names = {total.operation for total in phase.clients[0].operations if total.count}
-    assert names == ({"receive"} if way == "receive" else {"send", "receive"})
+def test_a_server_that_sends(subtests, tmp_path_factory):
+    for way in ["receive", "both"]:
+        with subtests.test(way=way):
+            tmp_path = tmp_path_factory.mktemp("case")
+            run, _ = conduct(tmp_path, direction=way, duration=200 * MS)
+            assert (run.outcome, run.error) == (Outcome.FINISHED, None)
+            (phase,) = run.phases
+            names = {total.operation for total in phase.clients[0].operations if total.count}
+            assert names == ({"receive"} if way == "receive" else {"send", "receive"})
 
 
 def test_datagrams_that_found_no_room_are_counted(tmp_path):

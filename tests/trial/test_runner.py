@@ -80,18 +80,20 @@ def test_it_finishes_and_leaves_nothing(two_clients):
 
 
 @pytest.mark.skipif(mount_of(HOST, "/dev/shm").filesystem != "tmpfs", reason="no tmpfs at /dev/shm")
-@pytest.mark.parametrize("kind", ["directory", "existing", "file"])
-def test_cold_in_memory_is_refused_before_anything_runs(tmp_path, kind):
-    path = "/dev/shm/new" if kind == "file" else "/dev/shm"
-    asked = experiment(tmp_path, bulk(cache="cold"))
-    asked = replace(asked, targets=(TargetSpec(name="t", kind=kind, knobs={"path": path}),))
-    (mistake,) = cold_in_memory({"local": HOST}, asked)
-    assert mistake.at == ("targets", "t", "path")
-    assert mistake.text.startswith(f"target t: {path} is on tmpfs")
-    assert cold_in_memory({"local": HOST}, replace(asked, factors=(Factor(path="w.cache", levels=("warm",)),))) == ()
-    varied = replace(asked, factors=(Factor(path="t.path", levels=(str(tmp_path), path)),))
-    assert len(cold_in_memory({"local": HOST}, varied)) == 1
-    assert cold_in_memory({"local": HOST}, experiment(tmp_path, bulk(cache="cold"))) == ()
+def test_cold_in_memory_is_refused_before_anything_runs(subtests, tmp_path_factory):
+    for kind in ["directory", "existing", "file"]:
+        with subtests.test(kind=kind):
+            tmp_path = tmp_path_factory.mktemp("case")
+            path = "/dev/shm/new" if kind == "file" else "/dev/shm"
+            asked = experiment(tmp_path, bulk(cache="cold"))
+            asked = replace(asked, targets=(TargetSpec(name="t", kind=kind, knobs={"path": path}),))
+            (mistake,) = cold_in_memory({"local": HOST}, asked)
+            assert mistake.at == ("targets", "t", "path")
+            assert mistake.text.startswith(f"target t: {path} is on tmpfs")
+            assert cold_in_memory({"local": HOST}, replace(asked, factors=(Factor(path="w.cache", levels=("warm",)),))) == ()
+            varied = replace(asked, factors=(Factor(path="t.path", levels=(str(tmp_path), path)),))
+            assert len(cold_in_memory({"local": HOST}, varied)) == 1
+            assert cold_in_memory({"local": HOST}, experiment(tmp_path, bulk(cache="cold"))) == ()
 
 
 def test_caches_are_dropped_after_the_wait_for_quiet(two_clients):
@@ -183,22 +185,23 @@ def test_observers_looked_at_the_edges_and_facts_were_taken(two_clients):
     assert {"cpu", "memory", "block"} <= observations.longest_gaps().keys()
 
 
-@pytest.mark.parametrize("phase", ["w.write", "w.read"])
-def test_the_line_of_a_short_phase_begins_with_it_and_holds_all_its_bytes(two_clients, phase):
+def test_the_line_of_a_short_phase_begins_with_it_and_holds_all_its_bytes(subtests, two_clients):
     """Before its first interval of 0.1 s is over the engine has no look: a phase of 30 ms had no line at all."""
-    finished, observations, _, _ = two_clients
-    here = next(one for one in finished.phases if one.name == phase)
-    operation = phase.partition(".")[2]
-    (line,) = (
-        points
-        for strip in timelines.strips(here, [one for one in observations.series if one.phase == phase])
-        for name, points in strip.lines
-        if name == f"application {operation}"
-    )
-    first = min(total.first_ns for client in here.clients for total in client.operations if total.operation == operation)
-    assert line[0][0] == pytest.approx((first - here.start_ns) / 1e9, abs=1e-6)
-    moved = sum(rate * (after - at) for (at, rate), (after, _) in itertools.pairwise(line))
-    assert moved == pytest.approx(2 * SIZE, rel=1e-6)
+    for phase in ["w.write", "w.read"]:
+        with subtests.test(phase=phase):
+            finished, observations, _, _ = two_clients
+            here = next(one for one in finished.phases if one.name == phase)
+            operation = phase.partition(".")[2]
+            (line,) = (
+                points
+                for strip in timelines.strips(here, [one for one in observations.series if one.phase == phase])
+                for name, points in strip.lines
+                if name == f"application {operation}"
+            )
+            first = min(total.first_ns for client in here.clients for total in client.operations if total.operation == operation)
+            assert line[0][0] == pytest.approx((first - here.start_ns) / 1e9, abs=1e-6)
+            moved = sum(rate * (after - at) for (at, rate), (after, _) in itertools.pairwise(line))
+            assert moved == pytest.approx(2 * SIZE, rel=1e-6)
 
 
 def test_progress_names_trial_and_phase_and_ends_with_the_outcome(two_clients):
@@ -300,26 +303,23 @@ def test_events_happen_at_their_time_and_are_facts(laboratory):
     assert "exit status 0" in fact.value
 
 
-@pytest.mark.parametrize(
-    ("event", "words"),
-    [
+def test_an_event_that_does_not_happen_makes_the_run_partial(subtests, laboratory):
+    for event, words in [
         (Event(phase="run", at_ns=0, argv=("false",)), "exit status 1"),
         (Event(phase="run", at_ns=10**12, argv=("true",)), "ended before its event"),
-    ],
-)
-def test_an_event_that_does_not_happen_makes_the_run_partial(laboratory, event, words):
-    short = WorkloadSpec(name="c", kind="command", knobs={"argv": ("sleep", "0.5"), "parse": "elapsed"}, events=(event,))
-    partial, _ = run(laboratory, short)
-    assert partial.outcome is Outcome.PARTIAL
-    assert words in partial.error
+    ]:
+        with subtests.test(event=event, words=words):
+            short = WorkloadSpec(name="c", kind="command", knobs={"argv": ("sleep", "0.5"), "parse": "elapsed"}, events=(event,))
+            partial, _ = run(laboratory, short)
+            assert partial.outcome is Outcome.PARTIAL
+            assert words in partial.error
 
 
 # ------------------------------------------------------------------------------------------ what goes wrong
 
 
-@pytest.mark.parametrize(
-    ("mode", "outcome", "words"),
-    [
+def test_engines_that_fail_make_runs_that_say_so(subtests, laboratory, tmp_path_factory):
+    for mode, outcome, words in [
         ("debug", Outcome.FAILED, "for a release build"),
         ("refuses", Outcome.FAILED, "open /x: Permission denied"),
         ("garbage", Outcome.FAILED, "Segmentation fault"),
@@ -328,12 +328,12 @@ def test_an_event_that_does_not_happen_makes_the_run_partial(laboratory, event, 
         ("full", Outcome.FAILED, "No space left on device"),
         ("older", Outcome.FAILED, "('sampled_ns'). The load engine is of another version than Assay. Run `make build`."),
         ("strict", Outcome.FAILED, "unknown field `more`, expected `path`. The load engine is of another version"),
-    ],
-)
-def test_engines_that_fail_make_runs_that_say_so(laboratory, tmp_path, mode, outcome, words):
-    ended, _ = run(laboratory, bulk(operations=("write",)), levels={"clients": 2}, engine_path=fake(tmp_path, mode))
-    assert (ended.outcome, ended.trial.id, ended.attempt) == (outcome, 3, 1)
-    assert words in ended.error
+    ]:
+        with subtests.test(mode=mode, outcome=outcome, words=words):
+            tmp_path = tmp_path_factory.mktemp("case")
+            ended, _ = run(laboratory, bulk(operations=("write",)), levels={"clients": 2}, engine_path=fake(tmp_path, mode))
+            assert (ended.outcome, ended.trial.id, ended.attempt) == (outcome, 3, 1)
+            assert words in ended.error
 
 
 def test_the_results_of_the_clients_that_were_not_lost_are_kept(laboratory, tmp_path):
@@ -431,23 +431,24 @@ def children_of(pid):
     return [int(child) for child in found]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_in_the_middle_ends_the_run_after_its_teardown(laboratory, number):
-    pids, earlier = [], set(children_of(os.getpid()))
+def test_an_interrupt_in_the_middle_ends_the_run_after_its_teardown(subtests, laboratory):
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        with subtests.test(number=number):
+            pids, earlier = [], set(children_of(os.getpid()))
 
-    def interrupt(news):
-        if news["event"] == "running" and not pids:
-            pids.extend(set(children_of(os.getpid())) - earlier)
-            threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
+            def interrupt(news, pids=pids, earlier=earlier, number=number):
+                if news["event"] == "running" and not pids:
+                    pids.extend(set(children_of(os.getpid())) - earlier)
+                    threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
 
-    before = signal.getsignal(number)
-    started = time.monotonic()
-    ended, _ = run(laboratory, command("c", "sleep", "600"), on_progress=interrupt)
-    assert ended.outcome is Outcome.INTERRUPTED
-    assert time.monotonic() - started < 300, "half of what the command would take"
-    assert pids
-    assert all(gone(pid) for pid in pids)
-    assert signal.getsignal(number) is before
+            before = signal.getsignal(number)
+            started = time.monotonic()
+            ended, _ = run(laboratory, command("c", "sleep", "600"), on_progress=interrupt)
+            assert ended.outcome is Outcome.INTERRUPTED
+            assert time.monotonic() - started < 300, "half of what the command would take"
+            assert pids
+            assert all(gone(pid) for pid in pids)
+            assert signal.getsignal(number) is before
 
 
 LAB = """
@@ -465,23 +466,25 @@ print(found.outcome, laboratory.left(), flush=True)
 """
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.15, 0.4, 0.8, 1.2])
-def test_ctrl_c_at_any_moment_leaves_nothing(tmp_path, delay_s):
-    engine()
-    lab = subprocess.Popen(
-        [sys.executable, "-c", LAB, str(Path(__file__).parent.parent), str(tmp_path)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert lab.stdout.readline() == "on\n"
-    assert lab.stdout.readline() == "started\n"
-    time.sleep(delay_s)
-    children = children_of(lab.pid)
-    lab.send_signal(signal.SIGINT)
-    said, _ = lab.communicate(timeout=300)
-    assert said.splitlines()[-1] == "interrupted ([], ())"
-    assert lab.returncode == 0
-    assert all(gone(pid) for pid in children)
+def test_ctrl_c_at_any_moment_leaves_nothing(subtests, tmp_path_factory):
+    for delay_s in [0.0, 0.15, 0.4, 0.8, 1.2]:
+        with subtests.test(delay_s=delay_s):
+            tmp_path = tmp_path_factory.mktemp("case")
+            engine()
+            lab = subprocess.Popen(
+                [sys.executable, "-c", LAB, str(Path(__file__).parent.parent), str(tmp_path)],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert lab.stdout.readline() == "on\n"
+            assert lab.stdout.readline() == "started\n"
+            time.sleep(delay_s)
+            children = children_of(lab.pid)
+            lab.send_signal(signal.SIGINT)
+            said, _ = lab.communicate(timeout=300)
+            assert said.splitlines()[-1] == "interrupted ([], ())"
+            assert lab.returncode == 0
+            assert all(gone(pid) for pid in children)
 
 
 def test_a_killed_lab_takes_its_engines_with_it(tmp_path):

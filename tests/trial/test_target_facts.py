@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from assay import catalogue
 from assay.catalogue import Completed
 from assay.hosts.local import Local
@@ -64,12 +62,14 @@ class Answering(Local):
         )
 
 
-@pytest.mark.parametrize(("device", "times"), [("vda", 1), ("loop0", 2)])
-def test_the_features_of_what_lies_on_a_disk_are_asked_once_a_boot(tmp_path, device, times):
-    host, where = Answering(), place(tmp_path, filesystem="ext4", devices=(device,))
-    for _ in range(2):
-        assert facts(host, "directory", where)["mkfs.features"].value == "has_journal extent"
-    assert host.asked == ["dumpe2fs"] * times
+def test_the_features_of_what_lies_on_a_disk_are_asked_once_a_boot(subtests, tmp_path_factory):
+    for device, times in [("vda", 1), ("loop0", 2)]:
+        with subtests.test(device=device, times=times):
+            tmp_path = tmp_path_factory.mktemp("case")
+            host, where = Answering(), place(tmp_path, filesystem="ext4", devices=(device,))
+            for _ in range(2):
+                assert facts(host, "directory", where)["mkfs.features"].value == "has_journal extent"
+            assert host.asked == ["dumpe2fs"] * times
 
 
 def test_a_target_that_makes_its_file_system_tells_its_features_itself(tmp_path):

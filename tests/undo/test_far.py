@@ -178,32 +178,34 @@ def sleepers(token):
     return found
 
 
-@pytest.mark.parametrize(("kind", "end"), [("agent", "kill"), ("agent", "freeze"), ("shell", "kill")])
-def test_the_far_end_undoes_what_a_controller_leaves_that_is_killed_or_frozen(controller, kind, end, tmp_path):
-    lab = controller(MOUNTED, lease_s=LEASE_S if end == "freeze" else 30.0, kind=kind)
-    lab.done()
-    token = f"f{lab.agent}"
-    assert len(lab.traces()) == 1
-    wait_until(lambda: len(sleepers(token)) >= 3)
-    lab.process.send_signal(signal.SIGKILL if end == "kill" else signal.SIGSTOP)
-    gone(lab.agent)
-    assert lab.traces() == []
-    assert sleepers(token) == []
-    assert Path(f"{lab.scratch}.ran").read_text() == "x\n"
-    assert not (tmp_path / "CANARY").exists()
-    lab.process.kill()
-    lab.process.wait()
-    with agent() as host:
-        (orphan,) = Ledger(lab.ledger).elsewhere(HOST)
-        assert [(entry.kind, entry.host, entry.address) for entry in orphan.entries] == [
-            ("mount", "s", "filer"),
-            ("command", "s", "filer"),
-            ("family", "s", "filer"),
-        ]
-        assert {one.state for one in Ledger(lab.ledger).clean(host)} == {"gone"}
-        assert host.left() == ()
-    assert Path(f"{lab.scratch}.ran").read_text() == "x\n", "the command was run once"
-    assert list(lab.ledger.iterdir()) == []
+def test_the_far_end_undoes_what_a_controller_leaves_that_is_killed_or_frozen(subtests, controller, tmp_path_factory):
+    for kind, end in [("agent", "kill"), ("agent", "freeze"), ("shell", "kill")]:
+        with subtests.test(kind=kind, end=end):
+            tmp_path = tmp_path_factory.mktemp("case")
+            lab = controller(MOUNTED, lease_s=LEASE_S if end == "freeze" else 30.0, kind=kind)
+            lab.done()
+            token = f"f{lab.agent}"
+            assert len(lab.traces()) == 1
+            wait_until(lambda token=token: len(sleepers(token)) >= 3)
+            lab.process.send_signal(signal.SIGKILL if end == "kill" else signal.SIGSTOP)
+            gone(lab.agent)
+            assert lab.traces() == []
+            assert sleepers(token) == []
+            assert Path(f"{lab.scratch}.ran").read_text() == "x\n"
+            assert not (tmp_path / "CANARY").exists()
+            lab.process.kill()
+            lab.process.wait()
+            with agent() as host:
+                (orphan,) = Ledger(lab.ledger).elsewhere(HOST)
+                assert [(entry.kind, entry.host, entry.address) for entry in orphan.entries] == [
+                    ("mount", "s", "filer"),
+                    ("command", "s", "filer"),
+                    ("family", "s", "filer"),
+                ]
+                assert {one.state for one in Ledger(lab.ledger).clean(host)} == {"gone"}
+                assert host.left() == ()
+            assert Path(f"{lab.scratch}.ran").read_text() == "x\n", "the command was run once"
+            assert list(lab.ledger.iterdir()) == []
 
 
 def test_what_a_killed_agent_leaves_is_undone_from_its_notes_and_once(controller):
@@ -230,31 +232,32 @@ def test_what_a_killed_agent_leaves_is_undone_from_its_notes_and_once(controller
     assert Path(f"{lab.scratch}.ran").read_text() == "x\n"
 
 
-@pytest.mark.parametrize("kind", ["agent", "shell"])
 @few_and_many("points", 20, 400)
-def test_nothing_is_left_after_a_kill_at_random_moments(controller, points, kind):
+def test_nothing_is_left_after_a_kill_at_random_moments(subtests, controller, points):
     """Of the controller, and at every fourth moment of its agent as well."""
-    chance, found = random.Random(), 0
-    for point in range(points):
-        both = kind == "agent" and point % 4 == 3
-        lab = controller(BUSY, kind=kind)
-        time.sleep(chance.uniform(0, 1.0))
-        lab.process.kill()
-        if both:
-            os.kill(lab.agent, signal.SIGKILL)
-        lab.process.wait()
-        gone(lab.agent)
-        if kind == "shell":  # what sleeps beside it may be the one that undoes
-            wait_until(lambda lab=lab: lab.traces() == [], PATIENCE_S)
-        elif not both:
-            assert lab.traces() == [], "the far end undid all by itself"
-        with agent() as host:
-            cleaned = Ledger(lab.ledger).clean(host)
-            assert [one for one in cleaned if one.state == "left"] == []
-            # A child that the agent was about to start holds the lock of its notes a moment longer.
-            wait_until(lambda lab=lab, host=host: Ledger(lab.ledger).clean(host) == () and host.left() == ())
-        found += len(cleaned)
-        assert lab.traces() == []
-        assert list(lab.ledger.iterdir()) == []
-        lab.close()
-    assert found > points, "the moments hit labs that had something"
+    for kind in ["agent", "shell"]:
+        with subtests.test(kind=kind):
+            chance, found = random.Random(), 0
+            for point in range(points):
+                both = kind == "agent" and point % 4 == 3
+                lab = controller(BUSY, kind=kind)
+                time.sleep(chance.uniform(0, 1.0))
+                lab.process.kill()
+                if both:
+                    os.kill(lab.agent, signal.SIGKILL)
+                lab.process.wait()
+                gone(lab.agent)
+                if kind == "shell":  # what sleeps beside it may be the one that undoes
+                    wait_until(lambda lab=lab: lab.traces() == [], PATIENCE_S)
+                elif not both:
+                    assert lab.traces() == [], "the far end undid all by itself"
+                with agent() as host:
+                    cleaned = Ledger(lab.ledger).clean(host)
+                    assert [one for one in cleaned if one.state == "left"] == []
+                    # A child that the agent was about to start holds the lock of its notes a moment longer.
+                    wait_until(lambda lab=lab, host=host: Ledger(lab.ledger).clean(host) == () and host.left() == ())
+                found += len(cleaned)
+                assert lab.traces() == []
+                assert list(lab.ledger.iterdir()) == []
+                lab.close()
+            assert found > points, "the moments hit labs that had something"

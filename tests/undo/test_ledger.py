@@ -190,24 +190,26 @@ def test_what_cannot_be_written_down_as_a_whole_is_refused_and_the_rest_stays_re
         subprocess.run(["umount", str(place)], check=True)
 
 
-@pytest.mark.parametrize("name", ["plain", "[brackets]", "a*b?", "back\\slash"])
-def test_the_marker_outlives_all_else_in_a_directory_of_any_name(tmp_path, name):
+def test_the_marker_outlives_all_else_in_a_directory_of_any_name(subtests, tmp_path_factory):
     """A removal that is stopped where only the marker is left can be taken up again, for the directory is still ours."""
+    for name in ["plain", "[brackets]", "a*b?", "back\\slash"]:
+        with subtests.test(name=name):
+            tmp_path = tmp_path_factory.mktemp("case")
 
-    class Stopped(Local):
-        def run(self, argv, **more):
-            if argv[0] == "rm":
-                raise TrialError("stopped")
-            return super().run(argv, **more)
+            class Stopped(Local):
+                def run(self, argv, **more):
+                    if argv[0] == "rm":
+                        raise TrialError("stopped")
+                    return super().run(argv, **more)
 
-    path = tmp_path / name / ".assay-1"
-    (path / "sub").mkdir(parents=True)
-    for file in (path / ownership.MARKER, path / "sub" / ownership.MARKER, path / "data"):
-        file.write_text("m")
-    with pytest.raises(TrialError, match="stopped"):
-        ownership.remove_directory(Stopped(), str(path), "m")
-    assert [found.name for found in path.iterdir()] == [ownership.MARKER]
-    assert ownership.remove_directory(HOST, str(path), "m")
+            path = tmp_path / name / ".assay-1"
+            (path / "sub").mkdir(parents=True)
+            for file in (path / ownership.MARKER, path / "sub" / ownership.MARKER, path / "data"):
+                file.write_text("m")
+            with pytest.raises(TrialError, match="stopped"):
+                ownership.remove_directory(Stopped(), str(path), "m")
+            assert [found.name for found in path.iterdir()] == [ownership.MARKER]
+            assert ownership.remove_directory(HOST, str(path), "m")
 
 
 def test_a_file_is_removed_only_from_a_marked_directory(tmp_path):

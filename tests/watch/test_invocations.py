@@ -86,11 +86,10 @@ def test_mixed_lines_of_several_dds_are_all_read():
     assert len(several.reports_in(parser, records + lines[0] + records + lines[1])) == 2
 
 
-@pytest.mark.parametrize(
-    ("script", "expected"), [("a & b", True), ("a && b", False), ("a 2>&1; b", False), ("a&", True), ("a", False)]
-)
-def test_what_a_script_does_not_wait_for(script, expected):
-    assert at_once(("sh", "-c", script)) is expected
+def test_what_a_script_does_not_wait_for(subtests):
+    for script, expected in [("a & b", True), ("a && b", False), ("a 2>&1; b", False), ("a&", True), ("a", False)]:
+        with subtests.test(script=script, expected=expected):
+            assert at_once(("sh", "-c", script)) is expected
 
 
 def test_only_scripts_have_calls_to_be_met():
