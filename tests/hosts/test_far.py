@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agents import ENGINE, PATIENCE_S, ended, far_host, until
+from agents import ENGINE, PATIENCE_S, far_host
 from assay.catalogue import Machine, Notes
 from assay.errors import MissingError, TrialError
 from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
+from assay_process import wait_until
+from processes import ended
 
 
 @pytest.fixture
@@ -128,7 +130,7 @@ def test_a_command_that_takes_too_long_is_ended_with_its_group(host, tmp_path):
     pids = tmp_path / "pids"
     with pytest.raises(TrialError, match=r"filer: sh .*stopped after"):
         host.run(["sh", "-c", f"sleep 600 & echo $! > {pids}; wait"], timeout_s=0.5)
-    assert until(lambda: ended(int(pids.read_text())))
+    wait_until(lambda: ended(int(pids.read_text())))
     with pytest.raises(TrialError, match="stopped after"):
         host.run(["sh", "-c", "exec >&- 2>&-; sleep 600"], timeout_s=0.2)
 
@@ -205,10 +207,10 @@ def test_the_end_of_a_long_complaint_is_kept(host):
 def test_a_kill_ends_the_whole_group(host, tmp_path):
     pids = tmp_path / "pids"
     process = host.spawn(["sh", "-c", f"sleep 600 & echo $! > {pids}; wait"])
-    assert until(lambda: pids.exists() and pids.read_text().strip())
+    wait_until(lambda: pids.exists() and pids.read_text().strip())
     process.kill()
     assert process.wait(PATIENCE_S) == -9
-    assert until(lambda: ended(int(pids.read_text())))
+    wait_until(lambda: ended(int(pids.read_text())))
     assert ended(process.pid)
 
 
@@ -216,7 +218,7 @@ def test_what_a_process_leaves_in_its_group_ends_with_it(host, tmp_path):
     pids = tmp_path / "pids"
     process = host.spawn(["sh", "-c", f"sleep 600 & echo $! > {pids}"])
     assert process.receive(PATIENCE_S) is None
-    assert until(lambda: ended(int(pids.read_text())))
+    wait_until(lambda: ended(int(pids.read_text())))
 
 
 def test_wait_raises_where_the_process_goes_on(host):
@@ -228,7 +230,7 @@ def test_wait_raises_where_the_process_goes_on(host):
 
 def test_a_listener_hears_what_came_before_and_after_and_the_end(host):
     process = host.spawn(["sh", "-c", "echo one; read x; echo two"])
-    assert until(lambda: not process._lines.empty())
+    wait_until(lambda: not process._lines.empty())
     heard = []
     before = time.monotonic_ns()
     process.listen(lambda line, at_ns: heard.append((line, at_ns)))
@@ -264,7 +266,7 @@ def test_sixteen_engines_over_one_channel(host):
         settings = {"operation": "null", "ops": 1000}
         engine.send(json.dumps({"type": "config", "engine": "null", "phase": "p", "settings": settings}))
         engine.send(json.dumps({"type": "go", "at_ns": 0}))
-    assert until(lambda: all(any('"result"' in line for line in lines) for lines in heard.values()))
+    wait_until(lambda: all(any('"result"' in line for line in lines) for lines in heard.values()))
     for engine in engines:
         kinds = [json.loads(line)["type"] for line in heard[engine.pid]]
         assert [kind for kind in kinds if kind not in ("progress", "told")] == ["hello", "armed", "result"]

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agents import ENGINE, agent_channel, ended, far_host, until
+from agents import ENGINE, agent_channel, far_host
 from assay.errors import RefusedError
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
+from assay_process import wait_until
+from processes import ended
 
 
 @pytest.fixture
@@ -94,7 +96,7 @@ def test_a_killed_agent_leaves_its_notes_and_a_torn_line_is_left_out(home):
     with far_host() as host:
         file = host.note(1, "mount", {"path": "/x"}, "true")
         os.kill(host.hello["pid"], signal.SIGKILL)
-        assert until(lambda: host.lost() is not None)
+        wait_until(lambda: host.lost() is not None)
     with (home / file).open("a") as torn:
         torn.write('{"n":2,"kind":"lo')
     with far_host() as other:
@@ -175,8 +177,8 @@ time.sleep(600)
         agent, busy = map(int, controller.stdout.readline().split())
         assert is_mounted(mounted)
         controller.kill()
-        assert until(lambda: not is_mounted(mounted))
-        assert until(lambda: ended(agent))
+        wait_until(lambda: not is_mounted(mounted))
+        wait_until(lambda: ended(agent))
         assert ended(busy)
     assert not [name for name in files(home) if name.startswith(f"{agent}-")]
 
@@ -190,9 +192,9 @@ def test_a_mount_is_undone_when_the_lease_ends(home, mounted):
         host.run(["mount", "-t", "tmpfs", "assay-test", str(mounted)])
         host._exchange._renew = lambda: None  # as if we were frozen
         host._exchange.ask("lease", for_ns=300_000_000)
-        assert until(lambda: not is_mounted(mounted))
-        assert until(lambda: host.lost() is not None)
-        assert until(lambda: not of(home, host))
+        wait_until(lambda: not is_mounted(mounted))
+        wait_until(lambda: host.lost() is not None)
+        wait_until(lambda: not of(home, host))
     finally:
         channel.close()
 
@@ -212,7 +214,7 @@ time.sleep(600)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as controller:
         agent, child = map(int, controller.stdout.readline().split())
         controller.send_signal(signal.SIGSTOP)
-        assert until(lambda: record.exists() and ended(child) and ended(agent))
+        wait_until(lambda: record.exists() and ended(child) and ended(agent))
         controller.kill()
 
 
@@ -225,7 +227,7 @@ def test_a_signal_ends_an_agent_in_order(subtests, home, tmp_path_factory):
                 host.note(1, "x", {}, f"echo undone > {record}")
                 child = host.spawn(["sleep", "600"])
                 os.kill(host.hello["pid"], number)
-                assert until(lambda: host.lost() is not None)
+                wait_until(lambda: host.lost() is not None)
                 assert "a signal came" in str(host.lost())
             assert record.read_text() == "undone\n"
             assert ended(child.pid)
@@ -257,6 +259,6 @@ def test_an_agent_with_mounts_of_its_own_takes_them_along_when_it_is_killed(home
         assert f" {point} " in host.read("/proc/self/mountinfo")
         assert not is_mounted(point)
         os.kill(channel.pid, signal.SIGKILL)
-        assert until(lambda: host.lost() is not None)
+        wait_until(lambda: host.lost() is not None)
     time.sleep(0.05)
     assert not is_mounted(point)

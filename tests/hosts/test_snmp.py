@@ -1,8 +1,8 @@
 """SNMP: messages as bytes, secrets from files, and a real agent (Debian's snmpd) in a network namespace."""
 
+import contextlib
 import socket
 import subprocess
-import time
 
 import pytest
 
@@ -16,7 +16,7 @@ from assay.hosts.snmp_security import Credentials, community_of, localized, user
 from assay.laboratory import hosts
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
-from assay_process import COMMAND
+from assay_process import COMMAND, wait_until
 from snmp_agents import COMMUNITY, PORT, PRIVATE, USER, snmp_agent
 
 WHO = Credentials(community=COMMUNITY.encode())
@@ -193,8 +193,12 @@ def test_a_device_that_does_not_answer_costs_little_and_comes_back(agent):
         host.run(("get", SYS_DESCR))
     assert host.lost() is None
     agent.resume()
-    time.sleep(1)
-    assert "Linux" in host.run(("get", SYS_DESCR)).stdout
+
+    def answers():
+        with contextlib.suppress(OSError):
+            return "Linux" in host.run(("get", SYS_DESCR)).stdout
+
+    wait_until(answers)
     host.close()
 
 

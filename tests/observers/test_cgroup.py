@@ -158,11 +158,10 @@ def real_group(controller):
 
 @pytest.mark.root
 def test_a_real_quota_stops_a_busy_process():
-    code = (
-        "import sys, time\nsys.stdin.readline()\nwhile time.process_time() < 0.3: pass\nprint(flush=True); sys.stdin.readline()"
-    )
-    with real_group("cpu") as (group, unified):
-        (group / ("cpu.max" if unified else "cpu.cfs_quota_us")).write_text("20000")
+    busy = "sys.stdin.readline()\nbefore = time.process_time()\nwhile time.process_time() < before + 0.03: pass\n"
+    code = f"import sys, time\n{busy}print(flush=True); sys.stdin.readline()"
+    with real_group("cpu") as (group, unified):  # 2 %: less than a process gets beside many others
+        (group / ("cpu.max" if unified else "cpu.cfs_quota_us")).write_text("2000")
         with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
             (group / "cgroup.procs").write_text(str(child.pid))
             subject = Subject(pids=(child.pid,))

@@ -1,13 +1,12 @@
 """What an event's placeholders stand for."""
 
-import time
-
 import pytest
 
 from assay.errors import UsageError
 from assay.hosts.local import Local
 from assay.records import Action, EndpointKind, Event, Place
 from assay.trial.events import Events, TimedCommand, Ways, commands_of, values_of
+from assay_process import wait_until
 
 PLACE = Place(target="disk", host="local", kind=EndpointKind.DIRECTORY, address="/d", private={"loop": "loop3"})
 
@@ -36,8 +35,7 @@ def test_every_event_that_never_ran_is_told_each_once():
         ],
     )
     events.start(host.monotonic_ns())
-    while not events.facts:
-        time.sleep(0.01)
+    wait_until(lambda: events.facts)
     events.finish()
     events.finish()
     assert [failure.partition("event ")[2] for failure in events.failures] == ["'true later' at 3600 s", "'true last' at 7200 s"]

@@ -33,7 +33,8 @@ from assay.records import (
 )
 from assay.trial.obstacles import cold_in_memory, needed_bytes
 from assay.trial.runner import TrialRunner
-from trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, gone, trial
+from processes import wait_ended
+from trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, trial
 
 SIZE = 8 * MIB
 
@@ -447,7 +448,7 @@ def test_an_interrupt_in_the_middle_ends_the_run_after_its_teardown(subtests, la
             assert ended.outcome is Outcome.INTERRUPTED
             assert time.monotonic() - started < 300, "half of what the command would take"
             assert pids
-            assert all(gone(pid) for pid in pids)
+            wait_ended(*pids)
             assert signal.getsignal(number) is before
 
 
@@ -484,7 +485,7 @@ def test_ctrl_c_at_any_moment_leaves_nothing(subtests, tmp_path_factory):
             said, _ = lab.communicate(timeout=300)
             assert said.splitlines()[-1] == "interrupted ([], ())"
             assert lab.returncode == 0
-            assert all(gone(pid) for pid in children)
+            wait_ended(*children)
 
 
 def test_a_killed_lab_takes_its_engines_with_it(tmp_path):
@@ -498,7 +499,7 @@ def test_a_killed_lab_takes_its_engines_with_it(tmp_path):
     assert engines
     lab.kill()
     lab.communicate(timeout=300)
-    assert all(gone(pid) for pid in engines)
+    wait_ended(*engines)
 
 
 def test_the_edges_of_a_phase_come_in_order(laboratory):

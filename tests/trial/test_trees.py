@@ -74,15 +74,16 @@ def test_a_tree_on_another_file_system_is_refused(tree):
         initial_state.with_data_files(HOST, place("/proc"), replace(PLAN, tree=str(tree)), 7)
 
 
-def test_every_file_of_a_tree_is_made_cold_and_not_only_those_that_stand_for_it(subtests, tree, tmp_path_factory):
-    for at in ["inside", "outside"]:
+def test_every_file_of_a_tree_is_made_cold_and_not_only_those_that_stand_for_it(subtests, tree, tmp_path):
+    if subprocess.check_output(["stat", "-f", "-c", "%T", tree], text=True).strip() == "tmpfs":
+        pytest.skip("the temporary directory is in memory: nothing there can be cold")
+    files = list(initial_state.files_of(HOST, str(tree)))
+    for at in ("inside", "outside"):
         with subtests.test(at=at):
-            tmp_path = tmp_path_factory.mktemp("case")
-            if subprocess.check_output(["stat", "-f", "-c", "%T", tree], text=True).strip() == "tmpfs":
-                pytest.skip("the temporary directory is in memory: nothing there can be cold")
             own = place(tmp_path if at == "inside" else tmp_path / "elsewhere")
             Path(own.address).mkdir(exist_ok=True)
-            files = list(initial_state.files_of(HOST, str(tree)))
+            for path in files:
+                Path(path).read_bytes()
             assert initial_state.resident_share(HOST, files) == 1.0
             plan = initial_state.with_data_files(HOST, own, replace(PLAN, tree=str(tree)), 7)
             proof = initial_state.establish(HOST, DIRECTORY, own, plan)

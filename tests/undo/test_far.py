@@ -16,6 +16,7 @@ from assay.hosts.far import FarHost
 from assay.laboratory.session import engine_path
 from assay.undo.ledger import Ledger
 from assay_process import wait_until
+from processes import wait_ended
 from sizes import few_and_many
 from targets_host import HOST, leftovers
 
@@ -26,6 +27,7 @@ FAR_ENDS = """
 from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
 from assay.hosts.shell import ShellHost
+from processes import wait_ended
 
 class Session(LocalChannel):
     def end_input(self):
@@ -154,20 +156,6 @@ def agent(name="s"):
         yield host
 
 
-def gone(pid):
-    """Wait for the end of a process that is nobody's child of ours, or a zombie; seconds it took."""
-    since = time.monotonic()
-    while True:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            state = "X"
-        if state in "ZX":
-            return time.monotonic() - since
-        assert time.monotonic() - since < PATIENCE_S, f"process {pid} did not end"
-        time.sleep(0.01)
-
-
 def sleepers(token):
     """Processes that inherited a token."""
     found = []
@@ -188,7 +176,7 @@ def test_the_far_end_undoes_what_a_controller_leaves_that_is_killed_or_frozen(su
             assert len(lab.traces()) == 1
             wait_until(lambda token=token: len(sleepers(token)) >= 3)
             lab.process.send_signal(signal.SIGKILL if end == "kill" else signal.SIGSTOP)
-            gone(lab.agent)
+            wait_ended(lab.agent)
             assert lab.traces() == []
             assert sleepers(token) == []
             assert Path(f"{lab.scratch}.ran").read_text() == "x\n"
@@ -215,7 +203,7 @@ def test_what_a_killed_agent_leaves_is_undone_from_its_notes_and_once(controller
     os.kill(lab.agent, signal.SIGKILL)
     lab.process.kill()
     lab.process.wait()
-    gone(lab.agent)
+    wait_ended(lab.agent)
     assert len(lab.traces()) == 1
     with agent() as host:
         assert {note.kind for note in host.left()} == {"mount", "command", "family"}
@@ -246,7 +234,7 @@ def test_nothing_is_left_after_a_kill_at_random_moments(subtests, controller, po
                 if both:
                     os.kill(lab.agent, signal.SIGKILL)
                 lab.process.wait()
-                gone(lab.agent)
+                wait_ended(lab.agent)
                 if kind == "shell":  # what sleeps beside it may be the one that undoes
                     wait_until(lambda lab=lab: lab.traces() == [], PATIENCE_S)
                 elif not both:

@@ -1,7 +1,7 @@
 import json
 import os
+import signal
 import subprocess
-import sys
 
 import pytest
 from hypothesis import given, settings
@@ -19,13 +19,15 @@ HOST = Local()
 
 def orphan(directory, *acts):
     """A ledger file whose owner is gone: written by a process that ends by SIGKILL."""
-    code = (
-        "import json, os, sys; from assay.undo.ledger import Ledger\n"
-        "ledger = Ledger(sys.argv[1])\n"
-        "for kind, details in json.loads(sys.argv[2]): ledger.add(kind, **details)\n"
-        "os.kill(os.getpid(), 9)\n"
-    )
-    subprocess.run([sys.executable, "-c", code, str(directory), json.dumps(acts)], check=False)
+    child = os.fork()
+    if child == 0:
+        try:
+            ledger = Ledger(directory)
+            for kind, details in acts:
+                ledger.add(kind, **details)
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
 
 
 @pytest.fixture
