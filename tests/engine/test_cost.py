@@ -50,11 +50,8 @@ def test_the_null_engine_is_within_its_budget():
     assert per_operation("null", {"operation": "null"}) <= 120
 
 
-def test_a_cached_pread_is_within_its_budget(tmp_path):
+def test_a_cached_and_a_queued_read_are_within_their_budget(tmp_path):
     assert per_operation("bulk", read(tmp_path / "f")) <= 160
-
-
-def test_a_queued_read_is_within_its_budget(tmp_path):
     assert per_operation("bulk", read(tmp_path / "f", path="io_uring", depth=32)) <= 160
 
 

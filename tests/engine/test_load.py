@@ -15,13 +15,10 @@ def null(**more):
     return {"operation": "null"} | more
 
 
-def test_think_time_is_between_operations_and_not_in_them(engine):
+def test_think_time_is_between_operations_and_a_closed_loop_has_no_backlog(engine):
     noted = engine.run("null", null(ops=50, load={"think_ns": 2_000_000}))["operations"]["null"]
     assert noted["last_ns"] - noted["first_ns"] >= 49 * 2_000_000
     assert noted["busy_ns"] < 49 * 2_000_000
-
-
-def test_a_closed_loop_has_no_backlog(engine):
     assert engine.run("null", null(ops=10))["load"] is None
     assert engine.run("null", null(ops=10, load={"think_ns": 10}))["load"] is None
 

@@ -39,9 +39,11 @@ with dask.opened(specs, Path(sys.argv[2]), Ledger(sys.argv[4])) as hosts:
 LOCAL = {"via": "dask", "cluster": "local", "group": "n", "engine": True}
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def unreachable_workers(monkeypatch):
     monkeypatch.setattr(pinned.Worker, "connect", none)
 
 
-def test_lines_go_both_ways_and_all_ends_with_the_context(ledger):
+def test_lines_go_both_ways_behind_certificates_and_all_ends_with_the_context(ledger):
     with dask.opened(local("n.1", "n.2"), ENGINE, ledger) as hosts:
         for host in hosts.values():
             use(host)
@@ -71,6 +73,13 @@ def test_lines_go_both_ways_and_all_ends_with_the_context(ledger):
         agents = [host.hello["pid"] for host in hosts.values()]
         workers = [parent(agent) for agent in agents]
         assert len({*agents, *workers}) == 4
+        ports = listening([os.getpid(), *workers, *agents])
+        assert len(ports) == 3, "one of the scheduler, one of each worker, and no other"
+        for port in ports:
+            assert port[0] == "127.0.0.1"
+            assert b"HTTP" not in answer(port, None, b"GET / HTTP/1.0\r\n\r\n")
+            assert answer(port, None, handshake()) == b"", "plain TCP"
+            assert answer(port, certificates.issued(["controller"]), handshake()) == b"", "another authority"
     until(lambda: not any(map(runs, [sleep, *agents, *workers])), "something outlived the context")
 
 
@@ -79,18 +88,6 @@ def test_lines_go_through_the_scheduler_where_workers_cannot_be_reached(ledger, 
         use(hosts["n.1"])
         agent = hosts["n.1"].hello["pid"]
     until(lambda: not runs(agent), "the agent outlived the context")
-
-
-def test_every_port_wants_a_certificate_of_this_authority_and_none_speaks_http(ledger):
-    with dask.opened(local("n.1"), ENGINE, ledger) as hosts:
-        agent = hosts["n.1"].hello["pid"]
-        ports = listening([os.getpid(), parent(agent), agent])
-        assert len(ports) == 2, "one of the scheduler, one of the worker, and no other"
-        for port in ports:
-            assert port[0] == "127.0.0.1"
-            assert b"HTTP" not in answer(port, None, b"GET / HTTP/1.0\r\n\r\n")
-            assert answer(port, None, handshake()) == b"", "plain TCP"
-            assert answer(port, certificates.issued(["controller"]), handshake()) == b"", "another authority"
 
 
 def handshake():
@@ -113,7 +110,7 @@ def answer(port, issued, data):
     return b""
 
 
-def test_a_killed_worker_is_named_and_its_engines_end_and_the_other_host_goes_on(ledger):
+def test_a_killed_worker_and_a_killed_agent_are_named_and_the_other_host_goes_on(ledger):
     with dask.opened(local("n.1", "n.2"), ENGINE, ledger) as hosts:
         first, second = hosts.values()
         sleep, agent = first.spawn(["sleep", "1000"]).pid, first.hello["pid"]
@@ -123,14 +120,10 @@ def test_a_killed_worker_is_named_and_its_engines_end_and_the_other_host_goes_on
             first.read("/proc/uptime")
         until(lambda: not runs(sleep) and not runs(agent), "the worker's processes outlived it")
         use(second)
-
-
-def test_a_killed_agent_is_named(ledger):
-    with dask.opened(local("n.1"), ENGINE, ledger) as hosts:
-        os.kill(hosts["n.1"].hello["pid"], signal.SIGKILL)
-        until(lambda: hosts["n.1"].lost() is not None, "the loss was not seen")
+        os.kill(second.hello["pid"], signal.SIGKILL)
+        until(lambda: second.lost() is not None, "the loss was not seen")
         with pytest.raises(LostHostError, match="status -9"):
-            hosts["n.1"].read("/proc/uptime")
+            second.read("/proc/uptime")
 
 
 @contextlib.contextmanager
@@ -163,10 +156,10 @@ def test_load_ends_with_the_lease_of_a_frozen_controller(tmp_path):
         until(lambda: not any(map(runs, sleeps)), "load outlived the lease", wait_s=60.0)
 
 
-@pytest.fixture
-def running(tmp_path):
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
     """A scheduler that runs already, with one worker, and the options with which it is reached."""
-    with running_scheduler(tmp_path) as spec:
+    with running_scheduler(tmp_path_factory.mktemp("scheduler")) as spec:
         yield spec
 
 
@@ -220,7 +213,8 @@ def test_what_cannot_be_reached_safely_is_refused(subtests, ledger):
                 pass
 
 
-def test_a_file_of_the_engines_name_with_another_content_is_refused(tmp_path, ledger):
+def test_a_file_of_the_engines_name_with_another_content_is_refused(tmp_path, monkeypatch, ledger):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     directory = tmp_path / "cache" / "assay"
     directory.mkdir(parents=True, mode=0o700)
     digest = pinned._engine(ENGINE)[1]

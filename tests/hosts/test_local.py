@@ -18,20 +18,14 @@ def host():
     return Local()
 
 
-def test_run_returns_what_the_command_said_in_the_c_locale(host, monkeypatch):
+def test_commands_are_run_and_told(host, monkeypatch):
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     done = host.run(["sh", "-c", "echo $LC_ALL $EXTRA; pwd; cat; echo oops >&2"], input_text="in", env={"EXTRA": "x"}, cwd="/")
     assert (done.status, done.stdout, done.stderr) == (0, "C x\n/\nin", "oops\n")
     assert done.wall_ns > 0
-
-
-def test_run_tells_the_command_its_status_and_its_complaint(host):
     with pytest.raises(TrialError, match=r"sh -c echo no >&2; exit 3: exit status 3: no"):
         host.run(["sh", "-c", "echo no >&2; exit 3"])
     assert host.run(["sh", "-c", "exit 3"], check=False).status == 3
-
-
-def test_run_names_a_command_that_is_not_there(host):
     with pytest.raises(MissingError, match="no-such-command"):
         host.run(["no-such-command"])
 
@@ -71,13 +65,10 @@ def test_spawned_process_is_spoken_to_line_by_line(host):
     assert process.receive(1) is None
 
 
-def test_last_line_without_an_end_is_handed_on(host):
+def test_lines_come_whole_whatever_their_length_and_end(host):
     process = host.spawn(["printf", "a\\nb"])
     assert [process.receive(120), process.receive(120), process.receive(120)] == ["a", "b", None]
     process.wait(300)
-
-
-def test_long_lines_and_many_of_them_arrive_whole(host):
     process = host.spawn([sys.executable, "-c", "print('x' * 300000); print('y')"])
     assert process.receive(120) == "x" * 300000
     assert process.receive(120) == "y"

@@ -23,9 +23,9 @@ WHO = Credentials(community=COMMUNITY.encode())
 SYS_DESCR = "1.3.6.1.2.1.1.1.0"
 
 
-@pytest.fixture
-def agent(tmp_path):
-    with snmp_agent(tmp_path) as running:
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory):
+    with snmp_agent(tmp_path_factory.mktemp("agent")) as running:
         yield running
 
 
@@ -42,10 +42,13 @@ def credentials(path, user):
 # ---- messages
 
 
-def test_a_question_has_the_bytes_of_the_standard():
+def test_messages_and_keys_have_the_bytes_of_the_standard():
     pdu = message.Pdu(kind=message.GET, request=1, error=0, index=0, values=(("1.3.6.1.2.1.1.1.0", None),))
     found = message.community_message(b"public", pdu)
     assert found.hex() == "302602010104067075626c6963a01902010102010002010030 0e300c06082b060102010101000500".replace(" ", "")
+    # RFC 3414, A.3.2.
+    engine = bytes.fromhex("000000000000000000000002")
+    assert localized("sha1", b"maplesyrup", engine).hex() == "6695febc9288e36282235fc7151f128497b38f3f"
 
 
 def test_an_answer_is_read_with_all_kinds_of_values():
@@ -74,25 +77,11 @@ def test_other_bytes_are_refused(subtests):
                     parse(data)
 
 
-def test_a_key_is_that_of_the_standard():
-    """RFC 3414, A.3.2."""
-    engine = bytes.fromhex("000000000000000000000002")
-    assert localized("sha1", b"maplesyrup", engine).hex() == "6695febc9288e36282235fc7151f128497b38f3f"
-
-
 def test_addresses(subtests):
-    for text, expected in [
-        ("switch", ("switch", 161)),
-        ("10.0.0.1:1161", ("10.0.0.1", 1161)),
-        ("[fe80::1%eth0]:161", ("fe80::1%eth0", 161)),
-    ]:
-        with subtests.test(text=text, expected=expected):
-            assert address_of(text) == expected
-
-
-def test_what_is_no_address_is_refused(subtests):
+    found = {"switch": ("switch", 161), "10.0.0.1:1161": ("10.0.0.1", 1161), "[fe80::1%eth0]:161": ("fe80::1%eth0", 161)}
+    assert {text: address_of(text) for text in found} == found
     for text in ["", "a b", "user@switch", "switch:0", "switch:99999", "$(reboot)"]:
-        with subtests.test(text=text), pytest.raises(UsageError, match="expected HOST"):
+        with subtests.test(text=text), pytest.raises(UsageError):
             address_of(text)
 
 
@@ -178,15 +167,11 @@ def test_a_wrong_secret_is_named(agent, tmp_path):
 
 
 @pytest.mark.root
-def test_an_agent_that_restarted_is_asked_again(agent, tmp_path):
+def test_an_agent_that_restarted_or_stood_still_is_asked_again(agent, tmp_path):
     host = SnmpHost("sw", agent.address, user_of(credentials(tmp_path / "c", PRIVATE)))
     agent.restart()
     assert "Linux" in host.run(("get", SYS_DESCR)).stdout, "its boots and its time are others now"
     host.close()
-
-
-@pytest.mark.root
-def test_a_device_that_does_not_answer_costs_little_and_comes_back(agent):
     host = SnmpHost("sw", agent.address, WHO)
     agent.pause()
     with pytest.raises(OSError, match="no answer"):

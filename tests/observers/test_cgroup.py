@@ -70,38 +70,29 @@ def test_bytes_of_the_group_are_given_by_device(subtests):
             assert the_series(parsed(host), "write_bytes", subject).value[-1] == moved
 
 
-def test_devices_of_other_stacks_are_left_out():
+def test_only_devices_of_this_stack_count():
     evidence = parsed("cgroup_v2", subject=LOOP)
     assert not [one for one in evidence.series if one.subject.endswith("device:vda")]
-
-
-def test_a_device_of_others_that_goes_costs_no_evidence():
-    """A loop device that a container gives back takes its counters with it."""
+    # A loop device that a container gives back takes its counters with it.
     path = "/sys/fs/cgroup/io.stat"
     gone = parsed("cgroup_v2", {}, {path: lambda text: "".join(text.splitlines(keepends=True)[1:])}, subject=LOOP)
     assert the_series(gone, "dirty_bytes", GROUP).value[0] == 134230016
 
 
-def test_without_control_groups_everything_is_missing():
+def test_without_control_groups_everything_is_missing_and_a_fall_is_refused():
     assert "no control groups" in OBSERVER.available(recorded("no_psi"))
     assert "cgroup.nr_throttled" in parsed("no_psi").missing
-
-
-def test_a_falling_counter_is_refused():
     with pytest.raises(EvidenceError, match="falling"):
         parsed("cgroup_v1", {}, {CPU_1: bumped(r"nr_throttled (\d+)", -3)})
 
 
-def test_linux_6_1_counts_the_quota_in_its_own_group_only():
+def test_linux_6_1():
     """A group without the controller cpu has no quota: its stops are known to be none."""
     stops = {f"{ROOT}/assay/cpu.stat": lambda text: bumped(r"throttled_usec (\d+)", 90)(bumped(r"nr_throttled (\d+)", 3)(text))}
     evidence = parsed(LINUX_6_1, {}, stops, subject=IN_GROUP)
     assert list(the_series(evidence, "nr_throttled", "cgroup:/assay").value) == [0, 0, 3, 3]
     assert list(the_series(evidence, "throttled_ns", "cgroup:/assay").value) == [0, 0, 90_000, 90_000]
     assert list(the_series(evidence, "nr_throttled", GROUP).value) == [0, 0, 0, 0]
-
-
-def test_linux_6_1_limits_and_bytes_of_each_group():
     written = {
         f"{ROOT}/assay/0007/io.stat": bumped(r"7:0 .*wbytes=(\d+)", 4096),
         f"{ROOT}/io.stat": bumped(r"254.*wbytes=(\d+)", 512),

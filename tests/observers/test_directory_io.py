@@ -49,24 +49,18 @@ def test_each_kind_is_a_counter_from_the_first_sample():
     assert not found.missing
 
 
-def test_kinds_that_are_not_seen_are_missing_evidence():
+def test_kinds_that_are_not_seen_are_missing_and_a_fall_is_refused():
     found = made(snapshot(Edge.ARMED, 0, unseen={"3": 1, "8": 1}), snapshot(Edge.LAST, 1, unseen={"3": 1, "8": 1}))
     assert found.missing == {"directory_io.unseen_operations": "not all operations are seen: bind, extended"}
-
-
-def test_without_an_answer_there_is_nothing_and_a_fall_is_refused():
     assert not made(Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})).series
     with pytest.raises(EvidenceError, match="falling"):
         made(snapshot(Edge.ARMED, 0, ended={"1": 3}), snapshot(Edge.LAST, 1, ended={"1": 2}))
 
 
-def test_a_target_without_a_directory_server_is_refused(tmp_path):
+def test_it_looks_on_request_and_at_directory_servers_only(tmp_path):
     (tmp_path / "pid").write_text(str(os.getpid()))
     with pytest.raises(EvidenceError, match="0 processes of the target are slapd or ns-slapd"):
         OBSERVER.beside.argv(HOST, Subject(server=(ServerNode(pid_file=str(tmp_path / "pid")),)))
-
-
-def test_it_looks_on_request_only():
     assert OBSERVER.on_request
     assert OBSERVER.watch is None
 

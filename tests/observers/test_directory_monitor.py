@@ -107,14 +107,11 @@ def test_our_own_searches_are_taken_off():
     assert the_series(found, "bytes", "slapd").value[1] < 4000
 
 
-def test_a_server_that_does_not_answer_is_missing_evidence():
+def test_a_server_without_an_answer_or_of_another_kind():
     node = ServerNode(software="slapd", monitor=(("false",),))
     watched = Subject(server=(node,))
     found = OBSERVER.parse("h", "p", [look(OBSERVER, HOST, watched, Edge.ARMED, 0)], watched)
     assert "exit status" in found.missing["directory.search"]
-
-
-def test_a_server_of_another_kind_gives_nothing():
     watched = Subject(server=(ServerNode(pid_file="/x"),))
     assert OBSERVER.read(HOST, watched) == {}
     found = OBSERVER.parse("h", "p", [Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})], watched)

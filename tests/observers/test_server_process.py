@@ -44,16 +44,13 @@ def moved(evidence, rung, direction):
     return found.bytes
 
 
-def test_what_all_processes_moved_is_summed():
+def test_what_all_processes_moved_is_summed_and_an_ended_one_keeps_what_it_had():
     before = [accounts(10, read_bytes=100, rchar=5), accounts(20, read_bytes=7)]
     after = [accounts(10, read_bytes=4196, rchar=50, syscr=3), accounts(20, read_bytes=8)]
     found = clock(before, after)
     assert moved(found, Rung.SERVER_CACHE, Direction.READ) == 4097
     assert moved(found, Rung.SERVER_PROCESS, Direction.READ) == 45
     assert readings(found, rung=Rung.SERVER_PROCESS, direction=Direction.READ)[0].operations == 3
-
-
-def test_a_new_process_counts_from_nothing_and_an_ended_one_keeps_what_it_had():
     poll = snapshot(Edge.POLL, 5, accounts(10, write_bytes=10), accounts(30, write_bytes=500))
     found = clock([accounts(10, write_bytes=10)], [accounts(10, write_bytes=20), accounts(40, write_bytes=1)], [poll])
     assert moved(found, Rung.SERVER_CACHE, Direction.WRITE) == 10 + 500 + 1
@@ -95,18 +92,12 @@ def test_processor_time_of_all_threads_and_of_the_busiest():
     assert list(the_series(found, "processes", "server").value) == [1, 2]
 
 
-def test_a_server_that_is_not_there_or_closed_to_us_is_told():
+def test_what_is_not_there_is_told_and_a_fall_is_refused():
     assert "no process" in clock([], [accounts(10)]).missing["L6.read"]
     closed = accounts(10) | {"/proc/10/io": {"error": "Permission denied"}}
     assert "Run as root" in clock([closed], [closed]).missing["server.run_ns"]
-
-
-def test_without_a_server_nothing_is_read_and_nothing_is_missing():
     assert OBSERVER.read(Local(), Subject()) == {}
     assert OBSERVER.parse("h", "p", [], Subject()).missing == {}
-
-
-def test_a_counter_that_falls_is_refused():
     with pytest.raises(EvidenceError, match="falling"):
         clock([accounts(10, read_bytes=9)], [accounts(10, read_bytes=8)])
 

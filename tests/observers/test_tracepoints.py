@@ -97,29 +97,20 @@ def test_syncs_pauses_and_what_was_lost():
     assert told == {"sync_calls": 5, "dirty_pauses": 2, "dirty_pause_ms": 40, "lost_events": 7}
 
 
-def test_without_an_answer_there_is_nothing():
-    assert not made(Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})).series
-
-
 def test_answers_are_put_together_from_what_is_printed():
+    assert not made(Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})).series
     found = {"@added": {"1,2": 3}, "@all": 9, "@syncs": {}}
     assert bpftrace.maps_of(found) == {"added": {"1,2": 3}, "all": {"": 9}, "syncs": {}}
     assert bpftrace.kernel_number("254:3") == (254 << 20) + 3
     assert bpftrace.among("pid", (3, 3, 4)) == "pid == 3 || pid == 4"
     assert bpftrace.among("pid", ()) == "pid == -1"
-
-
-def test_words_that_are_printed_alike_are_one_kind():
     told = json.loads('{"type": "map", "data": {"@bios": {"5,RA": 2, "5,W": 1, "5,RA": 3}}}', object_pairs_hook=bpftrace.summed)
     assert told == {"type": "map", "data": {"@bios": {"5,RA": 5, "5,W": 1}}}
 
 
-def test_who_cannot_use_it_is_told_how(tmp_path):
+def test_who_cannot_use_it_is_told_how_and_too_many_processes_are_refused(tmp_path):
     assert "root" in bpftrace.obstacle(recorded("cgroup_v1"))
     assert OBSERVER.on_request
-
-
-def test_too_many_processes_are_refused():
     with pytest.raises(EvidenceError, match="at most"):
         OBSERVER.beside.argv(HOST, Subject(pids=tuple(range(1, MOST_PROCESSES + 2))))
 
@@ -186,18 +177,19 @@ def looked(subject, companion, edge, at_s):
 
 
 @real
-def test_real_pages_of_a_cold_read_are_counted_to_the_byte_and_others_apart(watched):
+def test_real_pages_syncs_and_requests_are_those_of_the_process_and_its_child(watched):
     path, _, found, *_ = watched
     assert the_series(found, "added_bytes", f"path:{path}/read").value[-1] == 2 * MIB
     assert the_series(found, "added_bytes", f"path:{path}/written").value[-1] == MIB
     assert the_series(found, "added_bytes", f"filesystem:{path}").value[-1] >= 4 * MIB
     assert the_series(found, "lost_events").value[-1] == 0
-
-
-@real
-def test_real_syncs_are_those_of_the_process_and_its_child_alone(watched):
     found = watched[2]
     assert the_series(found, "sync_calls").value[-1] == 3
+    _, _, _, companion, ledger = watched
+    assert not Path(f"/proc/{companion.process.pid}").exists()
+    assert ledger.orphans(HOST) == ()
+    mounts = Path("/proc/self/mountinfo").read_text()
+    assert mounts.count(" - tracefs ") == TRACEFS_BEFORE
 
 
 @real
@@ -208,19 +200,6 @@ def test_real_requests_of_the_process_are_its_own(watched):
     device = f"device:{subject.devices[0]}"
     assert 2 * MIB <= the_series(found, "own_read_bytes", device).value[-1] <= 3 * MIB + MIB // 2
     assert the_series(found, "own_write_bytes", device).value[-1] >= MIB
-
-
-@real
-def test_it_ends_and_is_struck_out_of_the_ledger(watched):
-    _, _, _, companion, ledger = watched
-    assert not Path(f"/proc/{companion.process.pid}").exists()
-    assert ledger.orphans(HOST) == ()
-
-
-@real
-def test_no_mount_is_left(watched):
-    mounts = Path("/proc/self/mountinfo").read_text()
-    assert mounts.count(" - tracefs ") == TRACEFS_BEFORE
 
 
 KILLED = """

@@ -17,9 +17,6 @@ def test_an_event_may_name_the_target_the_workloads_variables_and_its_clients():
     assert commands_of([event], "read", values) == [TimedCommand(at_ns=5, argv=("/d loop3 loop3 1", "11 12"))]
     assert commands_of([event], "write", values) == []
     assert "size" not in values
-
-
-def test_without_clients_there_is_none_to_name():
     assert "client.pid" not in values_of(PLACE, {}, ())
 
 

@@ -98,7 +98,7 @@ def test_without_its_server_no_load_is_armed(subtests):
             assert list(rendezvous.failures) == [2]
 
 
-def test_a_server_that_ends_by_itself_is_not_asked_to():
+def test_a_server_ends_after_its_load():
     rendezvous = running()
     result(rendezvous, 0, SECOND)
     result(rendezvous, 1, SECOND)
@@ -106,9 +106,6 @@ def test_a_server_that_ends_by_itself_is_not_asked_to():
     assert not sent(rendezvous.tick(SECOND + 1), "stop")
     result(rendezvous, 2, SECOND + 2)
     assert (rendezvous.state, rendezvous.failures) == (Stage.ENDED, {})
-
-
-def test_a_server_is_stopped_when_the_last_load_has_ended():
     rendezvous = running()
     result(rendezvous, 0, SECOND)
     assert not sent(rendezvous.tick(SECOND + 2 * PACE.follow_ns), "stop")
@@ -118,9 +115,6 @@ def test_a_server_is_stopped_when_the_last_load_has_ended():
     orders = rendezvous.tick(4 * SECOND + PACE.follow_ns + PACE.stop_ns + 1)
     assert [one.client for one in orders if isinstance(one, Kill)] == [2]
     assert rendezvous.state is Stage.ENDED
-
-
-def test_a_server_is_stopped_when_all_its_load_is_lost():
     rendezvous = running()
     rendezvous.lose_host("here", "gone", SECOND)
     assert rendezvous.state is Stage.RUNNING
@@ -128,9 +122,6 @@ def test_a_server_is_stopped_when_all_its_load_is_lost():
     result(rendezvous, 2, 3 * SECOND)
     assert rendezvous.state is Stage.ENDED
     assert set(rendezvous.failures) == {0, 1}
-
-
-def test_a_stop_goes_to_the_load_and_reaches_the_server_after_it():
     rendezvous = running()
     assert list(sent(rendezvous.stop(SECOND), "stop")) == [0, 1]
     result(rendezvous, 0, 2 * SECOND)
@@ -138,28 +129,14 @@ def test_a_stop_goes_to_the_load_and_reaches_the_server_after_it():
     assert list(sent(rendezvous.tick(2 * SECOND + PACE.follow_ns), "stop")) == [2]
 
 
-def test_news_are_those_of_the_load():
+def test_news_are_those_of_the_load_and_a_lost_server_is_called_one():
     rendezvous = running()
     for client in range(3):
         rendezvous.hear(client, {"type": "progress", "operations": {}}, SECOND)
     assert set(rendezvous.news()) == {0, 1}
-
-
-def test_a_lost_server_is_called_one():
     rendezvous = running()
     rendezvous.lose(2, "gone", SECOND)
     assert rendezvous.failures[2] == "server 2 on there was lost: gone"
-
-
-def test_the_roles_of_one_phase_are_not_those_of_the_next():
-    rendezvous = running()
-    for client in range(3):
-        result(rendezvous, client, SECOND)
-    orders = rendezvous.arm("w.next", CONFIGS, LIMIT_NS, 2 * SECOND)
-    assert list(sent(orders, "config")) == [0, 1, 2]
-    assert [client.role for client in rendezvous.clients] == [Role.LOAD] * 3
-    assert {client.address for client in rendezvous.clients} == {None}
-    assert {client.step for client in rendezvous.clients} == {ClientStep.ARMING}
 
 
 def test_several_servers_share_the_load():
@@ -169,10 +146,15 @@ def test_several_servers_share_the_load():
         rendezvous.clients[client].address = address
     assert waves.second(rendezvous.clients) == {0: "a:1", 1: "b:2", 2: "a:1"}
     assert addressed({"a": "{server.address}"}, "a:1") == {"a": "a:1"}
-
-
-def test_the_address_goes_into_texts_at_any_depth():
     assert filled({"argv": ("nc", "{server.address}"), "n": 3}, "a:1") == {"argv": ["nc", "a:1"], "n": 3}
+    rendezvous = running()
+    for client in range(3):
+        result(rendezvous, client, SECOND)
+    orders = rendezvous.arm("w.next", CONFIGS, LIMIT_NS, 2 * SECOND)
+    assert list(sent(orders, "config")) == [0, 1, 2]
+    assert [client.role for client in rendezvous.clients] == [Role.LOAD] * 3
+    assert {client.address for client in rendezvous.clients} == {None}
+    assert {client.step for client in rendezvous.clients} == {ClientStep.ARMING}
 
 
 def test_roles_that_cannot_be(subtests):

@@ -49,12 +49,9 @@ def test_what_was_undone_is_struck_out_and_the_file_goes(ledger, tmp_path):
     assert list(ledger.directory.iterdir()) == []
 
 
-def test_an_unknown_kind_is_refused(ledger):
+def test_an_entry_is_on_disk_before_the_act_and_unknown_kinds_are_refused(ledger, tmp_path):
     with pytest.raises(UsageError, match="mount"):
         ledger.add("balloon", path="/x")
-
-
-def test_entry_is_on_disk_before_the_act(ledger, tmp_path):
     ledger.add("directory", path=str(tmp_path / "x"), marker="m")
     (file,) = ledger.directory.glob("*.jsonl")
     assert json.loads(file.read_text())["details"]["marker"] == "m"

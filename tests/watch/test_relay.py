@@ -111,12 +111,9 @@ def test_signals_that_mean_something_to_the_command_reach_it(room):
     process.stdout.close()
 
 
-def test_a_killed_command_is_told_by_its_signal(room):
+def test_status_signal_and_what_cannot_be_run(room):
     seen, status, _ = watched(room, "sh", "-c", "kill -9 $$")
     assert (seen["status"], seen["signal"], status) == (None, 9, 137)
-
-
-def test_status_and_what_cannot_be_run(room):
     assert watched(room, "sh", "-c", "exit 3")[1] == 3
     assert watched(room, "no-such-command-anywhere")[1] == 127
     assert watched(room, "./missing/file")[1] == 127
@@ -201,12 +198,9 @@ def test_a_stopped_job_stops_as_a_whole_and_goes_on(room):
         assert b"line=typed" in shown(keyboard, b"ended 0")
 
 
-def test_the_result_that_a_tool_writes_to_a_file_is_read(room):
+def test_the_result_that_a_tool_writes_to_a_file_is_read_and_an_earlier_one_is_not(room):
     seen, *_ = watched(room, "sh", "-c", "echo 42 > out.json", options=("--result", "out.json"))
     assert seen["result"] == "42\n"
-
-
-def test_a_result_that_an_earlier_call_left_is_not_this_ones(room):
     (room / "out.json").write_text("41\n")
     seen, *_ = watched(room, "false", options=("--result", "out.json"))
     assert seen["result"] is None
