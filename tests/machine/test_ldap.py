@@ -27,10 +27,7 @@ def test_a_search_names_the_password_file_and_never_the_password():
 
 def test_ldif_is_read():
     text = "# a comment\ndn: cn=a\nCN: a\ncn:: w7w=\ndescription:\n\ndn: cn=b\n"
-    assert list(ldap.parse_ldif(text)) == [
-        {"dn": ("cn=a",), "cn": ("a", "ü"), "description": ("",)},
-        {"dn": ("cn=b",)},
-    ]
+    assert list(ldap.parse_ldif(text)) == [{"dn": ("cn=a",), "cn": ("a", "ü"), "description": ("",)}, {"dn": ("cn=b",)}]
     assert list(ldap.parse_ldif("")) == []
 
 

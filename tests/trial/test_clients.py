@@ -143,10 +143,7 @@ def test_a_process_that_is_gone_has_no_start_time():
 def gathered(crew, clients, pace=None):
     crew.spawn([station(engine())] * clients)
     rendezvous = Rendezvous(
-        hosts=(HOST.name,) * clients,
-        now_ns=HOST.monotonic_ns(),
-        pace=pace or WaitLimits(),
-        clocks=compare({HOST.name: HOST}),
+        hosts=(HOST.name,) * clients, now_ns=HOST.monotonic_ns(), pace=pace or WaitLimits(), clocks=compare({HOST.name: HOST})
     )
     dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
     assert dialogue.drive(Stage.READY, Stage.ENDED) is Stage.READY

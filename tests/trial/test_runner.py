@@ -20,17 +20,7 @@ from assay.catalogue import Observer
 from assay.errors import UsageError
 from assay.machine.stack import mount_of
 from assay.measures import timelines
-from assay.records import (
-    CacheState,
-    Direction,
-    Edge,
-    Event,
-    Factor,
-    Outcome,
-    Rung,
-    TargetSpec,
-    WorkloadSpec,
-)
+from assay.records import CacheState, Direction, Edge, Event, Factor, Outcome, Rung, TargetSpec, WorkloadSpec
 from assay.trial.obstacles import cold_in_memory, needed_bytes
 from assay.trial.runner import TrialRunner
 from processes import wait_ended
@@ -231,10 +221,7 @@ def test_events_happen_at_their_time_and_are_facts(laboratory):
         name="c",
         kind="command",
         knobs={"argv": ("sleep", "3"), "parse": "elapsed"},
-        events=(
-            Event(phase="run", at_ns=200_000_000, argv=("touch", str(mark))),
-            Event(phase="other", at_ns=0, argv=("false",)),
-        ),
+        events=(Event(phase="run", at_ns=200_000_000, argv=("touch", str(mark))), Event(phase="other", at_ns=0, argv=("false",))),
     )
     finished, observations = run(laboratory, loud)
     assert finished.outcome is Outcome.FINISHED
@@ -400,9 +387,7 @@ def test_ctrl_c_at_any_moment_leaves_nothing(subtests, tmp_path_factory):
             tmp_path = tmp_path_factory.mktemp("case")
             engine()
             lab = subprocess.Popen(
-                [sys.executable, "-c", LAB, str(Path(__file__).parent.parent), str(tmp_path)],
-                stdout=subprocess.PIPE,
-                text=True,
+                [sys.executable, "-c", LAB, str(Path(__file__).parent.parent), str(tmp_path)], stdout=subprocess.PIPE, text=True
             )
             assert lab.stdout.readline() == "on\n"
             assert lab.stdout.readline() == "started\n"
