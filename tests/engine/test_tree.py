@@ -359,9 +359,9 @@ def switches(task):
 
 
 def test_no_walker_stands_still_while_one_directory_has_files(engine, tmp_path):
-    make(tmp_path / "root", {b"%04d" % number: 1 for number in range(400)})
-    noted = read(engine, tmp_path / "root", walkers=8, load={"think_ns": 10_000_000})["operations"]["file"]
-    alone_ns = 400 * 10_000_000
+    make(tmp_path / "root", {b"%04d" % number: 1 for number in range(80)})
+    noted = read(engine, tmp_path / "root", walkers=8, load={"think_ns": 50_000_000})["operations"]["file"]
+    alone_ns = 80 * 50_000_000
     assert noted["last_ns"] - noted["first_ns"] < alone_ns / 3
 
 

@@ -78,11 +78,8 @@ def test_a_killed_connection_is_heard_of_and_another_is_made(machine, door):
     channel.send("x")
     ear.next()
     (pid,) = machine.connections()
-    killed_ns = time.monotonic_ns()
     os.kill(pid, 9)
-    line, at_ns = ear.next()
-    assert line is None
-    assert at_ns - killed_ns < 2e9
+    assert ear.next()[0] is None
     assert "connection" in channel.complaint()
     first = Ear(door.open("exec cat"))
     os.kill(machine.connections()[0], 9)
