@@ -1,5 +1,6 @@
 """The observer of directory I/O: its parse on recorded counts, and really run beside operations of slapd."""
 
+import contextlib
 import os
 
 import pytest
@@ -68,11 +69,13 @@ def test_it_looks_on_request_and_at_directory_servers_only(tmp_path):
 @pytest.mark.root
 @needs(NO_SLAPD)
 def test_beside_a_phase_it_counts_what_was_done(tmp_path):
-    server = slapd(tmp_path)
     subject = Subject(server=(ServerNode(pid_file=str(tmp_path / "pid")),))
-    ledger = Ledger(tmp_path / "ledger")
-    beside = sampler.companion(HOST, ledger, OBSERVER.beside, subject)
-    try:
+    with contextlib.ExitStack() as ending:
+        server, ledger = slapd(tmp_path), Ledger(tmp_path / "ledger")
+        ending.callback(ledger.close)
+        ending.callback(server.stop)
+        beside = sampler.companion(HOST, ledger, OBSERVER.beside, subject)
+        ending.callback(beside.end)
         armed = Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw=beside.read())
         with server.client() as client:
             client.bind()
@@ -81,10 +84,6 @@ def test_beside_a_phase_it_counts_what_was_done(tmp_path):
             for number in range(5):
                 client.modify(number, "observed")
         last = Snapshot(edge=Edge.LAST, at_ns=10**9, took_ns=1, raw=beside.read())
-    finally:
-        beside.end()
-        server.stop()
-        ledger.close()
     found = OBSERVER.parse("h", "p", [armed, last], subject)
     assert the_series(found, "count", "operation:search").value[-1] == 50
     assert the_series(found, "count", "operation:modify").value[-1] == 5
