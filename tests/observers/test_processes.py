@@ -1,5 +1,6 @@
 """The observer of processes: whose a process is, children that ended, threads of the kernel, what is hidden; a real neighbour."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -203,5 +204,8 @@ def between(child):
 
 def test_our_own_real_child_is_ours():
     with burner() as child:
+        raw = OBSERVER.read(Local(), Subject())
+        assert f"/proc/{child.pid}/cgroup" in raw
+        assert f"/proc/{os.getppid()}/cgroup" not in raw, "who is older than the lab was not started for it"
         evidence = between(child)
     assert seconds(evidence, "own_cpu_ns") >= 0.25
