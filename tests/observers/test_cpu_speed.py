@@ -66,7 +66,7 @@ def test_what_cannot_be_read_is_said(host, tmp_path):
     (tmp_path / "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq").write_text("<unknown>\n")
     with pytest.raises(EvidenceError, match="found '<unknown>' in scaling_cur_freq"):
         facts(host)
-    assert "needs Assay on that host" in OBSERVER.available(Local(root=str(tmp_path)))
+    assert "needs Assay on that host" in OBSERVER.available(Local(root=str(tmp_path / "bare")))
     assert OBSERVER.available(Local()) is None
 
 

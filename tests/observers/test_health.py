@@ -61,7 +61,7 @@ def test_what_is_not_there_is_said_and_this_machine_can_be_looked_at(host, tmp_p
     (tmp_path / "sys/fs/ext4/sda1/errors_count").write_text("many\n")
     with pytest.raises(EvidenceError, match=r"found 'many\\n' in errors\.0\.ext4; expected error counts"):
         facts(host)
-    assert "invisible" in OBSERVER.available(Local(root=str(tmp_path)))
+    assert "invisible" in OBSERVER.available(Local(root=str(tmp_path / "bare")))
     assert OBSERVER.available(recorded("cgroup_v1")) is None
     devices = Local().list("/sys/block")
     assert isinstance(facts(Local(), Subject(devices=devices)), tuple)
