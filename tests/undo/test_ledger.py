@@ -1,6 +1,5 @@
 import json
 import os
-import signal
 import subprocess
 
 import pytest
@@ -13,21 +12,9 @@ from assay.machine import ownership
 from assay.undo.kinds import process_state
 from assay.undo.ledger import Ledger, LedgerEntry, default_directory, in_order
 from assay.undo.owners import locked_orphans
+from undo.paper_host import killed_owner
 
 HOST = Local()
-
-
-def orphan(directory, *acts):
-    """A ledger file whose owner is gone: written by a process that ends by SIGKILL."""
-    child = os.fork()
-    if child == 0:
-        try:
-            ledger = Ledger(directory)
-            for kind, details in acts:
-                ledger.add(kind, **details)
-        finally:
-            os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
 
 
 @pytest.fixture
@@ -73,7 +60,7 @@ def test_clean_removes_what_a_killed_owner_left_and_nothing_else(tmp_path):
         (path / ownership.MARKER).write_text(marker)
         (path / "data").write_text("x")
     acts = [("directory", {"path": str(path), "marker": "ours"}) for path in (ours, stranger)]
-    orphan(tmp_path / "ledger", *acts)
+    killed_owner(tmp_path / "ledger", *acts)
     ledger = Ledger(tmp_path / "ledger")
     assert [len(found.entries) for found in ledger.orphans(HOST)] == [2]
     assert [cleaned.state for cleaned in ledger.clean(HOST)] == ["gone", "undone"]
@@ -88,13 +75,15 @@ def test_a_directory_whose_maker_was_killed_before_the_marker_is_removed(tmp_pat
         (tmp_path / name).mkdir()
         if content is not None:
             (tmp_path / name / ownership.MARKER).write_text(content)
-    orphan(tmp_path / "l", *[("directory", {"path": str(tmp_path / name), "marker": "m"}) for name in (".assay-a", ".assay-b")])
+    killed_owner(
+        tmp_path / "l", *[("directory", {"path": str(tmp_path / name), "marker": "m"}) for name in (".assay-a", ".assay-b")]
+    )
     assert [cleaned.state for cleaned in Ledger(tmp_path / "l").clean(HOST)] == ["undone", "undone"]
 
 
 def test_a_torn_last_line_is_left_out_and_what_follows_stays_readable(tmp_path):
     ours = tmp_path / ".assay-x"
-    orphan(tmp_path / "l", ("directory", {"path": str(ours), "marker": "x"}))
+    killed_owner(tmp_path / "l", ("directory", {"path": str(ours), "marker": "x"}))
     (file,) = (tmp_path / "l").glob("*.jsonl")
     with file.open("a") as torn:
         torn.write('{"n":2,"host":"local","kind":"mou')
@@ -120,7 +109,7 @@ def test_a_file_cut_anywhere_never_stops_the_cleaning(tmp_path_factory, cut):
 
 
 def test_entries_of_another_host_wait_for_it(tmp_path):
-    orphan(tmp_path / "l", ("directory", {"path": "/nowhere", "marker": "m"}))
+    killed_owner(tmp_path / "l", ("directory", {"path": "/nowhere", "marker": "m"}))
     ledger = Ledger(tmp_path / "l")
     assert ledger.clean(Local("filer")) == ()
     assert len(ledger.orphans(HOST)) == 1
@@ -129,10 +118,10 @@ def test_entries_of_another_host_wait_for_it(tmp_path):
 def test_a_process_is_killed_only_while_it_is_the_same(tmp_path):
     sleeper = subprocess.Popen(["sleep", "600"], process_group=0)
     ticks, _, _ = process_state(HOST, str(sleeper.pid))
-    orphan(tmp_path / "l", ("process", {"pid": str(sleeper.pid), "start_ticks": str(int(ticks) + 1)}))
+    killed_owner(tmp_path / "l", ("process", {"pid": str(sleeper.pid), "start_ticks": str(int(ticks) + 1)}))
     assert [cleaned.state for cleaned in Ledger(tmp_path / "l").clean(HOST)] == ["gone"]
     assert sleeper.poll() is None
-    orphan(tmp_path / "l", ("process", {"pid": str(sleeper.pid), "start_ticks": ticks}))
+    killed_owner(tmp_path / "l", ("process", {"pid": str(sleeper.pid), "start_ticks": ticks}))
     assert [cleaned.state for cleaned in Ledger(tmp_path / "l").clean(HOST)] == ["undone"]
     assert sleeper.wait(300) == -9
 
@@ -151,7 +140,7 @@ def test_nothing_of_a_former_boot_is_touched(tmp_path):
 
 
 def test_what_cannot_be_undone_stays_with_the_reason(tmp_path):
-    orphan(tmp_path / "l", ("command", {"argv": json.dumps(["sh", "-c", "echo stuck >&2; exit 1"])}))
+    killed_owner(tmp_path / "l", ("command", {"argv": json.dumps(["sh", "-c", "echo stuck >&2; exit 1"])}))
     ledger = Ledger(tmp_path / "l")
     (left,) = ledger.clean(HOST)
     assert left.state == "left"
@@ -217,7 +206,7 @@ def test_a_file_is_removed_only_from_a_marked_directory(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "image").write_text("x")
     acts = [("file", {"path": str(tmp_path / name), "marker": "m"}) for name in ("image", "sub/image")]
-    orphan(tmp_path / "l", *acts)
+    killed_owner(tmp_path / "l", *acts)
     assert [cleaned.state for cleaned in Ledger(tmp_path / "l").clean(HOST)] == ["gone", "undone"]
 
 
