@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -32,21 +31,3 @@ def far_host(name="filer", env=None, **options):
         with contextlib.suppress(ProcessLookupError):
             os.kill(channel.pid, 18)  # SIGCONT
         channel.close()
-
-
-def until(holds, within_s=PATIENCE_S):
-    """Whether it holds before that time is over."""
-    end = time.monotonic() + within_s
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def ended(pid):
-    """Whether a process has ended, perhaps without being reaped."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True

@@ -1,6 +1,7 @@
 """What tests of hosts through Dask share: processes, who listens where, and what every way to a host must be good for."""
 
 import contextlib
+import json
 import os
 import queue
 import re
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 from assay.hosts import certificates, dask
+from assay_process import wait_until
 
 ENGINE = Path(dask.__file__).parent.parent / "bin" / "assay-engine"
 WAIT_S = 120.0
@@ -93,16 +95,18 @@ def running_scheduler(tmp_path):
             stack.callback(process.kill)
             return process
 
-        port = free_port()
         loopback = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
-        start(dask_command("scheduler", "--port", str(port), *loopback))
-        address = f"tls://127.0.0.1:{port}"
+        told = tmp_path / "scheduler.json"
+        start(dask_command("scheduler", "--port", "0", "--scheduler-file", str(told), *loopback))
+        address = wait_until(lambda: address_in(told))
         start(dask_command("worker", address, "--nthreads", "2", "--no-nanny", *loopback))
+        wait_until(lambda: "Registered to" in (tmp_path / "log").read_text())
         certificate, key = map(str, files["controller"])
         options = {"authority": str(place / "authority.pem"), "certificate": certificate, "key": key}
         yield {"via": "dask", "scheduler": address, "group": "n", "engine": True, "options": options}
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+def address_in(file):
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads(file.read_text())["address"]
+    return None

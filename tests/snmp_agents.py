@@ -5,10 +5,13 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+
+from assay.hosts import snmp_agent as agent_module
+from assay_process import wait_until
+from far_machines import own_number
 
 PARTS = Path(__file__).parent.parent / ".build" / "snmpd"
 SNMPD = PARTS / "usr" / "sbin" / "snmpd"
@@ -59,14 +62,17 @@ class SnmpAgent:
         env = {**os.environ, "LD_LIBRARY_PATH": libraries, "SNMP_PERSISTENT_DIR": str(self._directory), "MIBS": ""}
         argv = (SNMPD, "-f", "-Lf", self._directory / "log", "-C", "-c", configuration, "-p", self._directory / "pid")
         self._process = subprocess.Popen(("ip", "netns", "exec", self.namespace, *map(str, argv)), env=env)
-        time.sleep(0.3)
+        wait_until(lambda: ":00A1 " in self._inside("cat", "/proc/net/udp"))
 
     def truth(self, name=PORT):
         """Received and sent bytes of the port by the kernel."""
-        argv = ("ip", "netns", "exec", self.namespace, "cat", "/proc/net/dev")
-        text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-        row = next(line.partition(":")[2].split() for line in text.splitlines() if line.strip().startswith(f"{name}:"))
+        lines = self._inside("cat", "/proc/net/dev").splitlines()
+        row = next(line.partition(":")[2].split() for line in lines if line.strip().startswith(f"{name}:"))
         return int(row[0]), int(row[8])
+
+    def _inside(self, *words):
+        argv = ("ip", "netns", "exec", self.namespace, *words)
+        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
     def pause(self):
         """Let the agent stand still: it answers nothing."""
@@ -97,12 +103,14 @@ def snmp_agent(directory):
         pytest.skip("no snmpd below .build: scripts/tools.sh unpacks Debian's snmpd there")
     if not shutil.which("ip"):
         pytest.skip("an agent with a port of its own needs ip")
-    agent = SnmpAgent(os.getpid() % 250, directory)
-    try:
-        agent.start()
-        yield agent
-    finally:
-        agent.stop()
+    with own_number() as number, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agent_module, "SECOND_S", 5.0)
+        agent = SnmpAgent(number, directory)
+        try:
+            agent.start()
+            yield agent
+        finally:
+            agent.stop()
 
 
 def _ip(*words, check=True):

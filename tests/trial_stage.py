@@ -1,7 +1,6 @@
 """What the tests of the fleet share: a live host, the real engine or one that misbehaves, a small experiment on a directory."""
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -88,16 +87,3 @@ class Laboratory:
     def left(self):
         """Files, ledger entries."""
         return sorted(path.name for path in self.work.iterdir()), self.ledger.unwind()
-
-
-def gone(pid, within_s=120.0):
-    """Whether a process ends (a zombie of somebody else's counts as ended)."""
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.02)
-    return False

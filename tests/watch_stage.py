@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from mount_spaces import within_own
+
 MIB = 1 << 20
 SIZE = 32 * MIB
 DRIVER = Path(__file__).parent / "watch_driver.py"
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: fanotify, taskstats, loop devices")
 
 
-def call(room, *argv, options=(), through=(), **more):
-    """The process of a watched command, not waited for, and the file for its result."""
+def call(room, *argv, options=(), through=None, **more):
+    """The process of a watched command, not waited for, and the file for its result. What others mount it does not see."""
+    through = within_own(room) if through is None else through
     result = room / f"result-{time.monotonic_ns()}.json"
     command = [*through, sys.executable, str(DRIVER), str(result), *options, "--", *map(str, argv)]
     return subprocess.Popen(command, cwd=room, **more), result

@@ -74,14 +74,16 @@ def test_a_flush_of_the_file_system_takes_time(tmp_path: Path) -> None:
     assert _core.syncfs(tmp_path) > 0
 
 
-@pytest.mark.parametrize("call", [_core.cachestat, _core.fiemap, _core.drop_file, _core.syncfs])
-def test_errors_have_number_text_and_name(call: object, tmp_path: Path) -> None:
-    missing = tmp_path / "nothing"
-    with pytest.raises(FileNotFoundError) as caught:
-        call(missing)  # type: ignore[operator]  # every one of them takes a path
-    assert caught.value.errno == errno.ENOENT
-    assert caught.value.strerror == "No such file or directory"
-    assert Path(caught.value.filename) == missing
+def test_errors_have_number_text_and_name(subtests, tmp_path_factory):
+    for call in [_core.cachestat, _core.fiemap, _core.drop_file, _core.syncfs]:
+        with subtests.test(call=call):
+            tmp_path = tmp_path_factory.mktemp("case")
+            missing = tmp_path / "nothing"
+            with pytest.raises(FileNotFoundError) as caught:
+                call(missing)  # type: ignore[operator]  # every one of them takes a path
+            assert caught.value.errno == errno.ENOENT
+            assert caught.value.strerror == "No such file or directory"
+            assert Path(caught.value.filename) == missing
 
 
 def test_a_named_pipe_without_a_writer_does_not_block(tmp_path: Path) -> None:

@@ -19,35 +19,26 @@ k = -2
 """
 
 
-def test_values_are_those_of_the_standard_reader() -> None:
+def test_values_know_their_key_and_place():
     values, _, errors = _core.parse_toml(TEXT)
     expected = tomllib.loads(TEXT)
     expected["t"]["d"]["e"] = "1979-05-27"
     assert values == expected
     assert not errors
-
-
-def test_every_value_knows_its_key_and_its_place() -> None:
     _, places, _ = _core.parse_toml(TEXT)
     assert places["title",] == ((1, 1), (1, 9))
     assert places["t", "a.b"] == ((3, 1), (3, 9))
     assert places["t", "list", 2, "y"] == ((4, 21), (4, 25))
     assert places["t", "d", "e"] == ((5, 3), (5, 7))
     assert places["rows", 1, "k"] == ((9, 1), (9, 5))
-
-
-def test_columns_count_characters() -> None:
     _, places, _ = _core.parse_toml('"äöü" = 1')
     assert places["äöü",] == ((1, 1), (1, 9))
 
 
-def test_every_syntax_error_is_told() -> None:
+def test_every_syntax_error_is_told_and_what_is_right_is_recovered():
     _, _, errors = _core.parse_toml("a = \nb = 1\nc = tru\nb = 2\nd = 99999999999999999999\n[e\n")
     assert [line for line, _, _ in errors] == [1, 3, 4, 5, 6]
     assert "does not fit 64 bits" in errors[3][2]
-
-
-def test_what_is_right_is_recovered() -> None:
     values, _, errors = _core.parse_toml("a = \nb = 1\n")
     assert errors
     assert values["b"] == 1

@@ -137,24 +137,21 @@ def test_system_calls_of_a_look_may_fail_one_by_one(agent):
         assert "error" in agent.ask("look", calls=[call])["calls"][0]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_line_that_is_no_request_is_told(subtests, agent):
+    for line in [
         *(b"", b"[]", b"null", b"{}", b"\xff\xfe", b"\0" * 70_000, b"[" * 100_000),
         *(b'{"do":"clock"}', b'{"id":-1,"do":"clock"}', b'{"id":"1","do":"clock"}', b'{"id":1e99,"do":"clock"}'),
         *(b'{"id":1,"do":"clock"', b'{"id":1,"do":"read","path":"\\ud800"}'),
-    ],
-)
-def test_a_line_that_is_no_request_is_told(agent, line):
-    agent.say(line + b"\n")
-    told = agent.receive()
-    assert (told["type"], told["what"]) == ("error", "request")
-    assert agent.ask("clock")["mono_ns"] > 0
+    ]:
+        with subtests.test(line=line):
+            agent.say(line + b"\n")
+            told = agent.receive()
+            assert (told["type"], told["what"]) == ("error", "request")
+            assert agent.ask("clock")["mono_ns"] > 0
 
 
-@pytest.mark.parametrize(
-    ("do", "fields"),
-    [
+def test_a_request_that_cannot_be_done_is_answered_with_an_error(subtests, agent):
+    for do, fields in [
         ("nonsense", {}),
         ("clock", {"more": 1}),
         ("read", {}),
@@ -168,12 +165,11 @@ def test_a_line_that_is_no_request_is_told(agent, line):
         ("spawn", {"argv": []}),
         ("note", {"n": 1}),
         ("unmount_in", {"namespace": "/nowhere", "point": "/"}),
-    ],
-)
-def test_a_request_that_cannot_be_done_is_answered_with_an_error(agent, do, fields):
-    told = agent.ask(do, **fields)
-    assert told["error"]["message"] or told.get("missing")
-    assert agent.ask("clock")["mono_ns"] > 0
+    ]:
+        with subtests.test(do=do, fields=fields):
+            told = agent.ask(do, **fields)
+            assert told["error"]["message"] or told.get("missing")
+            assert agent.ask("clock")["mono_ns"] > 0
 
 
 WORDS = ("clock", "look", "read", "list", "exists", "real_path", "send", "kill", "strike", "fiemap", "space", "booted_ns")

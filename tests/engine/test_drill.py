@@ -70,7 +70,7 @@ def test_what_became_of_records_is_told_apart(engine, tmp_path):
 
 def test_a_record_that_fails_is_tried_again_and_the_time_away_is_told(engine, tmp_path):
     (tmp_path / "there").mkdir()
-    engine.arm("drill", append(tmp_path, path=str(tmp_path / "there" / "records"), duration_ns=3 * SECOND))
+    engine.arm("drill", append(tmp_path, path=str(tmp_path / "there" / "records"), duration_ns=4 * SECOND, load={"rate": 50}))
     (tmp_path / "there").rename(tmp_path / "gone")
     engine.go()
     back = threading.Timer(1.0, lambda: (tmp_path / "gone").rename(tmp_path / "there"))
@@ -81,7 +81,7 @@ def test_a_record_that_fails_is_tried_again_and_the_time_away_is_told(engine, tm
     assert away["to_ns"] - away["from_ns"] > 0.9 * SECOND
     assert away["caught_up_ns"] > away["to_ns"]
     assert result["operations"]["append"]["max_ns"] >= away["to_ns"] - away["from_ns"], "the latency counts from when it was due"
-    assert result["load"]["late"] > 50, "what was due meanwhile was done later"
+    assert result["load"]["late"] > 12, "what was due meanwhile was done later"
     assert noted(tmp_path) == list(range(result["drill"]["acknowledged"]))
 
 
@@ -174,20 +174,19 @@ def test_records_in_a_directory_that_is_away_are_not_lost(engine, tmp_path):
     assert (found["unreadable"], found["lost"]) == (count, 0)
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
+def test_impossible_settings_are_refused(subtests, engine, tmp_path_factory):
+    for given, says in [
         ({"load": {}}, "append without rate or schedule"),
         ({"duration_ns": None}, "append without duration_ns or schedule"),
         ({"record_size": 10}, "record_size outside 64"),
         ({"deadline_ns": 0}, "deadline_ns or retry_ns 0"),
         ({"operation": "read"}, "unknown variant"),
-    ],
-)
-def test_impossible_settings_are_refused(engine, tmp_path, given, says):
-    answer = engine.arm("drill", append(tmp_path, **given))
-    assert answer["type"] == "error"
-    assert says in answer["message"]
+    ]:
+        with subtests.test(given=given, says=says):
+            tmp_path = tmp_path_factory.mktemp("case")
+            answer = engine.arm("drill", append(tmp_path, **given))
+            assert answer["type"] == "error"
+            assert says in answer["message"]
 
 
 def test_a_check_without_its_journal_is_refused(engine, tmp_path):

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from assay_process import wait_until
+from processes import wait_ended
+
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
 MIB = 1 << 20
 
@@ -126,16 +129,11 @@ def test_the_death_of_the_parent_ends_it(tmp_path):
     pid = int(parent.stdout.readline())
     parent.kill()
     parent.communicate()
-    until = time.monotonic() + 120
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
-        time.sleep(0.01)
-    state = Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] if Path(f"/proc/{pid}").exists() else "gone"
-    assert state in ("gone", "Z")
+    wait_ended(pid)
 
 
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
+def test_a_wrong_line_is_answered_and_it_stays_usable(subtests, engines):
+    for line, what in [
         ("{", "request"),
         ('{"type":"dance"}', "request"),
         ('{"type":"go","at_ns":0}', "go"),
@@ -144,15 +142,15 @@ def test_the_death_of_the_parent_ends_it(tmp_path):
         ('{"type":"config","engine":"null","phase":"p","settings":{"operation":"null"}}', "settings"),
         ('{"type":"config","engine":"null","phase":"p","cpus":[],"settings":{"operation":"null","ops":1}}', "settings"),
         ('{"type":"config","engine":"null","phase":"p","cpus":[1000],"settings":{"operation":"null","ops":1}}', "pin"),
-    ],
-)
-def test_a_wrong_line_is_answered_and_it_stays_usable(engine, line, what):
-    engine.process.stdin.write(line + "\n")
-    engine.process.stdin.flush()
-    answer = engine.receive()
-    assert (answer["type"], answer["what"]) == ("error", what)
-    assert answer["message"]
-    assert engine.run("null", {"operation": "null", "ops": 1})["stopped_by"] == "work"
+    ]:
+        with subtests.test(line=line, what=what):
+            engine = engines()
+            engine.process.stdin.write(line + "\n")
+            engine.process.stdin.flush()
+            answer = engine.receive()
+            assert (answer["type"], answer["what"]) == ("error", what)
+            assert answer["message"]
+            assert engine.run("null", {"operation": "null", "ops": 1})["stopped_by"] == "work"
 
 
 def test_stop_ends_the_running_phase(engine):
@@ -300,24 +298,28 @@ def test_a_write_without_create_makes_no_file(engine, tmp_path):
     assert not (tmp_path / "f").exists()
 
 
-@pytest.mark.parametrize("operation", ["read", "random_read"])
-def test_reads_do_not_write(engine, tmp_path, operation):
-    (tmp_path / "f").write_bytes(os.urandom(MIB))
-    (tmp_path / "f").chmod(0o444)
-    before = (tmp_path / "f").stat()
-    result = engine.run("bulk", bulk(tmp_path / "f", operation, record_size=4096))
-    noted = result["operations"][operation]
-    assert (noted["count"], noted["bytes"], noted["errors"]) == (256, MIB, 0)
-    assert MIB <= result["io"]["rchar"] < MIB + 4096
-    after = (tmp_path / "f").stat()
-    assert (after.st_mtime_ns, after.st_ctime_ns) == (before.st_mtime_ns, before.st_ctime_ns)
+def test_reads_do_not_write(subtests, engine, tmp_path_factory):
+    for operation in ["read", "random_read"]:
+        with subtests.test(operation=operation):
+            tmp_path = tmp_path_factory.mktemp("case")
+            (tmp_path / "f").write_bytes(os.urandom(MIB))
+            (tmp_path / "f").chmod(0o444)
+            before = (tmp_path / "f").stat()
+            result = engine.run("bulk", bulk(tmp_path / "f", operation, record_size=4096))
+            noted = result["operations"][operation]
+            assert (noted["count"], noted["bytes"], noted["errors"]) == (256, MIB, 0)
+            assert MIB <= result["io"]["rchar"] < MIB + 4096
+            after = (tmp_path / "f").stat()
+            assert (after.st_mtime_ns, after.st_ctime_ns) == (before.st_mtime_ns, before.st_ctime_ns)
 
 
-@pytest.mark.parametrize("more", [{"create": True}, {"truncate": True}, {"flush": "end"}])
-def test_a_read_that_would_change_the_file_is_refused(engine, tmp_path, more):
-    (tmp_path / "f").write_bytes(b"x" * MIB)
-    assert engine.arm("bulk", bulk(tmp_path / "f", "read") | more)["what"] == "settings"
-    assert (tmp_path / "f").read_bytes() == b"x" * MIB
+def test_a_read_that_would_change_the_file_is_refused(subtests, engine, tmp_path_factory):
+    for more in [{"create": True}, {"truncate": True}, {"flush": "end"}]:
+        with subtests.test(more=more):
+            tmp_path = tmp_path_factory.mktemp("case")
+            (tmp_path / "f").write_bytes(b"x" * MIB)
+            assert engine.arm("bulk", bulk(tmp_path / "f", "read") | more)["what"] == "settings"
+            assert (tmp_path / "f").read_bytes() == b"x" * MIB
 
 
 def test_random_writes_stay_in_their_region(engine, tmp_path):
@@ -443,9 +445,8 @@ def test_the_curve_is_bounded_for_any_interval_of_lists(engine, tmp_path):
     assert result["operations"]["list"]["count"] == 3000
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_metadata_settings_that_cannot_be_are_refused(subtests, engine, tmp_path_factory):
+    for wrong in [
         {"operations": []},
         {"operations": ["fsync", "create"]},
         {"operations": ["create", "create"]},
@@ -453,11 +454,11 @@ def test_the_curve_is_bounded_for_any_interval_of_lists(engine, tmp_path):
         {"first": 99_999_999},
         {"object": "directory", "file_bytes": 1},
         {"object": "link"},
-    ],
-)
-def test_metadata_settings_that_cannot_be_are_refused(engine, tmp_path, wrong):
-    answer = engine.arm("metadata", metadata(tmp_path / "d", ["create"]) | wrong)
-    assert (answer["type"], answer["what"]) == ("error", "settings")
+    ]:
+        with subtests.test(wrong=wrong):
+            tmp_path = tmp_path_factory.mktemp("case")
+            answer = engine.arm("metadata", metadata(tmp_path / "d", ["create"]) | wrong)
+            assert (answer["type"], answer["what"]) == ("error", "settings")
 
 
 # ------------------------------------------------------------------------------------------ command
@@ -487,44 +488,29 @@ def test_output_beyond_a_mebibyte_is_drained_and_cut(engine, tmp_path):
 
 
 def group_of(directory):
-    until = time.monotonic() + 120
-    while not (directory / "pid").exists() or not (directory / "pid").read_text().strip():
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    return int((directory / "pid").read_text())
-
-
-def is_gone(pid):
-    until = time.monotonic() + 120
-    while time.monotonic() < until:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0]
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.01)
-    return False
+    return int(wait_until(lambda: (directory / "pid").exists() and (directory / "pid").read_text().strip()))
 
 
 SLEEPER = ("sh", "-c", "sleep 600 & echo $! > pid.new; mv pid.new pid; wait")
 
 
-@pytest.mark.parametrize("how", ["stop", "limit", "end of input", "lease"])
-def test_whatever_ends_a_command_ends_its_children(engine, tmp_path, how):
-    engine.arm("command", command(tmp_path, *SLEEPER), limit_ns=4_000_000_000 if how == "limit" else None)
-    engine.go()
-    sleeper = group_of(tmp_path)
-    if how == "stop":
-        engine.send(type="stop")
-    elif how == "lease":
-        engine.send(type="lease", until_ns=time.monotonic_ns())
-    elif how == "end of input":
-        engine.process.stdin.close()
-    if how in ("stop", "limit"):
-        result = engine.result()
-        assert (result["stopped_by"], result["command"]["signal"]) == (how, signal.SIGKILL)
-    assert is_gone(sleeper)
+def test_whatever_ends_a_command_ends_its_children(subtests, engines, tmp_path_factory):
+    for how in ["stop", "limit", "end of input", "lease"]:
+        with subtests.test(how=how):
+            engine, tmp_path = engines(), tmp_path_factory.mktemp("case")
+            engine.arm("command", command(tmp_path, *SLEEPER), limit_ns=4_000_000_000 if how == "limit" else None)
+            engine.go()
+            sleeper = group_of(tmp_path)
+            if how == "stop":
+                engine.send(type="stop")
+            elif how == "lease":
+                engine.send(type="lease", until_ns=time.monotonic_ns())
+            elif how == "end of input":
+                engine.process.stdin.close()
+            if how in ("stop", "limit"):
+                result = engine.result()
+                assert (result["stopped_by"], result["command"]["signal"]) == (how, signal.SIGKILL)
+            wait_ended(sleeper)
 
 
 def test_the_command_does_not_outlive_a_killed_engine(engine, tmp_path):
@@ -532,21 +518,21 @@ def test_the_command_does_not_outlive_a_killed_engine(engine, tmp_path):
     engine.go()
     sleeper = group_of(tmp_path)
     engine.process.kill()
-    assert is_gone(sleeper)
+    wait_ended(sleeper)
 
 
 def test_a_background_child_does_not_hold_the_result_back(engine, tmp_path):
     result = engine.run("command", command(tmp_path, "sh", "-c", "sleep 600 & echo $! > pid; echo ready"))
     assert (result["command"]["status"], result["command"]["stdout"]) == (0, "ready\n")
-    assert is_gone(group_of(tmp_path))
+    wait_ended(group_of(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("argv", "what"), [((), "settings"), (("no-such-command",), "command"), (("./no-such-file",), "command")]
-)
-def test_a_command_that_cannot_be_found_is_not_armed(engine, tmp_path, argv, what):
-    answer = engine.arm("command", command(tmp_path, *argv))
-    assert (answer["type"], answer["what"]) == ("error", what)
+def test_a_command_that_cannot_be_found_is_not_armed(subtests, engine, tmp_path_factory):
+    for argv, what in [((), "settings"), (("no-such-command",), "command"), (("./no-such-file",), "command")]:
+        with subtests.test(argv=argv, what=what):
+            tmp_path = tmp_path_factory.mktemp("case")
+            answer = engine.arm("command", command(tmp_path, *argv))
+            assert (answer["type"], answer["what"]) == ("error", what)
 
 
 def test_a_command_that_cannot_be_started_is_a_counted_error(engine, tmp_path):

@@ -4,8 +4,6 @@ import socket
 import threading
 import time
 
-import pytest
-
 from directory_servers import BASE, LIES, monitored, slapd, small_server
 
 __all__ = ["slapd", "small_server"]
@@ -87,48 +85,49 @@ def everything():
     ]
 
 
-@pytest.mark.parametrize("way", ["address", "ldapi", "tls", "starttls"])
-def test_all_kinds_are_counted_as_the_server_counts_them(engine, slapd, way):
-    after = [
-        {"name": "rename", "kind": "rename", "dn": f"uid=a{{key:08d}},{BASE}", "new_rdn": "uid=b{key:08d}"},
-        {"name": "delete", "kind": "delete", "dn": f"uid=b{{key:08d}},{BASE}"},
-    ]
-    keys = {"order": "once", "count": 40}
-    address = {"address": slapd.address if way == "starttls" else getattr(slapd, way), "starttls": way == "starttls"}
-    trust = {"ca_file": str(slapd.certificate)} if way in ("tls", "starttls") else {}
-    whole = bound(slapd, **address, **trust)
-    before = monitored(slapd)
-    results = [engine.run("ldap", settings(slapd, *everything(), connections=3, ops=320, **whole))]
-    bind = {"name": "bind", "kind": "bind"}
-    results += [engine.run("ldap", settings(slapd, one | {"keys": keys}, workers=2, **whole)) for one in after]
-    results.append(engine.run("ldap", settings(slapd, bind, ops=7, **whole)))
-    assert [result["errors"] for result in results] == [[], [], [], []]
-    done = {name: found["count"] for result in results for name, found in result["operations"].items()}
-    # Decks of eight: four searches, one of each other.
-    assert done | {"first_entry": 0, "lookup_first_entry": 0} == {
-        "search": 160,
-        "lookup": 40,
-        "compare": 40,
-        "add": 40,
-        "modify": 40,
-        "rename": 40,
-        "delete": 40,
-        "bind": 7,
-        "first_entry": 0,
-        "lookup_first_entry": 0,
-    }
-    codes = results[0]["directory"]["operations"]["compare"]["codes"]
-    misses = results[0]["directory"]["operations"]["compare"]["misses"]
-    assert codes == {"compareTrue": 40 - misses, "noSuchObject": misses}
-    own = {}
-    for result in results:
-        for name, count in result["directory"]["own"].items():
-            own[name] = own.get(name, 0) + count
-    counted = {name: count - before[name] for name, count in monitored(slapd).items()}
-    client = {"search": 200 + own["search"], "bind": 7 + own["bind"], "extended": own.get("extended", 0)}
-    expected = {"compare": 40, "add": 40, "modify": 40, "modrdn": 40, "delete": 40, "unbind": own["unbind"], **client}
-    look = {"bind": 1, "search": 1, "unbind": 1}  # ldapsearch of the first look; the second one is under way
-    assert {name: counted[name] - look.get(name, 0) for name in expected} == expected
+def test_all_kinds_are_counted_as_the_server_counts_them(subtests, engine, slapd):
+    for way in ["address", "ldapi", "tls", "starttls"]:
+        with subtests.test(way=way):
+            after = [
+                {"name": "rename", "kind": "rename", "dn": f"uid=a{{key:08d}},{BASE}", "new_rdn": "uid=b{key:08d}"},
+                {"name": "delete", "kind": "delete", "dn": f"uid=b{{key:08d}},{BASE}"},
+            ]
+            keys = {"order": "once", "count": 40}
+            address = {"address": slapd.address if way == "starttls" else getattr(slapd, way), "starttls": way == "starttls"}
+            trust = {"ca_file": str(slapd.certificate)} if way in ("tls", "starttls") else {}
+            whole = bound(slapd, **address, **trust)
+            before = monitored(slapd)
+            results = [engine.run("ldap", settings(slapd, *everything(), connections=3, ops=320, **whole))]
+            bind = {"name": "bind", "kind": "bind"}
+            results += [engine.run("ldap", settings(slapd, one | {"keys": keys}, workers=2, **whole)) for one in after]
+            results.append(engine.run("ldap", settings(slapd, bind, ops=7, **whole)))
+            assert [result["errors"] for result in results] == [[], [], [], []]
+            done = {name: found["count"] for result in results for name, found in result["operations"].items()}
+            # Decks of eight: four searches, one of each other.
+            assert done | {"first_entry": 0, "lookup_first_entry": 0} == {
+                "search": 160,
+                "lookup": 40,
+                "compare": 40,
+                "add": 40,
+                "modify": 40,
+                "rename": 40,
+                "delete": 40,
+                "bind": 7,
+                "first_entry": 0,
+                "lookup_first_entry": 0,
+            }
+            codes = results[0]["directory"]["operations"]["compare"]["codes"]
+            misses = results[0]["directory"]["operations"]["compare"]["misses"]
+            assert codes == {"compareTrue": 40 - misses, "noSuchObject": misses}
+            own = {}
+            for result in results:
+                for name, count in result["directory"]["own"].items():
+                    own[name] = own.get(name, 0) + count
+            counted = {name: count - before[name] for name, count in monitored(slapd).items()}
+            client = {"search": 200 + own["search"], "bind": 7 + own["bind"], "extended": own.get("extended", 0)}
+            expected = {"compare": 40, "add": 40, "modify": 40, "modrdn": 40, "delete": 40, "unbind": own["unbind"], **client}
+            look = {"bind": 1, "search": 1, "unbind": 1}  # ldapsearch of the first look; the second one is under way
+            assert {name: counted[name] - look.get(name, 0) for name in expected} == expected
 
 
 def test_a_bind_before_each_operation_is_in_its_time(engine, slapd):
@@ -199,9 +198,8 @@ def test_writes_without_a_bind_are_refused_by_name(engine, slapd):
     assert [one["what"] for one in result["errors"]] == ["strongerAuthRequired"]
 
 
-@pytest.mark.parametrize(
-    ("name", "what", "count"),
-    [
+def test_lies_are_errors_and_no_work(subtests, engine, small_server):
+    for name, what, count in [
         ("empty", "entry missing", 200),
         ("another", "entry of another name", 200),
         ("attribute", "attribute differs", 200),
@@ -211,17 +209,16 @@ def test_writes_without_a_bind_are_refused_by_name(engine, slapd):
         ("referred", "reference instead of entries", 200),
         ("unasked", "answer to no request", 400),
         ("closing", None, 1),
-    ],
-)
-def test_lies_are_errors_and_no_work(engine, small_server, name, what, count):
-    result = engine.run("ldap", settings(small_server(LIES[name]), ops=200))
-    (error,) = result["errors"]
-    assert (error.get("what"), error["count"]) == (what, count)
-    done = {"busy": 180, "unasked": 200, "closing": 49}.get(name, 0)
-    assert result["operations"]["search"]["count"] == done
-    assert result["stopped_by"] == ("error" if name == "closing" else "work")
-    if name == "unasked":
-        assert result["directory"]["unasked"] == 400
+    ]:
+        with subtests.test(name=name, what=what, count=count):
+            result = engine.run("ldap", settings(small_server(LIES[name]), ops=200))
+            (error,) = result["errors"]
+            assert (error.get("what"), error["count"]) == (what, count)
+            done = {"busy": 180, "unasked": 200, "closing": 49}.get(name, 0)
+            assert result["operations"]["search"]["count"] == done
+            assert result["stopped_by"] == ("error" if name == "closing" else "work")
+            if name == "unasked":
+                assert result["directory"]["unasked"] == 400
 
 
 def test_an_honest_small_server_is_clean(engine, small_server):
@@ -344,9 +341,8 @@ def test_searches_of_one_name_have_their_shares_within_its_weight(engine, slapd)
     assert (answers["requests"], answers["entries"], answers["wrong"]) == (300, 225 + 4 * 75, {})
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
+def test_settings_that_cannot_be_are_refused(subtests, engine, slapd):
+    for change, text in [
         ({"address": "http://x"}, "expected ldap://HOST:PORT"),
         ({"depth": 2, "starttls": True}, "found depth with starttls; expected depth 1"),
         ({"bind": "once"}, "found bind without password_file"),
@@ -360,10 +356,9 @@ def test_searches_of_one_name_have_their_shares_within_its_weight(engine, slapd)
         ({"operations": [search(expect={"codes": ["fine"]})]}, 'found result code "fine"; expected a name of RFC 4511'),
         ({"connections": 5000}, "found workers x connections outside 1 to 4,096"),
         ({"load": {"think_ns": 5}, "connections": 2}, "found think_ns; expected one connection of each worker"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(engine, slapd, change, text):
-    assert text in refused(engine, settings(slapd) | change)
+    ]:
+        with subtests.test(change=change, text=text):
+            assert text in refused(engine, settings(slapd) | change)
 
 
 def test_any_certificate_is_believed_where_that_is_allowed(engine, slapd):

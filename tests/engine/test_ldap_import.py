@@ -1,7 +1,5 @@
 """The engine `ldap` adds the entries of an LDIF file to a private slapd, and names those that it does not take."""
 
-import pytest
-
 from directory_servers import BASE, monitored, slapd
 
 __all__ = ["slapd"]
@@ -28,21 +26,28 @@ def written(tmp_path, text):
     return path
 
 
-@pytest.mark.parametrize(("name", "connections", "depth"), [("one", 1, 1), ("many", 8, 1), ("deep", 2, 16)])
-def test_every_entry_is_added_and_a_parent_before_its_children(engine, slapd, tmp_path, name, connections, depth):
-    text = "".join(unit(f"{name}{number}") + person(f"p{number}", f"{name}{number}") for number in range(100))
-    before = monitored(slapd)
-    result = engine.run(
-        "ldap", settings(slapd, written(tmp_path, text), connections=connections, depth=depth), interval_ns=5_000_000
-    )
-    found, directory = result["operations"]["import"], result["directory"]
-    assert (found["count"], found["errors"], result["errors"], result["stopped_by"]) == (200, 0, [], "work")
-    assert found["bytes"] == len(text)
-    answers = directory["operations"]["import"]
-    assert (answers["kind"], answers["requests"], answers["codes"], answers["refused"]) == ("add", 200, {"success": 200}, [])
-    assert monitored(slapd)["add"] - before["add"] == 200
-    places = [one["operations"]["import"] for one in engine.progress]
-    assert [one["bytes"] for one in places] == sorted(one["bytes"] for one in places)
+def test_every_entry_is_added_and_a_parent_before_its_children(subtests, engines, slapd, tmp_path_factory):
+    for name, connections, depth in [("one", 1, 1), ("many", 8, 1), ("deep", 2, 16)]:
+        with subtests.test(name=name, connections=connections, depth=depth):
+            engine, tmp_path = engines(), tmp_path_factory.mktemp("case")
+            text = "".join(unit(f"{name}{number}") + person(f"p{number}", f"{name}{number}") for number in range(100))
+            before = monitored(slapd)
+            result = engine.run(
+                "ldap", settings(slapd, written(tmp_path, text), connections=connections, depth=depth), interval_ns=5_000_000
+            )
+            found, directory = result["operations"]["import"], result["directory"]
+            assert (found["count"], found["errors"], result["errors"], result["stopped_by"]) == (200, 0, [], "work")
+            assert found["bytes"] == len(text)
+            answers = directory["operations"]["import"]
+            assert (answers["kind"], answers["requests"], answers["codes"], answers["refused"]) == (
+                "add",
+                200,
+                {"success": 200},
+                [],
+            )
+            assert monitored(slapd)["add"] - before["add"] == 200
+            places = [one["operations"]["import"] for one in engine.progress]
+            assert [one["bytes"] for one in places] == sorted(one["bytes"] for one in places)
 
 
 def test_entries_that_the_server_refuses_are_named_with_its_words(engine, slapd, tmp_path):
@@ -83,14 +88,13 @@ def test_a_file_that_is_no_ldif_is_refused_at_its_line(engine, slapd, tmp_path):
     assert (result["operations"]["import"]["count"], result["stopped_by"]) == (1, "error")
 
 
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
+def test_what_cannot_be_with_a_file_is_refused(subtests, engine, slapd, tmp_path_factory):
+    for change, text in [
         ({"workers": 2}, "found ldif beside other operations, workers or clients"),
         ({"bind": "each"}, "found ldif with bind each"),
         ({"flush_directory": "/no/such"}, "found a flush_directory that is no directory of this host"),
-    ],
-)
-def test_what_cannot_be_with_a_file_is_refused(engine, slapd, tmp_path, change, text):
-    answer = engine.arm("ldap", settings(slapd, written(tmp_path, unit("never")), **change))
-    assert text in answer["message"]
+    ]:
+        with subtests.test(change=change, text=text):
+            tmp_path = tmp_path_factory.mktemp("case")
+            answer = engine.arm("ldap", settings(slapd, written(tmp_path, unit("never")), **change))
+            assert text in answer["message"]

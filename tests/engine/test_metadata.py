@@ -73,16 +73,18 @@ def test_objects_are_dealt_out_to_directories(engine, tmp_path):
     assert not any(names(folder) for folder in folders)
 
 
-@pytest.mark.parametrize("sharing", ["own", "shared"])
-def test_workers_have_their_own_objects(engine, tmp_path, sharing):
-    more = {"workers": 4, "sharing": sharing}
-    assert run(engine, tmp_path / "d", ["create"], **more) == {"create": 400}
-    if sharing == "shared":
-        assert names(tmp_path / "d") == numbered("o", 400)
-    else:
-        assert names(tmp_path / "d") == [f"w{worker:04d}" for worker in range(4)]
-        assert all(names(folder) == numbered("o") for folder in (tmp_path / "d").iterdir())
-    assert run(engine, tmp_path / "d", ["stat", "unlink"], **more) == {"stat": 400, "unlink": 400}
+def test_workers_have_their_own_objects(subtests, engine, tmp_path_factory):
+    for sharing in ["own", "shared"]:
+        with subtests.test(sharing=sharing):
+            tmp_path = tmp_path_factory.mktemp("case")
+            more = {"workers": 4, "sharing": sharing}
+            assert run(engine, tmp_path / "d", ["create"], **more) == {"create": 400}
+            if sharing == "shared":
+                assert names(tmp_path / "d") == numbered("o", 400)
+            else:
+                assert names(tmp_path / "d") == [f"w{worker:04d}" for worker in range(4)]
+                assert all(names(folder) == numbered("o") for folder in (tmp_path / "d").iterdir())
+            assert run(engine, tmp_path / "d", ["stat", "unlink"], **more) == {"stat": 400, "unlink": 400}
 
 
 TABLE = [{"bytes": 0, "weight": 5}, {"bytes": 1000, "weight": 3}, {"bytes": 70_000, "weight": 2}]
@@ -131,9 +133,8 @@ def test_an_open_loop_of_metadata(engine, tmp_path):
     assert result["load"]["unstarted"] == 0
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_what_cannot_be_is_refused(subtests, engine, tmp_path_factory):
+    for wrong in [
         {"operations": ["mkdir"]},
         {"operations": ["rmdir"]},
         {"operations": ["link"], "object": "directory"},
@@ -152,9 +153,9 @@ def test_an_open_loop_of_metadata(engine, tmp_path):
         {"file_bytes": [{"bytes": 4096, "weight": 1}], "object": "directory"},
         {"file_bytes": [{"bytes": 4096, "weight": 1, "x": 1}]},
         {"file_bytes": "4096"},
-    ],
-)
-def test_what_cannot_be_is_refused(engine, tmp_path, wrong):
-    answer = engine.arm("metadata", metadata(tmp_path / "d", ["create"]) | wrong)
-    assert (answer["type"], answer["what"]) == ("error", "settings")
-    assert not (tmp_path / "d").exists()
+    ]:
+        with subtests.test(wrong=wrong):
+            tmp_path = tmp_path_factory.mktemp("case")
+            answer = engine.arm("metadata", metadata(tmp_path / "d", ["create"]) | wrong)
+            assert (answer["type"], answer["what"]) == ("error", "settings")
+            assert not (tmp_path / "d").exists()

@@ -3,6 +3,7 @@
 import ctypes
 import errno
 import hashlib
+import itertools
 import json
 import os
 import struct
@@ -29,28 +30,31 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("size", [MIB, 100_000])
-def test_every_path_writes_the_same(uring, tmp_path, size):
-    seen = set()
-    for path in PATHS:
-        depth = {"depth": 8} if path == "io_uring" else {}
-        result = write(uring, tmp_path / "f", size=size, path=path, flush="end", **depth)
-        noted = result["operations"]
-        assert (noted["write"]["bytes"], noted["flush"]["count"], result["errors"]) == (size, 1, [])
-        seen.add(digest(tmp_path / "f"))
-        (tmp_path / "f").unlink()
-    assert len(seen) == 1
+def test_every_path_writes_the_same(subtests, uring, tmp_path_factory):
+    for size in [MIB, 100_000]:
+        with subtests.test(size=size):
+            tmp_path = tmp_path_factory.mktemp("case")
+            seen = set()
+            for path in PATHS:
+                depth = {"depth": 8} if path == "io_uring" else {}
+                result = write(uring, tmp_path / "f", size=size, path=path, flush="end", **depth)
+                noted = result["operations"]
+                assert (noted["write"]["bytes"], noted["flush"]["count"], result["errors"]) == (size, 1, [])
+                seen.add(digest(tmp_path / "f"))
+                (tmp_path / "f").unlink()
+            assert len(seen) == 1
 
 
-@pytest.mark.parametrize("operation", ["read", "random_read", "backward_read"])
-@pytest.mark.parametrize("path", PATHS)
-def test_every_path_reads_all_of_it(uring, tmp_path, path, operation):
-    (tmp_path / "f").write_bytes(os.urandom(MIB))
-    result = uring.run("bulk", bulk(tmp_path / "f", operation, path=path))
-    noted = result["operations"][operation]
-    assert (noted["count"], noted["bytes"], noted["errors"], result["stopped_by"]) == (64, MIB, 0, "work")
-    assert sum(noted["histogram"]["count"]) == 64
-    assert (result["queue"] is None) == (path != "io_uring")
+def test_every_path_reads_all_of_it(subtests, uring, tmp_path_factory):
+    for operation, path in itertools.product(["read", "random_read", "backward_read"], PATHS):
+        with subtests.test(operation=operation, path=path):
+            tmp_path = tmp_path_factory.mktemp("case")
+            (tmp_path / "f").write_bytes(os.urandom(MIB))
+            result = uring.run("bulk", bulk(tmp_path / "f", operation, path=path))
+            noted = result["operations"][operation]
+            assert (noted["count"], noted["bytes"], noted["errors"], result["stopped_by"]) == (64, MIB, 0, "work")
+            assert sum(noted["histogram"]["count"]) == 64
+            assert (result["queue"] is None) == (path != "io_uring")
 
 
 def test_requests_are_submitted_and_reaped_in_batches(uring, tmp_path):
@@ -76,19 +80,19 @@ def test_cached_reads_are_not_punted_and_flushes_are(uring, tmp_path):
     assert (result["queue"]["punted"], result["queue"]["punted_threads"]) == (False, 0)
 
 
-@pytest.mark.parametrize(
-    ("direct", "register", "expected"), [(False, "probe", False), (False, "on", True), (True, "probe", True)]
-)
-def test_registration_pays_with_direct_io(uring, tmp_path, direct, register, expected):
-    write(uring, tmp_path / "f", flush="end")
-    settings = bulk(tmp_path / "f", "random_read", path="io_uring", depth=8, direct=direct, register=register)
-    armed = uring.arm("bulk", settings)
-    if direct and armed["type"] == "error":
-        pytest.skip(f"no direct I/O here: {armed['message']}")
-    uring.go()
-    result = uring.result()
-    assert result["queue"]["registered"] == expected
-    assert result["operations"]["random_read"]["count"] == 64
+def test_registration_pays_with_direct_io(subtests, uring, tmp_path_factory):
+    for direct, register, expected in [(False, "probe", False), (False, "on", True), (True, "probe", True)]:
+        with subtests.test(direct=direct, register=register, expected=expected):
+            tmp_path = tmp_path_factory.mktemp("case")
+            write(uring, tmp_path / "f", flush="end")
+            settings = bulk(tmp_path / "f", "random_read", path="io_uring", depth=8, direct=direct, register=register)
+            armed = uring.arm("bulk", settings)
+            if direct and armed["type"] == "error":
+                pytest.skip(f"no direct I/O here: {armed['message']}")
+            uring.go()
+            result = uring.result()
+            assert result["queue"]["registered"] == expected
+            assert result["operations"]["random_read"]["count"] == 64
 
 
 def test_registered_writes_are_what_they_should_be(uring, tmp_path):
@@ -99,17 +103,19 @@ def test_registered_writes_are_what_they_should_be(uring, tmp_path):
     assert digest(tmp_path / "f") == expected
 
 
-@pytest.mark.parametrize(("path", "code"), [("io_uring", errno.ENODATA), ("mmap", errno.EIO)])
-def test_a_file_that_shrinks_is_an_error_and_not_the_end(uring, tmp_path, path, code):
-    (tmp_path / "f").write_bytes(b"x" * MIB)
-    uring.arm("bulk", bulk(tmp_path / "f", "read", record_size=4096, path=path))
-    os.truncate(tmp_path / "f", MIB // 2)
-    uring.go()
-    result = uring.result()
-    assert result["stopped_by"] == "error"
-    assert result["operations"]["read"]["count"] == 128
-    assert result["errors"][0]["errno"] == code
-    assert uring.run("null", {"operation": "null", "ops": 1})["stopped_by"] == "work"
+def test_a_file_that_shrinks_is_an_error_and_not_the_end(subtests, uring, tmp_path_factory):
+    for path, code in [("io_uring", errno.ENODATA), ("mmap", errno.EIO)]:
+        with subtests.test(path=path, code=code):
+            tmp_path = tmp_path_factory.mktemp("case")
+            (tmp_path / "f").write_bytes(b"x" * MIB)
+            uring.arm("bulk", bulk(tmp_path / "f", "read", record_size=4096, path=path))
+            os.truncate(tmp_path / "f", MIB // 2)
+            uring.go()
+            result = uring.result()
+            assert result["stopped_by"] == "error"
+            assert result["operations"]["read"]["count"] == 128
+            assert result["errors"][0]["errno"] == code
+            assert uring.run("null", {"operation": "null", "ops": 1})["stopped_by"] == "work"
 
 
 def test_a_full_device_is_a_counted_error(uring):
@@ -118,11 +124,13 @@ def test_a_full_device_is_a_counted_error(uring):
     assert {failure["errno"] for failure in result["errors"]} == {errno.ENOSPC}
 
 
-@pytest.mark.parametrize("depth", [1, 4096])
-def test_every_depth_works(uring, tmp_path, depth):
-    (tmp_path / "f").write_bytes(os.urandom(MIB))
-    settings = bulk(tmp_path / "f", "random_read", record_size=512, path="io_uring", depth=depth, ops=10_000)
-    assert uring.run("bulk", settings)["operations"]["random_read"]["count"] == 10_000
+def test_every_depth_works(subtests, uring, tmp_path_factory):
+    for depth in [1, 4096]:
+        with subtests.test(depth=depth):
+            tmp_path = tmp_path_factory.mktemp("case")
+            (tmp_path / "f").write_bytes(os.urandom(MIB))
+            settings = bulk(tmp_path / "f", "random_read", record_size=512, path="io_uring", depth=depth, ops=10_000)
+            assert uring.run("bulk", settings)["operations"]["random_read"]["count"] == 10_000
 
 
 def test_time_ends_it_and_all_in_flight_is_counted(uring, tmp_path):
@@ -133,9 +141,8 @@ def test_time_ends_it_and_all_in_flight_is_counted(uring, tmp_path):
     assert result["operations"]["random_read"]["count"] > 64
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_what_a_path_cannot_do_is_refused(subtests, engine, tmp_path_factory):
+    for wrong in [
         {"path": "io_uring", "depth": 0},
         {"path": "io_uring", "depth": 4097},
         {"path": "io_uring", "depth": 4, "batch": 5},
@@ -147,12 +154,12 @@ def test_time_ends_it_and_all_in_flight_is_counted(uring, tmp_path):
         {"path": "mmap", "sync": "dsync"},
         {"path": "aio"},
         {"queue": ["x"]},
-    ],
-)
-def test_what_a_path_cannot_do_is_refused(engine, tmp_path, wrong):
-    answer = engine.arm("bulk", bulk(tmp_path / "f", create=True) | wrong)
-    assert (answer["type"], answer["what"]) == ("error", "settings")
-    assert not (tmp_path / "f").exists()
+    ]:
+        with subtests.test(wrong=wrong):
+            tmp_path = tmp_path_factory.mktemp("case")
+            answer = engine.arm("bulk", bulk(tmp_path / "f", create=True) | wrong)
+            assert (answer["type"], answer["what"]) == ("error", "settings")
+            assert not (tmp_path / "f").exists()
 
 
 def forbid_io_uring():

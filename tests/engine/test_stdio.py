@@ -2,9 +2,8 @@
 
 import errno
 import hashlib
+import itertools
 import os
-
-import pytest
 
 MIB = 1 << 20
 
@@ -29,15 +28,18 @@ def test_the_same_reaches_the_file_as_by_calls(engine, tmp_path):
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize(("buffer", "calls"), [({}, 256), ({"stdio_buffer": 64 << 10}, 16), ({"stdio_buffer": 512}, 2048)])
-@pytest.mark.parametrize("operation", ["write", "rewrite", "read", "reread"])
-def test_the_buffer_decides_how_many_calls_there_are(engine, tmp_path, operation, buffer, calls):
-    (tmp_path / "f").write_bytes(os.urandom(MIB))
-    result = engine.run("bulk", stream(tmp_path / "f", operation, **buffer))
-    noted = result["operations"][operation]
-    assert (noted["count"], noted["bytes"], result["errors"]) == (2048, MIB, [])
-    moved = result["io"]["syscw" if "write" in operation else "syscr"]
-    assert calls <= moved <= calls + 40, "the engine's own messages are in it"
+def test_the_buffer_decides_how_many_calls_there_are(subtests, engine, tmp_path_factory):
+    for (buffer, calls), operation in itertools.product(
+        [({}, 256), ({"stdio_buffer": 64 << 10}, 16), ({"stdio_buffer": 512}, 2048)], ["write", "rewrite", "read", "reread"]
+    ):
+        with subtests.test(buffer=buffer, calls=calls, operation=operation):
+            tmp_path = tmp_path_factory.mktemp("case")
+            (tmp_path / "f").write_bytes(os.urandom(MIB))
+            result = engine.run("bulk", stream(tmp_path / "f", operation, **buffer))
+            noted = result["operations"][operation]
+            assert (noted["count"], noted["bytes"], result["errors"]) == (2048, MIB, [])
+            moved = result["io"]["syscw" if "write" in operation else "syscr"]
+            assert calls <= moved <= calls + 40, "the engine's own messages are in it"
 
 
 def test_a_record_as_large_as_the_buffer_goes_past_it(engine, tmp_path):
@@ -53,14 +55,15 @@ def test_what_is_left_in_the_buffer_reaches_the_file_without_a_flush(engine, tmp
     assert noted["busy_ns"] > noted["max_ns"]
 
 
-@pytest.mark.parametrize(("flush", "count"), [("none", 16), ("end", 16), ("each", 1), (4, 4)])
-def test_a_failure_that_only_the_flush_shows_is_told(engine, flush, count):
-    result = engine.run("bulk", stream("/dev/full", size=16 * 128, record_size=128, flush=flush))
-    assert result["stopped_by"] == "error"
-    assert {failure["errno"] for failure in result["errors"]} == {errno.ENOSPC}
-    assert result["operations"]["write"]["count"] == count
-    told = {failure["operation"] for failure in result["errors"]}
-    assert told == ({"write"} if flush == "none" else {"flush"})
+def test_a_failure_that_only_the_flush_shows_is_told(subtests, engine):
+    for flush, count in [("none", 16), ("end", 16), ("each", 1), (4, 4)]:
+        with subtests.test(flush=flush, count=count):
+            result = engine.run("bulk", stream("/dev/full", size=16 * 128, record_size=128, flush=flush))
+            assert result["stopped_by"] == "error"
+            assert {failure["errno"] for failure in result["errors"]} == {errno.ENOSPC}
+            assert result["operations"]["write"]["count"] == count
+            told = {failure["operation"] for failure in result["errors"]}
+            assert told == ({"write"} if flush == "none" else {"flush"})
 
 
 def test_a_failure_within_a_write_ends_the_phase(engine):
@@ -108,9 +111,8 @@ def test_it_keeps_to_its_part_and_to_its_rate(engine, tmp_path):
     assert any(data[2 * MIB : 2 * MIB + 512])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_what_a_stream_cannot_do_is_refused(subtests, engine, tmp_path_factory):
+    for wrong in [
         {"direct": True},
         {"depth": 2},
         {"operation": "random_write"},
@@ -120,9 +122,9 @@ def test_it_keeps_to_its_part_and_to_its_rate(engine, tmp_path):
         {"stdio_buffer": 0},
         {"stdio_buffer": (1 << 30) + 1},
         {"path": "psync", "stdio_buffer": 4096},
-    ],
-)
-def test_what_a_stream_cannot_do_is_refused(engine, tmp_path, wrong):
-    answer = engine.arm("bulk", stream(tmp_path / "f", create=True) | wrong)
-    assert (answer["type"], answer["what"]) == ("error", "settings")
-    assert not (tmp_path / "f").exists()
+    ]:
+        with subtests.test(wrong=wrong):
+            tmp_path = tmp_path_factory.mktemp("case")
+            answer = engine.arm("bulk", stream(tmp_path / "f", create=True) | wrong)
+            assert (answer["type"], answer["what"]) == ("error", "settings")
+            assert not (tmp_path / "f").exists()

@@ -4,15 +4,15 @@ import errno
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
+
+from assay_process import wait_until
 
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
 GIB = 1 << 30
 LITTLE_SPACE = ("prlimit", f"--as={17 * GIB // 2}")
 LARGE_STACKS = {"RUST_MIN_STACK": str(GIB)}
 """So there is room for a few threads, and what is left holds everything else."""
-PATIENCE_S = 120
 
 
 def arm(process, workers):
@@ -28,8 +28,5 @@ def test_a_thread_that_cannot_be_started_is_told_and_the_engine_stays_usable():
         assert json.loads(process.stdout.readline())["type"] == "hello"
         refused = arm(process, 1000)
         assert (refused["type"], refused["what"], refused["errno"]) == ("error", "thread", errno.EAGAIN)
-        until = time.monotonic() + PATIENCE_S
-        while (answer := arm(process, 1))["type"] == "error" and time.monotonic() < until:
-            time.sleep(0.01)  # the threads of the refused phase are still ending
-        assert answer["type"] == "armed"
+        wait_until(lambda: arm(process, 1)["type"] == "armed")  # the threads of the refused phase may still be ending
         process.stdin.close()

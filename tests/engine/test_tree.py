@@ -130,16 +130,17 @@ def small(tmp_path):
     return root
 
 
-@pytest.mark.parametrize("direct", [False, True])
-def test_nothing_is_changed(engine, small, direct):
-    if direct and b"tmpfs" in subprocess.check_output(["stat", "-f", "-c", "%T", small]):
-        pytest.skip("no direct I/O on tmpfs")
-    stats = {path: os.lstat(path) for path in (small, *sorted(small.rglob("*")))}
-    result = read(engine, small, direct=direct)
-    assert result["errors"] == []
-    assert result["io"]["write_bytes"] == result["io"]["cancelled_write_bytes"] == 0
-    assert {path: os.lstat(path) for path in stats} == stats
-    assert totals(result) == {"walk": (4, 0), "file": (4, 0), "read": (6, 15_001)}
+def test_nothing_is_changed(subtests, engine, small):
+    for direct in [False, True]:
+        with subtests.test(direct=direct):
+            if direct and b"tmpfs" in subprocess.check_output(["stat", "-f", "-c", "%T", small]):
+                pytest.skip("no direct I/O on tmpfs")
+            stats = {path: os.lstat(path) for path in (small, *sorted(small.rglob("*")))}
+            result = read(engine, small, direct=direct)
+            assert result["errors"] == []
+            assert result["io"]["write_bytes"] == result["io"]["cancelled_write_bytes"] == 0
+            assert {path: os.lstat(path) for path in stats} == stats
+            assert totals(result) == {"walk": (4, 0), "file": (4, 0), "read": (6, 15_001)}
 
 
 def test_times_of_access_change_where_that_is_wanted(engine, small):
@@ -179,9 +180,8 @@ def test_what_is_no_tree_is_refused(engine, tmp_path):
     assert totals(read(engine, f"{tmp_path}/root/"))["walk"] == (1, 0)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_wrong_settings_are_refused(subtests, engine, small):
+    for wrong in [
         {"walkers": 0},
         {"record_size": 0},
         {"record_size": 5000, "direct": True},
@@ -191,11 +191,10 @@ def test_what_is_no_tree_is_refused(engine, tmp_path):
         {"advice": "random"},
         {"order": "size"},
         {"depth": 1},
-    ],
-)
-def test_wrong_settings_are_refused(engine, small, wrong):
-    answer = engine.arm("tree", tree(small, **wrong))
-    assert (answer["type"], answer["what"]) == ("error", "settings")
+    ]:
+        with subtests.test(wrong=wrong):
+            answer = engine.arm("tree", tree(small, **wrong))
+            assert (answer["type"], answer["what"]) == ("error", "settings")
 
 
 def test_an_empty_tree_and_one_of_a_single_file(engine, tmp_path):
@@ -235,7 +234,7 @@ def test_files_that_vanish_are_counted_and_the_work_goes_on(engine, tmp_path):
     result = engine.result()
     noted = result["operations"]["file"]
     assert result["stopped_by"] == "work"
-    assert (noted["count"] + noted["errors"], noted["errors"] > 100) == (150, True)
+    assert (noted["count"] + noted["errors"], noted["errors"] > 10) == (150, True)
     (error,) = {(one["operation"], one["errno"]) for one in result["errors"]}
     assert error == ("file", errno.ENOENT)
     assert result["errors"][0]["path"].startswith(f"{tmp_path}/root/")
@@ -250,7 +249,7 @@ def test_what_becomes_something_else_is_not_followed(engine, tmp_path):
         path.unlink()
         path.symlink_to("/etc/passwd") if number % 2 else os.mkfifo(path)
     result = engine.result()
-    assert result["operations"]["file"]["errors"] > 20
+    assert result["operations"]["file"]["errors"] > 5
     assert {one["errno"] for one in result["errors"]} == {errno.ENOENT}
     assert result["operations"]["read"]["bytes"] == result["operations"]["file"]["count"]
 
@@ -360,25 +359,27 @@ def switches(task):
 
 
 def test_no_walker_stands_still_while_one_directory_has_files(engine, tmp_path):
-    make(tmp_path / "root", {b"%04d" % number: 1 for number in range(400)})
-    noted = read(engine, tmp_path / "root", walkers=8, load={"think_ns": 10_000_000})["operations"]["file"]
-    alone_ns = 400 * 10_000_000
+    make(tmp_path / "root", {b"%04d" % number: 1 for number in range(80)})
+    noted = read(engine, tmp_path / "root", walkers=8, load={"think_ns": 50_000_000})["operations"]["file"]
+    alone_ns = 80 * 50_000_000
     assert noted["last_ns"] - noted["first_ns"] < alone_ns / 3
 
 
-@pytest.mark.parametrize("drop_behind", [False, True])
-def test_what_was_read_stays_in_memory_or_not(engine, tmp_path, drop_behind):
-    path = tmp_path / "root" / "file"
-    make(tmp_path / "root", {b"file": (9 << 20) + 1})
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-    calls = Local().syscalls
-    if b"tmpfs" in subprocess.check_output(["stat", "-f", "-c", "%T", path]):
-        pytest.skip("the pages of tmpfs cannot be given back")
-    calls.drop_file(str(path))
-    read(engine, tmp_path / "root", drop_behind=drop_behind, record_size=1 << 20)
-    found = calls.cachestat(str(path))
-    assert found.cached == (0 if drop_behind else -(-found.file_bytes // found.page_bytes))
+def test_what_was_read_stays_in_memory_or_not(subtests, engine, tmp_path_factory):
+    for drop_behind in [False, True]:
+        with subtests.test(drop_behind=drop_behind):
+            tmp_path = tmp_path_factory.mktemp("case")
+            path = tmp_path / "root" / "file"
+            make(tmp_path / "root", {b"file": (9 << 20) + 1})
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+            calls = Local().syscalls
+            if b"tmpfs" in subprocess.check_output(["stat", "-f", "-c", "%T", path]):
+                pytest.skip("the pages of tmpfs cannot be given back")
+            calls.drop_file(str(path))
+            read(engine, tmp_path / "root", drop_behind=drop_behind, record_size=1 << 20)
+            found = calls.cachestat(str(path))
+            assert found.cached == (0 if drop_behind else -(-found.file_bytes // found.page_bytes))
 
 
 def test_an_engine_that_waits_in_the_queue_ends_with_its_input(engine, small):

@@ -1,5 +1,6 @@
 """sync_file_range: what was written since the last time has left the cache of dirty pages, and that is all it says."""
 
+import itertools
 import os
 
 import pytest
@@ -14,9 +15,8 @@ def bulk(file, /, operation="write", **more):
     return {"operation": operation, "regions": [region], "record_size": 4096, "flush_call": "sync_file_range"} | more
 
 
-@pytest.fixture
-def dirty(tmp_path):
-    """Dirty pages of the file `f`, on a file system that has any."""
+def dirty_pages(tmp_path):
+    """Make the file `f`, and count its dirty pages, on a file system that has any."""
     for _ in range(5):  # somebody else may flush all there is just now
         (tmp_path / "f").write_bytes(os.urandom(3 * MIB))
         if _core.cachestat(tmp_path / "f")["dirty"]:
@@ -24,21 +24,26 @@ def dirty(tmp_path):
     pytest.skip("no dirty pages on this file system")
 
 
-@pytest.mark.parametrize("path", ["psync", "io_uring", "stdio"])
-@pytest.mark.parametrize(("flush", "count"), [("end", 1), (100, 3), ("each", 256)])
-def test_what_was_written_is_written_back(uring, tmp_path, dirty, path, flush, count):
-    result = uring.run("bulk", bulk(tmp_path / "f", "rewrite", path=path, flush=flush, flush_name="writeback"))
-    assert (result["operations"]["writeback"]["count"], result["errors"]) == (count, [])
-    assert dirty() <= 512, "only the megabytes before and after it may be dirty, unless somebody else has flushed them"
+def test_what_was_written_is_written_back(subtests, uring, tmp_path_factory):
+    for path, (flush, count) in itertools.product(["psync", "io_uring", "stdio"], [("end", 1), (100, 3), ("each", 256)]):
+        with subtests.test(path=path, flush=flush, count=count):
+            tmp_path = tmp_path_factory.mktemp("case")
+            dirty = dirty_pages(tmp_path)
+            result = uring.run("bulk", bulk(tmp_path / "f", "rewrite", path=path, flush=flush, flush_name="writeback"))
+            assert (result["operations"]["writeback"]["count"], result["errors"]) == (count, [])
+            assert dirty() <= 512, "only the megabytes before and after it may be dirty, unless somebody else has flushed them"
 
 
-@pytest.mark.parametrize("path", ["psync", "io_uring"])
-def test_random_writes_are_written_back_from_the_first_to_the_last(uring, tmp_path, dirty, path):
-    with (tmp_path / "f").open() as file:
-        os.fsync(file)
-    depth = {"depth": 8} if path == "io_uring" else {}
-    result = uring.run("bulk", bulk(tmp_path / "f", "random_write", path=path, ops=1000, flush=64, **depth))
-    assert (result["operations"]["flush"]["count"], dirty()) == (16, 0)
+def test_random_writes_are_written_back_from_the_first_to_the_last(subtests, uring, tmp_path_factory):
+    for path in ["psync", "io_uring"]:
+        with subtests.test(path=path):
+            tmp_path = tmp_path_factory.mktemp("case")
+            dirty = dirty_pages(tmp_path)
+            with (tmp_path / "f").open() as file:
+                os.fsync(file)
+            depth = {"depth": 8} if path == "io_uring" else {}
+            result = uring.run("bulk", bulk(tmp_path / "f", "random_write", path=path, ops=1000, flush=64, **depth))
+            assert (result["operations"]["flush"]["count"], dirty()) == (16, 0)
 
 
 def test_a_mapping_has_none(engine, tmp_path):

@@ -1,7 +1,5 @@
 """Numbers in the output of a command: recorded texts of several systems, and every way to find none."""
 
-import pytest
-
 from assay.evidence import observed
 from assay.records import Edge, ObserveKind, ObserveSpec, Snapshot
 
@@ -35,74 +33,52 @@ def values(evidence):
     return {one.metric: list(one.value) for one in evidence.series}
 
 
-def test_one_group_is_a_series_of_the_name():
+def test_groups_are_series_and_counters_begin_at_zero():
     (series,) = parsed(spec(), "5 threads", "7 threads").series
     assert (series.layer, series.metric, series.unit, series.host, series.phase) == ("observe", "x", "count", "s", "p")
     assert (list(series.at_ns), list(series.value), series.subject) == ([0, 10**9], [5.0, 7.0], "")
-
-
-def test_named_groups_are_series_each_with_its_share_of_the_limit():
     evidence = parsed(spec(CLUSTERS, name="mbufs"), FREEBSD)
     assert values(evidence) == {"mbufs.used": [1024.0], "mbufs.limit": [1015476.0], "mbufs.used_share": [1024 / 1015476]}
     assert {one.metric: one.unit for one in evidence.series}["mbufs.used_share"] == "share"
     assert evidence.missing == {}
-
-
-def test_a_counter_begins_at_zero_and_its_source_says_that_it_is_one():
     (series,) = parsed(spec(kind=ObserveKind.COUNTER), "100", "103", "110").series
     assert list(series.value) == [0.0, 3.0, 10.0]
     assert observed.counts(series)
     assert not observed.counts(parsed(spec(), "100").series[0])
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("12", 12), ("-3", -3), ("1.5", 1.5), ("1,015,476", 1015476), ("2e3", 2000), (" 7 ", 7)],
-)
-def test_numbers_are_read_as_tools_print_them(text, number):
-    assert values(parsed(spec(r"=(.*)$"), f"a={text}")) == {"x": [number]}
-
-
-def test_values_are_in_base_units():
     assert values(parsed(spec(unit="bytes", scale=1024.0), "3 kB")) == {"x": [3072.0]}
     assert values(parsed(spec(r"(\S+)$"), NFSSTAT.strip())) == {}, "the first match is not the last line"
     assert values(parsed(spec(r"^ +\d+ +\d+ +\d+ +(\S+)$"), NFSSTAT)) == {"x": [1204.0]}
 
 
-@pytest.mark.parametrize(
-    ("outputs", "reason"),
-    [
+def test_numbers_are_read_as_tools_print_them(subtests):
+    for text, number in [("12", 12), ("-3", -3), ("1.5", 1.5), ("1,015,476", 1015476), ("2e3", 2000), (" 7 ", 7)]:
+        with subtests.test(text=text, number=number):
+            assert values(parsed(spec(r"=(.*)$"), f"a={text}")) == {"x": [number]}
+
+
+def test_what_gives_no_number_is_missing_with_the_reason(subtests):
+    for outputs, reason in [
         (("nothing",), r"tool: no match of '(\\d+)' in 'nothing'"),
         (({"reason": "exit status 1: no such option"},), "tool: exit status 1: no such option"),
         (({},), "tool: not run"),
         ((), "0 samples by tool"),
-    ],
-)
-def test_what_gives_no_number_is_missing_with_the_reason(outputs, reason):
-    evidence = parsed(spec(), *outputs)
-    assert evidence.series == ()
-    assert evidence.missing == {"observe.x": reason}
+    ]:
+        with subtests.test(outputs=outputs, reason=reason):
+            evidence = parsed(spec(), *outputs)
+            assert evidence.series == ()
+            assert evidence.missing == {"observe.x": reason}
 
 
-def test_a_group_without_a_number_is_missing_and_the_rest_is_there():
+def test_what_fails_is_missing_and_the_rest_is_there():
     evidence = parsed(spec(r"(?P<a>\w+) (?P<b>\w+)"), "12 many")
     assert values(evidence) == {"x.a": [12.0]}
     assert "found 'many' by" in evidence.missing["observe.x.b"]
     evidence = parsed(spec(r"(?P<a>\d+)|(?P<b>x)"), "12")
     assert "no match of" in evidence.missing["observe.x.b"]
-
-
-def test_one_failed_look_leaves_the_others():
     evidence = parsed(spec(), "5", {"reason": "too slow"}, "9")
     assert values(evidence) == {"x": [5.0, 9.0]}
     assert evidence.missing == {}
-
-
-def test_a_counter_that_falls_or_is_seen_once_is_missing():
     assert "falling from 9 to 3" in parsed(spec(kind=ObserveKind.COUNTER), "9", "3").missing["observe.x"]
     assert parsed(spec(kind=ObserveKind.COUNTER), "9").missing == {"observe.x": "1 samples by tool"}
-
-
-def test_a_limit_of_nothing_has_no_share():
     evidence = parsed(spec(r"(?P<used>\d+)/(?P<limit>\d+)"), "3/0")
     assert evidence.missing == {"observe.x.used_share": "a limit of 0"}

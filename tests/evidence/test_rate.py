@@ -17,13 +17,7 @@ def counter(*samples: tuple[int, float]) -> Series:
 def test_a_rate_is_over_the_time_between_the_samples_that_counted():
     seen = counter((0, 0.0), (1_000_000_000, 1_000.0))
     assert ladder.rate(seen, 500_000_000, 501_000_000) == pytest.approx(1e-6), "1,000 in a second, not 1,000 in a millisecond"
-
-
-def test_no_rate_of_a_single_sample():
     assert ladder.rate(counter((5, 3.0)), 0, 10) is None
-
-
-def test_the_least_share_takes_the_time_outside_off():
     waited = counter((0, 0.0), (100, 60.0))
     assert ladder.least_share(waited, 20, 80) == pytest.approx(20 / 60)
     assert ladder.least_share(waited, 40, 60) == 0.0, "all of it may have been outside"

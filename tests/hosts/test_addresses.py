@@ -6,9 +6,8 @@ from assay.errors import UsageError
 from assay.hosts.addresses import Address, parsed
 
 
-@pytest.mark.parametrize(
-    ("text", "host", "user", "port"),
-    [
+def test_what_ssh_takes(subtests):
+    for text, host, user, port in [
         ("filer", "filer", None, None),
         ("10.0.0.1", "10.0.0.1", None, None),
         ("root@filer.example.org:2222", "filer.example.org", "root", 2222),
@@ -16,15 +15,13 @@ from assay.hosts.addresses import Address, parsed
         ("::1", "::1", None, None),
         ("[fe80::1%eth0]:22", "fe80::1%eth0", None, 22),
         ("[::1]", "::1", None, None),
-    ],
-)
-def test_what_ssh_takes(text, host, user, port):
-    assert parsed(text) == Address(host=host, user=user, port=port)
+    ]:
+        with subtests.test(text=text, host=host, user=user, port=port):
+            assert parsed(text) == Address(host=host, user=user, port=port)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_no_address(subtests):
+    for text in [
         "",
         "-oProxyCommand=id",
         "$(id)",
@@ -49,11 +46,9 @@ def test_what_ssh_takes(text, host, user, port):
         "a/b",
         "%h",
         "a%h",
-    ],
-)
-def test_what_is_no_address(text):
-    with pytest.raises(UsageError, match="expected"):
-        parsed(text)
+    ]:
+        with subtests.test(text=text), pytest.raises(UsageError, match="expected"):
+            parsed(text)
 
 
 def test_the_call_of_ssh():

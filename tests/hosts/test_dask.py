@@ -39,9 +39,11 @@ with dask.opened(specs, Path(sys.argv[2]), Ledger(sys.argv[4])) as hosts:
 LOCAL = {"via": "dask", "cluster": "local", "group": "n", "engine": True}
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def unreachable_workers(monkeypatch):
     monkeypatch.setattr(pinned.Worker, "connect", none)
 
 
-def test_lines_go_both_ways_and_all_ends_with_the_context(ledger):
+def test_lines_go_both_ways_behind_certificates_and_all_ends_with_the_context(ledger):
     with dask.opened(local("n.1", "n.2"), ENGINE, ledger) as hosts:
         for host in hosts.values():
             use(host)
@@ -71,6 +73,13 @@ def test_lines_go_both_ways_and_all_ends_with_the_context(ledger):
         agents = [host.hello["pid"] for host in hosts.values()]
         workers = [parent(agent) for agent in agents]
         assert len({*agents, *workers}) == 4
+        ports = listening([os.getpid(), *workers, *agents])
+        assert len(ports) == 3, "one of the scheduler, one of each worker, and no other"
+        for port in ports:
+            assert port[0] == "127.0.0.1"
+            assert b"HTTP" not in answer(port, None, b"GET / HTTP/1.0\r\n\r\n")
+            assert answer(port, None, handshake()) == b"", "plain TCP"
+            assert answer(port, certificates.issued(["controller"]), handshake()) == b"", "another authority"
     until(lambda: not any(map(runs, [sleep, *agents, *workers])), "something outlived the context")
 
 
@@ -79,18 +88,6 @@ def test_lines_go_through_the_scheduler_where_workers_cannot_be_reached(ledger, 
         use(hosts["n.1"])
         agent = hosts["n.1"].hello["pid"]
     until(lambda: not runs(agent), "the agent outlived the context")
-
-
-def test_every_port_wants_a_certificate_of_this_authority_and_none_speaks_http(ledger):
-    with dask.opened(local("n.1"), ENGINE, ledger) as hosts:
-        agent = hosts["n.1"].hello["pid"]
-        ports = listening([os.getpid(), parent(agent), agent])
-        assert len(ports) == 2, "one of the scheduler, one of the worker, and no other"
-        for port in ports:
-            assert port[0] == "127.0.0.1"
-            assert b"HTTP" not in answer(port, None, b"GET / HTTP/1.0\r\n\r\n")
-            assert answer(port, None, handshake()) == b"", "plain TCP"
-            assert answer(port, certificates.issued(["controller"]), handshake()) == b"", "another authority"
 
 
 def handshake():
@@ -113,7 +110,7 @@ def answer(port, issued, data):
     return b""
 
 
-def test_a_killed_worker_is_named_and_its_engines_end_and_the_other_host_goes_on(ledger):
+def test_a_killed_worker_and_a_killed_agent_are_named_and_the_other_host_goes_on(ledger):
     with dask.opened(local("n.1", "n.2"), ENGINE, ledger) as hosts:
         first, second = hosts.values()
         sleep, agent = first.spawn(["sleep", "1000"]).pid, first.hello["pid"]
@@ -123,14 +120,10 @@ def test_a_killed_worker_is_named_and_its_engines_end_and_the_other_host_goes_on
             first.read("/proc/uptime")
         until(lambda: not runs(sleep) and not runs(agent), "the worker's processes outlived it")
         use(second)
-
-
-def test_a_killed_agent_is_named(ledger):
-    with dask.opened(local("n.1"), ENGINE, ledger) as hosts:
-        os.kill(hosts["n.1"].hello["pid"], signal.SIGKILL)
-        until(lambda: hosts["n.1"].lost() is not None, "the loss was not seen")
+        os.kill(second.hello["pid"], signal.SIGKILL)
+        until(lambda: second.lost() is not None, "the loss was not seen")
         with pytest.raises(LostHostError, match="status -9"):
-            hosts["n.1"].read("/proc/uptime")
+            second.read("/proc/uptime")
 
 
 @contextlib.contextmanager
@@ -145,13 +138,15 @@ def controller(tmp_path, spec, way="direct"):
             process.kill()
 
 
-@pytest.mark.parametrize("way", ["direct", "through the scheduler"])
-def test_nothing_outlives_a_killed_controller(tmp_path, way):
-    with controller(tmp_path, LOCAL, way) as (process, sleeps, agents):
-        workers = [parent(agent) for agent in agents]
-        process.kill()
-        until(lambda: not any(map(runs, sleeps)), "load outlived the controller")
-        until(lambda: not any(map(runs, [*agents, *workers])), "agents or workers outlived the controller")
+def test_nothing_outlives_a_killed_controller(subtests, tmp_path_factory):
+    for way in ["direct", "through the scheduler"]:
+        with subtests.test(way=way):
+            tmp_path = tmp_path_factory.mktemp("case")
+            with controller(tmp_path, LOCAL, way) as (process, sleeps, agents):
+                workers = [parent(agent) for agent in agents]
+                process.kill()
+                until(lambda: not any(map(runs, sleeps)), "load outlived the controller")
+                until(lambda left=(*agents, *workers): not any(map(runs, left)), "agents or workers outlived the controller")
 
 
 @pytest.mark.slow
@@ -161,10 +156,10 @@ def test_load_ends_with_the_lease_of_a_frozen_controller(tmp_path):
         until(lambda: not any(map(runs, sleeps)), "load outlived the lease", wait_s=60.0)
 
 
-@pytest.fixture
-def running(tmp_path):
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
     """A scheduler that runs already, with one worker, and the options with which it is reached."""
-    with running_scheduler(tmp_path) as spec:
+    with running_scheduler(tmp_path_factory.mktemp("scheduler")) as spec:
         yield spec
 
 
@@ -205,22 +200,21 @@ def test_another_authority_is_refused_by_a_scheduler(tmp_path, ledger, running):
         pass
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
+def test_what_cannot_be_reached_safely_is_refused(subtests, ledger):
+    for changed, message in [
         ({"scheduler": "tcp://127.0.0.1:1"}, "expected tls://"),
         ({"scheduler": "tls://127.0.0.1:1", "options": {}}, "found authority = None; expected the path of a PEM file"),
         ({"cluster": "kubernetes"}, "has no TLS"),
         ({"cluster": "magic"}, "found cluster = 'magic'; expected one of: local, ssh, slurm"),
-    ],
-)
-def test_what_cannot_be_reached_safely_is_refused(ledger, changed, message):
-    spec = HostSpec(name="n", **{"via": "dask", **changed})
-    with pytest.raises(RefusedError, match=message), dask.opened([spec], ENGINE, ledger):
-        pass
+    ]:
+        with subtests.test(changed=changed, message=message):
+            spec = HostSpec(name="n", **{"via": "dask", **changed})
+            with pytest.raises(RefusedError, match=message), dask.opened([spec], ENGINE, ledger):
+                pass
 
 
-def test_a_file_of_the_engines_name_with_another_content_is_refused(tmp_path, ledger):
+def test_a_file_of_the_engines_name_with_another_content_is_refused(tmp_path, monkeypatch, ledger):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     directory = tmp_path / "cache" / "assay"
     directory.mkdir(parents=True, mode=0o700)
     digest = pinned._engine(ENGINE)[1]
@@ -242,36 +236,33 @@ def test_workers_of_a_scheduler_are_taken_from_different_machines_first():
     assert machines == ["1", "2", "3", "4", "5"] * 2
 
 
-@pytest.mark.parametrize(
-    ("python", "distributed", "message"),
-    [
+def test_a_worker_of_another_version_is_refused(subtests):
+    for python, distributed, message in [
         ("3.12.1.final.0", "2026.8.0", "found Python 3.12 .* expected 3.11"),
         ("3.11.9.final.0", "2025.1.0", "found distributed 2025"),
-    ],
-)
-def test_a_worker_of_another_version_is_refused(python, distributed, message):
-    def versions(python, distributed):
-        return {"host": {"python": python}, "packages": {"distributed": distributed}}
+    ]:
+        with subtests.test(python=python, distributed=distributed, message=message):
 
-    here = versions("3.11.7.final.0", "2026.8.0")
-    cluster.check_versions("n", versions("3.11.2.final.0", "2026.8.0"), here)
-    with pytest.raises(RefusedError, match=f"host n: {message}"):
-        cluster.check_versions("n", versions(python, distributed), here)
+            def versions(python, distributed):
+                return {"host": {"python": python}, "packages": {"distributed": distributed}}
+
+            here = versions("3.11.7.final.0", "2026.8.0")
+            cluster.check_versions("n", versions("3.11.2.final.0", "2026.8.0"), here)
+            with pytest.raises(RefusedError, match=f"host n: {message}"):
+                cluster.check_versions("n", versions(python, distributed), here)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
+def test_a_machine_for_which_the_engine_is_not_made_is_refused(subtests):
+    for changed, message in [
         ({"architecture": "aarch64"}, "host n is Linux on aarch64; the load engine here is for Linux on"),
         ({"path": ""}, "no private directory for the engine"),
         ({"digest": "1"}, "has the SHA-256 1; expected 2"),
-    ],
-)
-def test_a_machine_for_which_the_engine_is_not_made_is_refused(changed, message):
-    found = {"system": platform.system(), "architecture": platform.machine(), "path": "/e", "digest": ""}
-    pinned._check(found, "2", "n")
-    with pytest.raises(RefusedError, match=message):
-        pinned._check({**found, **changed}, "2", "n")
+    ]:
+        with subtests.test(changed=changed, message=message):
+            found = {"system": platform.system(), "architecture": platform.machine(), "path": "/e", "digest": ""}
+            pinned._check(found, "2", "n")
+            with pytest.raises(RefusedError, match=message):
+                pinned._check({**found, **changed}, "2", "n")
 
 
 def test_a_worker_has_no_module_of_assay(ledger):

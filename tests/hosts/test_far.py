@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agents import ENGINE, PATIENCE_S, ended, far_host, until
+from agents import ENGINE, PATIENCE_S, far_host
 from assay.catalogue import Machine, Notes
 from assay.errors import MissingError, TrialError
 from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
 from assay.hosts.local import Local
+from assay_process import wait_until
+from processes import ended
 
 
 @pytest.fixture
@@ -36,31 +38,22 @@ def test_what_a_far_host_tells_is_what_this_machine_tells(host, tmp_path):
         assert host.real_path(str(path)) == own.real_path(str(path))
 
 
-def test_a_file_is_written_as_a_whole(host, tmp_path):
+def test_files_are_written_and_read_as_a_whole(host, tmp_path):
     file = tmp_path / "file"
     file.write_text("much longer than what follows")
     host.write(str(file), 'quote " newline \n and $(date) ä')
     assert file.read_text() == 'quote " newline \n and $(date) ä'
     assert host.read(str(file)) == file.read_text()
-
-
-def test_an_error_keeps_its_number_and_names_the_host(host, tmp_path):
     with pytest.raises(FileNotFoundError, match="filer:/nowhere") as seen:
         host.read("/nowhere")
     assert (seen.value.errno, seen.value.strerror) == (errno.ENOENT, os.strerror(errno.ENOENT))
     with pytest.raises(IsADirectoryError, match="filer:/"):
         host.write(str(tmp_path), "")
-
-
-def test_bytes_that_are_no_text_are_replaced(host, tmp_path):
     (tmp_path / "bytes").write_bytes(b"a\xff\xfe\n\x00\xe2\x82b")
     assert host.read(str(tmp_path / "bytes")) == Local().read(str(tmp_path / "bytes"))
     assert host.run(["printf", r"a\377b\n"]).stdout == "a\ufffdb\n"
     process = host.spawn(["printf", r"\377one\ntwo"])
     assert [process.receive(PATIENCE_S) for _ in range(3)] == ["\ufffdone", "two", None]
-
-
-def test_a_name_that_is_no_text_is_refused_and_harms_nothing(host):
     for call in (lambda: host.read("/x\udc80"), lambda: host.run(["echo", "\udc80"])):
         with pytest.raises(OSError, match="filer"):
             call()
@@ -94,21 +87,15 @@ def test_a_clock_that_is_another_one_is_known_within_the_bound():
         assert took >= 0
 
 
-def test_run_returns_what_the_command_printed_in_the_c_locale(host):
+def test_commands_are_run_and_told(host):
     done = host.run(["sh", "-c", "echo $LC_ALL $EXTRA; pwd; cat; echo oops >&2"], input_text="in", env={"EXTRA": "x"}, cwd="/")
     assert (done.status, done.stdout, done.stderr) == (0, "C x\n/\nin", "oops\n")
     assert done.argv[0] == "sh"
     assert done.wall_ns > 0
-
-
-def test_run_tells_status_and_complaint_and_the_host(host):
     with pytest.raises(TrialError, match=r"filer: sh -c echo no >&2; exit 3: exit status 3: no"):
         host.run(["sh", "-c", "echo no >&2; exit 3"])
     assert host.run(["sh", "-c", "exit 3"], check=False).status == 3
     assert host.run(["sh", "-c", "kill -9 $$"], check=False).status == -9
-
-
-def test_a_command_that_is_not_there_is_named(host):
     with pytest.raises(MissingError, match="filer: no-such-command"):
         host.run(["no-such-command"])
     with pytest.raises(MissingError, match="filer: /no/such"):
@@ -117,6 +104,7 @@ def test_a_command_that_is_not_there_is_named(host):
         host.run(["true"], cwd="/nowhere")
     with pytest.raises(OSError, match="filer"):
         host.run([])
+    assert host.run(["true"], input_text="x" * 1_000_000).status == 0
 
 
 def test_system_tools_are_found_although_path_lacks_their_directory():
@@ -128,7 +116,7 @@ def test_a_command_that_takes_too_long_is_ended_with_its_group(host, tmp_path):
     pids = tmp_path / "pids"
     with pytest.raises(TrialError, match=r"filer: sh .*stopped after"):
         host.run(["sh", "-c", f"sleep 600 & echo $! > {pids}; wait"], timeout_s=0.5)
-    assert until(lambda: ended(int(pids.read_text())))
+    wait_until(lambda: ended(int(pids.read_text())))
     with pytest.raises(TrialError, match="stopped after"):
         host.run(["sh", "-c", "exec >&- 2>&-; sleep 600"], timeout_s=0.2)
 
@@ -140,7 +128,7 @@ def test_a_server_that_a_command_leaves_behind_stays(host, tmp_path):
     os.kill(left, signal.SIGKILL)
 
 
-def test_big_outputs_come_whole_and_endless_ones_are_refused(host):
+def test_outputs_and_inputs_come_whole(host, tmp_path):
     done = host.run(["sh", "-c", "head -c 9000000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero | tr '\\0' y >&2"])
     assert (len(done.stdout), set(done.stdout), len(done.stderr)) == (9_000_000, {"x"}, 300_000)
     with pytest.raises(TrialError, match="16 MiB"):
@@ -148,9 +136,6 @@ def test_big_outputs_come_whole_and_endless_ones_are_refused(host):
     with pytest.raises(OSError, match="filer") as seen:
         host.read("/dev/zero")
     assert seen.value.errno == errno.EFBIG
-
-
-def test_big_inputs_go_whole(host, tmp_path):
     text = "0123456789abcdef" * 500_000
     assert host.run(["wc", "-c"], input_text=text).stdout.strip() == str(len(text))
     host.write(str(tmp_path / "big"), text)
@@ -158,10 +143,10 @@ def test_big_inputs_go_whole(host, tmp_path):
     process = host.spawn(["cat"])
     process.send(text)
     assert process.receive(PATIENCE_S) == text
-
-
-def test_a_command_that_does_not_read_its_input_is_run_all_the_same(host):
-    assert host.run(["true"], input_text="x" * 1_000_000).status == 0
+    process = host.spawn(["sh", "-c", "seq 1 20000 >&2; exit 1"])
+    assert process.wait(PATIENCE_S) == 1
+    assert process.complaint().endswith("19999\n20000\n")
+    assert len(process.complaint()) == 2000
 
 
 def test_runs_go_beside_each_other_and_beside_the_clock(host, tmp_path):
@@ -184,31 +169,25 @@ def test_a_process_is_spoken_to_line_by_line(host):
     process.end_input()
     assert [process.receive(PATIENCE_S) for _ in range(3)] == ["end", None, None]
     assert process.wait(PATIENCE_S) == 4
-
-
-def test_a_process_that_has_ended_says_why_it_takes_no_line(host):
     process = host.spawn(["sh", "-c", "echo broken >&2; exit 7"])
     assert process.receive(PATIENCE_S) is None
     assert process.wait(PATIENCE_S) == 7
     with pytest.raises(TrialError, match=r"filer: sh has ended \(status 7\): broken"):
         process.send("more")
     process.kill()
-
-
-def test_the_end_of_a_long_complaint_is_kept(host):
-    process = host.spawn(["sh", "-c", "seq 1 20000 >&2; exit 1"])
-    assert process.wait(PATIENCE_S) == 1
-    assert process.complaint().endswith("19999\n20000\n")
-    assert len(process.complaint()) == 2000
+    process = host.spawn(["sleep", "600"])
+    with pytest.raises(TimeoutError, match="filer: sleep still runs"):
+        process.wait(0.05)
+    process.kill()
 
 
 def test_a_kill_ends_the_whole_group(host, tmp_path):
     pids = tmp_path / "pids"
     process = host.spawn(["sh", "-c", f"sleep 600 & echo $! > {pids}; wait"])
-    assert until(lambda: pids.exists() and pids.read_text().strip())
+    wait_until(lambda: pids.exists() and pids.read_text().strip())
     process.kill()
     assert process.wait(PATIENCE_S) == -9
-    assert until(lambda: ended(int(pids.read_text())))
+    wait_until(lambda: ended(int(pids.read_text())))
     assert ended(process.pid)
 
 
@@ -216,19 +195,12 @@ def test_what_a_process_leaves_in_its_group_ends_with_it(host, tmp_path):
     pids = tmp_path / "pids"
     process = host.spawn(["sh", "-c", f"sleep 600 & echo $! > {pids}"])
     assert process.receive(PATIENCE_S) is None
-    assert until(lambda: ended(int(pids.read_text())))
-
-
-def test_wait_raises_where_the_process_goes_on(host):
-    process = host.spawn(["sleep", "600"])
-    with pytest.raises(TimeoutError, match="filer: sleep still runs"):
-        process.wait(0.05)
-    process.kill()
+    wait_until(lambda: ended(int(pids.read_text())))
 
 
 def test_a_listener_hears_what_came_before_and_after_and_the_end(host):
     process = host.spawn(["sh", "-c", "echo one; read x; echo two"])
-    assert until(lambda: not process._lines.empty())
+    wait_until(lambda: not process._lines.empty())
     heard = []
     before = time.monotonic_ns()
     process.listen(lambda line, at_ns: heard.append((line, at_ns)))
@@ -264,7 +236,7 @@ def test_sixteen_engines_over_one_channel(host):
         settings = {"operation": "null", "ops": 1000}
         engine.send(json.dumps({"type": "config", "engine": "null", "phase": "p", "settings": settings}))
         engine.send(json.dumps({"type": "go", "at_ns": 0}))
-    assert until(lambda: all(any('"result"' in line for line in lines) for lines in heard.values()))
+    wait_until(lambda: all(any('"result"' in line for line in lines) for lines in heard.values()))
     for engine in engines:
         kinds = [json.loads(line)["type"] for line in heard[engine.pid]]
         assert [kind for kind in kinds if kind not in ("progress", "told")] == ["hello", "armed", "result"]

@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agents import ENGINE, PATIENCE_S, agent_channel, ended, far_host, until
+from agents import ENGINE, PATIENCE_S, agent_channel, far_host
 from assay.errors import AssayError, LostHostError, RefusedError
 from assay.hosts.channel import LocalChannel
 from assay.hosts.far import FarHost
+from assay_process import wait_until
+from processes import ended
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ def test_a_killed_agent_is_lost_at_once_and_its_processes_with_it(host):
     waiting.join(PATIENCE_S)
     assert isinstance(failed[0], LostHostError)
     raises_lost(host, "its connection ended")
-    assert until(lambda: ended(engine.pid) and ended(sleeper.pid))
+    wait_until(lambda: ended(engine.pid) and ended(sleeper.pid))
     assert engine.receive(PATIENCE_S) is None
     assert heard == [None]
     with pytest.raises(LostHostError, match="host filer is lost"):
@@ -71,7 +73,7 @@ def test_an_agent_that_is_frozen_is_lost_after_its_lease(little_patience):
     with far_host(lease_s=3.0) as host:
         os.kill(host.hello["pid"], signal.SIGSTOP)
         began = time.monotonic()
-        assert until(lambda: host.lost() is not None)
+        wait_until(lambda: host.lost() is not None)
         assert time.monotonic() - began > 1
         raises_lost(host, "nothing came from it for 3 s")
 
@@ -128,14 +130,15 @@ class Damaging:
         return getattr(self.channel, name)
 
 
-@pytest.mark.parametrize("text", ["\x00rubbish", '{"id":', "[1]", '{"process":1}', '{"id":[]}', '{"type":"x"}'])
-def test_a_damaged_line_from_the_far_end_loses_the_host(text):
-    channel = Damaging(agent_channel())
-    with FarHost("filer", channel) as host:
-        process = host.spawn(["cat"])
-        assert process._number == 2
-        channel.inwards = text.replace('"process":1', '"process":2')
-        raises_lost(host, "expected a message|damaged|KeyError")
+def test_a_damaged_line_from_the_far_end_loses_the_host(subtests):
+    for text in ["\x00rubbish", '{"id":', "[1]", '{"process":1}', '{"id":[]}', '{"type":"x"}']:
+        with subtests.test(text=text):
+            channel = Damaging(agent_channel())
+            with FarHost("filer", channel) as host:
+                process = host.spawn(["cat"])
+                assert process._number == 2
+                channel.inwards = text.replace('"process":1', '"process":2')
+                raises_lost(host, "expected a message|damaged|KeyError")
 
 
 def test_a_damaged_line_to_the_far_end_loses_the_host():

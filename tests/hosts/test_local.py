@@ -2,13 +2,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from assay.errors import MissingError, RefusedError, TrialError
 from assay.hosts.local import Local
+from assay_process import wait_until
+from processes import wait_ended
 
 ECHO = "import sys\nfor line in sys.stdin:\n    print('got', line.strip(), flush=True)\n"
 
@@ -18,20 +18,14 @@ def host():
     return Local()
 
 
-def test_run_returns_what_the_command_said_in_the_c_locale(host, monkeypatch):
+def test_commands_are_run_and_told(host, monkeypatch):
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     done = host.run(["sh", "-c", "echo $LC_ALL $EXTRA; pwd; cat; echo oops >&2"], input_text="in", env={"EXTRA": "x"}, cwd="/")
     assert (done.status, done.stdout, done.stderr) == (0, "C x\n/\nin", "oops\n")
     assert done.wall_ns > 0
-
-
-def test_run_tells_the_command_its_status_and_its_complaint(host):
     with pytest.raises(TrialError, match=r"sh -c echo no >&2; exit 3: exit status 3: no"):
         host.run(["sh", "-c", "echo no >&2; exit 3"])
     assert host.run(["sh", "-c", "exit 3"], check=False).status == 3
-
-
-def test_run_names_a_command_that_is_not_there(host):
     with pytest.raises(MissingError, match="no-such-command"):
         host.run(["no-such-command"])
 
@@ -45,31 +39,17 @@ def test_run_ends_the_whole_group_of_a_command_that_takes_too_long(host, tmp_pat
     pids = tmp_path / "pids"
     with pytest.raises(TrialError, match="stopped after"):
         host.run(["sh", "-c", f"sleep 600 & echo $! > {pids}; wait"], timeout_s=0.5)
-    child = int(pids.read_text())
-    assert ended(child)
-
-
-def ended(pid, within_s=120.0):
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.02)
-    return False
+    wait_ended(int(pids.read_text()))
 
 
 def test_a_command_in_flight_dies_with_the_lab(tmp_path):
     pids = tmp_path / "pid"
     code = f"from assay.hosts.local import Local; Local().run(['sh', '-c', 'echo $$ > {pids}; exec sleep 600'])"
     lab = subprocess.Popen([sys.executable, "-c", code])
-    while not pids.exists() or not pids.read_text().strip():
-        time.sleep(0.02)
+    wait_until(lambda: pids.exists() and pids.read_text().strip())
     lab.send_signal(signal.SIGKILL)
     lab.wait()
-    assert ended(int(pids.read_text()))
+    wait_ended(int(pids.read_text()))
 
 
 def test_spawned_process_is_spoken_to_line_by_line(host):
@@ -85,13 +65,10 @@ def test_spawned_process_is_spoken_to_line_by_line(host):
     assert process.receive(1) is None
 
 
-def test_last_line_without_an_end_is_handed_on(host):
+def test_lines_come_whole_whatever_their_length_and_end(host):
     process = host.spawn(["printf", "a\\nb"])
     assert [process.receive(120), process.receive(120), process.receive(120)] == ["a", "b", None]
     process.wait(300)
-
-
-def test_long_lines_and_many_of_them_arrive_whole(host):
     process = host.spawn([sys.executable, "-c", "print('x' * 300000); print('y')"])
     assert process.receive(120) == "x" * 300000
     assert process.receive(120) == "y"
@@ -101,23 +78,17 @@ def test_long_lines_and_many_of_them_arrive_whole(host):
 def test_sending_to_a_dead_process_tells_its_complaint(host):
     process = host.spawn(["sh", "-c", "echo broken engine >&2; exit 4"])
     assert process.receive(120) is None
-    deadline = time.monotonic() + 120
-    while process_is_there(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_ended(process.pid)
     with pytest.raises(TrialError, match="broken engine"):
         process.send("x")
     assert process.wait(300) == 4
-
-
-def process_is_there(pid):
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
 
 
 def test_kill_ends_the_group(host):
     process = host.spawn(["sh", "-c", "sleep 600 & echo $!; wait"])
     child = int(process.receive(120))
     process.kill()
-    assert ended(child)
+    wait_ended(child)
 
 
 def test_wait_says_when_it_lasts_too_long(host):

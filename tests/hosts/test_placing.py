@@ -42,7 +42,7 @@ def test_it_comes_once_into_a_private_directory_under_its_digest(machine, door):
     assert stat.S_IMODE(directory.stat().st_mode) == stat.S_IMODE((directory / NAME).stat().st_mode) == 0o700
 
 
-def test_its_agent_speaks_first(door):
+def test_its_agent_speaks_first_unless_its_file_was_changed(door, machine):
     channel, placed = start_agent(door, ENGINE)
     lines = queue.Queue()
     channel.listen(lambda line, at_ns: lines.put(line))
@@ -50,14 +50,6 @@ def test_its_agent_speaks_first(door):
     assert placed.fresh
     assert hello["type"] == "hello"
     assert hello["uid"] == 0
-
-
-def test_what_a_login_shell_prints_is_no_answer(machine, door):
-    (machine.home / ".bashrc").write_text("echo welcome\necho 'path /evil'\n")
-    assert place(door, ENGINE).path == f"/root/.cache/assay/{NAME}"
-
-
-def test_a_changed_file_of_that_name_is_refused(machine, door):
     place(door, ENGINE)
     path = machine.home / ".cache" / "assay" / NAME
     with path.open("ab") as file:
@@ -68,7 +60,12 @@ def test_a_changed_file_of_that_name_is_refused(machine, door):
     assert "assay hosts FILE install" in str(refused.value)
 
 
-def test_an_engine_of_another_architecture_is_refused(machine, door, tmp_path):
+def test_what_a_login_shell_prints_is_no_answer(machine, door):
+    (machine.home / ".bashrc").write_text("echo welcome\necho 'path /evil'\n")
+    assert place(door, ENGINE).path == f"/root/.cache/assay/{NAME}"
+
+
+def test_engines_of_another_architecture_and_broken_ones_are_refused(machine, door, tmp_path):
     other = bytearray(ENGINE.read_bytes()[:4096])
     other[18:20] = (243).to_bytes(2, "little")
     (tmp_path / "engine").write_bytes(other)
@@ -76,9 +73,6 @@ def test_an_engine_of_another_architecture_is_refused(machine, door, tmp_path):
         place(door, tmp_path / "engine")
     assert "engine = false" in str(refused.value)
     assert not (machine.home / ".cache" / "assay").exists()
-
-
-def test_a_file_that_does_not_start_is_named(door, tmp_path):
     broken = ENGINE.read_bytes()[:4096]
     (tmp_path / "engine").write_bytes(broken)
     with pytest.raises(RefusedError, match="its agent did not start"):

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -30,20 +31,7 @@ def host_on(machine, name="s"):
     return ShellHost(name, Door(name, parsed(machine.address)), address=machine.address)
 
 
-@pytest.fixture(params=SHELLS)
-def machine(far, request):
-    if not Path(request.param).exists():
-        pytest.skip(f"no {request.param}")
-    return far(1, shell=os.path.realpath(request.param))[0]
-
-
-@pytest.fixture
-def host(machine):
-    with host_on(machine) as host:
-        yield host
-
-
-def test_files_as_a_local_host_gives_them(machine, host):
+def files_as_a_local_host_gives_them(machine, host):
     (machine.home / "no end").write_text("one\n\ntwo")
     (machine.home / "empty").write_text("")
     assert host.read("/root/no end") == "one\n\ntwo"
@@ -61,7 +49,7 @@ def test_files_as_a_local_host_gives_them(machine, host):
         host.write("/nowhere/x", "")
 
 
-def test_names_are_taken_literally_and_never_executed(machine, host):
+def names_are_taken_literally_and_never_executed(machine, host):
     path = f"/root/{EVIL}"
     host.write(path, EVIL)
     assert host.read(path) == EVIL
@@ -82,7 +70,7 @@ def test_names_are_taken_literally_and_never_executed(machine, host):
         host.read("/a\0b")
 
 
-def test_commands(host):
+def commands(machine, host):
     done = host.run(["sh", "-c", "echo out; echo problem >&2; cat; exit 3"], input_text="in", check=False)
     assert (done.status, done.stdout, done.stderr) == (3, "out\nin", "problem")
     assert host.run(["sh", "-c", "kill -9 $$"], check=False).status == -9
@@ -95,13 +83,13 @@ def test_commands(host):
     assert host.run(["echo", "again"]).stdout == "again\n"
 
 
-def test_a_command_that_takes_too_long_is_ended(machine, host):
+def a_command_that_takes_too_long_is_ended(machine, host):
     with pytest.raises(TrialError, match="time limit"):
         host.run(["sh", "-c", "sleep 601; true"], timeout_s=0.3)
     wait_until(lambda: not any("sleep 601" in command for command in machine.processes().values()))
 
 
-def test_processes_are_spoken_to_line_by_line(host):
+def processes_are_spoken_to_line_by_line(machine, host):
     process = host.spawn(["cat"])
     for line in ("one", "", "two"):
         process.send(line)
@@ -121,14 +109,14 @@ def test_processes_are_spoken_to_line_by_line(host):
     assert "why" in process.complaint()
 
 
-def test_a_killed_process_takes_its_children_with_it(machine, host):
+def a_killed_process_takes_its_children_with_it(machine, host):
     process = host.spawn(["sh", "-c", "sleep 602 & sleep 603"])
     wait_until(lambda: sum("sleep 60" in command for command in machine.processes().values()) >= 2)
     process.kill()
     wait_until(lambda: not any("sleep 60" in command for command in machine.processes().values()))
 
 
-def test_the_second_look_is_one_exchange_and_finds_what_is_there_now(machine, host, monkeypatch):
+def the_second_look_is_one_exchange_and_finds_what_is_there_now(machine, host):
     def looked():
         look = host.look("files")
         found = [look.host.read("/root/a"), look.host.list("/root"), look.host.exists("/root/b"), look.host.read("/proc/version")]
@@ -140,19 +128,17 @@ def test_the_second_look_is_one_exchange_and_finds_what_is_there_now(machine, ho
     looked()
     (machine.home / "a").write_text("second\n")
     (machine.home / "b").write_text("")
-    asked = []
-    real = host._first.ask
-    monkeypatch.setattr(host._first, "ask", lambda *words: asked.append(words) or real(*words))
     before_ns = time.monotonic_ns() + machine.offset_ns
-    found, (from_ns, took_ns) = looked()
+    with mock.patch.object(host._first, "ask", wraps=host._first.ask) as asked:
+        found, (from_ns, took_ns) = looked()
     after_ns = time.monotonic_ns() + machine.offset_ns
     assert found == ["second\n", ("a", "b"), True, host.read("/proc/version")]
-    assert len(asked) == 2  # the last line asked, too
+    assert asked.call_count == 1
     slack_ns = host._files.clock.bound_ns()
     assert before_ns - slack_ns <= from_ns <= from_ns + took_ns <= after_ns + slack_ns
 
 
-def test_the_true_offset_lies_within_the_bound(machine, host):
+def the_true_offset_lies_within_the_bound(machine, host):
     for _ in range(10):
         asked_ns, theirs_ns, answered_ns = host.probe()
         offset_ns = theirs_ns - (asked_ns + answered_ns) // 2
@@ -164,7 +150,7 @@ def test_the_true_offset_lies_within_the_bound(machine, host):
     assert before_ns - bound_ns <= theirs_ns <= after_ns + bound_ns
 
 
-def test_plain_tools_in_place_of_system_calls(machine, host):
+def plain_tools_in_place_of_system_calls(machine, host):
     path = machine.home / "data"
     path.write_bytes(os.urandom(1 << 20))
     host.run(["cat", "/root/data"])
@@ -182,13 +168,13 @@ def test_plain_tools_in_place_of_system_calls(machine, host):
         host.syscalls.spin()
 
 
-def test_two_hosts_on_one_machine_are_one_machine(machine, host):
+def two_hosts_on_one_machine_are_one_machine(machine, host):
     with host_on(machine, "other") as other:
         assert host.machine() == other.machine()
     assert host.machine().boot == (machine.directory / "boot_id").read_text().strip()
 
 
-def test_the_way_back_runs_in_its_order_and_what_was_struck_does_not(machine, host):
+def the_way_back_runs_in_its_order_and_what_was_struck_does_not(machine, host):
     for n, kind in enumerate(("mount", "throttle", "loop", "mount"), 1):
         host.note(n, kind, {}, f"echo {n} >> /root/undone")
     host.strike(4)
@@ -197,7 +183,7 @@ def test_the_way_back_runs_in_its_order_and_what_was_struck_does_not(machine, ho
     assert machine.run("ls", "/run/assay").stdout == ""
 
 
-def test_what_cannot_be_undone_is_left_for_the_next(machine, host):
+def what_cannot_be_undone_is_left_for_the_next(machine, host):
     host.note(1, "mount", {"path": "/x"}, "exit 1")
     host.close()
     with host_on(machine) as later:
@@ -208,7 +194,7 @@ def test_what_cannot_be_undone_is_left_for_the_next(machine, host):
     assert machine.run("ls", "/run/assay").stdout == ""
 
 
-def test_notes_of_the_living_are_nobody_elses(machine, host):
+def notes_of_the_living_are_nobody_elses(machine, host):
     host.note(1, "mount", {}, "true")
     with host_on(machine) as other:
         assert other.left() == ()
@@ -243,7 +229,7 @@ def undone(machine):
     return (machine.home / "undone").exists() and not sleepers(machine)
 
 
-def test_a_killed_controller_leaves_no_load_and_nothing_to_undo(machine):
+def a_killed_controller_leaves_no_load_and_nothing_to_undo(machine, host):
     process = controller(machine)
     process.kill()
     process.wait()
@@ -252,7 +238,8 @@ def test_a_killed_controller_leaves_no_load_and_nothing_to_undo(machine):
 
 
 @pytest.mark.slow
-def test_a_frozen_controller_is_given_up_within_the_lease(machine):
+def test_a_frozen_controller_is_given_up_within_the_lease(far):
+    machine = far(1)[0]
     process = controller(machine)
     process.send_signal(signal.SIGSTOP)
     try:
@@ -263,7 +250,7 @@ def test_a_frozen_controller_is_given_up_within_the_lease(machine):
         process.stdout.close()
 
 
-def test_a_killed_connection_undoes_and_is_named(machine, host):
+def a_killed_connection_undoes_and_is_named(machine, host):
     host.note(1, "mount", {}, "echo undone > /root/undone")
     process = host.spawn(["sleep", "604"])
     (pid,) = machine.connections()
@@ -274,12 +261,7 @@ def test_a_killed_connection_undoes_and_is_named(machine, host):
     wait_until(lambda: undone(machine), SOON_S)
 
 
-def test_a_host_that_is_cut_off_is_lost_after_the_lease(machine, monkeypatch):
-    monkeypatch.setattr(shell_notes, "LEASE_S", 8)
-    monkeypatch.setattr(shell_notes, "RENEW_S", 0.5)
-    monkeypatch.setattr(shell_notes, "ANSWER_S", 5.0)
-    monkeypatch.setattr(far_shell, "ANSWER_S", 5.0)
-    host = host_on(machine)
+def a_host_that_is_cut_off_is_lost_after_the_lease(machine, host):
     host.note(1, "mount", {}, "echo undone > /root/undone")
     host.spawn(["sleep", "604"])
     machine.cut()
@@ -287,4 +269,39 @@ def test_a_host_that_is_cut_off_is_lost_after_the_lease(machine, monkeypatch):
     with pytest.raises(LostHostError, match="host s is lost: no answer for 5 s"):
         host.run(["true"])
     wait_until(lambda: undone(machine))
-    host.close()
+
+
+SOUND = (
+    files_as_a_local_host_gives_them,
+    names_are_taken_literally_and_never_executed,
+    commands,
+    a_command_that_takes_too_long_is_ended,
+    processes_are_spoken_to_line_by_line,
+    a_killed_process_takes_its_children_with_it,
+    the_second_look_is_one_exchange_and_finds_what_is_there_now,
+    the_true_offset_lies_within_the_bound,
+    plain_tools_in_place_of_system_calls,
+    two_hosts_on_one_machine_are_one_machine,
+    the_way_back_runs_in_its_order_and_what_was_struck_does_not,
+    what_cannot_be_undone_is_left_for_the_next,
+    notes_of_the_living_are_nobody_elses,
+    a_killed_controller_leaves_no_load_and_nothing_to_undo,
+    a_killed_connection_undoes_and_is_named,
+)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_host_behind_any_shell(far, shell, subtests, monkeypatch):
+    if not Path(shell).exists():
+        pytest.skip(f"no {shell}")
+    machine = far(1, shell=os.path.realpath(shell))[0]
+    for part in SOUND:
+        with subtests.test(part=part.__name__), host_on(machine) as host:
+            part(machine, host)
+        for path in machine.home.iterdir():
+            path.unlink()
+    for module, name, value in ((shell_notes, "LEASE_S", 8), (shell_notes, "RENEW_S", 0.5), (shell_notes, "ANSWER_S", 5.0)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(far_shell, "ANSWER_S", 5.0)
+    with host_on(machine) as host:
+        a_host_that_is_cut_off_is_lost_after_the_lease(machine, host)

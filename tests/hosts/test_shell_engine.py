@@ -22,19 +22,6 @@ SOON_S = 120.0
 MARGIN_NS = 200_000_000
 
 
-@pytest.fixture(params=["/bin/dash", "/bin/busybox"])
-def machine(far, request):
-    if not Path(request.param).exists():
-        pytest.skip(f"no {request.param}")
-    return far(1, shell=os.path.realpath(request.param))[0]
-
-
-@pytest.fixture
-def host(machine):
-    with ShellHost("s", Door("s", parsed(machine.address))) as host:
-        yield host
-
-
 class Client:
     def __init__(self, host, **more):
         self.process = host.spawn([ENGINE], **more)
@@ -55,8 +42,7 @@ class Client:
         return self.hear("armed", "error")
 
 
-@pytest.fixture
-def client(host):
+def greeted(host):
     client = Client(host)
     hello = client.hear("hello")
     assert (hello["engines"], hello["build"], hello["pid"]) == (["command"], "release", client.process.pid)
@@ -67,7 +53,7 @@ def start_ns(host):
     return host.monotonic_ns() + MARGIN_NS
 
 
-def test_a_command_starts_at_its_time_and_its_result_is_harvested(machine, host, client):
+def a_command_starts_at_its_time_and_its_result_is_harvested(machine, host, client):
     assert client.arm("sh", "-c", 'echo "$A $PWD"; echo why >&2; sleep 0.2; exit 3')["phase"] == "run"
     at_ns, bound_ns = start_ns(host), host._files.clock.bound_ns()
     client.ask(type="go", at_ns=at_ns)
@@ -84,7 +70,7 @@ def test_a_command_starts_at_its_time_and_its_result_is_harvested(machine, host,
     assert not [one for one in found.evidence.readings if one.source.startswith("engine:/proc")]
 
 
-def test_its_cpu_time_is_that_of_the_command(client, host):
+def its_cpu_time_is_that_of_the_command(machine, host, client):
     for _ in range(2):
         client.arm("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
         client.ask(type="go", at_ns=start_ns(host))
@@ -93,7 +79,7 @@ def test_its_cpu_time_is_that_of_the_command(client, host):
         assert 0.02e9 <= result["cost"]["cpu_user_ns"] + result["cost"]["cpu_system_ns"] <= wall_ns + 20_000_000
 
 
-def test_it_tells_progress_and_one_phase_follows_another(client, host):
+def it_tells_progress_and_one_phase_follows_another(machine, host, client):
     for phase in ("one", "two"):
         client.arm("sleep", "0.3", phase=phase)
         client.ask(type="go", at_ns=start_ns(host))
@@ -102,7 +88,7 @@ def test_it_tells_progress_and_one_phase_follows_another(client, host):
         assert (result["phase"], result["stopped_by"], result["command"]["status"]) == (phase, "work", 0)
 
 
-def test_stop_ends_the_command_and_its_children(machine, client, host):
+def stop_ends_the_command_and_its_children(machine, host, client):
     client.arm("sh", "-c", "sleep 606; true")
     client.ask(type="go", at_ns=start_ns(host))
     wait_until(lambda: "sleep 606" in machine.processes().values())
@@ -112,42 +98,39 @@ def test_stop_ends_the_command_and_its_children(machine, client, host):
     wait_until(lambda: "sleep 606" not in machine.processes().values())
 
 
-def test_stop_before_the_start_ends_it_at_once(client, host):
+def stop_before_the_start_ends_it_at_once(machine, host, client):
     client.arm("sleep", "606")
     client.ask(type="go", at_ns=start_ns(host))
     client.ask(type="stop")
     assert client.hear("result")["stopped_by"] == "stop"
 
 
-def test_the_hard_end(client, host):
+def the_hard_end(machine, host, client):
     client.arm("sleep", "606", limit_ns=100_000_000)
     client.ask(type="go", at_ns=start_ns(host))
     assert client.hear("result")["stopped_by"] == "limit"
 
 
-@pytest.mark.parametrize(
-    ("words", "what", "path"),
-    [
-        ({"argv": ["nonesuch"]}, "command", "nonesuch"),
-        ({"argv": ["true"], "directory": "/nowhere"}, "directory", "/nowhere"),
-        ({"argv": ["true"], "engine": "bulk"}, "settings", None),
-        ({"argv": []}, "settings", None),
-    ],
-)
-def test_what_cannot_be_armed_is_said(client, words, what, path):
-    refused = client.arm(*words["argv"], **{name: word for name, word in words.items() if name != "argv"})
-    assert (refused["type"], refused["what"], refused["path"]) == ("error", what, path)
-    assert client.arm("true")["type"] == "armed"
+def what_cannot_be_armed_is_said(machine, host, client):
+    for argv, more, what, path in (
+        (["nonesuch"], {}, "command", "nonesuch"),
+        (["true"], {"directory": "/nowhere"}, "directory", "/nowhere"),
+        (["true"], {"engine": "bulk"}, "settings", None),
+        ([], {}, "settings", None),
+    ):
+        refused = client.arm(*argv, **more)
+        assert (refused["type"], refused["what"], refused["path"]) == ("error", what, path)
+        assert client.arm("true")["type"] == "armed"
 
 
-def test_what_it_does_not_understand_is_said(client):
+def what_it_does_not_understand_is_said(machine, host, client):
     client.process.send("no json")
     assert client.hear("error")["what"] == "request"
     client.ask(type="go", at_ns=1)
     assert client.hear("error")["what"] == "go"
 
 
-def test_its_clock_is_true_within_half_of_the_exchange(machine, client):
+def its_clock_is_true_within_half_of_the_exchange(machine, host, client):
     for _ in range(5):
         asked_ns = time.monotonic_ns()
         client.ask(type="clock")
@@ -157,7 +140,7 @@ def test_its_clock_is_true_within_half_of_the_exchange(machine, client):
         assert abs(theirs_ns - (asked_ns + answered_ns) // 2 - machine.offset_ns) <= error_ns
 
 
-def test_names_are_taken_literally(machine, client, host):
+def names_are_taken_literally(machine, host, client):
     evil = "$(touch pwned) it's `touch pwned`\n\""
     (machine.home / evil.replace("\n", " ")).mkdir()
     client.arm("printf", "%s", evil, directory="/root/" + evil.replace("\n", " "))
@@ -166,7 +149,7 @@ def test_names_are_taken_literally(machine, client, host):
     assert not list(machine.home.rglob("pwned"))
 
 
-def test_the_end_of_its_input_ends_it_and_its_command(machine, host):
+def the_end_of_its_input_ends_it_and_its_command(machine, host, client):
     client = Client(host, env={"ASSAY_FAMILY": "abc"})
     assert "ASSAY_FAMILY=abc" in host.read(f"/proc/{client.process.pid}/environ").split("\0")
     client.arm("sleep", "607")
@@ -176,12 +159,40 @@ def test_the_end_of_its_input_ends_it_and_its_command(machine, host):
     wait_until(lambda: "sleep 607" not in machine.processes().values())
 
 
-def test_a_host_that_is_lost_ends_it(machine, client):
+def a_host_that_is_lost_ends_it(machine, host, client):
     os.kill(machine.connections()[0], 9)
     assert client.hear("error")["what"] == "host"
     assert client.process.receive(SOON_S) is None
 
 
-def test_no_other_engine_is_there(host):
+def no_other_engine_is_there(machine, host, client):
     with pytest.raises(MissingError):
         host.spawn(["/no/assay-engine"])
+
+
+PARTS = (
+    a_command_starts_at_its_time_and_its_result_is_harvested,
+    its_cpu_time_is_that_of_the_command,
+    it_tells_progress_and_one_phase_follows_another,
+    stop_ends_the_command_and_its_children,
+    stop_before_the_start_ends_it_at_once,
+    the_hard_end,
+    what_cannot_be_armed_is_said,
+    what_it_does_not_understand_is_said,
+    its_clock_is_true_within_half_of_the_exchange,
+    names_are_taken_literally,
+    the_end_of_its_input_ends_it_and_its_command,
+    no_other_engine_is_there,
+    a_host_that_is_lost_ends_it,
+)
+
+
+@pytest.mark.parametrize("shell", ["/bin/dash", "/bin/busybox"])
+def test_a_client_behind_any_shell(far, shell, subtests):
+    if not Path(shell).exists():
+        pytest.skip(f"no {shell}")
+    machine = far(1, shell=os.path.realpath(shell))[0]
+    with ShellHost("s", Door("s", parsed(machine.address))) as host:
+        for part in PARTS:
+            with subtests.test(part=part.__name__):
+                part(machine, host, greeted(host))

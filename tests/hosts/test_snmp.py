@@ -1,8 +1,8 @@
 """SNMP: messages as bytes, secrets from files, and a real agent (Debian's snmpd) in a network namespace."""
 
+import contextlib
 import socket
 import subprocess
-import time
 
 import pytest
 
@@ -16,16 +16,16 @@ from assay.hosts.snmp_security import Credentials, community_of, localized, user
 from assay.laboratory import hosts
 from assay.records import HostSpec
 from assay.undo.ledger import Ledger
-from assay_process import COMMAND
+from assay_process import COMMAND, wait_until
 from snmp_agents import COMMUNITY, PORT, PRIVATE, USER, snmp_agent
 
 WHO = Credentials(community=COMMUNITY.encode())
 SYS_DESCR = "1.3.6.1.2.1.1.1.0"
 
 
-@pytest.fixture
-def agent(tmp_path):
-    with snmp_agent(tmp_path) as running:
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory):
+    with snmp_agent(tmp_path_factory.mktemp("agent")) as running:
         yield running
 
 
@@ -42,10 +42,13 @@ def credentials(path, user):
 # ---- messages
 
 
-def test_a_question_has_the_bytes_of_the_standard():
+def test_messages_and_keys_have_the_bytes_of_the_standard():
     pdu = message.Pdu(kind=message.GET, request=1, error=0, index=0, values=(("1.3.6.1.2.1.1.1.0", None),))
     found = message.community_message(b"public", pdu)
     assert found.hex() == "302602010104067075626c6963a01902010102010002010030 0e300c06082b060102010101000500".replace(" ", "")
+    # RFC 3414, A.3.2.
+    engine = bytes.fromhex("000000000000000000000002")
+    assert localized("sha1", b"maplesyrup", engine).hex() == "6695febc9288e36282235fc7151f128497b38f3f"
 
 
 def test_an_answer_is_read_with_all_kinds_of_values():
@@ -66,33 +69,20 @@ def test_an_answer_is_read_with_all_kinds_of_values():
     assert message.rows(found.values).count("\n") == 5
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"0", b"0\x84\xff\xff\xff\xff", b"0\x80", b"0\x03\x02\x01\x01", b"\x02\x01\x01", b"0\x85aaaaa"]
-)
-def test_other_bytes_are_refused(data):
-    for parse in (message.parse_community, message.parse_secured):
-        with pytest.raises(message.MessageError, match="found"):
-            parse(data)
+def test_other_bytes_are_refused(subtests):
+    for data in [b"", b"0", b"0\x84\xff\xff\xff\xff", b"0\x80", b"0\x03\x02\x01\x01", b"\x02\x01\x01", b"0\x85aaaaa"]:
+        with subtests.test(data=data):
+            for parse in (message.parse_community, message.parse_secured):
+                with pytest.raises(message.MessageError, match="found"):
+                    parse(data)
 
 
-def test_a_key_is_that_of_the_standard():
-    """RFC 3414, A.3.2."""
-    engine = bytes.fromhex("000000000000000000000002")
-    assert localized("sha1", b"maplesyrup", engine).hex() == "6695febc9288e36282235fc7151f128497b38f3f"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("switch", ("switch", 161)), ("10.0.0.1:1161", ("10.0.0.1", 1161)), ("[fe80::1%eth0]:161", ("fe80::1%eth0", 161))],
-)
-def test_addresses(text, expected):
-    assert address_of(text) == expected
-
-
-@pytest.mark.parametrize("text", ["", "a b", "user@switch", "switch:0", "switch:99999", "$(reboot)"])
-def test_what_is_no_address_is_refused(text):
-    with pytest.raises(UsageError, match="expected HOST"):
-        address_of(text)
+def test_addresses(subtests):
+    found = {"switch": ("switch", 161), "10.0.0.1:1161": ("10.0.0.1", 1161), "[fe80::1%eth0]:161": ("fe80::1%eth0", 161)}
+    assert {text: address_of(text) for text in found} == found
+    for text in ["", "a b", "user@switch", "switch:0", "switch:99999", "$(reboot)"]:
+        with subtests.test(text=text), pytest.raises(UsageError):
+            address_of(text)
 
 
 # ---- secrets
@@ -108,42 +98,43 @@ def test_a_secret_is_read_from_a_private_file_alone(tmp_path):
         community_of(written(tmp_path / "c", "\n"))
 
 
-@pytest.mark.parametrize(
-    ("change", "wanted"),
-    [
+def test_wrong_credentials_are_named_and_no_password_is_printed(subtests, tmp_path_factory):
+    for change, wanted in [
         ({"auth": "md5"}, "expected one of sha"),
         ({"auth_password": "short"}, "fewer than 8"),
         ({"pasword": "x"}, "unknown key 'pasword'"),
         ({"user": ""}, "no text for 'user'"),
         ({"privacy": "des"}, "expected aes128"),
-    ],
-)
-def test_wrong_credentials_are_named_and_no_password_is_printed(tmp_path, change, wanted):
-    with pytest.raises(UsageError, match=wanted) as error:
-        user_of(credentials(tmp_path / "c", PRIVATE | change))
-    assert PRIVATE["auth_password"] not in str(error.value)
-    assert "password" not in repr(user_of(credentials(tmp_path / "d", PRIVATE)))
+    ]:
+        with subtests.test(change=change, wanted=wanted):
+            tmp_path = tmp_path_factory.mktemp("case")
+            with pytest.raises(UsageError, match=wanted) as error:
+                user_of(credentials(tmp_path / "c", PRIVATE | change))
+            assert PRIVATE["auth_password"] not in str(error.value)
+            assert "password" not in repr(user_of(credentials(tmp_path / "d", PRIVATE)))
 
 
 # ---- a real agent
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("user", [None, USER, PRIVATE], ids=["2c", "3 authenticated", "3 encrypted"])
-def test_a_device_gives_its_counters(agent, tmp_path, user):
-    who = WHO if user is None else user_of(credentials(tmp_path / "c", user))
-    host = SnmpHost("sw", agent.address, who)
-    try:
-        assert host.run(("get", SYS_DESCR)).stdout.startswith(f"{SYS_DESCR} Linux")
-        walked = host.run(("walk", "1.3.6.1.2.1.2.2.1")).stdout.splitlines()
-        assert len(walked) > 40, "more rows than one answer holds"
-        assert len({line.partition(" ")[0] for line in walked}) == len(walked)
-        assert host.list("/sys/class/net") == ("lo", PORT)
-        assert host.run(("get", "1.3.6.1.4.1.1.1")).stdout == ""
-        assert len(host.machine().serial) == 64
-        assert host.run(("get", *[SYS_DESCR] * 100)).stdout.count("Linux") == 100
-    finally:
-        host.close()
+def test_a_device_gives_its_counters(subtests, agent, tmp_path_factory):
+    for user in [None, USER, PRIVATE]:
+        with subtests.test(user=user):
+            tmp_path = tmp_path_factory.mktemp("case")
+            who = WHO if user is None else user_of(credentials(tmp_path / "c", user))
+            host = SnmpHost("sw", agent.address, who)
+            try:
+                assert host.run(("get", SYS_DESCR)).stdout.startswith(f"{SYS_DESCR} Linux")
+                walked = host.run(("walk", "1.3.6.1.2.1.2.2.1")).stdout.splitlines()
+                assert len(walked) > 40, "more rows than one answer holds"
+                assert len({line.partition(" ")[0] for line in walked}) == len(walked)
+                assert host.list("/sys/class/net") == ("lo", PORT)
+                assert host.run(("get", "1.3.6.1.4.1.1.1")).stdout == ""
+                assert len(host.machine().serial) == 64
+                assert host.run(("get", *[SYS_DESCR] * 100)).stdout.count("Linux") == 100
+            finally:
+                host.close()
 
 
 @pytest.mark.root
@@ -176,23 +167,23 @@ def test_a_wrong_secret_is_named(agent, tmp_path):
 
 
 @pytest.mark.root
-def test_an_agent_that_restarted_is_asked_again(agent, tmp_path):
+def test_an_agent_that_restarted_or_stood_still_is_asked_again(agent, tmp_path):
     host = SnmpHost("sw", agent.address, user_of(credentials(tmp_path / "c", PRIVATE)))
     agent.restart()
     assert "Linux" in host.run(("get", SYS_DESCR)).stdout, "its boots and its time are others now"
     host.close()
-
-
-@pytest.mark.root
-def test_a_device_that_does_not_answer_costs_little_and_comes_back(agent):
     host = SnmpHost("sw", agent.address, WHO)
     agent.pause()
     with pytest.raises(OSError, match="no answer"):
         host.run(("get", SYS_DESCR))
     assert host.lost() is None
     agent.resume()
-    time.sleep(1)
-    assert "Linux" in host.run(("get", SYS_DESCR)).stdout
+
+    def answers():
+        with contextlib.suppress(OSError):
+            return "Linux" in host.run(("get", SYS_DESCR)).stdout
+
+    wait_until(answers)
     host.close()
 
 

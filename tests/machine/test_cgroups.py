@@ -69,14 +69,17 @@ def test_a_rule_in_the_root_group_is_possible(tmp_path):
     assert cgroups.throttle_obstacle(elsewhere(tmp_path, V1.format(within="/"), "7:blkio:/\n")) is None
 
 
-@pytest.mark.parametrize(
-    ("membership", "within", "namespace"),
-    [("7:blkio:/session\n", "/", "4026531835"), ("7:blkio:/\n", "/docker/1", "4026531835"), ("7:blkio:/\n", "/", "4026532000")],
-)
-def test_a_rule_that_would_be_escaped_is_refused(tmp_path, membership, within, namespace):
-    host = elsewhere(tmp_path, V1.format(within=within), membership, namespace)
-    with pytest.raises(RefusedError, match="in the root group"):
-        cgroups.throttle(host, Noted(), "7:0", {"read_bytes_per_s": 5}, "x")
+def test_a_rule_that_would_be_escaped_is_refused(subtests, tmp_path_factory):
+    for membership, within, namespace in [
+        ("7:blkio:/session\n", "/", "4026531835"),
+        ("7:blkio:/\n", "/docker/1", "4026531835"),
+        ("7:blkio:/\n", "/", "4026532000"),
+    ]:
+        with subtests.test(membership=membership, within=within, namespace=namespace):
+            tmp_path = tmp_path_factory.mktemp("case")
+            host = elsewhere(tmp_path, V1.format(within=within), membership, namespace)
+            with pytest.raises(RefusedError, match="in the root group"):
+                cgroups.throttle(host, Noted(), "7:0", {"read_bytes_per_s": 5}, "x")
 
 
 def test_a_rule_that_we_may_not_set_is_refused(tmp_path):
@@ -195,11 +198,13 @@ def test_a_count_of_cpus_takes_a_thread_of_each_core_first(tmp_path):
     assert cpus.siblings(host, (2,)) == (("cpu.2.siblings", "2,3"),)
 
 
-@pytest.mark.parametrize("wanted", [0, 5, (), (9,), "0"])
-def test_cpus_that_are_not_ours_are_refused(tmp_path, wanted):
-    host = cpu_host(tmp_path, "0-3", {})
-    with pytest.raises(UsageError, match="0, 1, 2, 3"):
-        cpus.cpus(host, wanted)
+def test_cpus_that_are_not_ours_are_refused(subtests, tmp_path_factory):
+    for wanted in [0, 5, (), (9,), "0"]:
+        with subtests.test(wanted=wanted):
+            tmp_path = tmp_path_factory.mktemp("case")
+            host = cpu_host(tmp_path, "0-3", {})
+            with pytest.raises(UsageError, match="0, 1, 2, 3"):
+                cpus.cpus(host, wanted)
 
 
 def test_groups_of_others_are_never_removed():

@@ -70,28 +70,27 @@ def test_code_is_found_in_the_maps_of_a_process():
     }
 
 
-@pytest.mark.parametrize(
-    ("comm", "cmdline", "software"),
-    [
+def test_the_servers_own_tools_are_no_servers(subtests, tmp_path_factory):
+    for comm, cmdline, software in [
         ("slapd", "/usr/sbin/slapd\0-h\0ldap:///\0", "slapd"),
         ("slapadd", "slapadd\0-l\0x\0", None),
         ("slapd", "/usr/sbin/slapd\0-Tadd\0", None),
         ("ns-slapd", "/usr/sbin/ns-slapd\0-D\0/etc/dirsrv\0", "ns-slapd"),
         ("ns-slapd", "/usr/sbin/ns-slapd\0ldif2db\0-D\0/etc\0", None),
         ("bash", "bash\0", None),
-    ],
-)
-def test_the_servers_own_tools_are_no_servers(tmp_path, comm, cmdline, software):
-    folder = tmp_path / "proc/7"
-    folder.mkdir(parents=True)
-    (folder / "comm").write_text(f"{comm}\n")
-    (folder / "cmdline").write_text(cmdline)
-    host = Local(root=tmp_path)
-    assert software_of(host, 7) == software
-    assert dsio_server.running(host) == (((7, software),) if software else ())
-    if software is None:
-        with pytest.raises(EvidenceError, match="expected a directory server"):
-            dsio_server.server(host, 7)
+    ]:
+        with subtests.test(comm=comm, cmdline=cmdline, software=software):
+            tmp_path = tmp_path_factory.mktemp("case")
+            folder = tmp_path / "proc/7"
+            folder.mkdir(parents=True)
+            (folder / "comm").write_text(f"{comm}\n")
+            (folder / "cmdline").write_text(cmdline)
+            host = Local(root=tmp_path)
+            assert software_of(host, 7) == software
+            assert dsio_server.running(host) == (((7, software),) if software else ())
+            if software is None:
+                with pytest.raises(EvidenceError, match="expected a directory server"):
+                    dsio_server.server(host, 7)
 
 
 def test_maps_become_counts_of_each_kind_and_what_belongs_to_none():
@@ -149,31 +148,30 @@ def test_a_nested_search_neither_begins_nor_ends_an_operation():
     assert "@unseen[3] = 1; print(@ended)" in text
 
 
-@pytest.mark.parametrize(
-    ("software", "more", "traced"),
-    [
+def test_answers_by_write_are_looked_at_only_where_files_may_be_written_so(subtests, tmp_path_factory):
+    for software, more, traced in [
         ("slapd", {}, False),
         ("slapd", {"2": "errors"}, False),
         ("slapd", {"9": "log.0000000001"}, True),
         ("ns-slapd", {}, True),
-    ],
-)
-def test_answers_by_write_are_looked_at_only_where_files_may_be_written_so(tmp_path, software, more, traced):
-    numbers = tmp_path / "proc/7/fd"
-    (tmp_path / "proc/7/fdinfo").mkdir(parents=True)
-    numbers.mkdir()
-    for number, name in {"7": "data.mdb", "8": "lock.mdb", **more}.items():
-        (tmp_path / name).touch()
-        (numbers / number).symlink_to(tmp_path / name)
-        (tmp_path / f"proc/7/fdinfo/{number}").write_text("pos:\t0\nflags:\t0102002\nmnt_id:\t21\n")
-    (tmp_path / "read").touch()
-    (numbers / "5").symlink_to(tmp_path / "read")
-    (tmp_path / "proc/7/fdinfo/5").write_text("pos:\t0\nflags:\t0100000\nmnt_id:\t21\n")
-    assert dsio_server.writes_in_turn(Local(root=tmp_path), 7, software) is traced
-    assert [*dsio_server.written_mounts(Local(root=tmp_path), 7)] == [21] * (2 + len(more))
-    text = dsio_program.program(Local(), replace(SERVER, writes_in_turn=traced))
-    assert ("sys_enter_write /" in text, "sys_exit_write," in text) == (traced, traced)
-    assert "sys_enter_writev /" in text
+    ]:
+        with subtests.test(software=software, more=more, traced=traced):
+            tmp_path = tmp_path_factory.mktemp("case")
+            numbers = tmp_path / "proc/7/fd"
+            (tmp_path / "proc/7/fdinfo").mkdir(parents=True)
+            numbers.mkdir()
+            for number, name in {"7": "data.mdb", "8": "lock.mdb", **more}.items():
+                (tmp_path / name).touch()
+                (numbers / number).symlink_to(tmp_path / name)
+                (tmp_path / f"proc/7/fdinfo/{number}").write_text("pos:\t0\nflags:\t0102002\nmnt_id:\t21\n")
+            (tmp_path / "read").touch()
+            (numbers / "5").symlink_to(tmp_path / "read")
+            (tmp_path / "proc/7/fdinfo/5").write_text("pos:\t0\nflags:\t0100000\nmnt_id:\t21\n")
+            assert dsio_server.writes_in_turn(Local(root=tmp_path), 7, software) is traced
+            assert [*dsio_server.written_mounts(Local(root=tmp_path), 7)] == [21] * (2 + len(more))
+            text = dsio_program.program(Local(), replace(SERVER, writes_in_turn=traced))
+            assert ("sys_enter_write /" in text, "sys_exit_write," in text) == (traced, traced)
+            assert "sys_enter_writev /" in text
 
 
 def test_stats_of_bpftrace_are_counts_and_totals():

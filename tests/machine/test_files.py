@@ -2,8 +2,6 @@
 
 import os
 
-import pytest
-
 from assay.machine import ownership
 from assay.machine.files import DIRECTORY, FILE, NOTHING, PathState, path_state
 from assay.machine.ownership import Ownership
@@ -41,27 +39,29 @@ def test_the_unit_of_direct_io_is_the_logical_block_of_the_device(tmp_path):
     assert PathState(path="/x", kind=NOTHING).unit == 512
 
 
-@pytest.mark.parametrize("content", ["whole", "hole", "preallocated"])
-def test_a_file_of_ours_is_whole_where_every_byte_was_written(tmp_path, content):
-    path, undo = tmp_path / "F", Ledger(tmp_path / "ledger")
-    ownership.make_file(HOST, undo, str(path))
-    with path.open("r+b") as file:
-        if content == "whole":
-            file.write(os.urandom(MIB))
-        elif content == "hole":
-            file.truncate(MIB)
-        else:
-            os.posix_fallocate(file.fileno(), 0, MIB)
-        file.flush()
-        os.fsync(file.fileno())
-    assert path_state(HOST, str(path)).ownership is Ownership.IN_USE
-    ownership.keep_file(HOST, str(path))
-    found = path_state(HOST, str(path))
-    assert (found.kind, found.size, found.ownership) == (FILE, MIB, Ownership.KEPT)
-    assert found.whole == (content == "whole")
-    undo.unwind()
-    undo.close()
-    assert path.exists(), "what is kept stays"
-    ownership.discard_file(HOST, str(path))
-    assert list(tmp_path.iterdir()) == [tmp_path / "ledger"]
-    assert path_state(HOST, str(path)).kind == NOTHING
+def test_a_file_of_ours_is_whole_where_every_byte_was_written(subtests, tmp_path_factory):
+    for content in ["whole", "hole", "preallocated"]:
+        with subtests.test(content=content):
+            tmp_path = tmp_path_factory.mktemp("case")
+            path, undo = tmp_path / "F", Ledger(tmp_path / "ledger")
+            ownership.make_file(HOST, undo, str(path))
+            with path.open("r+b") as file:
+                if content == "whole":
+                    file.write(os.urandom(MIB))
+                elif content == "hole":
+                    file.truncate(MIB)
+                else:
+                    os.posix_fallocate(file.fileno(), 0, MIB)
+                file.flush()
+                os.fsync(file.fileno())
+            assert path_state(HOST, str(path)).ownership is Ownership.IN_USE
+            ownership.keep_file(HOST, str(path))
+            found = path_state(HOST, str(path))
+            assert (found.kind, found.size, found.ownership) == (FILE, MIB, Ownership.KEPT)
+            assert found.whole == (content == "whole")
+            undo.unwind()
+            undo.close()
+            assert path.exists(), "what is kept stays"
+            ownership.discard_file(HOST, str(path))
+            assert list(tmp_path.iterdir()) == [tmp_path / "ledger"]
+            assert path_state(HOST, str(path)).kind == NOTHING

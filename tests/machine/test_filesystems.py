@@ -34,37 +34,25 @@ img: 1 extent found
 """
 
 
-def test_features_without_what_differs_each_time():
+def test_features_of_each_tool():
     assert parse_dumpe2fs(DUMPE2FS) == (
         ("mkfs.features", "has_journal ext_attr extent 64bit"),
         ("mkfs.inodes", "81920"),
         ("mkfs.block_bytes", "4096"),
         ("mkfs.inode_bytes", "256"),
     )
-
-
-def test_xfs_sections():
     found = dict(parse_xfs_info(XFS_INFO))
     assert found["mkfs.meta-data.agsize"] == "20480"
     assert found["mkfs.meta-data.projid32bit"] == "1"
     assert found["mkfs.naming.ftype"] == "1"
     assert "/dev/loop0" not in str(found)
-
-
-def test_btrfs_flags():
     assert dict(parse_btrfs_super(BTRFS)) == {
         "mkfs.csum_type": "0 (crc32c)",
         "mkfs.compat_ro_flags": "0x3",
         "mkfs.nodesize": "16384",
         "mkfs.features": "FREE_SPACE_TREE FREE_SPACE_TREE_VALID",
     }
-
-
-def test_text_of_no_such_tool_gives_nothing():
     assert parse_dumpe2fs("dumpe2fs: Bad magic") == ()
     assert parse_xfs_info("xfs_info: cannot open") == ()
-
-
-def test_unwritten_extents():
     assert parse_unwritten(FILEFRAG) == ((40964, 16384),)
     assert parse_unwritten("filefrag: no such file") == ()

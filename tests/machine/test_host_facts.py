@@ -1,5 +1,3 @@
-import pytest
-
 from assay.hosts.local import Local
 from assay.machine import host_facts
 
@@ -31,9 +29,8 @@ bus-info: 0000:03:00.0
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
+def test_what_a_card_is_told_to_do(subtests):
+    for text, pairs in [
         (RINGS, {"most_rx": "4096", "most_tx": "4096", "rx": "256", "tx": "512"}),
         (
             OFFLOADS,
@@ -42,10 +39,9 @@ bus-info: 0000:03:00.0
         (COALESCING, {"adaptive_rx": "on TX: n/a", "rx-usecs": "8"}),
         (DRIVER, {"driver": "ixgbe", "version": "6.1.0", "firmware-version": "0x8000095c", "bus-info": "0000:03:00.0"}),
         ("", {}),
-    ],
-)
-def test_what_a_card_is_told_to_do(text, pairs):
-    assert dict(host_facts.ethtool_pairs(text)) == pairs
+    ]:
+        with subtests.test(text=text, pairs=pairs):
+            assert dict(host_facts.ethtool_pairs(text)) == pairs
 
 
 def test_equal_parts_are_one_fact_with_every_value_that_occurs():

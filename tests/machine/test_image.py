@@ -64,18 +64,20 @@ def ahead(loop):
     return int(Path(image.read_ahead(loop)).read_text())
 
 
-@pytest.mark.parametrize("left", [16, 4096])
-def test_read_ahead_is_that_of_a_new_device_and_what_was_found_is_put_back(tmp_path, left):
-    disk, host, ledger = tmp_path / "disk.img", NextFree(), Ledger(tmp_path / "ledger")
-    disk.write_bytes(os.urandom(1 << 20))
-    with new_device() as fresh, new_device() as used:
-        subprocess.run(["losetup", "--direct-io=on", f"/dev/{fresh}", disk], check=True)
-        usual = ahead(fresh)
-        subprocess.run(["losetup", "--detach", f"/dev/{fresh}"], check=True)
-        Path(image.read_ahead(used)).write_text(str(left))
-        host.free = used
-        assert image.attach(host, ledger, str(disk), direct_io="on") == used
-        assert ahead(used) == usual != left
-        ledger.undo("loop", image=str(disk))
-        assert ahead(used) in (left, max(left, usual)), "newer kernels raise what is too little when they detach"
-    ledger.close()
+def test_read_ahead_is_that_of_a_new_device_and_what_was_found_is_put_back(subtests, tmp_path_factory):
+    for left in [16, 4096]:
+        with subtests.test(left=left):
+            tmp_path = tmp_path_factory.mktemp("case")
+            disk, host, ledger = tmp_path / "disk.img", NextFree(), Ledger(tmp_path / "ledger")
+            disk.write_bytes(os.urandom(1 << 20))
+            with new_device() as fresh, new_device() as used:
+                subprocess.run(["losetup", "--direct-io=on", f"/dev/{fresh}", disk], check=True)
+                usual = ahead(fresh)
+                subprocess.run(["losetup", "--detach", f"/dev/{fresh}"], check=True)
+                Path(image.read_ahead(used)).write_text(str(left))
+                host.free = used
+                assert image.attach(host, ledger, str(disk), direct_io="on") == used
+                assert ahead(used) == usual != left
+                ledger.undo("loop", image=str(disk))
+                assert ahead(used) in (left, max(left, usual)), "newer kernels raise what is too little when they detach"
+            ledger.close()

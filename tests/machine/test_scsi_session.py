@@ -40,24 +40,22 @@ LOGIN = message(ANSWERED, b"TargetPortalGroupTag=1\0")
 ATTENTION = message(COMMAND_ENDED, b"\0\x12\x70\0\6")
 
 
-@pytest.mark.parametrize(("flags", "found"), [(0x14, "on"), (0x04, "on"), (0x10, "off"), (0x00, "off")])
-def test_the_bit_of_the_caching_page_is_read(flags, found):
-    assert asked(LOGIN, message(0x25, page(flags))) == found
+def test_the_bit_of_the_caching_page_is_read(subtests):
+    for flags, found in [(0x14, "on"), (0x04, "on"), (0x10, "off"), (0x00, "off")]:
+        with subtests.test(flags=flags, found=found):
+            assert asked(LOGIN, message(0x25, page(flags))) == found
 
 
-def test_it_is_read_behind_an_attention_and_behind_block_descriptors():
+def test_it_is_read_behind_an_attention_and_a_refused_login_is_named():
     assert asked(LOGIN, ATTENTION, message(0x25, page(0x14, bytes(8)))) == "on"
-
-
-@pytest.mark.parametrize("answer", [b"", LOGIN, LOGIN + ATTENTION, message(0x25, b"\3\0\0"), message(0x25, bytes(24))])
-def test_no_answer_is_no_write_cache(answer):
-    with pytest.raises(TrialError, match="says nothing of the write cache"):
-        asked(answer)
-
-
-def test_a_refused_login_is_named():
     with pytest.raises(TrialError, match=r"refuses a login at iqn\.a:b \(status 2, 3\)"):
         asked(message(ANSWERED, status=(2, 3)))
+
+
+def test_no_answer_is_no_write_cache(subtests):
+    for answer in [b"", LOGIN, LOGIN + ATTENTION, message(0x25, b"\3\0\0"), message(0x25, bytes(24))]:
+        with subtests.test(answer=answer), pytest.raises(TrialError, match="says nothing of the write cache"):
+            asked(answer)
 
 
 def test_requests_are_whole_messages():

@@ -3,13 +3,13 @@
 import contextlib
 import os
 import subprocess
-import time
 
 import pytest
 
 from assay.hosts.local import Local
 from assay.machine import server
 from assay.records import Server, ServerNode
+from assay_process import wait_until
 
 HOST = Local()
 HERE = ServerNode(address="127.0.0.1")
@@ -121,10 +121,7 @@ def namespace():
 @pytest.mark.root
 def test_the_way_is_asked_where_a_client_is(namespace):
     client, near, far = namespace
-    deadline = time.monotonic() + 120
-    while (inside := server.elsewhere(HOST, (client,))) is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert inside is not None, "a process that a client started"
+    inside = wait_until(lambda: server.elsewhere(HOST, (client,)))
     assert server.elsewhere(HOST, (os.getpid(),)) in (None, inside)
     assert server.way(HOST, "198.51.100.1", inside) == server.ServerInterface(interface=far, kind="virtual")
     assert server.way(HOST, "198.51.100.2", inside) == server.ServerInterface(interface="lo", kind="loopback"), "its own address"

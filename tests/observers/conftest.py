@@ -8,6 +8,8 @@ import pytest
 from assay import catalogue
 from assay.catalogue import Evidence, Observer
 from assay.evidence import sources
+from assay.machine import bpftrace
+from assay.observers import wire
 
 NOTES = ("fact:kernel.log.", "fact:page_cache.sample.")
 """Texts about one phase, which no rule names as evidence."""
@@ -34,3 +36,12 @@ def every_key_is_listed() -> Iterator[None]:
     yield
     for observer in observers:
         object.__setattr__(observer, "parse", parsers[observer.name])
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patience() -> Iterator[None]:
+    """On a busy machine a program that counts beside takes long to begin."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bpftrace, "ANSWER_S", 300.0)
+        patch.setattr(wire, "ANSWER_S", 300.0)
+        yield

@@ -29,11 +29,12 @@ def test_a_group_and_all_above_it():
     assert lineage("") == [""]
 
 
-@pytest.mark.parametrize(("host", "writeback"), [("cgroup_v1", 4096), ("cgroup_v2", 8192)])
-def test_dirty_pages_of_the_processes_group(host, writeback):
-    evidence = parsed(host)
-    assert the_series(evidence, "dirty_bytes", GROUP).value[0] == 134230016
-    assert the_series(evidence, "writeback_bytes", GROUP).value[0] == writeback
+def test_dirty_pages_of_the_processes_group(subtests):
+    for host, writeback in [("cgroup_v1", 4096), ("cgroup_v2", 8192)]:
+        with subtests.test(host=host, writeback=writeback):
+            evidence = parsed(host)
+            assert the_series(evidence, "dirty_bytes", GROUP).value[0] == 134230016
+            assert the_series(evidence, "writeback_bytes", GROUP).value[0] == writeback
 
 
 def test_throttled_time_is_in_ns_in_both_versions():
@@ -47,16 +48,14 @@ def test_throttled_time_is_in_ns_in_both_versions():
     assert list(the_series(second, "throttled_ns", GROUP).value) == [0, 0, 90000, 90000]
 
 
-@pytest.mark.parametrize(
-    ("host", "source"),
-    [("cgroup_v1", "blkio/blkio.throttle.write_bps_device"), ("cgroup_v2", "assay/io.max")],
-)
-def test_a_rule_above_the_group_is_found_and_its_file_named(host, source):
-    evidence = parsed(host)
-    rule = the_series(evidence, "limit_write_bytes_per_s", "device:loop0")
-    assert (rule.value[0], rule.source) == (52428800, f"cgroup:/sys/fs/cgroup/{source}")
-    assert the_series(evidence, "throttle_rules", "device:loop0").value[0] == 1
-    assert the_series(evidence, "throttle_rules", "device:vda").value[0] == 0
+def test_a_rule_above_the_group_is_found_and_its_file_named(subtests):
+    for host, source in [("cgroup_v1", "blkio/blkio.throttle.write_bps_device"), ("cgroup_v2", "assay/io.max")]:
+        with subtests.test(host=host, source=source):
+            evidence = parsed(host)
+            rule = the_series(evidence, "limit_write_bytes_per_s", "device:loop0")
+            assert (rule.value[0], rule.source) == (52428800, f"cgroup:/sys/fs/cgroup/{source}")
+            assert the_series(evidence, "throttle_rules", "device:loop0").value[0] == 1
+            assert the_series(evidence, "throttle_rules", "device:vda").value[0] == 0
 
 
 def test_a_rule_on_the_disk_holds_for_its_partition():
@@ -65,45 +64,35 @@ def test_a_rule_on_the_disk_holds_for_its_partition():
     assert the_series(evidence, "limit_read_bytes_per_s", "device:vda1").value[-1] == 1000
 
 
-@pytest.mark.parametrize(
-    ("host", "subject", "moved"), [("cgroup_v1", "cgroup: device:loop0", 0), ("cgroup_v2", f"{GROUP} device:vda", 0)]
-)
-def test_bytes_of_the_group_are_given_by_device(host, subject, moved):
-    assert the_series(parsed(host), "write_bytes", subject).value[-1] == moved
+def test_bytes_of_the_group_are_given_by_device(subtests):
+    for host, subject, moved in [("cgroup_v1", "cgroup: device:loop0", 0), ("cgroup_v2", f"{GROUP} device:vda", 0)]:
+        with subtests.test(host=host, subject=subject, moved=moved):
+            assert the_series(parsed(host), "write_bytes", subject).value[-1] == moved
 
 
-def test_devices_of_other_stacks_are_left_out():
+def test_only_devices_of_this_stack_count():
     evidence = parsed("cgroup_v2", subject=LOOP)
     assert not [one for one in evidence.series if one.subject.endswith("device:vda")]
-
-
-def test_a_device_of_others_that_goes_costs_no_evidence():
-    """A loop device that a container gives back takes its counters with it."""
+    # A loop device that a container gives back takes its counters with it.
     path = "/sys/fs/cgroup/io.stat"
     gone = parsed("cgroup_v2", {}, {path: lambda text: "".join(text.splitlines(keepends=True)[1:])}, subject=LOOP)
     assert the_series(gone, "dirty_bytes", GROUP).value[0] == 134230016
 
 
-def test_without_control_groups_everything_is_missing():
+def test_without_control_groups_everything_is_missing_and_a_fall_is_refused():
     assert "no control groups" in OBSERVER.available(recorded("no_psi"))
     assert "cgroup.nr_throttled" in parsed("no_psi").missing
-
-
-def test_a_falling_counter_is_refused():
     with pytest.raises(EvidenceError, match="falling"):
         parsed("cgroup_v1", {}, {CPU_1: bumped(r"nr_throttled (\d+)", -3)})
 
 
-def test_linux_6_1_counts_the_quota_in_its_own_group_only():
+def test_linux_6_1():
     """A group without the controller cpu has no quota: its stops are known to be none."""
     stops = {f"{ROOT}/assay/cpu.stat": lambda text: bumped(r"throttled_usec (\d+)", 90)(bumped(r"nr_throttled (\d+)", 3)(text))}
     evidence = parsed(LINUX_6_1, {}, stops, subject=IN_GROUP)
     assert list(the_series(evidence, "nr_throttled", "cgroup:/assay").value) == [0, 0, 3, 3]
     assert list(the_series(evidence, "throttled_ns", "cgroup:/assay").value) == [0, 0, 90_000, 90_000]
     assert list(the_series(evidence, "nr_throttled", GROUP).value) == [0, 0, 0, 0]
-
-
-def test_linux_6_1_limits_and_bytes_of_each_group():
     written = {
         f"{ROOT}/assay/0007/io.stat": bumped(r"7:0 .*wbytes=(\d+)", 4096),
         f"{ROOT}/io.stat": bumped(r"254.*wbytes=(\d+)", 512),
@@ -160,11 +149,10 @@ def real_group(controller):
 
 @pytest.mark.root
 def test_a_real_quota_stops_a_busy_process():
-    code = (
-        "import sys, time\nsys.stdin.readline()\nwhile time.process_time() < 0.3: pass\nprint(flush=True); sys.stdin.readline()"
-    )
-    with real_group("cpu") as (group, unified):
-        (group / ("cpu.max" if unified else "cpu.cfs_quota_us")).write_text("20000")
+    busy = "sys.stdin.readline()\nbefore = time.process_time()\nwhile time.process_time() < before + 0.03: pass\n"
+    code = f"import sys, time\n{busy}print(flush=True); sys.stdin.readline()"
+    with real_group("cpu") as (group, unified):  # 2 %: less than a process gets beside many others
+        (group / ("cpu.max" if unified else "cpu.cfs_quota_us")).write_text("2000")
         with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
             (group / "cgroup.procs").write_text(str(child.pid))
             subject = Subject(pids=(child.pid,))

@@ -25,10 +25,15 @@ def test_a_recorded_host_tells_when_it_was_booted():
     assert series.value[0] == series.value[1] > 1e9
 
 
-def test_a_clock_that_was_set_moves_it(tmp_path):
+def test_a_clock_that_was_set_or_stepped_shows(tmp_path):
     looks = [look(OBSERVER, host(tmp_path, f"cpu 1\nbtime {at}\n"), Subject(), Edge.POLL, at) for at in (100, 97)]
     (series,) = OBSERVER.parse("h", "p", looks, Subject()).series
     assert list(series.value) == [100.0, 97.0]
+    stepped = host(tmp_path, "cpu 1\nbtime 100\n")
+    stepped.syscalls = Stepped([1_700_000_000_000_000_000, 1_700_000_000_002_000_000])
+    (series,) = OBSERVER.parse("h", "p", [look(OBSERVER, stepped, Subject(), Edge.POLL, at) for at in (1, 2)], Subject()).series
+    assert series.value[1] - series.value[0] == pytest.approx(0.002, abs=1e-6)
+    assert series.source == "clock:clock_gettime"
 
 
 @dataclass
@@ -41,20 +46,14 @@ class Stepped:
         return self.told.pop(0)
 
 
-def test_a_step_of_a_millisecond_shows(tmp_path):
-    stepped = host(tmp_path, "cpu 1\nbtime 100\n")
-    stepped.syscalls = Stepped([1_700_000_000_000_000_000, 1_700_000_000_002_000_000])
-    (series,) = OBSERVER.parse("h", "p", [look(OBSERVER, stepped, Subject(), Edge.POLL, at) for at in (1, 2)], Subject()).series
-    assert series.value[1] - series.value[0] == pytest.approx(0.002, abs=1e-6)
-    assert series.source == "clock:clock_gettime"
-
-
 def test_the_clocks_of_this_machine_agree_with_what_its_kernel_says():
     looks = [look(OBSERVER, Local(), Subject(), Edge.POLL, at) for at in range(100)]
     (series,) = OBSERVER.parse("h", "p", looks, Subject()).series
     text = Path("/proc/stat").read_text()
     assert abs(series.value[0] - int(text.partition("btime ")[2].split()[0])) <= 1
     assert max(series.value) - min(series.value) < 0.001
+    assert OBSERVER.available(Local()) is None
+    assert OBSERVER.parse("h", "p", [look(OBSERVER, Local(), Subject(), Edge.ARMED, 0)], Subject()).series
 
 
 def test_what_is_not_there_is_said(tmp_path):
@@ -64,8 +63,3 @@ def test_what_is_not_there_is_said(tmp_path):
     assert (found.series, list(found.missing)) == ((), ["clock.boot_time_s"])
     with pytest.raises(EvidenceError, match="no line btime"):
         OBSERVER.parse("h", "p", [look(OBSERVER, host(tmp_path, "cpu 1\n"), Subject(), Edge.ARMED, 0)], Subject())
-
-
-def test_this_machine_can_be_looked_at():
-    assert OBSERVER.available(Local()) is None
-    assert OBSERVER.parse("h", "p", [look(OBSERVER, Local(), Subject(), Edge.ARMED, 0)], Subject()).series

@@ -38,9 +38,6 @@ def test_a_thread_that_ends_keeps_what_it_had():
     ended = {f"/proc/4242/task/4243/{name}": lambda _: None for name in ("stat", "schedstat")}
     waited = {"/proc/4242/task/4243/schedstat": bumped(r"\d+ (\d+) \d+", 700)}
     assert list(the_series(parsed({}, waited, ended), "run_delay_ns", "pid:4242").value) == [0, 0, 700, 700]
-
-
-def test_a_thread_that_ends_between_its_two_texts_keeps_what_it_had():
     waited = {"/proc/4242/task/4243/schedstat": bumped(r"\d+ (\d+) \d+", 700)}
     ended = {"/proc/4242/task/4243/schedstat": lambda _: None}
     assert list(the_series(parsed({}, waited, ended), "run_delay_ns", "pid:4242").value) == [0, 0, 700, 700]
@@ -53,14 +50,11 @@ def test_a_small_step_back_of_idle_is_the_kernels_guess_and_a_large_one_a_reset(
         parsed({}, {STAT: bumped(idle, -3000)})
 
 
-def test_text_of_another_form_is_refused():
+def test_what_cannot_be_read_is_refused_or_named():
     with pytest.raises(EvidenceError, match="expected a line `cpu`"):
         parsed({}, {STAT: lambda _: "cpu 1 2 3\n"})
     with pytest.raises(EvidenceError, match="/proc/PID/stat"):
         parsed({}, {"/proc/4242/stat": lambda _: "4242 (x) S 1\n"})
-
-
-def test_a_process_that_is_not_there_is_named():
     evidence = parsed(subject=Subject(pids=(77,)))
     assert "/proc/77/stat" in evidence.missing["process.user_ns"]
     assert "cpu.steal_ns" not in evidence.missing

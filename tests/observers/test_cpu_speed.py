@@ -48,7 +48,7 @@ def facts(host, edge=Edge.TRIAL_START):
     return OBSERVER.parse("h", "", [look(OBSERVER, host, Subject(), edge, 0)], Subject()).facts
 
 
-def test_counters_are_summed_and_rates_are_a_mean(host):
+def test_counters_are_summed_and_the_fastest_piece_tells(host):
     assert {fact.key: fact.value for fact in facts(host)} == {
         "speed.throttled.core": "7",
         "speed.throttled.package": "1",
@@ -56,26 +56,17 @@ def test_counters_are_summed_and_rates_are_a_mean(host):
         "speed.governor": "performance powersave",
     }
     assert {fact.fact_class for fact in facts(host)} == {FactClass.NOISE}
-
-
-def test_the_fastest_piece_tells(host):
     host.syscalls = Timed((410_000, 400_000, 900_000))
     assert ("speed.piece_ns", "400000") in {(fact.key, fact.value) for fact in facts(host)}
-
-
-def test_the_last_look_is_after(host):
     assert {fact.when for fact in facts(host, Edge.TRIAL_END)} == {When.AFTER}
     assert {fact.when for fact in facts(host)} == {When.BEFORE}
 
 
-def test_text_that_is_no_number_is_refused(host, tmp_path):
+def test_what_cannot_be_read_is_said(host, tmp_path):
     (tmp_path / "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq").write_text("<unknown>\n")
     with pytest.raises(EvidenceError, match="found '<unknown>' in scaling_cur_freq"):
         facts(host)
-
-
-def test_a_host_that_shows_nothing_says_so(tmp_path):
-    assert "needs Assay on that host" in OBSERVER.available(Local(root=str(tmp_path)))
+    assert "needs Assay on that host" in OBSERVER.available(Local(root=str(tmp_path / "bare")))
     assert OBSERVER.available(Local()) is None
 
 

@@ -2,11 +2,10 @@
 
 import re
 
-import pytest
-
 from assay import catalogue
 
 
-@pytest.mark.parametrize("name", catalogue.names("observers"))
-def test_declared_cost_begins_with_cpu_time_per_look(name):
-    assert re.match(r"[\d.]+ (ns|µs|ms|s) CPU per look\b", catalogue.find("observers", name).cost)
+def test_declared_cost_begins_with_cpu_time_per_look(subtests):
+    for name in catalogue.names("observers"):
+        with subtests.test(name=name):
+            assert re.match(r"[\d.]+ (ns|µs|ms|s) CPU per look\b", catalogue.find("observers", name).cost)

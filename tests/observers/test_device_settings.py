@@ -26,17 +26,19 @@ def test_a_recorded_host_tells_its_devices_and_how_much_may_be_dirty():
     assert any(key.startswith("device.0.queue.") for key in found)
 
 
-@pytest.mark.parametrize("edge", [Edge.TRIAL_START, Edge.TRIAL_END])
-def test_what_it_tells_is_what_environment_tells(tmp_path, edge):
-    host, devices = Local(), stack(Local(), os.fspath(tmp_path))
-    if not devices:
-        pytest.skip("the temporary directory is on no block device")
-    subject = Subject(devices=devices, directory=str(tmp_path))
-    whole = facts(find("observers", "environment"), host, subject, edge)
-    found = facts(OBSERVER, host, subject, edge)
-    assert len(found) > 10
-    assert {key: fact.value for key, fact in found.items()} == {key: whole[key].value for key in found}
-    assert {fact.when for fact in found.values()} == {When.BEFORE if edge is Edge.TRIAL_START else When.AFTER}
+def test_what_it_tells_is_what_environment_tells(subtests, tmp_path_factory):
+    for edge in [Edge.TRIAL_START, Edge.TRIAL_END]:
+        with subtests.test(edge=edge):
+            tmp_path = tmp_path_factory.mktemp("case")
+            host, devices = Local(), stack(Local(), os.fspath(tmp_path))
+            if not devices:
+                pytest.skip("the temporary directory is on no block device")
+            subject = Subject(devices=devices, directory=str(tmp_path))
+            whole = facts(find("observers", "environment"), host, subject, edge)
+            found = facts(OBSERVER, host, subject, edge)
+            assert len(found) > 10
+            assert {key: fact.value for key, fact in found.items()} == {key: whole[key].value for key in found}
+            assert {fact.when for fact in found.values()} == {When.BEFORE if edge is Edge.TRIAL_START else When.AFTER}
 
 
 def test_it_looks_only_where_it_is_named():

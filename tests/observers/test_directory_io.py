@@ -1,5 +1,6 @@
 """The observer of directory I/O: its parse on recorded counts, and really run beside operations of slapd."""
 
+import contextlib
 import os
 
 import pytest
@@ -49,24 +50,18 @@ def test_each_kind_is_a_counter_from_the_first_sample():
     assert not found.missing
 
 
-def test_kinds_that_are_not_seen_are_missing_evidence():
+def test_kinds_that_are_not_seen_are_missing_and_a_fall_is_refused():
     found = made(snapshot(Edge.ARMED, 0, unseen={"3": 1, "8": 1}), snapshot(Edge.LAST, 1, unseen={"3": 1, "8": 1}))
     assert found.missing == {"directory_io.unseen_operations": "not all operations are seen: bind, extended"}
-
-
-def test_without_an_answer_there_is_nothing_and_a_fall_is_refused():
     assert not made(Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})).series
     with pytest.raises(EvidenceError, match="falling"):
         made(snapshot(Edge.ARMED, 0, ended={"1": 3}), snapshot(Edge.LAST, 1, ended={"1": 2}))
 
 
-def test_a_target_without_a_directory_server_is_refused(tmp_path):
+def test_it_looks_on_request_and_at_directory_servers_only(tmp_path):
     (tmp_path / "pid").write_text(str(os.getpid()))
     with pytest.raises(EvidenceError, match="0 processes of the target are slapd or ns-slapd"):
         OBSERVER.beside.argv(HOST, Subject(server=(ServerNode(pid_file=str(tmp_path / "pid")),)))
-
-
-def test_it_looks_on_request_only():
     assert OBSERVER.on_request
     assert OBSERVER.watch is None
 
@@ -74,11 +69,13 @@ def test_it_looks_on_request_only():
 @pytest.mark.root
 @needs(NO_SLAPD)
 def test_beside_a_phase_it_counts_what_was_done(tmp_path):
-    server = slapd(tmp_path)
     subject = Subject(server=(ServerNode(pid_file=str(tmp_path / "pid")),))
-    ledger = Ledger(tmp_path / "ledger")
-    beside = sampler.companion(HOST, ledger, OBSERVER.beside, subject)
-    try:
+    with contextlib.ExitStack() as ending:
+        server, ledger = slapd(tmp_path), Ledger(tmp_path / "ledger")
+        ending.callback(ledger.close)
+        ending.callback(server.stop)
+        beside = sampler.companion(HOST, ledger, OBSERVER.beside, subject)
+        ending.callback(beside.end)
         armed = Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw=beside.read())
         with server.client() as client:
             client.bind()
@@ -87,10 +84,6 @@ def test_beside_a_phase_it_counts_what_was_done(tmp_path):
             for number in range(5):
                 client.modify(number, "observed")
         last = Snapshot(edge=Edge.LAST, at_ns=10**9, took_ns=1, raw=beside.read())
-    finally:
-        beside.end()
-        server.stop()
-        ledger.close()
     found = OBSERVER.parse("h", "p", [armed, last], subject)
     assert the_series(found, "count", "operation:search").value[-1] == 50
     assert the_series(found, "count", "operation:modify").value[-1] == 5

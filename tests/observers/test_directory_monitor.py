@@ -107,29 +107,24 @@ def test_our_own_searches_are_taken_off():
     assert the_series(found, "bytes", "slapd").value[1] < 4000
 
 
-def test_a_server_that_does_not_answer_is_missing_evidence():
+def test_a_server_without_an_answer_or_of_another_kind():
     node = ServerNode(software="slapd", monitor=(("false",),))
     watched = Subject(server=(node,))
     found = OBSERVER.parse("h", "p", [look(OBSERVER, HOST, watched, Edge.ARMED, 0)], watched)
     assert "exit status" in found.missing["directory.search"]
-
-
-def test_a_server_of_another_kind_gives_nothing():
     watched = Subject(server=(ServerNode(pid_file="/x"),))
     assert OBSERVER.read(HOST, watched) == {}
     found = OBSERVER.parse("h", "p", [Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})], watched)
     assert (found.series, found.missing) == ((), {})
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_a_damaged_answer_is_an_unknown_format(subtests):
+    for text, words in [
         ("", "has no cn=Search"),
         ("dn: cn=Search,cn=Operations,cn=Monitor\nmonitorOpCompleted: many\n", "expected a number"),
         ("no colon", "expected LDIF"),
-    ],
-)
-def test_a_damaged_answer_is_an_unknown_format(text, words):
-    raw = {"0": {"software": "slapd", "texts": [text]}}
-    with pytest.raises(EvidenceError, match=words):
-        OBSERVER.parse("h", "p", [Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw=raw)], Subject(server=(NODE,)))
+    ]:
+        with subtests.test(text=text, words=words):
+            raw = {"0": {"software": "slapd", "texts": [text]}}
+            with pytest.raises(EvidenceError, match=words):
+                OBSERVER.parse("h", "p", [Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw=raw)], Subject(server=(NODE,)))

@@ -65,41 +65,31 @@ def test_each_cpu_that_an_end_ran_on_has_its_times():
     assert list(the_series(made, "run_ns", "pid:100@cpu:0").value) == [0, 400_000_000, 400_000_000]
     assert list(the_series(made, "run_ns", "pid:100@cpu:1").value) == [0, 0, 200_000_000]
     assert not made.missing
-
-
-def test_a_cpu_without_an_end_and_without_packets_has_none():
     made = OBSERVER.parse("h", "p", looked((0, 5, 0, (4, 4)), (60, 45, 0, (9, 4))), SUBJECT)
     assert {one.subject for one in made.series} == {"cpu:0", "pid:100@cpu:0"}
-
-
-def test_a_named_server_has_subjects_of_its_own():
     looks = looked((0, 5, 0, (0, 0)), (60, 45, 0, (0, 0)))
     raws = [snapshot(one.edge, one.at_ns / SECOND, {**one.raw, "servers": [100]}) for one in looks]
     assert the_series(OBSERVER.parse("h", "p", raws, SUBJECT), "run_ns", "server:100@cpu:0")
-
-
-def test_a_new_thread_counts_from_nothing_and_an_ended_one_keeps_its_time():
     samples = [{("1", "1"): (50, "0")}, {("1", "1"): (80, "0"), ("1", "2"): (20, "1")}, {("1", "2"): (30, "1")}]
     assert by_cpu(samples)[-1] == {("1", "0"): 30, ("1", "1"): 30}
 
 
-@pytest.mark.parametrize(
-    ("parse", "text"),
-    [(times_of, "cpu0 1 2 3\n"), (times_of, "cpu0 a 0 0 0 0 0 0 0\n"), (packets_of, ""), (packets_of, "CPU0\n")],
-)
-def test_damaged_texts_are_refused(parse, text):
-    with pytest.raises(EvidenceError, match="expected"):
-        parse(text)
+def test_damaged_texts_are_refused(subtests):
+    for parse, text in [
+        (times_of, "cpu0 1 2 3\n"),
+        (times_of, "cpu0 a 0 0 0 0 0 0 0\n"),
+        (packets_of, ""),
+        (packets_of, "CPU0\n"),
+    ]:
+        with subtests.test(parse=parse, text=text), pytest.raises(EvidenceError, match="expected"):
+            parse(text)
 
 
-def test_a_missing_file_is_missing_evidence():
+def test_what_is_not_there_is_missing_or_not_looked_at():
     refused = {"/proc/stat": {"error": "No such file"}, "/proc/softirqs": {"error": "No such file"}, "servers": []}
     made = OBSERVER.parse("h", "p", [snapshot(Edge.ARMED, 0, refused)], SUBJECT)
     assert made.missing["end_cpu.busy_ns"] == "/proc/stat: No such file"
     assert "end_cpu.net_rx" in made.missing
-
-
-def test_loads_without_a_server_are_not_looked_at():
     assert OBSERVER.read(Local(), Subject(pids=(os.getpid(),))) == {}
     assert OBSERVER.parse("h", "p", [], Subject(pids=(1,))).missing == {}
 

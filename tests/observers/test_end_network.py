@@ -48,34 +48,25 @@ def test_the_counters_of_each_namespace():
     assert [fact.value for fact in made.facts] == ["net:[1] 100; net:[2] 7 8"]
 
 
-def test_counters_that_this_kernel_lacks_are_missing():
+def test_what_could_not_be_read():
     looks = looked({"net:[1]": space()}, {"net:[1]": space()})
     made = OBSERVER.parse("h", "p", looks, SUBJECT)
     assert "end_network.udp_no_port" in made.missing
     assert "end_network.udp_received" not in made.missing
-
-
-def test_ends_that_were_never_there():
     made = OBSERVER.parse("h", "p", looked({}, {}), SUBJECT)
     assert "no end of the load" in made.missing["end_network.udp_received"]
-
-
-def test_texts_that_could_not_be_read():
     raw = {"net:[1]": {"pids": [1], "snmp": {"error": "gone"}, "netstat": {"error": "gone"}, "dev": {"error": "gone"}}}
     made = OBSERVER.parse("h", "p", looked(raw, raw), SUBJECT)
     assert made.series == ()
     assert "end_network.tcp_dsacks" in made.missing
-
-
-@pytest.mark.parametrize("text", ["Udp: A B\nUdp: 1\n", "Udp: A\nTcp: 1\n", "Udp: A\nUdp: x\n"])
-def test_damaged_texts_are_refused(text):
-    with pytest.raises(EvidenceError, match="expected"):
-        pairs(text, "snmp")
-
-
-def test_loads_without_a_server_are_not_looked_at():
     assert OBSERVER.read(Local(), Subject(pids=(os.getpid(),))) == {}
     assert OBSERVER.parse("h", "p", [], Subject()).missing == {}
+
+
+def test_damaged_texts_are_refused(subtests):
+    for text in ["Udp: A B\nUdp: 1\n", "Udp: A\nTcp: 1\n", "Udp: A\nUdp: x\n"]:
+        with subtests.test(text=text), pytest.raises(EvidenceError, match="expected"):
+            pairs(text, "snmp")
 
 
 def test_a_socket_that_overflows_in_our_namespace():

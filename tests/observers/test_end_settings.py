@@ -41,13 +41,10 @@ def test_offloads_that_change_packets():
     }
 
 
-def test_the_first_look_that_has_a_fact_tells_it():
+def test_the_first_look_that_has_a_fact_tells_it_and_ends_that_were_never_there_are_missing():
     made = facts({}, {"end.0.sysctl.a": "1"}, {"end.0.sysctl.a": "2", "end.0.interface.0.mtu": "1500"})
     assert {one.key: one.value for one in made.facts} == {"end.0.interface.0.mtu": "1500", "end.0.sysctl.a": "1"}
     assert not made.missing
-
-
-def test_ends_that_were_never_there_are_missing():
     assert facts({}, {}).missing == {"fact:end.*": "no end of the load was there at any look"}
     assert facts({}, subject=Subject(pids=(1,))).missing == {}
 

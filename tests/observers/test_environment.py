@@ -1,8 +1,6 @@
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from assay.hosts.local import Local
 from assay.observers import environment
 from assay.observers.environment import OBSERVER
@@ -16,9 +14,8 @@ def facts(host, subject=SUBJECT, edge=Edge.TRIAL_START):
     return {fact.key: fact for fact in OBSERVER.parse("h", "", [look(OBSERVER, host, subject, edge, 0)], subject).facts}
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "fact_class"),
-    [
+def test_a_recorded_host(subtests):
+    for key, value, fact_class in [
         ("kernel.release", "6.18.44", FactClass.PERFORMANCE),
         ("kernel.cmdline", "root=/dev/vda ro quiet mitigations=auto psi=1", FactClass.PERFORMANCE),
         ("memory.hugepages", "madvise", FactClass.PERFORMANCE),
@@ -37,11 +34,10 @@ def facts(host, subject=SUBJECT, edge=Edge.TRIAL_START):
         ("host.system", "Debian GNU/Linux 12 (bookworm)", FactClass.PERFORMANCE),
         ("host.name", "filer", FactClass.IDENTITY),
         ("network.eth0.speed", "10000", FactClass.PERFORMANCE),
-    ],
-)
-def test_a_recorded_host(key, value, fact_class):
-    fact = facts(recorded("cgroup_v1"))[key]
-    assert (fact.value, fact.fact_class) == (value, fact_class)
+    ]:
+        with subtests.test(key=key, value=value, fact_class=fact_class):
+            fact = facts(recorded("cgroup_v1"))[key]
+            assert (fact.value, fact.fact_class) == (value, fact_class)
 
 
 def test_a_scsi_disk_says_itself_which_cache_it_has(tmp_path):
@@ -52,7 +48,7 @@ def test_a_scsi_disk_says_itself_which_cache_it_has(tmp_path):
     assert found["device.0.cache_type"].value == "write back"
 
 
-def test_what_changes_by_itself_is_noise():
+def test_what_is_noise_and_what_is_left_alone():
     classes = {key: fact.fact_class for key, fact in facts(recorded("cgroup_v1")).items()}
     assert {key for key, found in classes.items() if found is FactClass.NOISE} == {
         "host.uptime",
@@ -61,19 +57,13 @@ def test_what_changes_by_itself_is_noise():
         "tool.python",
         "ulimit.max_pending_signals",
     }
-
-
-def test_switches_that_act_when_they_are_read_are_left_alone():
     assert not [key for key in facts(recorded("cgroup_v1")) if key.startswith("sysctl.vm.drop_caches")]
     assert "sysctl.kernel.panic" not in facts(recorded("cgroup_v1")), "of a listed tree only what is listed"
-
-
-def test_a_group_of_version_2_has_its_own_limits():
     assert facts(recorded("cgroup_v2"))["cgroup.memory.max"].value == "1073741824"
-
-
-def test_the_trials_end_is_after():
     assert {fact.when for fact in facts(recorded("cgroup_v1"), edge=Edge.TRIAL_END).values()} == {When.AFTER}
+    table = tomllib.loads(Path(environment.__file__).with_suffix(".toml").read_text())
+    assert len(set(table["files"].values())) == len(table["files"])
+    assert set(table["kept"]) <= set(table["trees"])
 
 
 def test_this_machine_has_a_hundred_facts_and_they_stay_the_same():
@@ -81,9 +71,3 @@ def test_this_machine_has_a_hundred_facts_and_they_stay_the_same():
     assert len(first) >= 100
     changed = {key for key in first if first[key].value != second[key].value and first[key].fact_class is not FactClass.NOISE}
     assert not changed
-
-
-def test_the_table_names_no_file_twice():
-    table = tomllib.loads(Path(environment.__file__).with_suffix(".toml").read_text())
-    assert len(set(table["files"].values())) == len(table["files"])
-    assert set(table["kept"]) <= set(table["trees"])

@@ -38,9 +38,6 @@ def test_a_line_that_is_no_counter_is_refused():
         blocks("vmnic0\n   nonsense here\n")
 
 
-def test_the_machine_has_a_name_and_no_boot(server):
+def test_the_machine_has_a_name_and_no_boot_and_linux_is_not_looked_at(server):
     assert (len(server[1].machine().serial), server[1].machine().boot) == (64, "")
-
-
-def test_on_linux_it_does_not_look():
     assert "VMkernel" in OBSERVER.available(Local())

@@ -16,7 +16,7 @@ def server(tmp_path):
         yield texts, host
 
 
-def test_counters_rise_under_the_keys_of_linux(server):
+def test_counters_rise_and_memory_and_load_are_gauges_and_the_rest_is_missing(server):
     texts, host = server
 
     def second():
@@ -37,14 +37,17 @@ def test_counters_rise_under_the_keys_of_linux(server):
     assert the_series(found, "tcp_retransmitted_segments").value[1] == 10
     (read,) = readings(found, rung="L9", direction="read", span="before")
     assert (read.subject, read.bytes, read.uncertainty_bytes) == ("device:ada0", 102400, 1024)
-
-
-def test_memory_and_load_are_gauges(server):
     found = phase(OBSERVER, server[1])
     assert the_series(found, "total_bytes").value[0] == 2111283200
     assert the_series(found, "free_bytes").value[0] == 482182 * 4096
     assert the_series(found, "available_bytes").value[0] == 482710 * 4096
     assert the_series(found, "load_average").value[0] == 0.32
+    observers = [catalogue.find("observers", name) for name in catalogue.names("observers")]
+    present, missing = sampler.roll_call(server[1], observers)
+    assert [one.name for one in present] == ["freebsd", "unix_settings"]
+    assert missing["cpu.steal_ns"] == missing["L8.flush"] == "FreeBSD does not report it"
+    assert phase(OBSERVER, server[1]).missing["cpu.steal_ns"] == "FreeBSD does not report it"
+    assert "network.rx_bytes" not in missing
 
 
 def test_a_look_is_one_exchange(server, monkeypatch):
@@ -55,15 +58,6 @@ def test_a_look_is_one_exchange(server, monkeypatch):
     monkeypatch.setattr(shell, "ask", lambda *words, **more: count.append(1) or asked(*words, **more))
     OBSERVER.read(host, Subject())
     assert len(count) == 1
-
-
-def test_everything_else_is_missing_with_the_reason(server):
-    observers = [catalogue.find("observers", name) for name in catalogue.names("observers")]
-    present, missing = sampler.roll_call(server[1], observers)
-    assert [one.name for one in present] == ["freebsd", "unix_settings"]
-    assert missing["cpu.steal_ns"] == missing["L8.flush"] == "FreeBSD does not report it"
-    assert phase(OBSERVER, server[1]).missing["cpu.steal_ns"] == "FreeBSD does not report it"
-    assert "network.rx_bytes" not in missing
 
 
 def test_on_linux_it_does_not_look_and_nothing_is_missing():
@@ -81,21 +75,19 @@ def test_the_machine_has_a_name_and_a_boot(server, tmp_path):
     assert (after.serial == first.serial, after.boot == first.boot) == (True, False)
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [{"sysctl": "kern.cp_times: 1 2 3\n"}, {"sysctl": "kern.cp_times: 1 2 3 4 5\n"}, {"sysctl": "", "interfaces": "nothing"}],
-)
-def test_a_damaged_text_is_refused(texts):
-    with pytest.raises(EvidenceError, match="expected"):
-        figures({"interfaces": "Name\n", "tcp": "", "mbufs": "", "devices": "", **texts})
+def test_a_damaged_text_is_refused(subtests):
+    for texts in [
+        {"sysctl": "kern.cp_times: 1 2 3\n"},
+        {"sysctl": "kern.cp_times: 1 2 3 4 5\n"},
+        {"sysctl": "", "interfaces": "nothing"},
+    ]:
+        with subtests.test(texts=texts), pytest.raises(EvidenceError, match="expected"):
+            figures({"interfaces": "Name\n", "tcp": "", "mbufs": "", "devices": "", **texts})
 
 
-def test_a_falling_counter_is_refused(server):
+def test_what_is_damaged_is_refused(server):
     texts, host = server
     with pytest.raises(EvidenceError, match="falling"):
         phase(OBSERVER, host, lambda: change(texts / "netstat-ibdn", "30412 ", "10412 "))
-
-
-def test_a_line_of_a_device_without_numbers_is_refused():
     with pytest.raises(EvidenceError, match="expected numbers"):
         devices("device r/i w/i kr/i kw/i qlen tsvc_t/i sb/i\nada0 1 2 3 many 5 6 7\n")

@@ -49,34 +49,19 @@ def test_counters_and_states(host):
         "health.device.2.max_link_speed": "16.0 GT/s PCIe",
         "health.network.eth0.duplex": "full",
     }
-
-
-def test_a_counter_is_no_other_environment_and_a_state_is(host):
     classes = {fact.key: fact.fact_class for fact in facts(host)}
     noise = {key for key, found in classes.items() if found is FactClass.NOISE}
     assert noise == {key for key in classes if key.startswith("health.errors.")}
-
-
-def test_the_last_look_is_after(host):
     assert {fact.when for fact in facts(host, edge=Edge.TRIAL_END)} == {When.AFTER}
     assert {fact.when for fact in facts(host)} == {When.BEFORE}
 
 
-def test_what_is_not_there_is_no_fact():
+def test_what_is_not_there_is_said_and_this_machine_can_be_looked_at(host, tmp_path):
     assert facts(recorded("cgroup_v1"), Subject(devices=("loop0", "vda"))) == ()
-
-
-def test_text_that_is_no_number_is_refused(host, tmp_path):
     (tmp_path / "sys/fs/ext4/sda1/errors_count").write_text("many\n")
     with pytest.raises(EvidenceError, match=r"found 'many\\n' in errors\.0\.ext4; expected error counts"):
         facts(host)
-
-
-def test_a_host_without_devices_says_so(tmp_path):
-    assert "invisible" in OBSERVER.available(Local(root=str(tmp_path)))
+    assert "invisible" in OBSERVER.available(Local(root=str(tmp_path / "bare")))
     assert OBSERVER.available(recorded("cgroup_v1")) is None
-
-
-def test_this_machine_can_be_looked_at():
     devices = Local().list("/sys/block")
     assert isinstance(facts(Local(), Subject(devices=devices)), tuple)

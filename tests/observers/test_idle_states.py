@@ -37,14 +37,11 @@ def test_of_many_processors_some_are_read(tmp_path):
     assert cpus == {f"cpu{number}" for number in range(MOST_CPUS)}
 
 
-def test_text_that_is_no_number_is_refused(tmp_path):
+def test_what_cannot_be_read_is_refused_or_missing(tmp_path):
     host = placed(tmp_path)
     (tmp_path / "sys/devices/system/cpu/cpu0/cpuidle/state1/usage").write_text("many\n")
     with pytest.raises(EvidenceError, match="found 'many"):
         OBSERVER.parse("h", "p", [look(OBSERVER, host, Subject(), Edge.ARMED, 0)], Subject())
-
-
-def test_nothing_that_can_be_read_is_missing_evidence():
     evidence = OBSERVER.parse("h", "p", [Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})], Subject())
     assert evidence.missing == {"idle.entries": "no idle state is readable"}
 

@@ -43,7 +43,7 @@ def parsed(*texts):
     return OBSERVER.parse("h", "p", looks, subject)
 
 
-def test_what_came_before_the_phase_is_none_of_it():
+def test_only_messages_of_the_kernel_of_the_phase_count():
     evidence = parsed(record("former trial"), "", record(ERROR), record("late"))
     assert [(fact.key, fact.value) for fact in evidence.facts] == [
         ("kernel.log.p.0", f"<3> {ERROR}"),
@@ -51,15 +51,9 @@ def test_what_came_before_the_phase_is_none_of_it():
     ]
     assert {fact.fact_class for fact in evidence.facts} == {FactClass.NOISE}
     assert list(the_series(evidence, "messages").value) == [0, 0, 1, 2]
-
-
-def test_a_program_that_writes_into_the_log_is_not_the_kernel():
     evidence = parsed("", "\n".join((record("I/O error, dev vda", 11), record("ours"), record("systemd[1]: failed", 27))), "", "")
     assert [fact.value for fact in evidence.facts] == ["<3> ours"]
     assert (the_series(evidence, "messages").value[-1], the_series(evidence, "program_messages").value[-1]) == (1, 2)
-
-
-def test_lines_that_belong_to_a_record_are_no_messages():
     evidence = parsed("", f"{record('sd 2:0:0:0: [sda] x;y')}\n SUBSYSTEM=scsi\n DEVICE=+scsi:2:0:0:0", "", "")
     assert [fact.value for fact in evidence.facts] == ["<3> sd 2:0:0:0: [sda] x;y"]
 
@@ -73,12 +67,9 @@ def test_of_a_flood_the_gravest_are_kept():
     assert the_series(evidence, "lost").value[-1] == 1
 
 
-def test_text_of_another_form_is_refused():
+def test_what_cannot_be_read_is_refused_or_says_how():
     with pytest.raises(EvidenceError, match="expected `priority,number"):
         parsed("", "[12.0] what dmesg prints", "", "")
-
-
-def test_a_log_that_may_not_be_read_says_how_to_get_it():
     assert "Run as root" in OBSERVER.available(Logged([PermissionError(1, "Operation not permitted")]))
     assert "No such file" in OBSERVER.available(Logged([FileNotFoundError(2, "No such file or directory")]))
     assert OBSERVER.available(Logged([""])) is None

@@ -28,18 +28,16 @@ def test_the_span_of_all_files_at_each_look():
     assert not found.missing
 
 
-@pytest.mark.parametrize(
-    ("looks", "subject", "why"),
-    [
+def test_what_is_not_there_is_told(subtests):
+    for looks, subject, why in [
         ([snapshot(0, {}, rotates=False)], SUBJECT, "no device below"),
         ([snapshot(0, {})], Subject(devices=("sda",)), "has no data files"),
         ([snapshot(0, {"/a": None})], SUBJECT, "reports no positions"),
-    ],
-)
-def test_what_is_not_there_is_told(looks, subject, why):
-    found = OBSERVER.parse("h", "p", looks, subject)
-    assert not found.series
-    assert why in found.missing["layout.lowest_byte"]
+    ]:
+        with subtests.test(looks=looks, subject=subject, why=why):
+            found = OBSERVER.parse("h", "p", looks, subject)
+            assert not found.series
+            assert why in found.missing["layout.lowest_byte"]
 
 
 def test_of_many_files_an_even_sample():

@@ -23,12 +23,9 @@ def parsed(*answers, line=7):
     return OBSERVER.parse("local", "w.p", looks, Subject(line=line)).series
 
 
-def test_without_a_line_nobody_is_asked():
+def test_counters_begin_at_nothing_and_maxima_stay_what_they_are():
     assert OBSERVER.read(Local(), Subject()) == {}
     assert parsed(line=None) == ()
-
-
-def test_counters_begin_at_nothing_and_maxima_stay_what_they_are():
     found = {(one.subject, one.metric): list(one.value) for one in parsed(answer(1), answer(3))}
     assert len(found) == 2 * len(METRICS)
     assert found["line:wan.up", "packets"] == [0, 2]
@@ -36,7 +33,7 @@ def test_counters_begin_at_nothing_and_maxima_stay_what_they_are():
     assert found["line:wan.down", "latest_ns"] == [place, 3 * place]
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"links": {"wan": {"up": {}}}}', '{"links": 1}'])
-def test_damaged_answers_are_refused(text):
-    with pytest.raises(EvidenceError, match="expected its counts"):
-        parsed(text)
+def test_damaged_answers_are_refused(subtests):
+    for text in ["", "{}", '{"links": {"wan": {"up": {}}}}', '{"links": 1}']:
+        with subtests.test(text=text), pytest.raises(EvidenceError, match="expected its counts"):
+            parsed(text)

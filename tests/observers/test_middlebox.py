@@ -62,31 +62,19 @@ def test_what_a_box_did():
     assert dict(found.missing) == {}
 
 
-def test_without_threads_of_its_own_its_time_is_missing():
+def test_what_is_not_told_has_no_series():
     alone = Subject(box=Box(pid=3, interfaces=("mb1a", "mb1b")))
     found = parsed(raw(100, 0, threads=[]), raw(200, 0, threads=[]), subject=alone)
     assert list(found.missing) == ["middlebox.cpu_ns"]
     assert parsed(raw(100, 0), raw(200, 0, threads=["{'error': 'gone'}", "1 0 1"])).missing.keys() == {"middlebox.cpu_ns"}
-
-
-def test_what_is_not_printed_has_no_series():
     found = parsed(raw(100, 0, shapers="", conntrack=""), raw(200, 0, shapers="[]", conntrack=""))
     assert {"shaper_dropped", "invalid", "connections"}.isdisjoint({one.metric for one in found.series})
-
-
-def test_a_box_that_has_gone_is_missing_evidence():
     found = parsed(raw(100, 0), raw(200, 0, dev={"error": "gone"}))
     assert found.series == ()
     assert "middlebox.packets" in found.missing
-
-
-def test_a_damaged_text_is_named():
     with pytest.raises(EvidenceError, match="in dev"):
         parsed(raw(1, 1, dev="a\nb\nmb1a: 1"), raw(2, 2))
     with pytest.raises(EvidenceError, match="nf_conntrack"):
         parsed(raw(1, 1, conntrack="entries invalid\nodd 1\n"), raw(2, 2))
-
-
-def test_without_a_box_it_does_nothing():
     assert read(Local(), Subject()) == {}
     assert parsed({}, {}, subject=Subject()) == Evidence()

@@ -22,18 +22,13 @@ def test_received_is_read_and_sent_is_written():
     clock = readings(evidence, subject="interface:eth0", span=Span.CLOCK, rung=Rung.CLIENT_NIC)
     assert {one.direction: one.bytes for one in clock} == {Direction.READ: 9000, Direction.WRITE: 500}
     assert not readings(evidence, subject="interface:lo"), "the loopback is read only where it is named"
-
-
-def test_what_programs_here_send_to_each_other_is_counted_apart():
     evidence = parsed({}, {DEV: bumped(r" lo: +(\d+)", 7000)})
     assert list(the_series(evidence, "loopback_bytes").value) == [0, 0, 7000, 7000]
-
-
-def test_an_idle_interface_is_read_but_has_no_series_unless_it_is_named():
     evidence = parsed()
     assert readings(evidence, subject="interface:eth0", span=Span.CLOCK)
     assert not [one for one in evidence.series if one.subject == "interface:eth0"]
     assert [one for one in parsed(subject=Subject(interfaces=("eth0",))).series if one.subject == "interface:eth0"]
+    assert "interface ib7 missing in" in parsed(subject=Subject(interfaces=("ib7",))).missing["L3.read"]
 
 
 def test_segments_sent_again_and_drops_of_the_queues_are_summed():
@@ -43,16 +38,10 @@ def test_segments_sent_again_and_drops_of_the_queues_are_summed():
     assert list(the_series(evidence, "tcp_retransmitted_segments").value) == [0, 0, 4, 4]
 
 
-def test_an_absent_interface_is_named():
-    assert "interface ib7 missing in" in parsed(subject=Subject(interfaces=("ib7",))).missing["L3.read"]
-
-
-@pytest.mark.parametrize(
-    ("path", "text"), [(DEV, "x\ny\neth0: 1 2"), ("/proc/net/snmp", "Tcp: A\nTcp: 1\n"), ("/proc/net/softnet_stat", "zz\n")]
-)
-def test_text_of_another_form_is_refused(path, text):
-    with pytest.raises(EvidenceError, match="expected"):
-        parsed({}, {path: lambda _: text})
+def test_text_of_another_form_is_refused(subtests):
+    for path, text in [(DEV, "x\ny\neth0: 1 2"), ("/proc/net/snmp", "Tcp: A\nTcp: 1\n"), ("/proc/net/softnet_stat", "zz\n")]:
+        with subtests.test(path=path, text=text), pytest.raises(EvidenceError, match="expected"):
+            parsed({}, {path: lambda _, text=text: text})
 
 
 def test_a_real_mebibyte_over_the_loopback_is_seen_in_both_directions():

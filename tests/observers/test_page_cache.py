@@ -75,17 +75,12 @@ def test_many_files_are_sampled_evenly_and_it_says_so():
     assert [fact.value for fact in evidence.facts] == ["256 of 1000, evenly spaced by name"]
 
 
-def test_a_phase_without_data_files_has_no_such_evidence():
+def test_what_is_not_told_is_missing():
     assert set(parsed(Kernel(pages, extents), Subject()).missing) == set(OBSERVER.gives)
-
-
-def test_an_answer_of_another_form_is_refused():
     raw = {"path:/x": {"page_cache": {"cached": "many"}, "extents": {"error": "x"}}}
     with pytest.raises(EvidenceError, match="expected a whole number"):
         OBSERVER.parse("h", "p", [Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=0, raw=raw)], Subject(paths=("/x",)))
 
-
-def test_a_shell_has_no_such_calls():
     class Shell:
         syscalls = None
 

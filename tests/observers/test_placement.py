@@ -44,29 +44,20 @@ def parsed(host, *changes, subject=SUBJECT):
     return OBSERVER.parse("h", "p", replayed(OBSERVER, host, subject, *changes), subject)
 
 
-def test_the_busiest_processor_is_that_of_the_time_from_arming_on(host):
+def test_processors_pages_queues_and_threads_by_node(host):
     before = {"/proc/softirqs": lambda text: text.replace("BLOCK:          5", "BLOCK:        900")}
     under = {"/proc/softirqs": lambda text: text.replace("          5          5\n", "          7         12\n")}
     evidence = parsed(host, before, under)
     assert list(the_series(evidence, "block_softirqs").value) == [0, 9, 9]
     assert list(the_series(evidence, "busiest_block_softirqs").value) == [0, 7, 7]
-
-
-def test_pages_are_summed_over_the_nodes(host):
     evidence = parsed(host, {}, {f"{NODE}/node1/numastat": lambda text: text.replace("other_node 10", "other_node 25")})
     assert list(the_series(evidence, "remote_pages").value) == [0, 15, 15]
     assert list(the_series(evidence, "local_pages").value) == [0, 0, 0]
     assert set(the_series(evidence, "nodes").value) == {2}
-
-
-def test_queues_and_threads_by_the_node_of_the_lowest_disk(host):
     evidence = parsed(host)
     assert set(the_series(evidence, "queues", "device:nvme0n1p1").value) == {2}
     assert set(the_series(evidence, "near_threads", "device:nvme0n1p1").value) == {1}
     assert set(the_series(evidence, "far_threads", "device:nvme0n1p1").value) == {1}
-
-
-def test_a_disk_of_no_node_has_no_far_threads(host):
     evidence = parsed(host, subject=Subject(pids=(42,), devices=("sda",)))
     assert not [one for one in evidence.series if one.metric == "far_threads"]
 
@@ -77,19 +68,13 @@ def test_text_of_another_form_is_refused(host, tmp_path):
         parsed(host)
 
 
-def test_a_kernel_without_nodes_has_one_and_counts_no_pages():
+def test_kernels_without_nodes_or_soft_interrupts_and_this_machine():
     raw = {"/proc/softirqs": SOFTIRQS, "queues": {}, "disks": {}}
     looks = [Snapshot(edge=edge, at_ns=at, took_ns=1, raw=raw) for at, edge in enumerate((Edge.ARMED, Edge.LAST))]
     evidence = OBSERVER.parse("h", "p", looks, Subject())
     assert set(the_series(evidence, "nodes").value) == {1}
     assert set(evidence.missing) == {"placement.local_pages", "placement.remote_pages"}
-
-
-def test_a_host_without_soft_interrupts_says_so():
     assert "invisible" in OBSERVER.available(recorded("cgroup_v1"))
-
-
-def test_this_machine_can_be_looked_at():
     looks = [look(OBSERVER, Local(), Subject(), edge, at) for at, edge in enumerate((Edge.ARMED, Edge.LAST))]
     evidence = OBSERVER.parse("h", "p", looks, Subject())
     assert the_series(evidence, "net_rx_softirqs").value[0] == 0

@@ -1,5 +1,6 @@
 """The observer of processes: whose a process is, children that ended, threads of the kernel, what is hidden; a real neighbour."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -83,46 +84,34 @@ def test_others_are_counted_apart_from_the_lab_and_the_kernel():
     assert not evidence.missing
 
 
-def test_a_grandchild_of_the_lab_is_the_labs():
+def test_children_that_ended_are_in_their_parents_account_and_counted_once():
     assert seconds(parsed([], [Told(200, LAB, "engine"), Told(201, 200, "fio", own=90, started=60)])) == 0
-
-
-def test_a_child_that_came_and_went_is_in_its_parents_account():
     evidence = parsed([Told(300, 1, "make")], [Told(300, 1, "make", children=70)])
     assert seconds(evidence) == 0.7
-
-
-def test_what_a_child_had_before_it_ended_is_not_counted_again():
     before = [Told(300, 1, "make"), Told(301, 300, "cc1", own=500, moved=(100, 0))]
     after = [Told(300, 1, "make", children=520, moved=(130, 0))]
     evidence = parsed(before, after)
     assert (seconds(evidence), last(evidence, "read_bytes")) == (0.2, 30)
-
-
-def test_a_whole_line_of_descendants_that_ended_is_not_counted_again():
     before = [Told(300, 1, "bash"), Told(301, 300, "sh", own=1), Told(302, 301, "pytest", own=900, children=500, moved=(70, 0))]
     after = [Told(300, 1, "bash", children=1411, moved=(75, 0))]
     evidence = parsed(before, after)
     assert (seconds(evidence), last(evidence, "read_bytes")) == (pytest.approx(0.1), 5)
-
-
-def test_orphans_that_ended_are_nobodys():
     assert seconds(parsed([Told(400, 1, "old", own=500)], [])) == 0
+    evidence = parsed([Told(300, 1, "old", own=900, started=10)], [Told(300, 1, "new", own=20, started=70)])
+    assert seconds(evidence) == 0.2
 
 
-@pytest.mark.parametrize(
-    ("group", "started", "parent", "is_other"),
-    [
+def test_what_the_targets_commands_left_running_is_a_part_of_the_target(subtests):
+    for group, started, parent, is_other in [
         ("0::/lab", 60, 1, False),
         ("0::/user", 60, 1, True),
         (None, 40, 1, True),
         ("0::/lab", 60, 300, True),
-    ],
-)
-def test_what_the_targets_commands_left_running_is_a_part_of_the_target(group, started, parent, is_other):
-    server = Told(500, parent, "slapd", started=started, group=group)
-    busy = Told(500, parent, "slapd", own=80, started=started, group=group)
-    assert (seconds(parsed([Told(300), server], [Told(300), busy])) > 0) is is_other
+    ]:
+        with subtests.test(group=group, started=started, parent=parent, is_other=is_other):
+            server = Told(500, parent, "slapd", started=started, group=group)
+            busy = Told(500, parent, "slapd", own=80, started=started, group=group)
+            assert (seconds(parsed([Told(300), server], [Told(300), busy])) > 0) is is_other
 
 
 def test_a_declared_server_and_what_it_forks_are_the_targets_own():
@@ -133,12 +122,13 @@ def test_a_declared_server_and_what_it_forks_are_the_targets_own():
     assert (last(evidence, "read_bytes"), seconds(evidence)) == (5, 0)
 
 
-@pytest.mark.parametrize(("job", "is_other"), [(500, False), (None, True)])
-def test_a_worker_that_ended_and_that_nobody_waited_for_is_the_servers(job, is_other):
+def test_a_worker_that_ended_and_that_nobody_waited_for_is_the_servers(subtests):
     """It is in no control group any more; its process group is that of the server."""
-    before, after = [Told(500, 1, "smbd")], [Told(500, 1, "smbd"), Told(501, 1, "smbd", own=20, moved=(0, 12), job=job)]
-    evidence = parsed(before, after, server="500")
-    assert (last(evidence, "write_bytes") > 0, seconds(evidence) > 0) == (is_other, is_other)
+    for job, is_other in [(500, False), (None, True)]:
+        with subtests.test(job=job, is_other=is_other):
+            before, after = [Told(500, 1, "smbd")], [Told(500, 1, "smbd"), Told(501, 1, "smbd", own=20, moved=(0, 12), job=job)]
+            evidence = parsed(before, after, server="500")
+            assert (last(evidence, "write_bytes") > 0, seconds(evidence) > 0) == (is_other, is_other)
 
 
 def test_the_processes_of_a_declared_server_are_read(tmp_path):
@@ -177,26 +167,15 @@ def test_the_manager_of_a_session_adopts_as_the_first_process_does():
     assert (seconds(evidence), last(evidence, "read_bytes")) == (0, 0)
 
 
-def test_a_process_that_took_a_number_over_is_another():
-    evidence = parsed([Told(300, 1, "old", own=900, started=10)], [Told(300, 1, "new", own=20, started=70)])
-    assert seconds(evidence) == 0.2
-
-
-def test_time_that_rounding_leaves_open_is_not_sure():
+def test_time_that_rounding_leaves_open_and_bytes_that_are_hidden_are_not_sure():
     many = [[Told(300 + index, 1, f"d{index}", own=own) for index in range(20)] for own in (0, 1)]
     evidence = parsed(*many)
     assert (seconds(evidence), seconds(evidence, "sure_cpu_ns")) == (0.2, 0)
-
-
-def test_bytes_that_are_hidden_are_missing_and_not_0():
     gone = parsed([Told(300)], [Told(300), Told(301, moved=None)])
     assert not gone.missing
     evidence = parsed([Told(300, moved="")], [Told(300, moved="")])
     assert set(evidence.missing) == {"other_processes.read_bytes", "other_processes.write_bytes"}
     assert not [one for one in evidence.series if one.metric == "read_bytes"]
-
-
-def test_text_of_another_form_is_refused():
     look_at = snapshot(0, Edge.ARMED)
     with pytest.raises(EvidenceError, match=r"expected a line of /proc/PID/stat"):
         OBSERVER.parse(
@@ -225,5 +204,8 @@ def between(child):
 
 def test_our_own_real_child_is_ours():
     with burner() as child:
+        raw = OBSERVER.read(Local(), Subject())
+        assert f"/proc/{child.pid}/cgroup" in raw
+        assert f"/proc/{os.getppid()}/cgroup" not in raw, "who is older than the lab was not started for it"
         evidence = between(child)
     assert seconds(evidence, "own_cpu_ns") >= 0.25

@@ -55,13 +55,12 @@ def test_requests_are_counted_from_the_first_look(tmp_path):
     assert list(the_series(found, "requests", "server").value) == [0, 55]
 
 
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [(("echo", "none"), "a number"), (("false",), "exit status"), (("no-such-tool",), "no-such-tool")],
-)
-def test_a_command_that_tells_no_number_is_missing_evidence(command, why, tmp_path):
-    watched = subject([tmp_path], command)
-    assert why in parsed(watched, looked(watched, Edge.ARMED, 0)).missing["server.requests"]
+def test_a_command_that_tells_no_number_is_missing_evidence(subtests, tmp_path_factory):
+    for command, why in [(("echo", "none"), "a number"), (("false",), "exit status"), (("no-such-tool",), "no-such-tool")]:
+        with subtests.test(command=command, why=why):
+            tmp_path = tmp_path_factory.mktemp("case")
+            watched = subject([tmp_path], command)
+            assert why in parsed(watched, looked(watched, Edge.ARMED, 0)).missing["server.requests"]
 
 
 def test_what_the_target_does_not_name_is_told():

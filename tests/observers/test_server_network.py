@@ -31,12 +31,16 @@ def clock(*, own):
     return OBSERVER.parse("h", "p", looks, SUBJECT)
 
 
-def test_in_its_own_namespace_all_but_the_loopback_count():
+def test_what_counts_in_which_namespace():
     found = clock(own=False)
     assert {one.subject for one in readings(found)} == {"interface:eth0"}
     assert readings(found, direction=Direction.WRITE, span=Span.CLOCK)[0].bytes == 50_000
     assert list(the_series(found, "retransmitted_segments", "server").value) == [0, 2]
     assert list(the_series(found, "accepted_connections", "server").value) == [0, 100]
+    assert {one.subject for one in readings(clock(own=True))} == {"interface:lo"}
+    looks = [snapshot(Edge.ARMED, 0, 1000, own=True), snapshot(Edge.LAST, 10**9, 51_000, own=True)]
+    found = OBSERVER.parse("s", "p", looks, replace(SUBJECT, reaches=()))
+    assert {one.subject for one in readings(found)} == {"interface:eth0"}
 
 
 def test_segments_sent_again_for_nothing_are_the_receivers_word():
@@ -52,28 +56,17 @@ def test_segments_sent_again_for_nothing_are_the_receivers_word():
         OBSERVER.parse("h", "p", torn, SUBJECT)
 
 
-def test_in_the_labs_namespace_the_loopback_alone_counts():
-    assert {one.subject for one in readings(clock(own=True))} == {"interface:lo"}
-
-
-def test_clients_of_other_hosts_come_through_the_other_interfaces():
-    looks = [snapshot(Edge.ARMED, 0, 1000, own=True), snapshot(Edge.LAST, 10**9, 51_000, own=True)]
-    found = OBSERVER.parse("s", "p", looks, replace(SUBJECT, reaches=()))
-    assert {one.subject for one in readings(found)} == {"interface:eth0"}
-
-
-def test_text_of_another_form_is_refused():
+def test_what_is_not_there_is_told():
     for name in ("dev", "snmp"):
         looks = [snapshot(edge, 0, 1) for edge in (Edge.ARMED, Edge.LAST)]
         with pytest.raises(EvidenceError, match="expected"):
             OBSERVER.parse("h", "p", [replace(one, raw={**one.raw, name: TORN}) for one in looks], SUBJECT)
-
-
-def test_a_server_that_is_not_there_is_told():
     assert OBSERVER.read(Local(), Subject(server=(ServerNode(pid_file="/no/such/pid", address="::1"),))) == {}
     gone = Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})
     assert "no process" in OBSERVER.parse("h", "p", [gone], SUBJECT).missing["L4.read"]
     assert OBSERVER.parse("h", "p", [], Subject()).missing == {}
+    nowhere = ServerNode(pid_file="/run/pid")
+    assert "server.address" in OBSERVER.parse("h", "p", [], Subject(server=(nowhere,))).missing["L4.read"]
 
 
 def test_a_real_mebibyte_of_a_real_server(tmp_path):
@@ -94,11 +87,6 @@ def test_a_real_mebibyte_of_a_real_server(tmp_path):
     assert the_series(found, "sent_segments", "server").value[-1] > 0
     assert the_series(found, "accepted_connections", "server").value[-1] >= 1
     assert the_series(found, "needless_segments", "server").value[-1] >= 0
-
-
-def test_a_server_without_an_address_has_no_network():
-    nowhere = ServerNode(pid_file="/run/pid")
-    assert "server.address" in OBSERVER.parse("h", "p", [], Subject(server=(nowhere,))).missing["L4.read"]
 
 
 def test_each_namespace_of_a_server_has_its_own_interfaces_and_segments():

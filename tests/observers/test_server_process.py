@@ -44,16 +44,13 @@ def moved(evidence, rung, direction):
     return found.bytes
 
 
-def test_what_all_processes_moved_is_summed():
+def test_what_all_processes_moved_is_summed_and_an_ended_one_keeps_what_it_had():
     before = [accounts(10, read_bytes=100, rchar=5), accounts(20, read_bytes=7)]
     after = [accounts(10, read_bytes=4196, rchar=50, syscr=3), accounts(20, read_bytes=8)]
     found = clock(before, after)
     assert moved(found, Rung.SERVER_CACHE, Direction.READ) == 4097
     assert moved(found, Rung.SERVER_PROCESS, Direction.READ) == 45
     assert readings(found, rung=Rung.SERVER_PROCESS, direction=Direction.READ)[0].operations == 3
-
-
-def test_a_new_process_counts_from_nothing_and_an_ended_one_keeps_what_it_had():
     poll = snapshot(Edge.POLL, 5, accounts(10, write_bytes=10), accounts(30, write_bytes=500))
     found = clock([accounts(10, write_bytes=10)], [accounts(10, write_bytes=20), accounts(40, write_bytes=1)], [poll])
     assert moved(found, Rung.SERVER_CACHE, Direction.WRITE) == 10 + 500 + 1
@@ -71,17 +68,18 @@ def test_what_an_ended_child_had_is_in_its_parents_account_and_counts_once():
     assert moved(ignored, Rung.SERVER_PROCESS, Direction.READ) == 472, "nobody waited for it, so nobody else has its account"
 
 
-@pytest.mark.parametrize("seen_by_then", [5, 1405])
-def test_a_child_that_ends_while_it_is_looked_at_is_counted_once(seen_by_then):
+def test_a_child_that_ends_while_it_is_looked_at_is_counted_once(subtests):
     """It was listed and gone when its account was to be read, before or after its parent's; no reason to know nothing."""
-    child = {"/proc/20/io": {"error": "No such file or directory"}}
-    polls = [
-        snapshot(Edge.POLL, 5, accounts(10, rchar=5), accounts(20, parent=10, rchar=1400)),
-        snapshot(Edge.POLL, 6, accounts(10, rchar=seen_by_then), child),
-    ]
-    found = clock([accounts(10, rchar=5)], [accounts(10, rchar=1405)], polls)
-    assert found.missing == {}
-    assert moved(found, Rung.SERVER_PROCESS, Direction.READ) == 1400
+    for seen_by_then in [5, 1405]:
+        with subtests.test(seen_by_then=seen_by_then):
+            child = {"/proc/20/io": {"error": "No such file or directory"}}
+            polls = [
+                snapshot(Edge.POLL, 5, accounts(10, rchar=5), accounts(20, parent=10, rchar=1400)),
+                snapshot(Edge.POLL, 6, accounts(10, rchar=seen_by_then), child),
+            ]
+            found = clock([accounts(10, rchar=5)], [accounts(10, rchar=1405)], polls)
+            assert found.missing == {}
+            assert moved(found, Rung.SERVER_PROCESS, Direction.READ) == 1400
 
 
 def test_processor_time_of_all_threads_and_of_the_busiest():
@@ -94,18 +92,12 @@ def test_processor_time_of_all_threads_and_of_the_busiest():
     assert list(the_series(found, "processes", "server").value) == [1, 2]
 
 
-def test_a_server_that_is_not_there_or_closed_to_us_is_told():
+def test_what_is_not_there_is_told_and_a_fall_is_refused():
     assert "no process" in clock([], [accounts(10)]).missing["L6.read"]
     closed = accounts(10) | {"/proc/10/io": {"error": "Permission denied"}}
     assert "Run as root" in clock([closed], [closed]).missing["server.run_ns"]
-
-
-def test_without_a_server_nothing_is_read_and_nothing_is_missing():
     assert OBSERVER.read(Local(), Subject()) == {}
     assert OBSERVER.parse("h", "p", [], Subject()).missing == {}
-
-
-def test_a_counter_that_falls_is_refused():
     with pytest.raises(EvidenceError, match="falling"):
         clock([accounts(10, read_bytes=9)], [accounts(10, read_bytes=8)])
 

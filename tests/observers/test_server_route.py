@@ -22,10 +22,7 @@ def test_clients_in_the_labs_namespace_need_no_observer():
     assert seen() == {}
 
 
-def test_the_first_way_that_is_seen_counts():
+def test_the_first_way_that_is_seen_counts_and_damaged_looks_say_nothing():
     told = seen({}, {"route": ["veth0", "virtual"]}, {"route": ["lo", "loopback"]})
     assert told == {"target.server.inside.w.read": "veth0", "target.server.inside.w.read.kind": "virtual"}
-
-
-def test_damaged_looks_say_nothing():
     assert seen({"route": "veth0"}, {"route": ["veth0"]}) == {}

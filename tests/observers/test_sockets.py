@@ -6,8 +6,6 @@ import socket
 import subprocess
 import sys
 
-import pytest
-
 from assay import catalogue
 from assay.hosts.local import Local
 from assay.machine.peers import address, peers_in
@@ -28,34 +26,26 @@ def seen(*raws):
     return {fact.key: fact.value for fact in OBSERVER.parse("h", "w.run", snapshots, Subject()).facts}
 
 
-def test_peers_of_own_sockets_alone():
+def test_peers_of_own_sockets_alone_and_the_way_that_leads_out_farthest():
     assert list(peers_in(TABLE, {"11", "12"})) == ["127.0.0.1"]
     assert list(peers_in(TABLE, {"13"})) == ["192.168.0.9"]
     assert list(peers_in("", {"13"})) == []
-
-
-@pytest.mark.parametrize(
-    ("digits", "found"),
-    [
-        ("0100007F", "127.0.0.1"),
-        ("00000000000000000000000001000000", "::1"),
-        ("0000000000000000FFFF00000100007F", "127.0.0.1"),
-        ("B80D0120000000000000000001000000", "2001:db8::1"),
-    ],
-)
-def test_addresses_of_the_kernel(digits, found):
-    assert address(digits) == found
-
-
-def test_the_way_that_leads_out_farthest_counts():
     found = seen({}, {"ways": {"127.0.0.53": ["lo", "loopback"]}}, {"ways": {"192.0.2.9": ["eth0", "physical"]}})
     assert found["target.server.inside.w.run"] == "eth0"
     assert found["target.server.inside.w.run.kind"] == "physical"
     assert found["sockets.peers.w.run"] == "127.0.0.53 through lo (loopback), 192.0.2.9 through eth0 (physical)"
-
-
-def test_damaged_looks_say_nothing():
     assert seen() == seen({}) == seen({"ways": "lo"}, {"ways": {"127.0.0.1": "lo"}}, {"ways": {"a": ["lo", "odd"]}}) == {}
+
+
+def test_addresses_of_the_kernel(subtests):
+    for digits, found in [
+        ("0100007F", "127.0.0.1"),
+        ("00000000000000000000000001000000", "::1"),
+        ("0000000000000000FFFF00000100007F", "127.0.0.1"),
+        ("B80D0120000000000000000001000000", "2001:db8::1"),
+    ]:
+        with subtests.test(digits=digits, found=found):
+            assert address(digits) == found
 
 
 CLIENT = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); print(flush=True); s.recv(1)"

@@ -1,14 +1,11 @@
-import pytest
-
 from assay.hosts.local import Local
 from assay.observers.unix_settings import OBSERVER, class_of
 from assay.records import FactClass
 from unix_hosts import recorded_system, trial, unix_host
 
 
-@pytest.mark.parametrize(
-    ("system", "expected"),
-    [
+def test_settings_are_facts(subtests, tmp_path_factory):
+    for system, expected in [
         (
             "freebsd-14.5",
             {
@@ -28,14 +25,14 @@ from unix_hosts import recorded_system, trial, unix_host
         ),
         ("illumos-smartos", {"host.boot": "1525098669", "ipadm.tcp.send_buf": "49152", "network.net0.mtu": "1500"}),
         ("esxi-7.0", {"esxi.version": "7.0.3", "network.vmnic2.driver": "ixgben", "network.vmnic2.mtu": "9000"}),
-    ],
-)
-def test_settings_are_facts(tmp_path, system, expected):
-    _, commands = recorded_system(tmp_path, system)
-    with unix_host("s", commands) as host:
-        found = trial(OBSERVER, host)
-    assert {key: found[key].value for key in expected} == expected
-    assert not [key for key in found if "lo0" in key]
+    ]:
+        with subtests.test(system=system, expected=expected):
+            tmp_path = tmp_path_factory.mktemp("case")
+            _, commands = recorded_system(tmp_path, system)
+            with unix_host("s", commands) as host:
+                found = trial(OBSERVER, host)
+            assert {key: found[key].value for key in expected} == expected
+            assert not [key for key in found if "lo0" in key]
 
 
 def test_the_boot_is_another_name_for_the_same_thing():

@@ -66,17 +66,15 @@ def test_without_an_answer_there_is_nothing_and_damaged_counts_are_refused():
         parsed(snapshot(Edge.ARMED, 0, {"search": 3}), snapshot(Edge.LAST, 1, {"search": 2}))
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
+def test_host_and_port_of_a_url(subtests):
+    for url, expected in [
         ("ldap://127.0.0.1:3890", ("127.0.0.1", 3890)),
         ("ldap://directory", ("directory", 389)),
         ("ldaps://[::1]/", ("::1", 636)),
         ("ldapi://%2Frun%2Fldapi", None),
-    ],
-)
-def test_host_and_port_of_a_url(url, expected):
-    assert door(url) == expected
+    ]:
+        with subtests.test(url=url, expected=expected):
+            assert door(url) == expected
 
 
 def test_the_interface_is_that_of_the_kernels_route():
@@ -84,10 +82,10 @@ def test_the_interface_is_that_of_the_kernels_route():
     assert json.loads(options) == {"interface": "lo", "ports": [3890, 3891]}
 
 
-@pytest.mark.parametrize("endpoints", [(), ("ldapi://%2Frun%2Fldapi",), ("/srv/data",)])
-def test_clients_without_a_wire_are_refused(endpoints):
-    with pytest.raises(EvidenceError, match="a local socket has no wire"):
-        OBSERVER.beside.argv(HOST, Subject(endpoints=endpoints))
+def test_clients_without_a_wire_are_refused(subtests):
+    for endpoints in [(), ("ldapi://%2Frun%2Fldapi",), ("/srv/data",)]:
+        with subtests.test(endpoints=endpoints), pytest.raises(EvidenceError, match="a local socket has no wire"):
+            OBSERVER.beside.argv(HOST, Subject(endpoints=endpoints))
 
 
 def test_a_name_without_an_address_is_refused():

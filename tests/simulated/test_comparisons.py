@@ -5,6 +5,7 @@ for all that were looked at. Most notebooks stay in memory, some are written to 
 its own name's checksum: none was chosen. Shares are held against their promise with three binomial standard errors.
 """
 
+import itertools
 import math
 import zlib
 from functools import cache
@@ -92,12 +93,12 @@ def equals(kind: str, n: int, sets: int) -> tuple[float, float]:
 
 
 @EQUALS
-@pytest.mark.parametrize("n", BLOCKS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_intervals_hold_the_truth_and_equals_are_not_said_to_matter(kind, n, sets):
-    covered, wrong = equals(kind, n, sets)
-    assert covered >= 0.93 - error(0.93, sets)
-    assert wrong <= 0.05
+def test_intervals_hold_the_truth_and_equals_are_not_said_to_matter(subtests, sets):
+    for n, kind in itertools.product(BLOCKS, KINDS):
+        with subtests.test(n=n, kind=kind):
+            covered, wrong = equals(kind, n, sets)
+            assert covered >= 0.93 - error(0.93, sets)
+            assert wrong <= 0.05
 
 
 @pytest.mark.long
@@ -118,15 +119,16 @@ def promised(n: int) -> tuple[float, float]:
 
 
 @POWERS
-@pytest.mark.parametrize("n", BLOCKS)
-def test_power_is_what_the_plan_promised_within_three_points(n, sets, record_property):
-    shown, proved = promised(n)
-    within = max(0.03, error(0.80, sets))
-    seen = sum(one.p_value <= 0.05 for one in many(sets, n, "lognormal", math.log1p(shown))) / sets
-    record_property("power at the difference that can be shown", round(seen, 4))
-    assert seen == pytest.approx(0.80, abs=within)
-    answers = [one.conclusion for one in many(sets, n, "lognormal", math.log1p(proved))]
-    assert answers.count(Conclusion.MATTERS) / sets == pytest.approx(0.80, abs=within)
+def test_power_is_what_the_plan_promised_within_three_points(subtests, sets, record_property):
+    for n in BLOCKS:
+        with subtests.test(n=n):
+            shown, proved = promised(n)
+            within = max(0.03, error(0.80, sets))
+            seen = sum(one.p_value <= 0.05 for one in many(sets, n, "lognormal", math.log1p(shown))) / sets
+            record_property("power at the difference that can be shown", round(seen, 4))
+            assert seen == pytest.approx(0.80, abs=within)
+            answers = [one.conclusion for one in many(sets, n, "lognormal", math.log1p(proved))]
+            assert answers.count(Conclusion.MATTERS) / sets == pytest.approx(0.80, abs=within)
 
 
 @few_and_many("sets", 40, 200)
@@ -151,12 +153,12 @@ def test_the_power_among_many_contrasts_is_what_the_plan_promised_at_least(sets)
 
 
 @EQUALS
-@pytest.mark.parametrize("n", BLOCKS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_at_the_margin_equivalence_is_claimed_in_five_of_a_hundred_at_most(kind, n, sets):
-    found = many(sets, n, kind, math.log1p(MATTERS))
-    wrong = sum(one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL) for one in found) / sets
-    assert wrong <= 0.05 + error(0.05, sets)
+def test_at_the_margin_equivalence_is_claimed_in_five_of_a_hundred_at_most(subtests, sets):
+    for n, kind in itertools.product(BLOCKS, KINDS):
+        with subtests.test(n=n, kind=kind):
+            found = many(sets, n, kind, math.log1p(MATTERS))
+            wrong = sum(one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL) for one in found) / sets
+            assert wrong <= 0.05 + error(0.05, sets)
 
 
 @few_and_many("sets", 200, 400)
@@ -173,22 +175,24 @@ def ends(one) -> tuple[float, float, float]:
     return one.ratio.value, one.ratio.low, one.ratio.high
 
 
-@pytest.mark.parametrize("number", first_and_all(range(PARQUET), few=6))
-def test_notebooks_written_and_read_again_say_the_same(tmp_path, number):
+def test_notebooks_written_and_read_again_say_the_same(subtests, tmp_path_factory):
     """Every fifth with the audit of all its runs and comparisons, the others with the figures made of what was read."""
-    kind, n = KINDS[number % len(KINDS)], 5 if number % 10 == 9 else 3
-    logs = noise(kind, source("parquet", number), n)
-    asked, plan, _ = scene(n)
-    with Store.create(tmp_path, asked, plan, made.TEXT) as kept:
-        for trial, log in zip(plan.trials, logs, strict=True):
-            rate = round(1e6 * math.exp(log))
-            kept.add(made.run(trial, phases=cli_notebook.phases(rate)), made.observations(rate))
-        bare = read.results(kept.folder)
-        if number % 5:
-            load = read.load(kept.folder)
-            (found,) = comparisons(asked, cells(bare.experiment, bare.plan, bare.runs, load), bare.runs)
-        else:
-            (found,) = judged_anew(kept.folder).comparisons
-    known = compared(n, logs, 0.0)
-    assert ends(found) == pytest.approx(ends(known), rel=1e-5)
-    assert found.conclusion is known.conclusion
+    for number in first_and_all(range(PARQUET), few=6):
+        with subtests.test(number=number):
+            tmp_path = tmp_path_factory.mktemp("case")
+            kind, n = KINDS[number % len(KINDS)], 5 if number % 10 == 9 else 3
+            logs = noise(kind, source("parquet", number), n)
+            asked, plan, _ = scene(n)
+            with Store.create(tmp_path, asked, plan, made.TEXT) as kept:
+                for trial, log in zip(plan.trials, logs, strict=True):
+                    rate = round(1e6 * math.exp(log))
+                    kept.add(made.run(trial, phases=cli_notebook.phases(rate)), made.observations(rate))
+                bare = read.results(kept.folder)
+                if number % 5:
+                    load = read.load(kept.folder)
+                    (found,) = comparisons(asked, cells(bare.experiment, bare.plan, bare.runs, load), bare.runs)
+                else:
+                    (found,) = judged_anew(kept.folder).comparisons
+            known = compared(n, logs, 0.0)
+            assert ends(found) == pytest.approx(ends(known), rel=1e-5)
+            assert found.conclusion is known.conclusion

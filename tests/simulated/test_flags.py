@@ -4,13 +4,13 @@ plain noise more often than each rule's level.
 The schedule is the planner's own, the verdicts are those of the whole audit of comparisons. Seeds are checksums of names.
 """
 
+import itertools
 import math
 import zlib
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
-import pytest
 
 import notebook_records as made
 from assay.cli import compare
@@ -83,15 +83,20 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_what_is_planted_is_said_by_compare_and_by_the_report(rule):
-    plant, words = PLANTED[rule]
-    draw = source("planted", rule)
-    found = results(np.asarray(plant(draw)) + draw.normal(0, 0.01, 2 * BLOCKS))
-    assert rule in accused(found)
-    for text in (compare.answer_text(found), markdown.render(found), page.render(found, lambda _: Observations(), Pictures())):
-        assert rule in text
-        assert words in text
+def test_what_is_planted_is_said_by_compare_and_by_the_report(subtests):
+    for rule in RULES:
+        with subtests.test(rule=rule):
+            plant, words = PLANTED[rule]
+            draw = source("planted", rule)
+            found = results(np.asarray(plant(draw)) + draw.normal(0, 0.01, 2 * BLOCKS))
+            assert rule in accused(found)
+            for text in (
+                compare.answer_text(found),
+                markdown.render(found),
+                page.render(found, lambda _: Observations(), Pictures()),
+            ):
+                assert rule in text
+                assert words in text
 
 
 @cache
@@ -111,9 +116,8 @@ LEVEL = {"S03": 0.05, "S04": 0.01, "S05": 0.01, "S07": 0.01}
 
 
 @few_and_many("sets", 50, 150)
-@pytest.mark.parametrize("kind", ["quiet", "loud"])
-@pytest.mark.parametrize("blocks", [5, 10, 20])
-@pytest.mark.parametrize("rule", RULES)
-def test_plain_noise_is_accused_no_more_often_than_the_level_says(rule, blocks, kind, sets):
-    level = LEVEL[rule]
-    assert of_plain_noise(blocks, kind, sets)[rule] <= level + 3 * math.sqrt(level * (1 - level) / sets)
+def test_plain_noise_is_accused_no_more_often_than_the_level_says(subtests, sets):
+    for kind, blocks, rule in itertools.product(["quiet", "loud"], [5, 10, 20], RULES):
+        with subtests.test(kind=kind, blocks=blocks, rule=rule):
+            level = LEVEL[rule]
+            assert of_plain_noise(blocks, kind, sets)[rule] <= level + 3 * math.sqrt(level * (1 - level) / sets)

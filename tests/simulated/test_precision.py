@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import count
 
 import numpy as np
-import pytest
 
 import notebook_records as made
 from assay.experiment import plan as planning
@@ -61,13 +60,14 @@ def ended_by_precision(draw: np.random.Generator, cv: float) -> tuple[int, bool]
 
 
 @SETS
-@pytest.mark.parametrize("cv", [0.03, 0.05, 0.065])
-def test_93_of_100_intervals_that_ended_their_experiment_hold_the_truth(cv: float, sets: int) -> None:
+def test_93_of_100_intervals_that_ended_their_experiment_hold_the_truth(subtests, sets):
     """With an end at the third block and one look they would be 90 at a spread of 5 %, which this test tells from 93."""
-    draw = source("precision", cv)
-    found = [ended_by_precision(draw, cv) for _ in range(sets)]
-    assert sum(held for _, held in found) / sets >= 0.93 - error(0.93, sets)
-    assert min(blocks for blocks, _ in found) >= planning.LEAST_PRECISE
+    for cv in [0.03, 0.05, 0.065]:
+        with subtests.test(cv=cv):
+            draw = source("precision", cv)
+            found = [ended_by_precision(draw, cv) for _ in range(sets)]
+            assert sum(held for _, held in found) / sets >= 0.93 - error(0.93, sets)
+            assert min(blocks for blocks, _ in found) >= planning.LEAST_PRECISE
 
 
 def drifting(draw: np.random.Generator, blocks: int, key: str) -> list[float]:
@@ -78,9 +78,10 @@ def drifting(draw: np.random.Generator, blocks: int, key: str) -> list[float]:
 
 
 @SETS
-@pytest.mark.parametrize("blocks", [3, 4, 5, 10])
-def test_a_drift_is_not_taken_for_a_difference_however_the_order_fell(blocks: int, sets: int) -> None:
+def test_a_drift_is_not_taken_for_a_difference_however_the_order_fell(subtests, sets):
     """Of blocks that are shuffled each by itself 14, 9, 6 and 5 of 100 say so: in some all begin with the same arm."""
-    draw = source("drifting", blocks)
-    found = [interval(contrast(drifting(draw, blocks, f"{number}:0")), 0.95) for number in range(sets)]
-    assert sum(not low <= 0 <= high for low, high in found) / sets <= 0.05
+    for blocks in [3, 4, 5, 10]:
+        with subtests.test(blocks=blocks):
+            draw = source("drifting", blocks)
+            found = [interval(contrast(drifting(draw, blocks, f"{number}:0")), 0.95) for number in range(sets)]
+            assert sum(not low <= 0 <= high for low, high in found) / sets <= 0.05

@@ -1,10 +1,9 @@
 """Figures in which nothing changes are seldom said to be unsteady: the whole sentence, held against its truth."""
 
+import itertools
 import math
 import random
 import zlib
-
-import pytest
 
 from assay.analysis import steady_state
 from assay.analysis.steady_state import Values
@@ -30,11 +29,13 @@ def said(values):
 
 
 @SETS
-@pytest.mark.parametrize("kind", ["normal", "lognormal"])
-@pytest.mark.parametrize(("count", "correlation"), [(120, 0.0), (120, 0.3), (120, 0.6), (120, 0.8), (60, 0.6), (20, 0.3)])
-def test_at_most_five_of_a_hundred_unchanging_figures_are_called_unsteady(count, correlation, kind, sets):
-    unsteady = sum(said(noise(one, count, correlation, kind)).state is CourseState.NOT_STEADY for one in range(sets))
-    assert unsteady / sets <= FALSE_ALARM_SHARE + 3 * math.sqrt(FALSE_ALARM_SHARE * (1 - FALSE_ALARM_SHARE) / sets)
+def test_at_most_five_of_a_hundred_unchanging_figures_are_called_unsteady(subtests, sets):
+    for kind, (count, correlation) in itertools.product(
+        ["normal", "lognormal"], [(120, 0.0), (120, 0.3), (120, 0.6), (120, 0.8), (60, 0.6), (20, 0.3)]
+    ):
+        with subtests.test(kind=kind, count=count, correlation=correlation):
+            unsteady = sum(said(noise(one, count, correlation, kind)).state is CourseState.NOT_STEADY for one in range(sets))
+            assert unsteady / sets <= FALSE_ALARM_SHARE + 3 * math.sqrt(FALSE_ALARM_SHARE * (1 - FALSE_ALARM_SHARE) / sets)
 
 
 @SETS
@@ -47,17 +48,20 @@ def test_the_mean_of_what_is_steady_is_held_by_its_interval(sets):
 
 
 @few_and_many("sets", 30, 100)
-@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.6])
-def test_the_mean_after_a_warm_up_is_held_too(correlation, sets):
-    ramp = [min(1.0, 0.4 + at / 30) for at in range(120)]
-    held = known = cut = 0
-    for one in range(sets):
-        values = [value * level for value, level in zip(noise(("ramp", one), 120, correlation, "normal"), ramp, strict=True)]
-        found = said(values)
-        warm = found.state is not CourseState.NOT_STEADY and found.before is not None
-        cut += warm
-        if warm and found.mean.low is not None:
-            known += 1
-            held += found.mean.low <= 1000 <= found.mean.high
-    assert cut >= 0.85 * sets
-    assert held / known >= 0.85
+def test_the_mean_after_a_warm_up_is_held_too(subtests, sets):
+    for correlation in [0.0, 0.3, 0.6]:
+        with subtests.test(correlation=correlation):
+            ramp = [min(1.0, 0.4 + at / 30) for at in range(120)]
+            held = known = cut = 0
+            for one in range(sets):
+                values = [
+                    value * level for value, level in zip(noise(("ramp", one), 120, correlation, "normal"), ramp, strict=True)
+                ]
+                found = said(values)
+                warm = found.state is not CourseState.NOT_STEADY and found.before is not None
+                cut += warm
+                if warm and found.mean.low is not None:
+                    known += 1
+                    held += found.mean.low <= 1000 <= found.mean.high
+            assert cut >= 0.85 * sets
+            assert held / known >= 0.85

@@ -49,17 +49,18 @@ class Ran:
         return verdict, {finding.rule: finding for finding in verdict.findings}
 
 
-@pytest.mark.parametrize("direct", [False, True])
-def test_32_requests_in_flight(laboratory, direct):
-    knobs = {"operations": ("random_read",), "ioengine": "io_uring", "depth": 32, "record_size": 4 * KIB, "ops": 2000}
-    ran = Ran(laboratory, direct=direct, **knobs)
-    (client,) = ran.phase("random_read").clients
-    assert (client.queue.depth, client.operations[0].count) == (32, 2000)
-    assert 2000 / 32 <= client.queue.submissions <= 2000 / 16 + 2, "half of the queue at a time"
-    verdict, found = ran.verdict("random_read", load=Load.CLOSED)
-    assert found["E05"].state is State.PASS, "no counter of calls has what goes through io_uring"
-    assert found["L07"].observed["workers"] == 32
-    assert verdict.state is not VerdictState.INVALID
+def test_32_requests_in_flight(subtests, laboratory):
+    for direct in [False, True]:
+        with subtests.test(direct=direct):
+            knobs = {"operations": ("random_read",), "ioengine": "io_uring", "depth": 32, "record_size": 4 * KIB, "ops": 2000}
+            ran = Ran(laboratory, direct=direct, **knobs)
+            (client,) = ran.phase("random_read").clients
+            assert (client.queue.depth, client.operations[0].count) == (32, 2000)
+            assert 2000 / 32 <= client.queue.submissions <= 2000 / 16 + 2, "half of the queue at a time"
+            verdict, found = ran.verdict("random_read", load=Load.CLOSED)
+            assert found["E05"].state is State.PASS, "no counter of calls has what goes through io_uring"
+            assert found["L07"].observed["workers"] == 32
+            assert verdict.state is not VerdictState.INVALID
 
 
 def test_reads_through_a_mapping_are_not_denied_by_calls_that_were_not_made(laboratory):
@@ -83,15 +84,16 @@ def test_a_rate_that_cannot_be_kept_says_what_was_late_and_what_never_began(labo
     assert found["L07"].state is State.NOT_APPLICABLE
 
 
-@pytest.mark.parametrize("clients", [1, 2])
-def test_a_few_operations_of_a_schedule_make_its_rate(laboratory, clients):
-    knobs = {"operations": ("random_read",), "record_size": 4 * KIB, "rate": 20, "duration": 10**9}
-    ran = Ran(laboratory, clients=clients, **knobs)
-    phase = ran.phase("random_read")
-    assert phase.due_ns == phase.start_ns + 10**9
-    assert sum(client.operations[0].count for client in phase.clients) == 20
-    rate = measures.value(ran.run, ran.seen, Measure(workload="w", operation="random_read", figure="ops_per_s"))
-    assert rate.value == pytest.approx(20, rel=0.02), "n operations have n - 1 gaps between them"
+def test_a_few_operations_of_a_schedule_make_its_rate(subtests, laboratory):
+    for clients in [1, 2]:
+        with subtests.test(clients=clients):
+            knobs = {"operations": ("random_read",), "record_size": 4 * KIB, "rate": 20, "duration": 10**9}
+            ran = Ran(laboratory, clients=clients, **knobs)
+            phase = ran.phase("random_read")
+            assert phase.due_ns == phase.start_ns + 10**9
+            assert sum(client.operations[0].count for client in phase.clients) == 20
+            rate = measures.value(ran.run, ran.seen, Measure(workload="w", operation="random_read", figure="ops_per_s"))
+            assert rate.value == pytest.approx(20, rel=0.02), "n operations have n - 1 gaps between them"
 
 
 def planted(at_byte):
@@ -100,19 +102,20 @@ def planted(at_byte):
     return ("sh", "-c", f"printf wrong | dd {where} bs=1 seek={at_byte} conv=notrunc status=none")
 
 
-@pytest.mark.parametrize("operations", [("read",), ("write", "read")])
-def test_a_planted_corruption_is_found(laboratory, operations):
-    event = Event(phase="read", at_ns=50_000_000, argv=planted(8 * MIB - 1000))
-    knobs = {"operations": operations, "verify": "all", "record_size": 64 * KIB, "rate": 160, "ops": 128}
-    ran = Ran(laboratory, events=(event,), **knobs)
-    total = ran.totals("read")["read"]
-    (error,) = ran.phase("read").clients[0].errors
-    assert (total.count, total.errors) == (128, 1)
-    assert (error.operation, error.what, error.count) == ("read", "verify", 1)
-    assert error.path.endswith("w-0-0.data")
-    verdict, found = ran.verdict("read")
-    assert verdict.state is VerdictState.INVALID
-    assert "Records with wrong data" in found["E05"].statement
+def test_a_planted_corruption_is_found(subtests, laboratory):
+    for operations in [("read",), ("write", "read")]:
+        with subtests.test(operations=operations):
+            event = Event(phase="read", at_ns=50_000_000, argv=planted(8 * MIB - 1000))
+            knobs = {"operations": operations, "verify": "all", "record_size": 64 * KIB, "rate": 160, "ops": 128}
+            ran = Ran(laboratory, events=(event,), **knobs)
+            total = ran.totals("read")["read"]
+            (error,) = ran.phase("read").clients[0].errors
+            assert (total.count, total.errors) == (128, 1)
+            assert (error.operation, error.what, error.count) == ("read", "verify", 1)
+            assert error.path.endswith("w-0-0.data")
+            verdict, found = ran.verdict("read")
+            assert verdict.state is VerdictState.INVALID
+            assert "Records with wrong data" in found["E05"].statement
 
 
 def test_errors_that_end_a_phase_say_what_they_are():
@@ -120,18 +123,25 @@ def test_errors_that_end_a_phase_say_what_they_are():
     assert "read /x: a record differs from the written data (9 times)" in outcome_of({0: result}, {}, frozenset())[1]
 
 
-@pytest.mark.parametrize("layout", ["segments", "interleaved", "random"])
-def test_workers_of_two_clients_share_a_file_and_all_of_it_is_written(laboratory, layout):
+def test_workers_of_two_clients_share_a_file_and_all_of_it_is_written(subtests, laboratory):
     """What is read is held against the generation of the write: a record that nobody wrote would be told."""
-    knobs = {"operations": ("write", "read", "reread"), "sharing": "one-file", "layout": layout, "workers": 2, "verify": "all"}
-    ran = Ran(laboratory, clients=2, size=101 * 4 * KIB, record_size=4 * KIB, overwrite=True, **knobs)
-    for name in ("write", "read", "reread"):
-        phase = ran.phase(name)
-        counts = [client.operations[0].count for client in phase.clients]
-        assert sum(counts) == 101
-        assert max(counts) - min(counts) <= 2
-        assert [client.errors for client in phase.clients] == [(), ()]
-        assert len(phase.data_files) == 1
+    for layout in ["segments", "interleaved", "random"]:
+        with subtests.test(layout=layout):
+            knobs = {
+                "operations": ("write", "read", "reread"),
+                "sharing": "one-file",
+                "layout": layout,
+                "workers": 2,
+                "verify": "all",
+            }
+            ran = Ran(laboratory, clients=2, size=101 * 4 * KIB, record_size=4 * KIB, overwrite=True, **knobs)
+            for name in ("write", "read", "reread"):
+                phase = ran.phase(name)
+                counts = [client.operations[0].count for client in phase.clients]
+                assert sum(counts) == 101
+                assert max(counts) - min(counts) <= 2
+                assert [client.errors for client in phase.clients] == [(), ()]
+                assert len(phase.data_files) == 1
 
 
 def test_a_mix_has_its_share_of_reads(laboratory):

@@ -50,21 +50,15 @@ class Reluctant:
         raise PermissionError(path)
 
 
-def test_cold_gives_the_pages_back_and_proves_it(stage):
+def test_cold_warm_and_unchanged_are_made_and_proved(stage):
     place, path = stage
     assert initial_state.resident_share(HOST, [path]) > 0.99
     proof = initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD, path))
     assert (proof.proved, proof.share, proof.refusal) == (CacheState.COLD, 0.0, None)
-
-
-def test_warm_reads_the_files_in(stage):
     place, path = stage
     HOST.syscalls.drop_file(path)
     proof = initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.WARM, path))
     assert (proof.proved, proof.share) == (CacheState.WARM, 1.0)
-
-
-def test_unchanged_touches_nothing_and_says_what_it_found(stage):
     place, path = stage
     assert initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.UNCHANGED, path)).proved is CacheState.WARM
     HOST.syscalls.drop_file(path)
@@ -74,15 +68,9 @@ def test_unchanged_touches_nothing_and_says_what_it_found(stage):
     proof = initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.UNCHANGED, path))
     assert proof.proved is None
     assert 0.4 < proof.share < 0.7
-
-
-def test_files_that_are_not_there_yet_are_cold(stage):
     place, path = stage
     proof = initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD, path + "-later"))
     assert (proof.proved, proof.share) == (CacheState.COLD, 0.0)
-
-
-def test_a_phase_without_data_files_asks_the_target_and_proves_nothing(stage):
     place, path = stage
     proof = initial_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD))
     assert (proof.proved, proof.share, proof.refusal) == (None, None, None)
@@ -157,13 +145,14 @@ def test_a_tree_needs_the_memory_of_all_its_files(stage):
     assert held_for(guest, replace(drawn, data_files=tuple(few), data_share=len(few) / 1000)) == [1000 * 4096]
 
 
-@pytest.mark.parametrize("order", ["4294967295\n", "\n"])
-def test_nobody_else_holds_any(stage, order):
-    _, path = stage
-    other = Guest(**{"/sys/module/page_reporting/parameters/page_reporting_order": order})
-    assert held_for(other, plan(CacheState.COLD, path)) == []
-    assert held_for(Guest(), plan(CacheState.WARM, path)) == []
-    assert held_for(Guest(), plan(CacheState.COLD, path), direct=True) == []
+def test_nobody_else_holds_any(subtests, stage):
+    for order in ["4294967295\n", "\n"]:
+        with subtests.test(order=order):
+            _, path = stage
+            other = Guest(**{"/sys/module/page_reporting/parameters/page_reporting_order": order})
+            assert held_for(other, plan(CacheState.COLD, path)) == []
+            assert held_for(Guest(), plan(CacheState.WARM, path)) == []
+            assert held_for(Guest(), plan(CacheState.COLD, path), direct=True) == []
 
 
 def test_memory_that_is_held_is_memory_of_this_process_until_the_end():

@@ -17,7 +17,9 @@ from assay.trial.fleet import Station
 from assay.trial.rendezvous import Rendezvous, Stage
 from assay.trial.silence import SilenceLimit, WaitLimits
 from assay.undo.ledger import Ledger
-from trial_stage import HOST, engine, fake, gone
+from assay_process import wait_until
+from processes import ended, wait_ended
+from trial_stage import HOST, engine, fake
 
 
 class Notes:
@@ -76,10 +78,7 @@ def test_nothing_said_is_nothing_heard(crew, tmp_path):
 def test_a_process_that_ends_is_told(crew):
     crew.spawn([station("/bin/true")])
     assert crew.hear(120).message is None
-    ends = time.monotonic() + 120  # its output is closed a moment before its input
-    while crew.send(0, {"type": "clock"}) is None:
-        assert time.monotonic() < ends
-        time.sleep(0.01)
+    wait_until(lambda: crew.send(0, {"type": "clock"}) is not None)  # its output is closed a moment before its input
 
 
 def test_what_is_no_message_is_told_with_its_words(crew, tmp_path):
@@ -91,9 +90,10 @@ def test_what_is_no_message_is_told_with_its_words(crew, tmp_path):
     assert "Segmentation fault" in heard.reason
 
 
-@pytest.mark.parametrize("line", ["", "[1]", "3", "{", "nonsense"])
-def test_only_objects_are_messages(line):
-    assert clients.parse(line) is None
+def test_only_objects_are_messages(subtests):
+    for line in ["", "[1]", "3", "{", "nonsense"]:
+        with subtests.test(line=line):
+            assert clients.parse(line) is None
 
 
 def test_closing_ends_the_real_engine_by_the_end_of_its_input(tmp_path):
@@ -102,7 +102,7 @@ def test_closing_ends_the_real_engine_by_the_end_of_its_input(tmp_path):
     crew.spawn([station(engine(), ledger)] * 2)
     pids = crew.pids
     crew.close()
-    assert all(gone(pid) for pid in pids)
+    wait_ended(*pids)
     assert ledger.unwind() == ()
     ledger.close()
 
@@ -114,7 +114,7 @@ def test_closing_kills_the_one_that_does_not_go(notes, tmp_path, monkeypatch):
     crew.hear(120)
     (pid,) = crew.pids
     crew.close()
-    assert gone(pid)
+    wait_ended(pid)
     assert notes.struck
 
 
@@ -123,8 +123,8 @@ def test_killing_ends_one_and_leaves_the_others(crew, tmp_path):
     first, second = crew.pids
     crew.kill(0)
     crew.kill(0)
-    assert gone(first)
-    assert not gone(second, within_s=0.1)
+    wait_ended(first)
+    assert not ended(second)
 
 
 def test_an_engine_that_is_not_there_is_told_and_leaves_nothing(crew):
@@ -143,10 +143,7 @@ def test_a_process_that_is_gone_has_no_start_time():
 def gathered(crew, clients, pace=None):
     crew.spawn([station(engine())] * clients)
     rendezvous = Rendezvous(
-        hosts=(HOST.name,) * clients,
-        now_ns=HOST.monotonic_ns(),
-        pace=pace or WaitLimits(),
-        clocks=compare({HOST.name: HOST}),
+        hosts=(HOST.name,) * clients, now_ns=HOST.monotonic_ns(), pace=pace or WaitLimits(), clocks=compare({HOST.name: HOST})
     )
     dialogue = Dialogue(crew=crew, rendezvous=rendezvous)
     assert dialogue.drive(Stage.READY, Stage.ENDED) is Stage.READY
@@ -193,4 +190,4 @@ def test_clients_that_wait_keep_their_lease_while_the_caller_is_busy(crew, monke
 def test_clients_that_nobody_keeps_end_with_their_lease(crew):
     dialogue = gathered(crew, 2, WaitLimits(idle_lease_ns=3 * 10**8))
     dialogue.obey(dialogue.rendezvous.tick(HOST.monotonic_ns()))
-    assert all(gone(pid) for pid in crew.pids)
+    wait_ended(*crew.pids)

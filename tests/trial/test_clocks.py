@@ -75,15 +75,12 @@ def test_the_true_offset_lies_within_half_the_round_trip(asked, there, back, off
     assert seen.error_ns <= (there + back) / 2 * (1 + 2 * DRIFT_PPM / 10**6) + 3
 
 
-def test_the_best_comparison_counts():
+def test_the_best_comparison_counts_and_hosts_are_asked_one_after_the_other():
     time = Time()
     host = FarHost(time, 7 * SECOND, 0, [(9 * MS, 90 * MS), (MS, MS), (30 * MS, 0)])
     found = compare({"c": host}, times=3)["c"]
     assert (host.asked, found.error_ns) == (3, 1 + MS + 2 * MS * DRIFT_PPM // 10**6)
     assert (found.host, found.offset_ns) == ("c", 7 * SECOND)
-
-
-def test_one_host_is_asked_after_the_other():
     time, asked = Time(), []
     hosts = {name: FarHost(time, 0, 0, [(MS, MS)]) for name in ("c.1", "c.2")}
     for name, host in hosts.items():
@@ -92,20 +89,14 @@ def test_one_host_is_asked_after_the_other():
     assert asked == ["c.1", "c.1", "c.2", "c.2"]
 
 
-def test_this_machine_is_not_asked_and_exact_under_any_name():
+def test_this_machine_alone_is_exact(monkeypatch):
     here = FarHost(Time(), 5 * SECOND, 0, [(MS, MS)], Local().machine())
     found = compare({"c.1": here, "local": Local()})
     assert {(one.offset_ns, one.error_ns, one.exact) for one in found.values()} == {(0, 0, True)}
     assert here.asked == 0
-
-
-def test_a_machine_that_does_not_tell_its_boot_is_another_one(monkeypatch):
     monkeypatch.setattr(clocks, "_own_boot", lambda: "")
     host = FarHost(Time(), 0, 0, [(MS, MS)], Machine(serial="", boot=""))
     assert not compare({"c": host})["c"].exact
-
-
-def test_an_equal_clock_of_another_machine_is_not_exact():
     assert not compare({"c": FarHost(Time(), 0, 0, [(0, 0)])})["c"].exact
 
 
@@ -160,28 +151,19 @@ def test_a_rate_that_wanders_a_little_is_allowed_for(of, lengths, data):
     assert all(abs(one - found.offset_ns) <= found.error_ns + 2 for one in truth)
 
 
-def test_a_good_comparison_at_one_end_helps_the_other_end():
+def test_two_comparisons_bound_the_clock_between_them():
     before = Clock(host="c", at_ns=0, offset_ns=SECOND, error_ns=100_000)
     after = Clock(host="c", at_ns=2 * SECOND, offset_ns=SECOND + 4 * MS, error_ns=5 * MS)
     assert course(before, after, 0).error_ns < MS
-
-
-def test_comparisons_that_contradict_each_other_are_both_believed():
     before = Clock(host="c", at_ns=0, offset_ns=SECOND, error_ns=MS)
     after = Clock(host="c", at_ns=2 * SECOND, offset_ns=3 * SECOND, error_ns=MS)
     found = course(before, after, 0)
     assert (found.offset_ns, found.error_ns) == (2 * SECOND, SECOND + MS + SECOND * WANDER_PPM // 10**6)
-
-
-def test_drift_is_named_where_the_comparisons_know_it():
     before = Clock(host="c", at_ns=0, offset_ns=SECOND, error_ns=100_000)
     after = Clock(host="c", at_ns=100 * SECOND, offset_ns=SECOND - 5 * MS, error_ns=100_000)
     assert course(before, after, 0).drift_ppm == pytest.approx(-50)
     soon = Clock(host="c", at_ns=SECOND // 2, offset_ns=SECOND, error_ns=100_000)
     assert course(before, soon, 0).drift_ppm is None
-
-
-def test_our_own_clock_does_not_drift():
     found = course(clocks.ours("local", 0), clocks.ours("local", 3600 * SECOND), t0_ns=7)
     assert (found.offset_ns, found.error_ns, found.drift_ppm, found.t0_mono_ns) == (0, 0, 0.0, 7)
 

@@ -1,13 +1,12 @@
 """What an event's placeholders stand for."""
 
-import time
-
 import pytest
 
 from assay.errors import UsageError
 from assay.hosts.local import Local
 from assay.records import Action, EndpointKind, Event, Place
 from assay.trial.events import Events, TimedCommand, Ways, commands_of, values_of
+from assay_process import wait_until
 
 PLACE = Place(target="disk", host="local", kind=EndpointKind.DIRECTORY, address="/d", private={"loop": "loop3"})
 
@@ -18,9 +17,6 @@ def test_an_event_may_name_the_target_the_workloads_variables_and_its_clients():
     assert commands_of([event], "read", values) == [TimedCommand(at_ns=5, argv=("/d loop3 loop3 1", "11 12"))]
     assert commands_of([event], "write", values) == []
     assert "size" not in values
-
-
-def test_without_clients_there_is_none_to_name():
     assert "client.pid" not in values_of(PLACE, {}, ())
 
 
@@ -36,8 +32,7 @@ def test_every_event_that_never_ran_is_told_each_once():
         ],
     )
     events.start(host.monotonic_ns())
-    while not events.facts:
-        time.sleep(0.01)
+    wait_until(lambda: events.facts)
     events.finish()
     events.finish()
     assert [failure.partition("event ")[2] for failure in events.failures] == ["'true later' at 3600 s", "'true last' at 7200 s"]

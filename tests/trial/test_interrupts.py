@@ -13,12 +13,13 @@ def come(number=signal.SIGINT):
     os.kill(os.getpid(), number)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_what_is_done_and_the_handlers_come_back(number):
-    before = signal.getsignal(number)
-    with pytest.raises(KeyboardInterrupt), Interrupts():
-        come(number)
-    assert signal.getsignal(number) is before
+def test_a_signal_ends_what_is_done_and_the_handlers_come_back(subtests):
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        with subtests.test(number=number):
+            before = signal.getsignal(number)
+            with pytest.raises(KeyboardInterrupt), Interrupts():
+                come(number)
+            assert signal.getsignal(number) is before
 
 
 def shielded(interrupts, done):
@@ -53,20 +54,18 @@ def broken(interrupts, done):
         raise OSError("device")
 
 
-@pytest.mark.parametrize(
-    ("work", "error", "expected"),
-    [
+def test_what_must_not_be_left_half_done_is_done_before_the_interrupt(subtests):
+    for work, error, expected in [
         (shielded, KeyboardInterrupt, ["inside"]),
         (shielded_twice, KeyboardInterrupt, ["once"]),
         (tidied, KeyboardInterrupt, ["tidy"]),
         (broken, OSError, ["before"]),
-    ],
-)
-def test_what_must_not_be_left_half_done_is_done_before_the_interrupt(work, error, expected):
-    done = []
-    with Interrupts() as interrupts, pytest.raises(error):
-        work(interrupts, done)
-    assert done == expected
+    ]:
+        with subtests.test(work=work, error=error, expected=expected):
+            done = []
+            with Interrupts() as interrupts, pytest.raises(error):
+                work(interrupts, done)
+            assert done == expected
 
 
 def test_other_threads_leave_signals_alone():

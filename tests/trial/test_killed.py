@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from assay.undo.ledger import Ledger
+from assay_process import wait_until
+from sizes import few_and_many
 from targets_host import HOST, leftovers, rules
 
 RATE = 49_999_007
-POINTS = 20
 LAB = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
@@ -58,11 +59,13 @@ def seconds_of_a_round(tmp_path):
 
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="loop devices, mounts and throttle rules need root")
-def test_nothing_is_left_after_kill_at_random_moments(tmp_path):
+@few_and_many("points", 10, 200)
+def test_nothing_is_left_after_kill_at_random_moments(tmp_path, points):
     (tmp_path / "scratch").mkdir()
     chance, found, latest_s = random.Random(), 0, seconds_of_a_round(tmp_path)
-    for _ in range(POINTS):
+    for _ in range(points):
         lab = working(tmp_path)
+        wait_until(lambda: any(path.stat().st_size for path in (tmp_path / "ledger").glob("*.jsonl")))
         time.sleep(chance.uniform(0, latest_s))
         lab.kill()
         lab.wait()
@@ -73,4 +76,4 @@ def test_nothing_is_left_after_kill_at_random_moments(tmp_path):
         assert leftovers(tmp_path / "scratch") == ([], [], [])
         assert rules(RATE) == []
         assert list((tmp_path / "ledger").iterdir()) == []
-    assert found > POINTS, "the moments hit labs that had something"
+    assert found > points, "the moments hit labs that had something"

@@ -44,15 +44,17 @@ def bare(monkeypatch):
     monkeypatch.setattr(service, "is_installed", lambda host, tool: False)
 
 
-@pytest.mark.parametrize("kind", OWN_PROGRAM)
-def test_missing_programs_are_named_beside_a_mistake_in_the_table(kind, bare, tmp_path):
-    file = tmp_path / "experiment.toml"
-    file.write_text(EXPERIMENT.format(kind=kind))
-    with pytest.raises(InputErrors) as found:
-        experiment_of(file, tmp_path / "lab")
-    text = str(found.value)
-    assert "unknown knob 'nonsense'" in text
-    assert f"target one: {OWN_PROGRAM[kind]}: not found" in text
+def test_missing_programs_are_named_beside_a_mistake_in_the_table(subtests, bare, tmp_path_factory):
+    for kind, program in OWN_PROGRAM.items():
+        with subtests.test(kind=kind):
+            tmp_path = tmp_path_factory.mktemp("case")
+            file = tmp_path / "experiment.toml"
+            file.write_text(EXPERIMENT.format(kind=kind))
+            with pytest.raises(InputErrors) as found:
+                experiment_of(file, tmp_path / "lab")
+            text = str(found.value)
+            assert "unknown knob 'nonsense'" in text
+            assert f"target one: {program}: not found" in text
 
 
 def test_programs_follow_from_the_knobs_that_are_right(bare, tmp_path):
@@ -64,8 +66,9 @@ def test_programs_follow_from_the_knobs_that_are_right(bare, tmp_path):
     assert "mkfs.ext4" not in str(found.value)
 
 
-@pytest.mark.parametrize("kind", catalogue.names("targets"))
-def test_a_wrong_table_never_hides_by_an_error_what_a_host_lacks(kind, bare):
+def test_a_wrong_table_never_hides_by_an_error_what_a_host_lacks(subtests, bare):
     """Knobs with mistakes have their defaults then; a required one has none."""
-    plug = catalogue.find("targets", kind)
-    assert isinstance(plug.lacks(Local(), catalogue.resolved(plug.knobs, {})), tuple)
+    for kind in catalogue.names("targets"):
+        with subtests.test(kind=kind):
+            plug = catalogue.find("targets", kind)
+            assert isinstance(plug.lacks(Local(), catalogue.resolved(plug.knobs, {})), tuple)

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from assay import sampler
 from assay.records import Edge, Experiment, ObserveKind, ObserveSpec, Subject
 from assay.sampler import Sampler
@@ -29,19 +27,17 @@ def test_each_look_runs_the_command():
     assert evidence.missing == {}
 
 
-@pytest.mark.parametrize(
-    ("argv", "reason"),
-    [
+def test_a_command_that_fails_is_evidence_that_is_missing(subtests):
+    for argv, reason in [
         (("no-such-tool",), "no-such-tool"),
         (("sh", "-c", "echo 42 hits; echo no server >&2; exit 3"), "sh: exit status 3: no server"),
         (("echo", "42 misses"), r"echo: no match of '(\\d+) hits' in '42 misses\n'"),
         (("sleep", "20"), "sleep"),
-    ],
-)
-def test_a_command_that_fails_is_evidence_that_is_missing(argv, reason):
-    evidence = seen(replace(SPEC, argv=argv, every_ns=10**8))
-    assert [one for one in evidence.series if one.layer == "observe"] == []
-    assert reason in evidence.missing["observe.x"]
+    ]:
+        with subtests.test(argv=argv, reason=reason):
+            evidence = seen(replace(SPEC, argv=argv, every_ns=10**8))
+            assert [one for one in evidence.series if one.layer == "observe"] == []
+            assert reason in evidence.missing["observe.x"]
 
 
 def test_an_argument_is_never_read_by_a_shell(tmp_path):

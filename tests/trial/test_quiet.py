@@ -61,12 +61,18 @@ def test_the_directory_of_a_server_is_flushed_before_the_clock():
     assert machine.syncs == ["/srv/data"]
 
 
-def test_a_quiet_machine_is_quiet_after_one_step():
+def test_a_quiet_machine_is_quiet_after_one_step(tmp_path):
     machine = Machine([0])
     ended = wait(machine)
     assert (ended.quiet, ended.dirty_bytes) == (True, 0)
     assert ended.waited_ns <= 300 * MS
     assert machine.syncs == ["/t"]
+    assert wait(Machine([0], in_flight=[0])).quiet, "sdb has seven in flight"
+    machine = Machine([0])
+    ended = wait(machine, longest_ns=0)
+    assert (ended.waited_ns, ended.quiet, machine.syncs) == (0, False, [])
+    ended = quiet.wait_for_quiet(Local(root=tmp_path), PLACE, PLAN, QuietWait(step_ns=1))
+    assert (ended.quiet, ended.dirty_bytes) == (True, None)
 
 
 def test_dirt_that_shrinks_is_waited_for():
@@ -77,14 +83,11 @@ def test_dirt_that_shrinks_is_waited_for():
     assert ended.waited_ns > 1500 * MS
 
 
-def test_dirt_of_strangers_is_given_up_when_it_does_not_shrink():
+def test_what_does_not_shrink_or_shrinks_for_ever_is_given_up():
     ended = wait(Machine([50 * MIB, 49 * MIB, 51 * MIB]))
     assert not ended.quiet
     assert ended.dirty_bytes == 51 * MIB
     assert 2000 * MS < ended.waited_ns < 3000 * MS
-
-
-def test_what_shrinks_for_ever_is_given_up_at_the_longest():
     machine = Machine([10_000 * MIB - 5 * MIB * step for step in range(1000)])
     ended = wait(machine, longest_ns=5_000 * MS)
     assert not ended.quiet
@@ -97,35 +100,21 @@ def test_a_device_that_is_written_or_has_requests_in_flight_is_not_quiet():
     assert wait(Machine([0], in_flight=[3, 3, 0])).quiet
 
 
-def test_other_devices_do_not_matter():
-    assert wait(Machine([0], in_flight=[0])).quiet, "sdb has seven in flight"
-
-
 def test_a_large_phase_allows_a_hundredth_of_its_own_bytes():
     plan = PhasePlan(name="p", operations=(), directions={}, settings=({"regions": ({"size": 5 << 30}, {"size": 5 << 30})},))
     assert wait(Machine([50 * MIB]), plan).quiet
     assert not wait(Machine([50 * MIB])).quiet
 
 
-@pytest.mark.parametrize(
-    ("settings", "planned"),
-    [
+def test_planned_bytes_follow_from_the_settings(subtests):
+    for settings, planned in [
         ({"regions": [{"size": 10}, {"size": 5}]}, 15),
         ({"count": 20, "file_bytes": 100}, 2000),
         ({"argv": ["true"]}, 0),
         ({"regions": [{"size": "x"}]}, 0),
-    ],
-)
-def test_planned_bytes_follow_from_the_settings(settings, planned):
-    assert quiet.planned_bytes(PhasePlan(name="p", operations=(), directions={}, settings=(settings, settings))) == 2 * planned
-
-
-def test_no_wait_neither_flushes_nor_calls_it_quiet():
-    machine = Machine([0])
-    ended = wait(machine, longest_ns=0)
-    assert (ended.waited_ns, ended.quiet, machine.syncs) == (0, False, [])
-
-
-def test_a_host_that_tells_nothing_is_quiet_with_unknown_dirt(tmp_path):
-    ended = quiet.wait_for_quiet(Local(root=tmp_path), PLACE, PLAN, QuietWait(step_ns=1))
-    assert (ended.quiet, ended.dirty_bytes) == (True, None)
+    ]:
+        with subtests.test(settings=settings, planned=planned):
+            assert (
+                quiet.planned_bytes(PhasePlan(name="p", operations=(), directions={}, settings=(settings, settings)))
+                == 2 * planned
+            )

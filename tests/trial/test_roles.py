@@ -82,22 +82,23 @@ def test_each_wave_has_its_own_time_to_be_armed():
     assert {one.client for one in rendezvous.tick(late_ns + PACE.arm_ns + SECOND) if isinstance(one, Kill)} == {0, 1}
 
 
-@pytest.mark.parametrize("what", ["error", "loss", "silence"])
-def test_without_its_server_no_load_is_armed(what):
-    rendezvous = ready()
-    arming(rendezvous)
-    if what == "error":
-        orders = rendezvous.hear(2, {"type": "error", "what": "bind", "message": "Address already in use"}, 3 * MS)
-    elif what == "loss":
-        orders = rendezvous.lose(2, "gone", 3 * MS)
-    else:
-        orders = rendezvous.tick(PACE.arm_ns + SECOND)
-    assert rendezvous.state is Stage.ENDED
-    assert not sent(orders, "config")
-    assert list(rendezvous.failures) == [2]
+def test_without_its_server_no_load_is_armed(subtests):
+    for what in ["error", "loss", "silence"]:
+        with subtests.test(what=what):
+            rendezvous = ready()
+            arming(rendezvous)
+            if what == "error":
+                orders = rendezvous.hear(2, {"type": "error", "what": "bind", "message": "Address already in use"}, 3 * MS)
+            elif what == "loss":
+                orders = rendezvous.lose(2, "gone", 3 * MS)
+            else:
+                orders = rendezvous.tick(PACE.arm_ns + SECOND)
+            assert rendezvous.state is Stage.ENDED
+            assert not sent(orders, "config")
+            assert list(rendezvous.failures) == [2]
 
 
-def test_a_server_that_ends_by_itself_is_not_asked_to():
+def test_a_server_ends_after_its_load():
     rendezvous = running()
     result(rendezvous, 0, SECOND)
     result(rendezvous, 1, SECOND)
@@ -105,9 +106,6 @@ def test_a_server_that_ends_by_itself_is_not_asked_to():
     assert not sent(rendezvous.tick(SECOND + 1), "stop")
     result(rendezvous, 2, SECOND + 2)
     assert (rendezvous.state, rendezvous.failures) == (Stage.ENDED, {})
-
-
-def test_a_server_is_stopped_when_the_last_load_has_ended():
     rendezvous = running()
     result(rendezvous, 0, SECOND)
     assert not sent(rendezvous.tick(SECOND + 2 * PACE.follow_ns), "stop")
@@ -117,9 +115,6 @@ def test_a_server_is_stopped_when_the_last_load_has_ended():
     orders = rendezvous.tick(4 * SECOND + PACE.follow_ns + PACE.stop_ns + 1)
     assert [one.client for one in orders if isinstance(one, Kill)] == [2]
     assert rendezvous.state is Stage.ENDED
-
-
-def test_a_server_is_stopped_when_all_its_load_is_lost():
     rendezvous = running()
     rendezvous.lose_host("here", "gone", SECOND)
     assert rendezvous.state is Stage.RUNNING
@@ -127,9 +122,6 @@ def test_a_server_is_stopped_when_all_its_load_is_lost():
     result(rendezvous, 2, 3 * SECOND)
     assert rendezvous.state is Stage.ENDED
     assert set(rendezvous.failures) == {0, 1}
-
-
-def test_a_stop_goes_to_the_load_and_reaches_the_server_after_it():
     rendezvous = running()
     assert list(sent(rendezvous.stop(SECOND), "stop")) == [0, 1]
     result(rendezvous, 0, 2 * SECOND)
@@ -137,20 +129,24 @@ def test_a_stop_goes_to_the_load_and_reaches_the_server_after_it():
     assert list(sent(rendezvous.tick(2 * SECOND + PACE.follow_ns), "stop")) == [2]
 
 
-def test_news_are_those_of_the_load():
+def test_news_are_those_of_the_load_and_a_lost_server_is_called_one():
     rendezvous = running()
     for client in range(3):
         rendezvous.hear(client, {"type": "progress", "operations": {}}, SECOND)
     assert set(rendezvous.news()) == {0, 1}
-
-
-def test_a_lost_server_is_called_one():
     rendezvous = running()
     rendezvous.lose(2, "gone", SECOND)
     assert rendezvous.failures[2] == "server 2 on there was lost: gone"
 
 
-def test_the_roles_of_one_phase_are_not_those_of_the_next():
+def test_several_servers_share_the_load():
+    waves = Waves(count=5, roles=(Role.LOAD,) * 3 + (Role.SERVER,) * 2)
+    rendezvous = ready(("here",) * 5)
+    for client, address in ((3, "a:1"), (4, "b:2")):
+        rendezvous.clients[client].address = address
+    assert waves.second(rendezvous.clients) == {0: "a:1", 1: "b:2", 2: "a:1"}
+    assert addressed({"a": "{server.address}"}, "a:1") == {"a": "a:1"}
+    assert filled({"argv": ("nc", "{server.address}"), "n": 3}, "a:1") == {"argv": ["nc", "a:1"], "n": 3}
     rendezvous = running()
     for client in range(3):
         result(rendezvous, client, SECOND)
@@ -161,23 +157,10 @@ def test_the_roles_of_one_phase_are_not_those_of_the_next():
     assert {client.step for client in rendezvous.clients} == {ClientStep.ARMING}
 
 
-def test_several_servers_share_the_load():
-    waves = Waves(count=5, roles=(Role.LOAD,) * 3 + (Role.SERVER,) * 2)
-    rendezvous = ready(("here",) * 5)
-    for client, address in ((3, "a:1"), (4, "b:2")):
-        rendezvous.clients[client].address = address
-    assert waves.second(rendezvous.clients) == {0: "a:1", 1: "b:2", 2: "a:1"}
-    assert addressed({"a": "{server.address}"}, "a:1") == {"a": "a:1"}
-
-
-def test_the_address_goes_into_texts_at_any_depth():
-    assert filled({"argv": ("nc", "{server.address}"), "n": 3}, "a:1") == {"argv": ["nc", "a:1"], "n": 3}
-
-
-@pytest.mark.parametrize("roles", [(Role.SERVER,) * 3, (Role.LOAD,)])
-def test_roles_that_cannot_be(roles):
-    with pytest.raises(ValueError, match="expected"):
-        Waves(count=len(CONFIGS), roles=roles)
+def test_roles_that_cannot_be(subtests):
+    for roles in [(Role.SERVER,) * 3, (Role.LOAD,)]:
+        with subtests.test(roles=roles), pytest.raises(ValueError, match="expected"):
+            Waves(count=len(CONFIGS), roles=roles)
 
 
 # ------------------------------------------------------------------------------------------ both ends, really
@@ -229,13 +212,15 @@ def test_what_arrived_is_a_figure(tmp_path):
     assert value("delivered_bytes_per_s") > 0
 
 
-@pytest.mark.parametrize("way", ["receive", "both"])
-def test_a_server_that_sends(tmp_path, way):
-    run, _ = conduct(tmp_path, direction=way, duration=200 * MS)
-    assert (run.outcome, run.error) == (Outcome.FINISHED, None)
-    (phase,) = run.phases
-    names = {total.operation for total in phase.clients[0].operations if total.count}
-    assert names == ({"receive"} if way == "receive" else {"send", "receive"})
+def test_a_server_that_sends(subtests, tmp_path_factory):
+    for way in ["receive", "both"]:
+        with subtests.test(way=way):
+            tmp_path = tmp_path_factory.mktemp("case")
+            run, _ = conduct(tmp_path, direction=way, duration=200 * MS)
+            assert (run.outcome, run.error) == (Outcome.FINISHED, None)
+            (phase,) = run.phases
+            names = {total.operation for total in phase.clients[0].operations if total.count}
+            assert names == ({"receive"} if way == "receive" else {"send", "receive"})
 
 
 def test_datagrams_that_found_no_room_are_counted(tmp_path):

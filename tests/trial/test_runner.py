@@ -20,20 +20,11 @@ from assay.catalogue import Observer
 from assay.errors import UsageError
 from assay.machine.stack import mount_of
 from assay.measures import timelines
-from assay.records import (
-    CacheState,
-    Direction,
-    Edge,
-    Event,
-    Factor,
-    Outcome,
-    Rung,
-    TargetSpec,
-    WorkloadSpec,
-)
+from assay.records import CacheState, Direction, Edge, Event, Factor, Outcome, Rung, TargetSpec, WorkloadSpec
 from assay.trial.obstacles import cold_in_memory, needed_bytes
 from assay.trial.runner import TrialRunner
-from trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, gone, trial
+from processes import wait_ended
+from trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, trial
 
 SIZE = 8 * MIB
 
@@ -71,55 +62,30 @@ def two_clients(tmp_path_factory):
     return *found, news, left
 
 
-def test_it_finishes_and_leaves_nothing(two_clients):
-    finished, _, _, left = two_clients
-    assert (finished.outcome, finished.error) == (Outcome.FINISHED, None)
-    assert left == ([], ())
+def test_a_trial_finishes_tells_its_progress_and_leaves_nothing(two_clients):
+    finished, observations, news, left = two_clients
+    assert (finished.outcome, finished.error, left) == (Outcome.FINISHED, None, ([], ()))
     assert [phase.name for phase in finished.phases] == ["w.write", "w.read"]
     assert finished.versions["assay-engine"]
-
-
-@pytest.mark.skipif(mount_of(HOST, "/dev/shm").filesystem != "tmpfs", reason="no tmpfs at /dev/shm")
-@pytest.mark.parametrize("kind", ["directory", "existing", "file"])
-def test_cold_in_memory_is_refused_before_anything_runs(tmp_path, kind):
-    path = "/dev/shm/new" if kind == "file" else "/dev/shm"
-    asked = experiment(tmp_path, bulk(cache="cold"))
-    asked = replace(asked, targets=(TargetSpec(name="t", kind=kind, knobs={"path": path}),))
-    (mistake,) = cold_in_memory({"local": HOST}, asked)
-    assert mistake.at == ("targets", "t", "path")
-    assert mistake.text.startswith(f"target t: {path} is on tmpfs")
-    assert cold_in_memory({"local": HOST}, replace(asked, factors=(Factor(path="w.cache", levels=("warm",)),))) == ()
-    varied = replace(asked, factors=(Factor(path="t.path", levels=(str(tmp_path), path)),))
-    assert len(cold_in_memory({"local": HOST}, varied)) == 1
-    assert cold_in_memory({"local": HOST}, experiment(tmp_path, bulk(cache="cold"))) == ()
-
-
-def test_caches_are_dropped_after_the_wait_for_quiet(two_clients):
-    """Memory freed before a wait goes back to the hypervisor of a guest that reports free pages."""
-    _, _, news, _ = two_clients
-    steps = [one["event"] for one in news if one.get("phase") == "read"]
-    assert steps.index("waiting for quiet") < steps.index("preparing") < steps.index("arming")
-
-
-def test_what_ran_the_lab_is_kept(two_clients):
-    finished, observations, _, _ = two_clients
     assert finished.versions["assay"] == metadata.version("assay-lab")
     assert finished.versions["python"] == platform.python_version()
     assert not [fact for fact in observations.facts if fact.key.startswith("program.")], "the engine is no external program"
+    assert all(one["trial"] == 3 and one["attempt"] == 1 for one in news)
+    events = [one["event"] for one in news]
+    assert (events[0], events[-1], news[-1]["outcome"]) == ("started", "finished", "finished")
+    assert {one["phase"] for one in news if one["event"] == "running"} == {"write", "read"}
+    steps = [one["event"] for one in news if one.get("phase") == "read"]
+    order = [steps.index(step) for step in ("waiting for quiet", "preparing", "arming")]
+    assert order == sorted(order), "memory freed before a wait goes back to the hypervisor of a guest that reports free pages"
 
 
-def test_bytes_are_conserved_from_the_application_to_the_system_calls(two_clients):
+def test_bytes_are_conserved_and_totals_histograms_and_curves_agree(two_clients):
     finished, observations, _, _ = two_clients
     for phase, direction in (("w.write", Direction.WRITE), ("w.read", Direction.READ)):
         assert asked(observations, phase, Rung.APPLICATION, direction) == 2 * SIZE
-        calls = asked(observations, phase, Rung.SYSCALL, direction)
-        assert 2 * SIZE <= calls < 2 * SIZE * 1.01
+        assert 2 * SIZE <= asked(observations, phase, Rung.SYSCALL, direction) < 2 * SIZE * 1.01
     if finished.phases[1].cache_proved is CacheState.COLD:
         assert asked(observations, "w.read", Rung.CLIENT_CACHE, Direction.READ) >= 2 * SIZE
-
-
-def test_totals_histograms_and_curves_agree(two_clients):
-    finished, observations, _, _ = two_clients
     for phase, operation in zip(finished.phases, ("write", "read"), strict=True):
         for client in phase.clients:
             total = next(one for one in client.operations if one.operation == operation)
@@ -128,104 +94,79 @@ def test_totals_histograms_and_curves_agree(two_clients):
             assert curve.value[-1] == total.bytes == SIZE
             assert list(curve.value) == sorted(curve.value)
             assert list(curve.at_ns) == sorted(curve.at_ns)
-            (histogram,) = [
-                one
-                for one in observations.histograms
-                if (one.phase, one.subject, one.operation) == (phase.name, subject, operation)
-            ]
+            place = (phase.name, subject, operation)
+            (histogram,) = [one for one in observations.histograms if (one.phase, one.subject, one.operation) == place]
             assert sum(histogram.count) == total.count == SIZE // MIB
 
 
+def test_the_line_of_a_short_phase_begins_with_it_and_holds_all_its_bytes(two_clients):
+    """Before its first interval of 0.1 s is over the engine has no look: a phase of 30 ms had no line at all."""
+    finished, observations, _, _ = two_clients
+    for here in finished.phases:
+        operation = here.name.partition(".")[2]
+        strips = timelines.strips(here, [one for one in observations.series if one.phase == here.name])
+        (line,) = (points for strip in strips for name, points in strip.lines if name == f"application {operation}")
+        first = min(total.first_ns for client in here.clients for total in client.operations if total.operation == operation)
+        assert line[0][0] == pytest.approx((first - here.start_ns) / 1e9, abs=1e-6)
+        moved = sum(rate * (after - at) for (at, rate), (after, _) in itertools.pairwise(line))
+        assert moved == pytest.approx(2 * SIZE, rel=1e-6)
+
+
 def test_clients_start_together_and_times_are_relative_to_the_first_start(two_clients):
-    finished, _, _, _ = two_clients
+    finished, observations, _, _ = two_clients
     first, second = finished.phases
     assert first.start_ns == 0
     assert second.start_ns > first.end_ns
     for phase in finished.phases:
         assert all(client.armed_ns < phase.start_ns <= client.started_ns for client in phase.clients)
         assert all(phase.start_ns <= client.first_ns <= client.last_ns <= phase.end_ns for client in phase.clients)
-        assert max(client.started_ns for client in phase.clients) - phase.start_ns < 10**9
-    assert len({client.pid for client in first.clients}) == 2
+        assert len({client.pid for client in first.clients}) == 2
+        assert phase.quiesce_ns > 0
     (clock,) = finished.hosts
     assert abs(clock.offset_ns) <= clock.error_ns, "the same clock"
     assert clock.t0_mono_ns > 0
-
-
-def test_only_the_phase_that_writes_is_drained(two_clients):
-    finished, _, _, _ = two_clients
-    assert finished.phases[0].drain_ns > 0
-    assert finished.phases[1].drain_ns is None
-
-
-def test_quiet_is_waited_for_unless_the_knob_says_no(two_clients, laboratory):
-    waited, _, _, _ = two_clients
-    assert all(phase.quiesce_ns > 0 for phase in waited.phases)
-    hurried, _ = run(laboratory, bulk(operations=("write",)))
-    assert (hurried.phases[0].quiesce_ns, hurried.phases[0].quiet) == (0, False)
-
-
-def test_the_cold_phase_is_proved_cold(two_clients):
-    finished, _, _, _ = two_clients
-    phase = finished.phases[1]
-    assert phase.cache_asked is CacheState.COLD
-    assert len(phase.data_files) == 2
-    if phase.cache_proved is not CacheState.COLD:
-        pytest.skip("the temporary directory cannot be cold here")
-    assert phase.cached_share_before <= 0.01
-
-
-def test_observers_looked_at_the_edges_and_facts_were_taken(two_clients):
-    _, observations, _, _ = two_clients
+    assert (first.drain_ns > 0, second.drain_ns) == (True, None), "only the phase that writes is drained"
     assert any(one.source.startswith("process_io") for one in observations.readings)
     assert list(observations.over_time("w.read", "lab", "cpu_ns"))
     assert observations.fact("target.filesystem")
     assert observations.fact("kernel.release") or any(fact.key.startswith("kernel") for fact in observations.facts)
     assert {"cpu", "memory", "block"} <= observations.longest_gaps().keys()
+    assert (second.cache_asked, len(second.data_files)) == (CacheState.COLD, 2)
+    if second.cache_proved is not CacheState.COLD:
+        pytest.skip("the temporary directory cannot be cold here")
+    assert second.cached_share_before <= 0.01
 
 
-@pytest.mark.parametrize("phase", ["w.write", "w.read"])
-def test_the_line_of_a_short_phase_begins_with_it_and_holds_all_its_bytes(two_clients, phase):
-    """Before its first interval of 0.1 s is over the engine has no look: a phase of 30 ms had no line at all."""
-    finished, observations, _, _ = two_clients
-    here = next(one for one in finished.phases if one.name == phase)
-    operation = phase.partition(".")[2]
-    (line,) = (
-        points
-        for strip in timelines.strips(here, [one for one in observations.series if one.phase == phase])
-        for name, points in strip.lines
-        if name == f"application {operation}"
-    )
-    first = min(total.first_ns for client in here.clients for total in client.operations if total.operation == operation)
-    assert line[0][0] == pytest.approx((first - here.start_ns) / 1e9, abs=1e-6)
-    moved = sum(rate * (after - at) for (at, rate), (after, _) in itertools.pairwise(line))
-    assert moved == pytest.approx(2 * SIZE, rel=1e-6)
+def test_without_the_wait_for_quiet_nothing_is_called_quiet(laboratory):
+    hurried, _ = run(laboratory, bulk(operations=("write",)))
+    assert (hurried.phases[0].quiesce_ns, hurried.phases[0].quiet) == (0, False)
 
 
-def test_progress_names_trial_and_phase_and_ends_with_the_outcome(two_clients):
-    _, _, news, _ = two_clients
-    assert all(one["trial"] == 3 and one["attempt"] == 1 for one in news)
-    events = [one["event"] for one in news]
-    assert events[0] == "started"
-    assert events[-1] == "finished"
-    assert news[-1]["outcome"] == "finished"
-    assert {one["phase"] for one in news if one["event"] == "running"} == {"write", "read"}
+@pytest.mark.skipif(mount_of(HOST, "/dev/shm").filesystem != "tmpfs", reason="no tmpfs at /dev/shm")
+def test_cold_in_memory_is_refused_before_anything_runs(subtests, tmp_path_factory):
+    for kind in ["directory", "existing", "file"]:
+        with subtests.test(kind=kind):
+            tmp_path = tmp_path_factory.mktemp("case")
+            path = "/dev/shm/new" if kind == "file" else "/dev/shm"
+            asked = experiment(tmp_path, bulk(cache="cold"))
+            asked = replace(asked, targets=(TargetSpec(name="t", kind=kind, knobs={"path": path}),))
+            (mistake,) = cold_in_memory({"local": HOST}, asked)
+            assert mistake.at == ("targets", "t", "path")
+            assert mistake.text.startswith(f"target t: {path} is on tmpfs")
+            assert cold_in_memory({"local": HOST}, replace(asked, factors=(Factor(path="w.cache", levels=("warm",)),))) == ()
+            varied = replace(asked, factors=(Factor(path="t.path", levels=(str(tmp_path), path)),))
+            assert len(cold_in_memory({"local": HOST}, varied)) == 1
+            assert cold_in_memory({"local": HOST}, experiment(tmp_path, bulk(cache="cold"))) == ()
 
 
 def test_what_changes_a_trial_are_its_levels(laboratory):
-    smaller = {"clients": 1, "w.size": MIB, "os": "netware", "x.size": 7}
-    finished, observations = run(laboratory, bulk(), levels=smaller)
+    finished, observations = run(laboratory, bulk(), levels={"clients": 1, "w.size": MIB, "os": "netware", "x.size": 7})
     assert finished.outcome is Outcome.FINISHED
     assert asked(observations, "w.write", Rung.APPLICATION, Direction.WRITE) == MIB
-
-
-def test_only_the_workload_that_is_a_level_is_run(laboratory):
-    finished, _ = run(laboratory, bulk("a"), bulk("b", operations=("write",)), levels={"workload": "b"})
-    assert [phase.name for phase in finished.phases] == ["b.write"]
-
-
-def test_two_workloads_with_phases_of_one_name_stay_apart(laboratory):
-    finished, observations = run(laboratory, bulk("a"), bulk("b", size=2 * MIB))
-    assert [phase.name for phase in finished.phases] == ["a.write", "a.read", "b.write", "b.read"]
+    one, _ = run(laboratory, bulk("a"), bulk("b", operations=("write",)), levels={"workload": "b"})
+    assert [phase.name for phase in one.phases] == ["b.write"]
+    both, observations = run(laboratory, bulk("a"), bulk("b", size=2 * MIB))
+    assert [phase.name for phase in both.phases] == ["a.write", "a.read", "b.write", "b.read"]
     assert asked(observations, "b.read", Rung.APPLICATION, Direction.READ) == 2 * MIB
 
 
@@ -261,22 +202,15 @@ def test_a_external_command_reports_its_time_and_is_judged_by_its_status(laborat
     assert "status 3: broken" in failed.error
 
 
-def test_figures_of_several_commands_add_up_or_the_worst_counts(laboratory):
-    said = command("c", "echo", "rate 5 MB/s", parse="regex", pattern=r"rate (\d+)", unit="MB/s", operation="read")
+def test_what_a_command_prints_is_read(laboratory):
+    regex = {"parse": "regex", "operation": "read"}
+    said = command("c", "echo", "rate 5 MB/s", pattern=r"rate (\d+)", unit="MB/s", **regex)
     finished, _ = run(laboratory, said, levels={"clients": 3})
-    assert finished.phases[0].values == {"read.bytes_per_s": 15e6}
-
-
-def test_output_that_cannot_be_read_fails_the_run(laboratory):
-    said = command("c", "echo", "nothing", parse="regex", pattern=r"rate (\d+)", unit="MB/s", operation="read")
-    failed, _ = run(laboratory, said)
+    assert finished.phases[0].values == {"read.bytes_per_s": 15e6}, "of several clients together"
+    failed, _ = run(laboratory, command("c", "echo", "nothing", pattern=r"rate (\d+)", unit="MB/s", **regex))
     assert failed.outcome is Outcome.FAILED
     assert "found no match" in failed.error
-
-
-def test_bytes_that_a_command_tells_are_its_own_rung(laboratory):
-    said = command("c", "echo", "moved 7 MB", parse="regex", pattern=r"moved (\d+)", unit="MB", operation="read")
-    _, observations = run(laboratory, said)
+    _, observations = run(laboratory, command("c", "echo", "moved 7 MB", pattern=r"moved (\d+)", unit="MB", **regex))
     (told,) = observations.rung("c.run", Rung.APPLICATION, Direction.READ)
     assert (told.source, told.bytes) == ("command", 7_000_000)
 
@@ -287,10 +221,7 @@ def test_events_happen_at_their_time_and_are_facts(laboratory):
         name="c",
         kind="command",
         knobs={"argv": ("sleep", "3"), "parse": "elapsed"},
-        events=(
-            Event(phase="run", at_ns=200_000_000, argv=("touch", str(mark))),
-            Event(phase="other", at_ns=0, argv=("false",)),
-        ),
+        events=(Event(phase="run", at_ns=200_000_000, argv=("touch", str(mark))), Event(phase="other", at_ns=0, argv=("false",))),
     )
     finished, observations = run(laboratory, loud)
     assert finished.outcome is Outcome.FINISHED
@@ -300,26 +231,23 @@ def test_events_happen_at_their_time_and_are_facts(laboratory):
     assert "exit status 0" in fact.value
 
 
-@pytest.mark.parametrize(
-    ("event", "words"),
-    [
+def test_an_event_that_does_not_happen_makes_the_run_partial(subtests, laboratory):
+    for event, words in [
         (Event(phase="run", at_ns=0, argv=("false",)), "exit status 1"),
         (Event(phase="run", at_ns=10**12, argv=("true",)), "ended before its event"),
-    ],
-)
-def test_an_event_that_does_not_happen_makes_the_run_partial(laboratory, event, words):
-    short = WorkloadSpec(name="c", kind="command", knobs={"argv": ("sleep", "0.5"), "parse": "elapsed"}, events=(event,))
-    partial, _ = run(laboratory, short)
-    assert partial.outcome is Outcome.PARTIAL
-    assert words in partial.error
+    ]:
+        with subtests.test(event=event, words=words):
+            short = WorkloadSpec(name="c", kind="command", knobs={"argv": ("sleep", "0.5"), "parse": "elapsed"}, events=(event,))
+            partial, _ = run(laboratory, short)
+            assert partial.outcome is Outcome.PARTIAL
+            assert words in partial.error
 
 
 # ------------------------------------------------------------------------------------------ what goes wrong
 
 
-@pytest.mark.parametrize(
-    ("mode", "outcome", "words"),
-    [
+def test_engines_that_fail_make_runs_that_say_so(subtests, laboratory, tmp_path_factory):
+    for mode, outcome, words in [
         ("debug", Outcome.FAILED, "for a release build"),
         ("refuses", Outcome.FAILED, "open /x: Permission denied"),
         ("garbage", Outcome.FAILED, "Segmentation fault"),
@@ -328,32 +256,25 @@ def test_an_event_that_does_not_happen_makes_the_run_partial(laboratory, event, 
         ("full", Outcome.FAILED, "No space left on device"),
         ("older", Outcome.FAILED, "('sampled_ns'). The load engine is of another version than Assay. Run `make build`."),
         ("strict", Outcome.FAILED, "unknown field `more`, expected `path`. The load engine is of another version"),
-    ],
-)
-def test_engines_that_fail_make_runs_that_say_so(laboratory, tmp_path, mode, outcome, words):
-    ended, _ = run(laboratory, bulk(operations=("write",)), levels={"clients": 2}, engine_path=fake(tmp_path, mode))
-    assert (ended.outcome, ended.trial.id, ended.attempt) == (outcome, 3, 1)
-    assert words in ended.error
+    ]:
+        with subtests.test(mode=mode, outcome=outcome, words=words):
+            tmp_path = tmp_path_factory.mktemp("case")
+            ended, _ = run(laboratory, bulk(operations=("write",)), levels={"clients": 2}, engine_path=fake(tmp_path, mode))
+            assert (ended.outcome, ended.trial.id, ended.attempt) == (outcome, 3, 1)
+            assert words in ended.error
 
 
-def test_the_results_of_the_clients_that_were_not_lost_are_kept(laboratory, tmp_path):
-    partial, observations = run(
-        laboratory, bulk(operations=("write",)), levels={"clients": 2}, engine_path=fake(tmp_path, "half")
-    )
+def test_what_was_done_before_a_failure_is_kept_and_nothing_is_run_after_it(laboratory, tmp_path):
+    one_lost = {"levels": {"clients": 2}, "engine_path": fake(tmp_path, "half")}
+    partial, observations = run(laboratory, bulk(operations=("write",)), **one_lost)
     (phase,) = partial.phases
     assert [client.index for client in phase.clients] == [0]
     assert len(list(observations.rung("w.write", Rung.APPLICATION, Direction.WRITE))) == 1
-
-
-def test_after_a_phase_that_did_not_end_well_no_other_is_run(laboratory, tmp_path):
     failed, _ = run(laboratory, bulk("a"), bulk("b"), engine_path=fake(tmp_path, "full"))
     assert [phase.name for phase in failed.phases] == ["a.write"]
-
-
-def test_an_engine_that_is_not_there_fails_the_run(laboratory, tmp_path):
-    failed, _ = run(laboratory, bulk(), engine_path=str(tmp_path / "no-engine"))
-    assert failed.outcome is Outcome.FAILED
-    assert "no-engine" in failed.error
+    absent, _ = run(laboratory, bulk(), engine_path=str(tmp_path / "no-engine"))
+    assert absent.outcome is Outcome.FAILED
+    assert "no-engine" in absent.error
 
 
 def test_a_target_that_went_away_fails_the_run(laboratory):
@@ -405,22 +326,16 @@ def test_targets_that_no_trial_asks_for_are_left_alone(tmp_path):
     assert [spec.name for spec in plain.used_targets()] == ["a"]
 
 
-def test_space_is_needed_for_the_most_clients(tmp_path):
-    one = needed_bytes(experiment(tmp_path, bulk()))
-    four = needed_bytes(experiment(tmp_path, bulk(), factors=(Factor(path="clients", levels=(1, 4)),)))
-    assert four == 4 * one > 0
+def test_space_is_needed_for_the_most_clients_and_the_largest_level(tmp_path):
+    def needed(*workloads, **factor):
+        factors = tuple(Factor(path=path, levels=levels) for path, levels in factor.items())
+        return needed_bytes(experiment(tmp_path, *workloads, factors=factors))
 
-
-def test_space_is_needed_for_the_largest_level(tmp_path):
-    sizes = Factor(path=f"{bulk().name}.size", levels=(MIB, 64 * MIB))
-    assert needed_bytes(experiment(tmp_path, bulk(), factors=(sizes,))) == 64 * needed_bytes(experiment(tmp_path, bulk(size=MIB)))
-
-
-def test_workloads_that_are_never_in_one_trial_need_the_space_of_the_largest(tmp_path):
+    assert needed(bulk(), clients=(1, 4)) == 4 * needed(bulk()) > 0
+    assert needed(bulk(), **{f"{bulk().name}.size": (MIB, 64 * MIB)}) == 64 * needed(bulk(size=MIB))
     small, large = bulk(size=MIB), replace(bulk(size=8 * MIB), name="large")
-    both = needed_bytes(experiment(tmp_path, small, large))
-    apart = needed_bytes(experiment(tmp_path, small, large, factors=(Factor(path="workload", levels=(small.name, "large")),)))
-    assert (both, apart) == (9 * apart // 8, needed_bytes(experiment(tmp_path, large)))
+    assert needed(small, large) == needed(small) + needed(large)
+    assert needed(small, large, workload=(small.name, "large")) == needed(large), "never in one trial"
 
 
 # ------------------------------------------------------------------------------------------ interrupts
@@ -431,23 +346,24 @@ def children_of(pid):
     return [int(child) for child in found]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_in_the_middle_ends_the_run_after_its_teardown(laboratory, number):
-    pids, earlier = [], set(children_of(os.getpid()))
+def test_an_interrupt_in_the_middle_ends_the_run_after_its_teardown(subtests, laboratory):
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        with subtests.test(number=number):
+            pids, earlier = [], set(children_of(os.getpid()))
 
-    def interrupt(news):
-        if news["event"] == "running" and not pids:
-            pids.extend(set(children_of(os.getpid())) - earlier)
-            threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
+            def interrupt(news, pids=pids, earlier=earlier, number=number):
+                if news["event"] == "running" and not pids:
+                    pids.extend(set(children_of(os.getpid())) - earlier)
+                    threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
 
-    before = signal.getsignal(number)
-    started = time.monotonic()
-    ended, _ = run(laboratory, command("c", "sleep", "600"), on_progress=interrupt)
-    assert ended.outcome is Outcome.INTERRUPTED
-    assert time.monotonic() - started < 300, "half of what the command would take"
-    assert pids
-    assert all(gone(pid) for pid in pids)
-    assert signal.getsignal(number) is before
+            before = signal.getsignal(number)
+            started = time.monotonic()
+            ended, _ = run(laboratory, command("c", "sleep", "600"), on_progress=interrupt)
+            assert ended.outcome is Outcome.INTERRUPTED
+            assert time.monotonic() - started < 300, "half of what the command would take"
+            assert pids
+            wait_ended(*pids)
+            assert signal.getsignal(number) is before
 
 
 LAB = """
@@ -465,23 +381,23 @@ print(found.outcome, laboratory.left(), flush=True)
 """
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.15, 0.4, 0.8, 1.2])
-def test_ctrl_c_at_any_moment_leaves_nothing(tmp_path, delay_s):
-    engine()
-    lab = subprocess.Popen(
-        [sys.executable, "-c", LAB, str(Path(__file__).parent.parent), str(tmp_path)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert lab.stdout.readline() == "on\n"
-    assert lab.stdout.readline() == "started\n"
-    time.sleep(delay_s)
-    children = children_of(lab.pid)
-    lab.send_signal(signal.SIGINT)
-    said, _ = lab.communicate(timeout=300)
-    assert said.splitlines()[-1] == "interrupted ([], ())"
-    assert lab.returncode == 0
-    assert all(gone(pid) for pid in children)
+def test_ctrl_c_at_any_moment_leaves_nothing(subtests, tmp_path_factory):
+    for delay_s in [0.0, 0.15, 0.4, 0.8, 1.2]:
+        with subtests.test(delay_s=delay_s):
+            tmp_path = tmp_path_factory.mktemp("case")
+            engine()
+            lab = subprocess.Popen(
+                [sys.executable, "-c", LAB, str(Path(__file__).parent.parent), str(tmp_path)], stdout=subprocess.PIPE, text=True
+            )
+            assert lab.stdout.readline() == "on\n"
+            assert lab.stdout.readline() == "started\n"
+            time.sleep(delay_s)
+            children = children_of(lab.pid)
+            lab.send_signal(signal.SIGINT)
+            said, _ = lab.communicate(timeout=300)
+            assert said.splitlines()[-1] == "interrupted ([], ())"
+            assert lab.returncode == 0
+            wait_ended(*children)
 
 
 def test_a_killed_lab_takes_its_engines_with_it(tmp_path):
@@ -495,7 +411,7 @@ def test_a_killed_lab_takes_its_engines_with_it(tmp_path):
     assert engines
     lab.kill()
     lab.communicate(timeout=300)
-    assert all(gone(pid) for pid in engines)
+    wait_ended(*engines)
 
 
 def test_the_edges_of_a_phase_come_in_order(laboratory):

@@ -37,41 +37,29 @@ def run(one, *rates):
     return None
 
 
-def test_five_equal_rounds_are_enough():
+def test_equal_rounds_are_waited_for():
     one = watch()
     assert run(one, lambda at: 1000) == 5.0
     state = one.state(t0_ns=START - SECOND, stopped_ns=START + 5 * SECOND + 1)
     assert (state.reached, state.rounds, state.round_ns) == (True, 5, SECOND)
     assert (state.from_ns, state.to_ns, state.at_ns) == (SECOND, 6 * SECOND, 6 * SECOND + 1)
-
-
-def test_a_warm_up_is_waited_for_and_is_not_in_the_window():
     one = watch()
     assert run(one, lambda at: 1000 if at > 3 else 300) == 8.0
     assert one.state(START, None).from_ns == 3 * SECOND
-
-
-def test_what_grows_all_the_time_is_never_steady():
     one = watch()
     assert run(one, lambda at: 100 * 1.1**at) is None
     state = one.state(START, None)
     assert (state.reached, state.rounds, state.from_ns, state.to_ns, state.at_ns) == (False, 40, None, None, None)
 
 
-def test_the_sum_of_the_clients_is_asked():
+def test_rounds_are_of_all_clients_in_their_own_clocks():
     """One client gains what the other loses: together they are steady from the start."""
     assert run(watch(2), lambda at: 100 + 50 * at, lambda at: 5000 - 50 * at) == 5.0
     assert run(watch(), lambda at: 100 + 50 * at) is None
-
-
-def test_a_round_needs_all_clients():
     one = watch(2)
     for tick in range(1, 100):
         one.hear({0: said(tick * SECOND // 10, 100 * tick), 1: ClientState()})
     assert (one.rounds, one.reached) == (0, False)
-
-
-def test_a_client_is_heard_in_its_own_clock():
     one = watch(2)
     for tick in range(1, 51):
         one.hear({0: said(tick * SECOND // 10, 100 * tick), 1: said(tick * SECOND // 10, 100 * tick, offset_ns=5 * SECOND)})
@@ -154,7 +142,7 @@ def test_a_rate_that_is_offered_evenly_stops_all_clients_together(laboratory):
     assert state.to_ns - state.from_ns == 5 * state.round_ns == SECOND
     assert {client.stopped_by for client in phase.clients} == {"stop"}
     assert all(client.first_ns <= state.from_ns + state.round_ns for client in phase.clients)
-    assert all(state.to_ns <= client.last_ns < state.at_ns + 5 * SECOND for client in phase.clients)
+    assert all(state.to_ns <= client.last_ns < state.at_ns + 30 * SECOND for client in phase.clients)
     measure = Measure(workload="w", operation="read", figure="ops_per_s")
     figure = measures.value(found, observations, measure)
     begun = max(client.first_ns for client in phase.clients)

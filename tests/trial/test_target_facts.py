@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from assay import catalogue
 from assay.catalogue import Completed
 from assay.hosts.local import Local
@@ -28,10 +26,11 @@ def test_a_directory_of_ours_is_tried_and_one_of_others_is_not(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_free_space_is_noise(tmp_path):
+def test_free_space_is_noise_and_a_recorded_host_is_asked_nothing(tmp_path):
     found = facts(Local(), "existing", place(tmp_path))
     assert found["filesystem.free_share"].fact_class is FactClass.NOISE
     assert 0 <= float(found["filesystem.free_share"].value) <= 1
+    assert facts(Local(root=HOSTS / "cgroup_v1"), "directory", place("/srv/data", filesystem="ext4", devices=("vda",))) == {}
 
 
 def test_a_place_that_clients_reach_by_a_url_has_the_directory_of_its_data(tmp_path):
@@ -41,10 +40,6 @@ def test_a_place_that_clients_reach_by_a_url_has_the_directory_of_its_data(tmp_p
     assert "mkfs.features" in facts(Answering(), "ldap_openldap", device)
     elsewhere = Place(**{**vars(served), "storage": None})
     assert facts(Local(), "ldap_existing", elsewhere) == {}, "a server of somebody else has no directory that is known"
-
-
-def test_a_recorded_host_is_asked_nothing():
-    assert facts(Local(root=HOSTS / "cgroup_v1"), "directory", place("/srv/data", filesystem="ext4", devices=("vda",))) == {}
 
 
 class Answering(Local):
@@ -64,12 +59,14 @@ class Answering(Local):
         )
 
 
-@pytest.mark.parametrize(("device", "times"), [("vda", 1), ("loop0", 2)])
-def test_the_features_of_what_lies_on_a_disk_are_asked_once_a_boot(tmp_path, device, times):
-    host, where = Answering(), place(tmp_path, filesystem="ext4", devices=(device,))
-    for _ in range(2):
-        assert facts(host, "directory", where)["mkfs.features"].value == "has_journal extent"
-    assert host.asked == ["dumpe2fs"] * times
+def test_the_features_of_what_lies_on_a_disk_are_asked_once_a_boot(subtests, tmp_path_factory):
+    for device, times in [("vda", 1), ("loop0", 2)]:
+        with subtests.test(device=device, times=times):
+            tmp_path = tmp_path_factory.mktemp("case")
+            host, where = Answering(), place(tmp_path, filesystem="ext4", devices=(device,))
+            for _ in range(2):
+                assert facts(host, "directory", where)["mkfs.features"].value == "has_journal extent"
+            assert host.asked == ["dumpe2fs"] * times
 
 
 def test_a_target_that_makes_its_file_system_tells_its_features_itself(tmp_path):

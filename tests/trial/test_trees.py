@@ -56,33 +56,30 @@ def test_of_a_large_tree_256_stand_for_it_and_another_seed_draws_others():
     assert 80 < halves < 176
 
 
-def test_only_files_with_content_and_a_name_are_drawn(tree):
+def test_trees_that_are_drawn_from_and_trees_that_are_not(tree):
     plan = initial_state.with_data_files(HOST, place(tree.parent), replace(PLAN, tree=str(tree)), 7)
     assert len(plan.data_files) == 16
     assert all("file " in path and Path(path).stat().st_size == 4096 for path in plan.data_files)
     assert len(list(initial_state.files_of(HOST, str(tree)))) == 40
-
-
-def test_a_tree_is_not_walked_where_nothing_is_to_be_known(tree):
     left = replace(PLAN, tree=str(tree), cache=CacheState.UNCHANGED)
     assert initial_state.with_data_files(HOST, place(tree.parent), left, 7) is left
     assert initial_state.with_data_files(HOST, place(tree.parent), PLAN, 7) is PLAN
-
-
-def test_a_tree_on_another_file_system_is_refused(tree):
     with pytest.raises(TrialError, match="another file system"):
         initial_state.with_data_files(HOST, place("/proc"), replace(PLAN, tree=str(tree)), 7)
 
 
-@pytest.mark.parametrize("at", ["inside", "outside"])
-def test_every_file_of_a_tree_is_made_cold_and_not_only_those_that_stand_for_it(tree, tmp_path, at):
+def test_every_file_of_a_tree_is_made_cold_and_not_only_those_that_stand_for_it(subtests, tree, tmp_path):
     if subprocess.check_output(["stat", "-f", "-c", "%T", tree], text=True).strip() == "tmpfs":
         pytest.skip("the temporary directory is in memory: nothing there can be cold")
-    own = place(tmp_path if at == "inside" else tmp_path / "elsewhere")
-    Path(own.address).mkdir(exist_ok=True)
     files = list(initial_state.files_of(HOST, str(tree)))
-    assert initial_state.resident_share(HOST, files) == 1.0
-    plan = initial_state.with_data_files(HOST, own, replace(PLAN, tree=str(tree)), 7)
-    proof = initial_state.establish(HOST, DIRECTORY, own, plan)
-    assert (proof.proved, proof.refusal) == (CacheState.COLD, None)
-    assert initial_state.resident_share(HOST, files) == 0.0
+    for at in ("inside", "outside"):
+        with subtests.test(at=at):
+            own = place(tmp_path if at == "inside" else tmp_path / "elsewhere")
+            Path(own.address).mkdir(exist_ok=True)
+            for path in files:
+                Path(path).read_bytes()
+            assert initial_state.resident_share(HOST, files) == 1.0
+            plan = initial_state.with_data_files(HOST, own, replace(PLAN, tree=str(tree)), 7)
+            proof = initial_state.establish(HOST, DIRECTORY, own, plan)
+            assert (proof.proved, proof.refusal) == (CacheState.COLD, None)
+            assert initial_state.resident_share(HOST, files) == 0.0

@@ -1,10 +1,13 @@
 """A far machine on paper: this one under another name, with an identity of one's choice, which can be lost."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 from assay.catalogue import Machine, Note
 from assay.hosts.local import Local
+from assay.undo.ledger import Ledger
 
 
 class PaperHost(Local):
@@ -67,3 +70,17 @@ class PaperHost(Local):
 
     def _keep(self, name, notes):
         (self._place / name).write_text(json.dumps(notes))
+
+
+def killed_owner(directory, *acts, host=None):
+    """A ledger file whose owner ended by SIGKILL after it had noted these things, here or on a far host."""
+    child = os.fork()
+    if child == 0:
+        try:
+            ledger = Ledger(directory)
+            undo = ledger if host is None else ledger.on(host)
+            for kind, details in acts:
+                undo.add(kind, **details)
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +15,7 @@ from assay.machine import ownership
 from assay.undo.kinds import STATS
 from assay.undo.ledger import Ledger
 from assay.undo.owners import lasting_directory
-from undo.paper_host import PaperHost
+from undo.paper_host import PaperHost, killed_owner
 
 HOST = Local()
 
@@ -46,16 +45,7 @@ def directory(tmp_path, name, marker="m"):
 
 
 def dead(tmp_path, host, *acts):
-    """A ledger file whose owner was killed after it had noted these things on a far host."""
-    child = os.fork()
-    if child == 0:
-        try:
-            undo = Ledger(tmp_path / "ledger").on(host)
-            for kind, details in acts:
-                undo.add(kind, **details)
-        finally:
-            os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
+    killed_owner(tmp_path / "ledger", *acts, host=host)
 
 
 def states(cleaned):

@@ -1,7 +1,6 @@
 import json
 import os
 import subprocess
-import sys
 
 import pytest
 from hypothesis import given, settings
@@ -13,19 +12,9 @@ from assay.machine import ownership
 from assay.undo.kinds import process_state
 from assay.undo.ledger import Ledger, LedgerEntry, default_directory, in_order
 from assay.undo.owners import locked_orphans
+from undo.paper_host import killed_owner
 
 HOST = Local()
-
-
-def orphan(directory, *acts):
-    """A ledger file whose owner is gone: written by a process that ends by SIGKILL."""
-    code = (
-        "import json, os, sys; from assay.undo.ledger import Ledger\n"
-        "ledger = Ledger(sys.argv[1])\n"
-        "for kind, details in json.loads(sys.argv[2]): ledger.add(kind, **details)\n"
-        "os.kill(os.getpid(), 9)\n"
-    )
-    subprocess.run([sys.executable, "-c", code, str(directory), json.dumps(acts)], check=False)
 
 
 @pytest.fixture
@@ -47,12 +36,9 @@ def test_what_was_undone_is_struck_out_and_the_file_goes(ledger, tmp_path):
     assert list(ledger.directory.iterdir()) == []
 
 
-def test_an_unknown_kind_is_refused(ledger):
+def test_an_entry_is_on_disk_before_the_act_and_unknown_kinds_are_refused(ledger, tmp_path):
     with pytest.raises(UsageError, match="mount"):
         ledger.add("balloon", path="/x")
-
-
-def test_entry_is_on_disk_before_the_act(ledger, tmp_path):
     ledger.add("directory", path=str(tmp_path / "x"), marker="m")
     (file,) = ledger.directory.glob("*.jsonl")
     assert json.loads(file.read_text())["details"]["marker"] == "m"
@@ -74,7 +60,7 @@ def test_clean_removes_what_a_killed_owner_left_and_nothing_else(tmp_path):
         (path / ownership.MARKER).write_text(marker)
         (path / "data").write_text("x")
     acts = [("directory", {"path": str(path), "marker": "ours"}) for path in (ours, stranger)]
-    orphan(tmp_path / "ledger", *acts)
+    killed_owner(tmp_path / "ledger", *acts)
     ledger = Ledger(tmp_path / "ledger")
     assert [len(found.entries) for found in ledger.orphans(HOST)] == [2]
     assert [cleaned.state for cleaned in ledger.clean(HOST)] == ["gone", "undone"]
@@ -89,13 +75,15 @@ def test_a_directory_whose_maker_was_killed_before_the_marker_is_removed(tmp_pat
         (tmp_path / name).mkdir()
         if content is not None:
             (tmp_path / name / ownership.MARKER).write_text(content)
-    orphan(tmp_path / "l", *[("directory", {"path": str(tmp_path / name), "marker": "m"}) for name in (".assay-a", ".assay-b")])
+    killed_owner(
+        tmp_path / "l", *[("directory", {"path": str(tmp_path / name), "marker": "m"}) for name in (".assay-a", ".assay-b")]
+    )
     assert [cleaned.state for cleaned in Ledger(tmp_path / "l").clean(HOST)] == ["undone", "undone"]
 
 
 def test_a_torn_last_line_is_left_out_and_what_follows_stays_readable(tmp_path):
     ours = tmp_path / ".assay-x"
-    orphan(tmp_path / "l", ("directory", {"path": str(ours), "marker": "x"}))
+    killed_owner(tmp_path / "l", ("directory", {"path": str(ours), "marker": "x"}))
     (file,) = (tmp_path / "l").glob("*.jsonl")
     with file.open("a") as torn:
         torn.write('{"n":2,"host":"local","kind":"mou')
@@ -121,7 +109,7 @@ def test_a_file_cut_anywhere_never_stops_the_cleaning(tmp_path_factory, cut):
 
 
 def test_entries_of_another_host_wait_for_it(tmp_path):
-    orphan(tmp_path / "l", ("directory", {"path": "/nowhere", "marker": "m"}))
+    killed_owner(tmp_path / "l", ("directory", {"path": "/nowhere", "marker": "m"}))
     ledger = Ledger(tmp_path / "l")
     assert ledger.clean(Local("filer")) == ()
     assert len(ledger.orphans(HOST)) == 1
@@ -130,10 +118,10 @@ def test_entries_of_another_host_wait_for_it(tmp_path):
 def test_a_process_is_killed_only_while_it_is_the_same(tmp_path):
     sleeper = subprocess.Popen(["sleep", "600"], process_group=0)
     ticks, _, _ = process_state(HOST, str(sleeper.pid))
-    orphan(tmp_path / "l", ("process", {"pid": str(sleeper.pid), "start_ticks": str(int(ticks) + 1)}))
+    killed_owner(tmp_path / "l", ("process", {"pid": str(sleeper.pid), "start_ticks": str(int(ticks) + 1)}))
     assert [cleaned.state for cleaned in Ledger(tmp_path / "l").clean(HOST)] == ["gone"]
     assert sleeper.poll() is None
-    orphan(tmp_path / "l", ("process", {"pid": str(sleeper.pid), "start_ticks": ticks}))
+    killed_owner(tmp_path / "l", ("process", {"pid": str(sleeper.pid), "start_ticks": ticks}))
     assert [cleaned.state for cleaned in Ledger(tmp_path / "l").clean(HOST)] == ["undone"]
     assert sleeper.wait(300) == -9
 
@@ -152,7 +140,7 @@ def test_nothing_of_a_former_boot_is_touched(tmp_path):
 
 
 def test_what_cannot_be_undone_stays_with_the_reason(tmp_path):
-    orphan(tmp_path / "l", ("command", {"argv": json.dumps(["sh", "-c", "echo stuck >&2; exit 1"])}))
+    killed_owner(tmp_path / "l", ("command", {"argv": json.dumps(["sh", "-c", "echo stuck >&2; exit 1"])}))
     ledger = Ledger(tmp_path / "l")
     (left,) = ledger.clean(HOST)
     assert left.state == "left"
@@ -190,24 +178,26 @@ def test_what_cannot_be_written_down_as_a_whole_is_refused_and_the_rest_stays_re
         subprocess.run(["umount", str(place)], check=True)
 
 
-@pytest.mark.parametrize("name", ["plain", "[brackets]", "a*b?", "back\\slash"])
-def test_the_marker_outlives_all_else_in_a_directory_of_any_name(tmp_path, name):
+def test_the_marker_outlives_all_else_in_a_directory_of_any_name(subtests, tmp_path_factory):
     """A removal that is stopped where only the marker is left can be taken up again, for the directory is still ours."""
+    for name in ["plain", "[brackets]", "a*b?", "back\\slash"]:
+        with subtests.test(name=name):
+            tmp_path = tmp_path_factory.mktemp("case")
 
-    class Stopped(Local):
-        def run(self, argv, **more):
-            if argv[0] == "rm":
-                raise TrialError("stopped")
-            return super().run(argv, **more)
+            class Stopped(Local):
+                def run(self, argv, **more):
+                    if argv[0] == "rm":
+                        raise TrialError("stopped")
+                    return super().run(argv, **more)
 
-    path = tmp_path / name / ".assay-1"
-    (path / "sub").mkdir(parents=True)
-    for file in (path / ownership.MARKER, path / "sub" / ownership.MARKER, path / "data"):
-        file.write_text("m")
-    with pytest.raises(TrialError, match="stopped"):
-        ownership.remove_directory(Stopped(), str(path), "m")
-    assert [found.name for found in path.iterdir()] == [ownership.MARKER]
-    assert ownership.remove_directory(HOST, str(path), "m")
+            path = tmp_path / name / ".assay-1"
+            (path / "sub").mkdir(parents=True)
+            for file in (path / ownership.MARKER, path / "sub" / ownership.MARKER, path / "data"):
+                file.write_text("m")
+            with pytest.raises(TrialError, match="stopped"):
+                ownership.remove_directory(Stopped(), str(path), "m")
+            assert [found.name for found in path.iterdir()] == [ownership.MARKER]
+            assert ownership.remove_directory(HOST, str(path), "m")
 
 
 def test_a_file_is_removed_only_from_a_marked_directory(tmp_path):
@@ -216,7 +206,7 @@ def test_a_file_is_removed_only_from_a_marked_directory(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "image").write_text("x")
     acts = [("file", {"path": str(tmp_path / name), "marker": "m"}) for name in ("image", "sub/image")]
-    orphan(tmp_path / "l", *acts)
+    killed_owner(tmp_path / "l", *acts)
     assert [cleaned.state for cleaned in Ledger(tmp_path / "l").clean(HOST)] == ["gone", "undone"]
 
 

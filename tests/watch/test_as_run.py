@@ -26,35 +26,31 @@ def command(*paths, places=(ROOT, MOUNT), argv=("dd",), missing=None, connected=
     return SimpleNamespace(files=files, places=places, argv=argv, files_missing=missing, is_connected=connected)
 
 
-@pytest.mark.parametrize(
-    ("paths", "missing", "used"),
-    [
+def test_a_place_is_used_where_a_file_on_it_was_touched(subtests):
+    for paths, missing, used in [
         (["/mnt/x/f"], None, (MOUNT,)),
         (["/mnt/xy"], None, (ROOT,)),
         (["/etc/f", "/mnt/x/f"], None, (ROOT, MOUNT)),
         ([], None, (ROOT, MOUNT)),
         (["/mnt/x/f"], "others may have been opened", (ROOT, MOUNT)),
-    ],
-)
-def test_a_place_is_used_where_a_file_on_it_was_touched(paths, missing, used):
-    assert used_places(command(*paths, missing=missing)) == used
+    ]:
+        with subtests.test(paths=paths, missing=missing, used=used):
+            assert used_places(command(*paths, missing=missing)) == used
 
 
 READS = SimpleNamespace(directions={"read": Direction.READ})
 
 
-@pytest.mark.parametrize(
-    ("argv", "crosses"),
-    [
+def test_an_address_in_the_words_leads_over_a_network(subtests):
+    for argv, crosses in [
         (("dd", "if=/mnt/x/f", "of=/dev/null"), False),
         (("rsync", "-a", "me@host:/srv/", "copy"), True),
         (("sh", "-c", "curl -s https://example.org/f | md5sum"), True),
         (("smbclient", "//host/share"), True),
         (("fio", "--filename=/mnt/x/f", "--time_based", "--runtime=10:00"), False),
-    ],
-)
-def test_an_address_in_the_words_leads_over_a_network(argv, crosses):
-    assert may_cross_network(command("/mnt/x/f", argv=argv), READS) is crosses
+    ]:
+        with subtests.test(argv=argv, crosses=crosses):
+            assert may_cross_network(command("/mnt/x/f", argv=argv), READS) is crosses
 
 
 def test_a_place_without_a_device_of_this_machine_and_a_connection_do_too():

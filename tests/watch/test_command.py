@@ -16,18 +16,19 @@ from assay_process import as_nobody, wait_until
 from watch_stage import DRIVER, MIB, SIZE, call, filled, moved, of, root, watched
 
 
-@pytest.mark.parametrize("argv", [("dd", "if=f", "of=/dev/null", "bs=1M"), ("cat", "f"), ("cp", "f", "g")])
-def test_a_cold_file_is_read_from_storage_and_a_warm_one_is_not(room, argv):
-    filled(room / "f", cold=True)
-    cold, *_ = watched(room, *argv, stdout=subprocess.DEVNULL)
-    warm, *_ = watched(room, *argv, stdout=subprocess.DEVNULL)
-    for seen in (cold, warm):
-        assert seen["status"] == 0
-        assert seen["account"]["lost"] == 0
-        assert SIZE <= moved(seen, "L1", "read") <= 1.05 * SIZE or "cp" in argv
-    assert moved(cold, "L2", "read") >= 0.98 * SIZE > 8 * MIB > moved(warm, "L2", "read")
-    assert of(cold, room / "f")["cached_before_bytes"] < MIB
-    assert of(warm, room / "f")["cached_before_bytes"] > 0.9 * SIZE
+def test_a_cold_file_is_read_from_storage_and_a_warm_one_is_not(subtests, room):
+    for argv in [("dd", "if=f", "of=/dev/null", "bs=1M"), ("cat", "f"), ("cp", "f", "g")]:
+        with subtests.test(argv=argv):
+            filled(room / "f", cold=True)
+            cold, *_ = watched(room, *argv, stdout=subprocess.DEVNULL)
+            warm, *_ = watched(room, *argv, stdout=subprocess.DEVNULL)
+            for seen in (cold, warm):
+                assert seen["status"] == 0
+                assert seen["account"]["lost"] == 0
+                assert SIZE <= moved(seen, "L1", "read") <= 1.05 * SIZE or "cp" in argv
+            assert moved(cold, "L2", "read") >= 0.98 * SIZE > 8 * MIB > moved(warm, "L2", "read")
+            assert of(cold, room / "f")["cached_before_bytes"] < MIB
+            assert of(warm, room / "f")["cached_before_bytes"] > 0.9 * SIZE
 
 
 def test_children_of_children_are_in_the_account(room):
@@ -150,7 +151,7 @@ def test_the_bytes_over_time_rise_from_nothing_to_the_account(room):
 
 
 def test_nothing_is_left_behind_and_little_is_used(room):
-    seen, *_ = watched(room, "sh", "-c", "sleep 1 & sleep 1; wait", stdout=subprocess.DEVNULL)
+    seen, *_ = watched(room, "sh", "-c", "sleep 1 & sleep 1; wait", stdout=subprocess.DEVNULL, options=("--budget",))
     # 0, 1, 2 and the directory that lists them
     assert len(seen["left"]["descriptors"]) == 4
     assert seen["left"]["children"] == []

@@ -9,24 +9,29 @@ from pathlib import Path
 import pytest
 
 from assay_process import as_nobody, wait_until
+from mount_spaces import mount_space
 from watch_stage import DRIVER, MIB, filled, gauge, moved, of, root, watched
 
 
+@root
 def test_written_arguments_are_dirty_at_the_end_and_drained(room):
-    for _ in range(5):  # somebody else's sync between the end and a look may leave nothing dirty
-        (room / "f").unlink(missing_ok=True)
-        seen, *_ = watched(room, "dd", "if=/dev/zero", f"of={room}/f", "bs=1M", "count=32", "status=none")
-        one = of(seen, room / "f")
-        if one["dirty_bytes"] and gauge(seen, room / "f", "dirty_bytes") == [one["dirty_bytes"], 0]:
-            break
-    assert (one["written"], one["size_bytes"], one["cached_before_bytes"]) == (True, 32 * MIB, 0)
-    assert one["dirty_bytes"] == seen["drained_bytes"] > 0
-    assert gauge(seen, room / "f", "dirty_bytes") == [one["dirty_bytes"], 0]
-    assert seen["drain_ns"] > 0
-    assert seen["files_missing"] is None
-    flushed, *_ = watched(room, "dd", "if=/dev/zero", f"of={room}/g", "bs=1M", "count=32", "conv=fsync", "status=none")
-    assert of(flushed, room / "g")["dirty_bytes"] == 0
-    assert gauge(flushed, room / "g", "dirty_bytes") == [0, 0]
+    with own_disk(room) as (place, _):
+
+        def written():
+            (place / "f").unlink(missing_ok=True)
+            seen, *_ = watched(place, "dd", "if=/dev/zero", f"of={place}/f", "bs=1M", "count=32", "status=none")
+            return seen if of(seen, place / "f")["dirty_bytes"] else None
+
+        seen = wait_until(written)  # the kernel may write back all that is dirty before the look
+        one = of(seen, place / "f")
+        assert (one["written"], one["size_bytes"], one["cached_before_bytes"]) == (True, 32 * MIB, 0)
+        assert one["dirty_bytes"] == seen["drained_bytes"] > 0
+        assert gauge(seen, place / "f", "dirty_bytes") == [one["dirty_bytes"], 0]
+        assert seen["drain_ns"] > 0
+        assert seen["files_missing"] is None
+        flushed, *_ = watched(place, "dd", "if=/dev/zero", f"of={place}/g", "bs=1M", "count=32", "conv=fsync", "status=none")
+        assert of(flushed, place / "g")["dirty_bytes"] == 0
+        assert gauge(flushed, place / "g", "dirty_bytes") == [0, 0]
 
 
 @root
@@ -102,8 +107,8 @@ def test_a_block_device_is_touched_as_a_file_is(room):
 
 
 @contextlib.contextmanager
-def throttled(room, rate):
-    """A file system on a loop device that writes no faster than `rate` bytes/s."""
+def own_disk(room, rate=None):
+    """A file system on a loop device, that nobody else flushes; it writes no faster than `rate` bytes/s."""
     image, point = room / "image", room / "mnt"
     point.mkdir()
     with image.open("wb") as file:
@@ -115,10 +120,11 @@ def throttled(room, rate):
         subprocess.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=0", loop], check=True)
         subprocess.run(["mount", loop, point], check=True)
         subprocess.run(["sync", "-f", point], check=True)
-        rule.write_text(f"{number} {rate}\n")
+        if rate:
+            rule.write_text(f"{number} {rate}\n")
         yield point, Path(loop).name
     finally:
-        if rule.exists():
+        if rate:
             rule.write_text(f"{number} 0\n")
         subprocess.run(["umount", point], check=False)
         subprocess.run(["losetup", "-d", loop], check=True)
@@ -143,11 +149,8 @@ def test_a_file_system_that_the_command_mounts_is_one_whose_files_are_not_known(
     subprocess.run(["mkfs.ext4", "-q", "-F", room / "image"], check=True)
     (room / "mnt").mkdir()
     script = "mount -o loop image mnt; dd if=/dev/zero of=mnt/f bs=1M count=16 status=none"
-    try:
-        seen, status, _ = watched(room, "sh", "-c", script)
-        assert status == 0
-    finally:
-        subprocess.run(["umount", room / "mnt"], check=True)
+    seen, status, _ = watched(room, "sh", "-c", script)
+    assert status == 0
     assert "mounted during the command" in seen["files_missing"]
 
 
@@ -159,16 +162,14 @@ def test_what_others_mount_meanwhile_hides_nothing_of_ours(room):
     subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
     point.mkdir()
     script = "touch begun; while [ ! -e done ]; do sleep 0.02; done; dd if=/dev/zero of=f bs=1M count=8 status=none"
-    with ThreadPoolExecutor() as pool:
-        ours = pool.submit(watched, room, "sh", "-c", script)
+    with mount_space() as space, ThreadPoolExecutor() as pool:
+        ours = pool.submit(watched, room, "sh", "-c", script, through=space.through(room))
         try:
             wait_until((room / "begun").exists)
-            subprocess.run(["mount", "-o", "loop", image, point], check=True)
-            (room / "done").touch()
-            seen, *_ = ours.result()
+            space.run("mount", "-o", "loop", image, point)
         finally:
             (room / "done").touch()
-            subprocess.run(["umount", point], check=False)
+        seen, *_ = ours.result()
     assert of(seen, room / "f")["written"] is True
     assert seen["files_missing"] is None
 
@@ -178,7 +179,7 @@ def test_what_others_mount_meanwhile_hides_nothing_of_ours(room):
     not Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device").exists(), reason="no block throttle of control groups v1"
 )
 def test_the_drain_takes_as_long_as_the_disk_below_needs(room):
-    with throttled(room, 16 * MIB) as (point, loop):
+    with own_disk(room, 16 * MIB) as (point, loop):
         seen, *_ = watched(room, "dd", "if=/dev/zero", f"of={point}/f", "bs=1M", "count=24", "status=none")
         stack = next(one["devices"] for one in seen["places"] if one["address"] == str(point))
     assert stack[0] == loop

@@ -35,16 +35,15 @@ def lived(from_ms, to_ms, slack_ms=0):
 def test_what_ran_together_is_counted_while_all_ran():
     values = several.summed([part(1000, 0, 1000), part(3000, 500, 1500)])
     assert values == {"read.bytes": 4000, "read.bytes_per_s": 4000, "read.elapsed_ns": 1500 * MS}
-
-
-def test_what_never_ran_together_is_counted_over_the_whole_time():
     values = several.summed([part(1000, 0, 1000), part(3000, 1500, 2000)])
     assert values["read.bytes_per_s"] == 2000
-
-
-def test_calls_that_do_different_things_do_not_add_up():
     values = several.summed([part(1000, 0, 1000), part(3000, 0, 1000, "write")])
     assert (values["read.bytes"], values["write.bytes"]) == (1000, 3000)
+    each = [said(100, 900), said(500, 300)]
+    first, second = several.parts(each, [READ, WRITE], [lived(0, 310, 20), lived(100, 1010, 20)])
+    assert (first.values["read.bytes"], first.from_ns, first.to_ns) == (500, 0, 300 * MS)
+    assert (second.values["write.bytes"], second.from_ns, second.to_ns) == (100, 100 * MS, 1000 * MS)
+    assert (first.operations, second.operations) == (("read",), ("write",))
 
 
 spans = st.tuples(st.integers(0, 5000), st.integers(100, 5000)).map(lambda one: (one[0], one[0] + one[1]))
@@ -57,14 +56,6 @@ def test_the_rate_is_never_more_than_the_sum_of_what_each_says(calls):
     most = several.own_rates([one.values for one in parts])["read.bytes_per_s"]
     whole = sum(moved for moved, _ in calls) * 1e9 / (max(one.to_ns for one in parts) - min(one.from_ns for one in parts))
     assert whole * 0.999 <= rate <= most * 1.001
-
-
-def test_who_ran_longer_says_the_longer_time():
-    each = [said(100, 900), said(500, 300)]
-    first, second = several.parts(each, [READ, WRITE], [lived(0, 310, 20), lived(100, 1010, 20)])
-    assert (first.values["read.bytes"], first.from_ns, first.to_ns) == (500, 0, 300 * MS)
-    assert (second.values["write.bytes"], second.from_ns, second.to_ns) == (100, 100 * MS, 1000 * MS)
-    assert (first.operations, second.operations) == (("read",), ("write",))
 
 
 def test_figures_that_could_be_either_calls_are_refused_where_it_matters():
@@ -86,11 +77,10 @@ def test_mixed_lines_of_several_dds_are_all_read():
     assert len(several.reports_in(parser, records + lines[0] + records + lines[1])) == 2
 
 
-@pytest.mark.parametrize(
-    ("script", "expected"), [("a & b", True), ("a && b", False), ("a 2>&1; b", False), ("a&", True), ("a", False)]
-)
-def test_what_a_script_does_not_wait_for(script, expected):
-    assert at_once(("sh", "-c", script)) is expected
+def test_what_a_script_does_not_wait_for(subtests):
+    for script, expected in [("a & b", True), ("a && b", False), ("a 2>&1; b", False), ("a&", True), ("a", False)]:
+        with subtests.test(script=script, expected=expected):
+            assert at_once(("sh", "-c", script)) is expected
 
 
 def test_only_scripts_have_calls_to_be_met():

@@ -11,8 +11,6 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 from assay.watch import relay
 from watch_stage import DRIVER, MIB, call, of, watched
 
@@ -31,18 +29,19 @@ def test_output_is_passed_on_byte_for_byte_and_apart(room):
     assert seen["stdout"]["text"] == f"\n[... {8 * MIB} bytes not kept ...]\n".join(kept)
 
 
-@pytest.mark.parametrize("size", [0, 1, MIB - 1, MIB, MIB + 1, 2 * MIB, 2 * MIB + 1, 3 * MIB + 7])
-def test_beginning_and_end_are_kept_whatever_the_length(size):
-    said = random.Random(size).randbytes(size).hex()[:size].encode()
-    tee = relay.StreamCopy(None).open()
-    inside = os.dup(tee.inside)
-    tee.start()
-    with os.fdopen(inside, "wb") as pipe:
-        pipe.write(said)
-    kept = tee.finish(held=False)
-    assert kept.truncated == (size > 2 * MIB)
-    middle = f"\n[... {size - 2 * MIB} bytes not kept ...]\n" if kept.truncated else ""
-    assert kept.text.encode() == (said[:MIB] + middle.encode() + said[-MIB:] if kept.truncated else said)
+def test_beginning_and_end_are_kept_whatever_the_length(subtests):
+    for size in [0, 1, MIB - 1, MIB, MIB + 1, 2 * MIB, 2 * MIB + 1, 3 * MIB + 7]:
+        with subtests.test(size=size):
+            said = random.Random(size).randbytes(size).hex()[:size].encode()
+            tee = relay.StreamCopy(None).open()
+            inside = os.dup(tee.inside)
+            tee.start()
+            with os.fdopen(inside, "wb") as pipe:
+                pipe.write(said)
+            kept = tee.finish(held=False)
+            assert kept.truncated == (size > 2 * MIB)
+            middle = f"\n[... {size - 2 * MIB} bytes not kept ...]\n" if kept.truncated else ""
+            assert kept.text.encode() == (said[:MIB] + middle.encode() + said[-MIB:] if kept.truncated else said)
 
 
 def test_output_can_be_kept_to_ourselves(room):
@@ -51,19 +50,20 @@ def test_output_can_be_kept_to_ourselves(room):
     assert (seen["stdout"]["text"], seen["stderr"]["text"]) == ("out\n", "err\n")
 
 
-@pytest.mark.parametrize("left", ["", "sleep 600 & echo $! > pid; "])
-def test_a_slow_reader_gets_all_whoever_still_holds_the_stream(room, left):
-    script = f"{left}head -c 1500000 /dev/zero"
-    process, result = call(room, "sh", "-c", script, options=("--linger", "0.1"), stdout=subprocess.PIPE)
-    time.sleep(1.5)
-    took = process.stdout.read(1_000_000)
-    time.sleep(0.5)
-    took += process.stdout.read(500_000)
-    assert (took, process.wait(300)) == (bytes(1_500_000), 0)
-    process.stdout.close()
-    assert len(json.loads(result.read_text())["stdout"]["text"]) == 1_500_000
-    if left:
-        os.kill(int((room / "pid").read_text()), signal.SIGKILL)
+def test_a_slow_reader_gets_all_whoever_still_holds_the_stream(subtests, room):
+    for left in ["", "sleep 600 & echo $! > pid; "]:
+        with subtests.test(left=left):
+            script = f"{left}head -c 1500000 /dev/zero"
+            process, result = call(room, "sh", "-c", script, options=("--linger", "0.1"), stdout=subprocess.PIPE)
+            time.sleep(1.5)
+            took = process.stdout.read(1_000_000)
+            time.sleep(0.5)
+            took += process.stdout.read(500_000)
+            assert (took, process.wait(300)) == (bytes(1_500_000), 0)
+            process.stdout.close()
+            assert len(json.loads(result.read_text())["stdout"]["text"]) == 1_500_000
+            if left:
+                os.kill(int((room / "pid").read_text()), signal.SIGKILL)
 
 
 def test_a_reader_that_goes_away_ends_the_command_as_without_us(room):
@@ -88,15 +88,16 @@ def test_standard_input_and_open_files_are_the_commands(room):
     assert of(seen, room / "log")["size_bytes"] == 3_000_000
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
-def test_signals_that_we_get_end_the_command(room, number):
-    process, result = call(room, "sh", "-c", "echo ready; exec sleep 600", stdout=subprocess.PIPE)
-    assert process.stdout.readline() == b"ready\n"
-    time.sleep(0.1)
-    process.send_signal(number)
-    assert process.wait(300) == 128 + number
-    process.stdout.close()
-    assert json.loads(result.read_text())["signal"] == number
+def test_signals_that_we_get_end_the_command(subtests, room):
+    for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]:
+        with subtests.test(number=number):
+            process, result = call(room, "sh", "-c", "echo ready; exec sleep 600", stdout=subprocess.PIPE)
+            assert process.stdout.readline() == b"ready\n"
+            time.sleep(0.1)
+            process.send_signal(number)
+            assert process.wait(300) == 128 + number
+            process.stdout.close()
+            assert json.loads(result.read_text())["signal"] == number
 
 
 def test_signals_that_mean_something_to_the_command_reach_it(room):
@@ -110,12 +111,9 @@ def test_signals_that_mean_something_to_the_command_reach_it(room):
     process.stdout.close()
 
 
-def test_a_killed_command_is_told_by_its_signal(room):
+def test_status_signal_and_what_cannot_be_run(room):
     seen, status, _ = watched(room, "sh", "-c", "kill -9 $$")
     assert (seen["status"], seen["signal"], status) == (None, 9, 137)
-
-
-def test_status_and_what_cannot_be_run(room):
     assert watched(room, "sh", "-c", "exit 3")[1] == 3
     assert watched(room, "no-such-command-anywhere")[1] == 127
     assert watched(room, "./missing/file")[1] == 127
@@ -200,12 +198,9 @@ def test_a_stopped_job_stops_as_a_whole_and_goes_on(room):
         assert b"line=typed" in shown(keyboard, b"ended 0")
 
 
-def test_the_result_that_a_tool_writes_to_a_file_is_read(room):
+def test_the_result_that_a_tool_writes_to_a_file_is_read_and_an_earlier_one_is_not(room):
     seen, *_ = watched(room, "sh", "-c", "echo 42 > out.json", options=("--result", "out.json"))
     assert seen["result"] == "42\n"
-
-
-def test_a_result_that_an_earlier_call_left_is_not_this_ones(room):
     (room / "out.json").write_text("41\n")
     seen, *_ = watched(room, "false", options=("--result", "out.json"))
     assert seen["result"] is None
