@@ -28,6 +28,7 @@ from assay.records import (
     WorkSide,
 )
 from assay.records import ExclusionReason as Reason
+from rows import each
 
 
 def no_evidence(run: str) -> Observations:
@@ -159,7 +160,7 @@ def test_runs_that_a_rule_excluded_are_shown_counted_in_too():
     assert found.conclusion is Conclusion.MATTERS, "the answer is that of the runs that count"
 
 
-@pytest.mark.parametrize(("noisy", "pairs"), [((), 5), ((1,), 4), ((1, 3), 3), ((0, 1, 3), 5)])
+@each("noisy pairs", ((), 5), ((1,), 4), ((1, 3), 3), ((0, 1, 3), 5))
 def test_a_pair_that_noise_disturbed_counts_only_where_too_few_are_clean(noisy, pairs):
     asked, plan, runs = experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100))
     first = dict.fromkeys(noisy[:1], "ext4") | dict.fromkeys(noisy[1:], "xfs")
@@ -191,7 +192,7 @@ def test_zero_and_negative_rates_are_no_numbers():
     assert [cell.estimate.n for cell in found if cell.estimate] == [4, 4]
 
 
-@pytest.mark.parametrize("n", [0, 1, 2])
+@each("n", 0, 1, 2)
 def test_fewer_than_three_pairs_decide_nothing(n):
     asked, plan, runs = experiment_of(lambda t, _: 100.0 * (2 if t.levels["target"] == "xfs" else 1))
     few = tuple(judged for judged in runs if judged.run.trial.block < n)
@@ -249,7 +250,7 @@ def test_an_experiment_that_compares_nothing_has_no_comparisons():
     assert answer(replace(asked, compare=None), plan, runs) == ()
 
 
-@pytest.mark.parametrize(("n", "share"), [(3, 0.149), (5, 0.074), (10, 0.043)])
+@each("n share", (3, 0.149), (5, 0.074), (10, 0.043))
 def test_the_detectable_effect_at_a_spread_of_three_percent(n, share):
     from assay.analysis.together import shown_in_errors
 
@@ -267,7 +268,7 @@ def test_arms_apart_detect_by_their_own_degrees_of_freedom():
     assert found.detectable_share == pytest.approx(0.063, abs=0.0006)
 
 
-@pytest.mark.parametrize("kind", ["lognormal", "heavy"])
+@each("kind", "lognormal", "heavy")
 def test_a_a_experiments_do_not_say_that_a_difference_matters(kind):
     draw, sets, wrong, different = np.random.default_rng(8), 2000, 0, 0
     asked, plan, template = experiment_of(lambda t, _: 1.0)

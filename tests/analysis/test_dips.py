@@ -19,6 +19,7 @@ from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Factor, VerdictState
 from assay.report import markdown
+from rows import each
 
 KIB, MIB = made.KIB, made.MIB
 
@@ -67,7 +68,7 @@ def cliff(record, size):
     return 1e9 if record <= 64 * KIB else 2e8
 
 
-@pytest.mark.parametrize("surface", [made.flat, made.concave, cliff, lambda record, size: 1e9 / record])
+@each("surface", made.flat, made.concave, cliff, lambda record, size: 1e9 / record)
 def test_noise_slopes_and_cliffs_are_no_dips(surface):
     asked = made.experiment()
     runs = made.runs_of(asked, 5, lambda trial, measure: 1.0)

@@ -18,6 +18,7 @@ from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
 from assay.records import Conclusion, Factor, Sensitivity, VerdictState
 from effect_cases import ALONE, FRACTION, FULL, SCREEN, answered, no_evidence, plain_effects, planted
+from rows import each
 
 
 def said(one):
@@ -120,7 +121,7 @@ def test_false_effects_are_as_rare_as_the_level_says():
     assert claimed <= 8  # 60 at 5 %: 8 or more come in 1 % of cases
 
 
-@pytest.mark.parametrize(("kind", "levels"), [(FULL, (2, 2, 2)), (FRACTION, (2, 2, 2, 2)), (ALONE, (2, 2, 2, 3))])
+@each("kind levels", (FULL, (2, 2, 2)), (FRACTION, (2, 2, 2, 2)), (ALONE, (2, 2, 2, 3)))
 def test_the_truth_lies_in_the_intervals_as_often_as_they_say(kind, levels):
     hits = []
     for seed in range(60):
@@ -131,7 +132,7 @@ def test_the_truth_lies_in_the_intervals_as_often_as_they_say(kind, levels):
     assert 0.90 <= np.mean(hits) <= 0.98
 
 
-@pytest.mark.parametrize(("kind", "levels"), [(FULL, (2, 2, 2)), (FRACTION, (2, 2, 2, 2)), (ALONE, (2, 2, 2))])
+@each("kind levels", (FULL, (2, 2, 2)), (FRACTION, (2, 2, 2, 2)), (ALONE, (2, 2, 2)))
 def test_what_the_plan_says_it_can_detect_it_detects(kind, levels):
     """With 80 % power, of an effect that is looked at alone."""
     asked = answered(kind, levels, plain_effects, blocks=4).experiment

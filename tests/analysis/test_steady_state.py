@@ -15,6 +15,7 @@ from assay.answer.wording.steady import statement as said
 from assay.plain import from_plain, to_plain
 from assay.records import Course, CourseKind, CourseState, SteadyState
 from course_cases import LATENCY, noise, of, scene
+from rows import each
 
 
 def test_a_steady_rate_says_its_mean_with_an_interval_and_its_batches():
@@ -114,18 +115,16 @@ def test_clients_that_never_ran_together_have_no_course():
     assert (together.clients, together.state) == (2, CourseState.STEADY)
 
 
-@pytest.mark.parametrize(
-    ("state", "text"),
-    [
-        (
-            SteadyState(reached=True, round_ns=10**9, rounds=12, from_ns=7 * 10**9, to_ns=12 * 10**9),
-            "steady from 7 s on, five rounds of 1 s alike; ",
-        ),
-        (
-            SteadyState(reached=False, round_ns=10**9, rounds=12),
-            "not steady: no five consecutive rounds alike in 12 rounds of 1 s",
-        ),
-    ],
+@each(
+    "state text",
+    (
+        SteadyState(reached=True, round_ns=10**9, rounds=12, from_ns=7 * 10**9, to_ns=12 * 10**9),
+        "steady from 7 s on, five rounds of 1 s alike; ",
+    ),
+    (
+        SteadyState(reached=False, round_ns=10**9, rounds=12),
+        "not steady: no five consecutive rounds alike in 12 rounds of 1 s",
+    ),
 )
 def test_rounds_are_said_where_there_are_some(state, text):
     found = of(noise("rounds", spread=0.01), steady=state)

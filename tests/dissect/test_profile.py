@@ -3,7 +3,6 @@
 import re
 import tomllib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from assay.errors import UsageError
 from assay.experiment import read
 from assay.settings import searches
 from ldap_results import found, operation, searched, used
+from rows import each
 
 FILTERS = [
     used("(uid=?)", 60),
@@ -56,7 +56,7 @@ def test_the_mix_and_the_shapes_are_there():
     }
 
 
-@pytest.mark.parametrize(("wanted", "expected"), [((60, 0), []), ((50, 0), None), ((60, 40), []), ((40, 30), None)])
+@each("wanted expected", ((60, 0), []), ((50, 0), None), ((60, 40), []), ((40, 30), None))
 def test_searches_for_all_attributes_are_searches_for_all_attributes(wanted, expected):
     every, none = wanted
     asked = found().values["profile"] | {
@@ -102,12 +102,10 @@ def experiment(load):
         return read.parse(EXPERIMENT.format(indexes="".join(indexes)) + load, "again").workloads[0].knobs
 
 
-@pytest.mark.parametrize("open_at_once", [0, 5000])
-@pytest.mark.parametrize("binds", [0, 4, 200])
-@pytest.mark.parametrize("attributes", [False, True])
-@pytest.mark.parametrize(
-    "wants", [{"attributes_all": 100, "attributes_named": []}, {"depth_sum": 500_000}, {"searches": SEARCHES}]
-)
+@each("open_at_once", 0, 5000)
+@each("binds", 0, 4, 200)
+@each("attributes", False, True)
+@each("wants", {"attributes_all": 100, "attributes_named": []}, {"depth_sum": 500_000}, {"searches": SEARCHES})
 def test_every_load_is_one_that_an_experiment_takes(open_at_once, binds, wants, attributes):
     made = found()
     captured = found(

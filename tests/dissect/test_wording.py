@@ -1,11 +1,10 @@
 """A capture in words: what is there, what makes it a lower bound, and never more than 40 lines."""
 
-import pytest
-
 from assay.cli import dissect as verb
 from assay.dissect import levels, result, wording
 from ldap_captures import MS
 from ldap_results import client, found, operation, times, used
+from rows import each
 
 
 def test_the_answer_has_the_operations_and_their_time():
@@ -13,7 +12,7 @@ def test_the_answer_has_the_operations_and_their_time():
     assert text == "100 operations in 10 s (10/s): 1 client, 2 connections; search p50 1 ms, p99 5 ms."
 
 
-@pytest.mark.parametrize("name", result.LOSSES)
+@each("name", *result.LOSSES)
 def test_a_loss_makes_a_lower_bound_and_is_named(name):
     lossy = found(**{name: 3})
     assert not lossy.complete

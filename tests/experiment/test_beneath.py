@@ -4,6 +4,7 @@ import pytest
 
 from assay.errors import InputErrors
 from assay.experiment import read
+from rows import each
 
 HEAD = """title = "T"
 [workloads.w]
@@ -49,18 +50,16 @@ def test_what_a_target_stands_on_may_be_a_factor():
     assert [one.name for one in found.used_targets()] == ["disk", "quick", "files"]
 
 
-@pytest.mark.parametrize(
-    ("files", "found"),
-    [
-        (FILES.replace('"disk"', '"disc"'), "on = 'disc' of target 'files'"),
-        (FILES + FILES.replace("files", "more").replace('"disk"', '"files"').replace("targets.more", "targets.more"), None),
-        (FILES.replace('"disk"', '"files"'), "on = 'files' of target 'files', which is on 'files' itself"),
-        (
-            FILES.replace('"disk"', '"b"') + FILES.replace("files", "b").replace('"disk"', '"files"'),
-            "on = 'b' of target 'files', which is on 'files' itself",
-        ),
-        (FILES.replace('"disk"', '"net"') + '[targets.net]\nkind = "socket"\n', "'net' offers no directory"),
-    ],
+@each(
+    "files found",
+    (FILES.replace('"disk"', '"disc"'), "on = 'disc' of target 'files'"),
+    (FILES + FILES.replace("files", "more").replace('"disk"', '"files"').replace("targets.more", "targets.more"), None),
+    (FILES.replace('"disk"', '"files"'), "on = 'files' of target 'files', which is on 'files' itself"),
+    (
+        FILES.replace('"disk"', '"b"') + FILES.replace("files", "b").replace('"disk"', '"files"'),
+        "on = 'b' of target 'files', which is on 'files' itself",
+    ),
+    (FILES.replace('"disk"', '"net"') + '[targets.net]\nkind = "socket"\n', "'net' offers no directory"),
 )
 def test_every_mistake_is_named(files, found):
     if found is None:

@@ -16,6 +16,7 @@ from assay.experiment import plan as planning
 from assay.experiment.digest import digest
 from assay.records import DesignKind, Experiment, Factor, TargetSpec
 from assay.statistics import effects
+from rows import each
 
 BASE = Experiment(
     title="T",
@@ -45,7 +46,7 @@ ARRAYS = [
 ]
 
 
-@pytest.mark.parametrize("rows", [rows for _, rows in ARRAYS], ids=[name for name, _ in ARRAYS])
+@each("rows", *[rows for _, rows in ARRAYS])
 def test_every_array_is_balanced_and_orthogonal_and_holds_the_baseline_of_all(rows: tuple[tuple[int, ...], ...]) -> None:
     factors = len(rows[0])
     assert rows[0] == (0,) * factors
@@ -56,25 +57,23 @@ def test_every_array_is_balanced_and_orthogonal_and_holds_the_baseline_of_all(ro
         assert set(met.values()) == {len(rows) // 4}, "each two levels of two factors meet equally often"
 
 
-@pytest.mark.parametrize(
-    ("factors", "known"),
-    [
-        (3, {4: 3}),
-        (4, {8: 4}),
-        (5, {8: 3, 16: 5}),
-        (6, {8: 3, 16: 4, 32: 6}),
-        (7, {8: 3, 16: 4, 32: 4, 64: 7}),
-        (8, {16: 4, 32: 4, 64: 5}),
-        (9, {16: 3, 32: 4, 64: 4, 128: 6}),
-        (10, {16: 3, 32: 4, 64: 4, 128: 5}),
-        (11, {16: 3, 32: 4, 64: 4, 128: 5}),
-    ],
+@each(
+    "factors known",
+    (3, {4: 3}),
+    (4, {8: 4}),
+    (5, {8: 3, 16: 5}),
+    (6, {8: 3, 16: 4, 32: 6}),
+    (7, {8: 3, 16: 4, 32: 4, 64: 7}),
+    (8, {16: 4, 32: 4, 64: 5}),
+    (9, {16: 3, 32: 4, 64: 4, 128: 6}),
+    (10, {16: 3, 32: 4, 64: 4, 128: 5}),
+    (11, {16: 3, 32: 4, 64: 4, 128: 5}),
 )
 def test_fractions_have_the_resolutions_of_the_textbooks(factors: int, known: dict[int, int]) -> None:
     assert {one.combinations: one.resolution for one in design.fractions_of(factors)} == known
 
 
-@pytest.mark.parametrize("one", [one for k in design.TABLE for one in design.fractions_of(k)], ids=str)
+@each("one", *[one for k in design.TABLE for one in design.fractions_of(k)])
 def test_resolution_is_what_the_combinations_themselves_say(one: design.Fraction) -> None:
     """A design of resolution R has all combinations of any R - 1 factors equally often, and not those of some R."""
     rows = one.rows()
@@ -224,21 +223,19 @@ def test_every_reason_against_a_design_is_said_at_once() -> None:
         assert part in said
 
 
-@pytest.mark.parametrize(
-    ("head", "tail", "found", "expected"),
-    [
-        (
-            'design = "fractional"',
-            "",
-            "a fraction of 3 factors with resolution IV",
-            'resolution = 3 at most, or design = "full" (8',
-        ),
-        ('design = "screening"', "", "3 factors", 'from 4 to 23; design = "full" has 8 combinations'),
-        ('design = "halved"', "", "'halved' for 'design'", "one of one-at-a-time, full, fractional, screening"),
-        ('design = "full"\nresolution = 4', "", 'resolution = 4 with design = "full"', 'design = "fractional"'),
-        ("resolution = 4", "", "resolution = 4 without a design", 'design = "fractional"'),
-        ('design = "fractional"\nresolution = 7', "clients = [1, 2]", "7 for 'resolution'", "at most 5"),
-    ],
+@each(
+    "head tail found expected",
+    (
+        'design = "fractional"',
+        "",
+        "a fraction of 3 factors with resolution IV",
+        'resolution = 3 at most, or design = "full" (8',
+    ),
+    ('design = "screening"', "", "3 factors", 'from 4 to 23; design = "full" has 8 combinations'),
+    ('design = "halved"', "", "'halved' for 'design'", "one of one-at-a-time, full, fractional, screening"),
+    ('design = "full"\nresolution = 4', "", 'resolution = 4 with design = "full"', 'design = "fractional"'),
+    ("resolution = 4", "", "resolution = 4 without a design", 'design = "fractional"'),
+    ('design = "fractional"\nresolution = 7', "clients = [1, 2]", "7 for 'resolution'", "at most 5"),
 )
 def test_a_bad_design_is_refused_with_what_would_do(head: str, tail: str, found: str, expected: str) -> None:
     (wrong,) = mistakes(HEAD + head + PARTS + tail)

@@ -1,8 +1,7 @@
 """Events in the file happen within their phase, and none while another one has the same thing away."""
 
-import pytest
-
 from drill_texts import DrillText, event
+from rows import each
 
 HEAD = """
 title = "t"
@@ -59,7 +58,7 @@ def test_the_end_of_a_phase_that_its_work_ends_is_not_known():
     assert parsed(event("30 s", "1 s", "cut", "wan", phase="check"))
 
 
-@pytest.mark.parametrize("second", ["2 s", "3 s", "4 s"])
+@each("second", "2 s", "3 s", "4 s")
 def test_two_cuts_of_the_power_at_once_are_refused(second):
     (one,) = mistakes(event("2 s", "2 s"), event(second))
     assert one.line == EVENTS_AT + 6
@@ -67,7 +66,7 @@ def test_two_cuts_of_the_power_at_once_are_refused(second):
     assert one.expected == "a time after 4 s"
 
 
-@pytest.mark.parametrize("action", ["kill", "stop", "fill"])
+@each("action", "kill", "stop", "fill")
 def test_nothing_else_befalls_a_target_without_power(action):
     assert len(mistakes(event("2 s", "3 s"), event("3 s", "1 s", action))) == 1
     assert len(mistakes(event("3 s"), event("2 s", "3 s", action))) == 1, "also where the power goes second"

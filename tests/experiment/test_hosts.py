@@ -11,6 +11,7 @@ from assay.experiment import addresses, read, spread
 from assay.experiment.named_hosts import readdressed
 from assay.records import Experiment, Factor, HostSpec
 from assay.units import Refusal
+from rows import each
 
 HEAD = 'title = "Hosts"\n'
 TARGET = '[targets.here]\nkind = "directory"\npath = "."\n'
@@ -144,17 +145,15 @@ def test_an_address_of_one_call_changes_no_digest() -> None:
     assert readdressed(experiment, []) == experiment
 
 
-@pytest.mark.parametrize(
-    ("word", "said"),
-    [
-        ("x=y", "host 'x'; expected HOST=ADDRESS, HOST is one of s, c"),
-        ("c=y", "host 'c'; expected one host of it: c.1 to c.4"),
-        ("n.1=y", "host 'n.1', which has no address"),
-        ("local=y", "host 'local', which has no address"),
-        ("s", "address ''; expected [USER@]HOST[:PORT]"),
-        ("s=$(reboot)", "address '$(reboot)'"),
-        ("s=-oProxyCommand=x", "address '-oProxyCommand=x'"),
-    ],
+@each(
+    "word said",
+    ("x=y", "host 'x'; expected HOST=ADDRESS, HOST is one of s, c"),
+    ("c=y", "host 'c'; expected one host of it: c.1 to c.4"),
+    ("n.1=y", "host 'n.1', which has no address"),
+    ("local=y", "host 'local', which has no address"),
+    ("s", "address ''; expected [USER@]HOST[:PORT]"),
+    ("s=$(reboot)", "address '$(reboot)'"),
+    ("s=-oProxyCommand=x", "address '-oProxyCommand=x'"),
 )
 def test_a_wrong_address_of_a_call_is_refused_with_the_hosts_that_there_are(word: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
@@ -240,7 +239,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("lines", "at", "found", "expected"), WRONG)
+@each("lines at found expected", *WRONG)
 def test_a_mistake_in_a_line_is_named_with_its_place(lines: str, at: str, found: str, expected: str) -> None:
     with pytest.raises(InputErrors) as caught:
         parsed(lines)
@@ -274,7 +273,7 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize(("parts", "found", "expected"), ELSEWHERE)
+@each("parts found expected", *ELSEWHERE)
 def test_a_wrong_host_elsewhere_is_named_with_those_that_there_are(parts: dict[str, str], found: str, expected: str) -> None:
     with pytest.raises(InputErrors) as caught:
         parsed(**parts)
@@ -297,9 +296,18 @@ def test_all_mistakes_of_hosts_come_at_once() -> None:
     assert len(caught.value.mistakes) == 5
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
-    ["filer", "root@filer", "u.n@a.example.com:22", "10.0.0.1", "[::1]:22", "[fe80::1%eth0]", "fe80::1", "a@b@c", "_x", "ws-01"],
+    "filer",
+    "root@filer",
+    "u.n@a.example.com:22",
+    "10.0.0.1",
+    "[::1]:22",
+    "[fe80::1%eth0]",
+    "fe80::1",
+    "a@b@c",
+    "_x",
+    "ws-01",
 )
 def test_an_address_is_taken_as_ssh_takes_it(address: str) -> None:
     assert addresses.refusal(address) is None
@@ -333,7 +341,7 @@ def test_a_node_of_a_server_is_on_a_host_of_the_file() -> None:
     assert one.targets[0].knobs["server.nodes.b.host"] == "c.1"
 
 
-@pytest.mark.parametrize("name", ["x", "c", "sw"])
+@each("name", "x", "c", "sw")
 def test_a_node_of_a_server_on_no_host_of_the_file_is_refused_at_its_place(name: str) -> None:
     switch = 'sw = { via = "snmp", address = "sw1", community_file = "/c" }\n'
     with pytest.raises(InputErrors) as refused:

@@ -9,6 +9,7 @@ from assay.experiment import read
 from assay.experiment.plan import History
 from assay.records import Experiment, Measure, Precision
 from assay.statistics.significance import Design, log_effect
+from rows import each
 
 AROUND_NS = int(1e9 * forecast.AROUND_S)
 MEASURES = tuple(Measure(workload="w", operation="random_read", figure=f"latency_{p}_ns") for p in ("p50", "p90", "p99"))
@@ -93,15 +94,13 @@ limit = { read_bytes_per_s = "10 MB/s", write_ops_per_s = "100 /s" }
 """
 
 
-@pytest.mark.parametrize(
-    ("workload", "phases", "seconds"),
-    [
-        ('kind = "bulk_io"\noperations = ["read"]\ncache = "cold"\nsize = "100 MiB"', 2, 10.5),
-        ('kind = "bulk_io"\noperations = ["read"]\ncache = "warm"\nsize = "100 MiB"', 2, 0),
-        ('kind = "bulk_io"\noperations = ["random_write"]\nflush = "each"\noverwrite = true\nops = 2000', 2, 20),
-        ('kind = "metadata"\ncount = 1000\noperations = ["create", "fsync"]', 1, 30),
-        ('kind = "bulk_io"\noperations = ["random_read"]\nduration = "4 s"', 2, 4),
-    ],
+@each(
+    "workload phases seconds",
+    ('kind = "bulk_io"\noperations = ["read"]\ncache = "cold"\nsize = "100 MiB"', 2, 10.5),
+    ('kind = "bulk_io"\noperations = ["read"]\ncache = "warm"\nsize = "100 MiB"', 2, 0),
+    ('kind = "bulk_io"\noperations = ["random_write"]\nflush = "each"\noverwrite = true\nops = 2000', 2, 20),
+    ('kind = "metadata"\ncount = 1000\noperations = ["create", "fsync"]', 1, 30),
+    ('kind = "bulk_io"\noperations = ["random_read"]\nduration = "4 s"', 2, 4),
 )
 def test_a_limited_disk_is_as_slow_as_it_is_declared(workload: str, phases: int, seconds: float) -> None:
     """100 MiB at 10 MB/s take 10.5 s, but not from memory; 2,000 flushes at 100 requests a second take 20 s."""

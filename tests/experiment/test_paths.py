@@ -5,6 +5,7 @@ import pytest
 from assay.errors import InputErrors
 from assay.experiment import read
 from assay.records import Action, Event
+from rows import each
 
 HEAD = """title = "T"
 [workloads.w]
@@ -94,20 +95,18 @@ def test_events_on_paths_are_read():
     assert read.parse(free + WAN + LINE, "x.toml").workloads[0].events[1].rate_bytes_per_s is None
 
 
-@pytest.mark.parametrize(
-    ("rest", "found"),
-    [
-        ('on = "van"\naction = "cut"\n', "path 'van'"),
-        ('action = "mend"\n', "an event on no path"),
-        ('on = "wan"\naction = "cut"\nrun = ["true"]\n', "'run' with action = 'cut'"),
-        ('on = "wan"\naction = "cut"\nrate = "1 Mbit/s"\n', "rate with action = 'cut'"),
-        ('on = "wan"\naction = "rate"\n', "rate = None"),
-        ('on = "wan"\naction = "mend"\nfor = "1 s"\n', "for = '1 s'"),
-        ('on = "wan"\naction = "cut"\nfor = "1"\n', "'1'"),
-        ('on = "wan"\naction = "drop"\n', "'drop'"),
-        ('run = ["true"]\nfor = "1 s"\n', "for of an event that runs a command"),
-        ("\n", "an event without 'run'"),
-    ],
+@each(
+    "rest found",
+    ('on = "van"\naction = "cut"\n', "path 'van'"),
+    ('action = "mend"\n', "an event on no path"),
+    ('on = "wan"\naction = "cut"\nrun = ["true"]\n', "'run' with action = 'cut'"),
+    ('on = "wan"\naction = "cut"\nrate = "1 Mbit/s"\n', "rate with action = 'cut'"),
+    ('on = "wan"\naction = "rate"\n', "rate = None"),
+    ('on = "wan"\naction = "mend"\nfor = "1 s"\n', "for = '1 s'"),
+    ('on = "wan"\naction = "cut"\nfor = "1"\n', "'1'"),
+    ('on = "wan"\naction = "drop"\n', "'drop'"),
+    ('run = ["true"]\nfor = "1 s"\n', "for of an event that runs a command"),
+    ("\n", "an event without 'run'"),
 )
 def test_wrong_events(rest, found):
     assert any(found in text for _, text in wrong(HEAD + event(rest) + WAN + LINE)), wrong(HEAD + event(rest) + WAN + LINE)

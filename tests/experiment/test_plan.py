@@ -2,7 +2,6 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations, pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from assay.experiment import plan as planning
 from assay.experiment.digest import digest
 from assay.experiment.plan import Standing, ordered, pairs_of_cycle, shuffled
 from assay.records import Change, Experiment, Factor, Plan, Precision, TargetSpec, Trial
+from rows import each
 
 BASE = Experiment(
     title="T",
@@ -105,7 +105,7 @@ def test_no_factor_is_one_trial_a_block() -> None:
     assert plan.sittings == (None,)
 
 
-@pytest.mark.parametrize("change", [{"repeats": Precision(half_width_share=0.03)}, {"repeats": None, "budget_ns": 10**12}])
+@each("change", {"repeats": Precision(half_width_share=0.03)}, {"repeats": None, "budget_ns": 10**12})
 def test_an_open_end_is_drawn_to_a_thousand_blocks(change: dict[str, object]) -> None:
     plan = planning.plan(replace(BASE, **change))
     assert plan.drawn_blocks == planning.DRAWN_BLOCKS == len(blocks(plan))
@@ -147,9 +147,13 @@ def test_sittings_share_a_budget() -> None:
     assert planning.reason_to_stop(shared, Standing(blocks_done=1, elapsed_ns=51, longest_block_ns=50)) is not None
 
 
-@pytest.mark.parametrize(
-    ("done", "width", "before", "more"),
-    [(5, 0.001, 0.001, True), (6, 0.03, 0.03, False), (6, 0.031, 0.02, True), (6, 0.02, 0.031, True), (9, None, None, True)],
+@each(
+    "done width before more",
+    (5, 0.001, 0.001, True),
+    (6, 0.03, 0.03, False),
+    (6, 0.031, 0.02, True),
+    (6, 0.02, 0.031, True),
+    (9, None, None, True),
 )
 def test_precision_ends_after_six_blocks_and_two_looks(done: int, width: float | None, before: float | None, more: bool) -> None:
     precise = replace(BASE, repeats=Precision(half_width_share=0.03), compare="target")
@@ -211,7 +215,7 @@ def test_what_rises_evenly_over_a_pair_of_blocks_meets_all_arms_alike(arms: int,
     assert set(when) == {2 * arms - 1}
 
 
-@pytest.mark.parametrize("block", [0, 1, 2, 5])
+@each("block", 0, 1, 2, 5)
 def test_every_order_of_a_block_is_equally_likely(block: int) -> None:
     seen = Counter("".join(ordered("abc", f"{seed}:0", block)) for seed in range(6000))
     assert len(seen) == 6

@@ -8,6 +8,7 @@ from assay.errors import InputErrors, Mistake, UsageError
 from assay.experiment import read
 from assay.experiment.plan import DEFAULT_REPEATS
 from assay.records import Change, Claim, Factor, Precision, RequirementKind, Summary, Tier
+from rows import each
 
 HEAD = 'title = "T"\nquestion = "Q?"\n'
 TARGETS = """
@@ -155,7 +156,7 @@ SINGLE = [
 ]
 
 
-@pytest.mark.parametrize(("head", "at", "found", "expected"), SINGLE)
+@each("head at found expected", *SINGLE)
 def test_a_mistake_at_the_top_is_told_with_its_place(head: str, at: str, found: str, expected: str) -> None:
     mistake = the_mistake(head + ONE + SPOOL)
     assert found in mistake.found
@@ -221,7 +222,7 @@ BODY = [
 ]
 
 
-@pytest.mark.parametrize(("body", "at", "found", "expected"), BODY)
+@each("body at found expected", *BODY)
 def test_a_mistake_in_a_table_is_told_with_its_place(body: str, at: str, found: str, expected: str) -> None:
     mistake = the_mistake(HEAD + body)
     assert found in mistake.found
@@ -395,7 +396,7 @@ def test_any_value_anywhere_is_told_as_a_mistake_and_never_crashes(lines: dict[s
     assert all(mistake.found and mistake.expected for mistake in caught.value.mistakes)
 
 
-@pytest.mark.parametrize(("written", "value"), [("2", 2.0), ("1.5", 1.5), ("1", 1.0)])
+@each("written value", ("2", 2.0), ("1.5", 1.5), ("1", 1.0))
 def test_a_ratio_is_a_number_with_or_without_a_fraction(written: str, value: float) -> None:
     (workload,) = read.parse(HEAD + ONE + STREAM + f'compressible = {written}\nzeros = "30 %"\n', "e.toml").workloads
     assert (workload.knobs["compressible"], workload.knobs["zeros"]) == (value, 0.3)
@@ -423,13 +424,11 @@ kind = "metadata"
 """
 
 
-@pytest.mark.parametrize(
-    ("levels", "line", "words"),
-    [
-        ('["relatime", "noatime"]', 11, 'a list of options for each level: write [["relatime"], ["noatime"]]'),
-        ('[["relatime"], 3]', 11, "found 3; expected a list of texts"),
-        ('[["relatime"]]', 3, "which has one level"),
-    ],
+@each(
+    "levels line words",
+    ('["relatime", "noatime"]', 11, 'a list of options for each level: write [["relatime"], ["noatime"]]'),
+    ('[["relatime"], 3]', 11, "found 3; expected a list of texts"),
+    ('[["relatime"]]', 3, "which has one level"),
 )
 def test_of_refused_levels_one_thing_is_said(levels, line, words):
     """Not that the factor has one level: the others are refused."""

@@ -1,13 +1,12 @@
 from pathlib import Path
 
-import pytest
-
 from assay import catalogue
 from assay.catalogue import Order
 from assay.experiment import outlook as forecast
 from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.records import Endpoint, EndpointKind
+from rows import each
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 FILES = sorted(FOLDER.glob("*.toml"))
@@ -34,7 +33,7 @@ def test_there_are_all_of_them() -> None:
     }
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", *FILES)
 def test_a_shipped_experiment_is_planned(path: Path) -> None:
     experiment = read.read(path)
     plan = planning.plan(experiment)
@@ -46,7 +45,7 @@ def test_a_shipped_experiment_is_planned(path: Path) -> None:
         assert effect.detectable_share is not None
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", *FILES)
 def test_its_measures_are_operations_of_measured_phases(path: Path) -> None:
     experiment = read.read(path)
     knobs = {factor.path: factor.levels[0] for factor in experiment.factors}

@@ -12,6 +12,7 @@ from assay.experiment import single
 from assay.machine.files import DEVICE, DIRECTORY, FILE, NOTHING, PathState
 from assay.machine.ownership import Ownership
 from assay.records import Claim, Durability, Tier
+from rows import each
 
 MIB = 1 << 20
 FREE = PathState(path="/d/F", kind=NOTHING)
@@ -65,13 +66,13 @@ def test_null_needs_no_path_and_takes_none():
         single.experiment(single.load_request("null", ["ops=10", "path=/d"]), None)
 
 
-@pytest.mark.parametrize("kind", ["nul", "command", "", "../rules"])
+@each("kind", "nul", "command", "", "../rules")
 def test_a_strange_kind_is_told_those_that_there_are(kind):
     with pytest.raises(UsageError, match=r"expected one of .*bulk_io.*metadata.*null"):
         single.load_request(kind, [])
 
 
-@pytest.mark.parametrize("operation", READS)
+@each("operation", *READS)
 def test_a_file_or_device_of_others_is_only_read(operation):
     for found in (OTHERS, DISK):
         asked = made(found, f"operation={operation}")
@@ -85,7 +86,7 @@ def test_that_a_file_may_not_be_read_comes_before_its_size():
         assert "size" not in refusal
 
 
-@pytest.mark.parametrize("operation", [*WRITES, "random_mix"])
+@each("operation", *WRITES, "random_mix")
 def test_a_file_or_device_of_others_is_never_written(operation):
     for found in (OTHERS, DISK):
         told = refused(found, f"operation={operation}", *(["read_share=50%"] if operation == "random_mix" else []))
@@ -141,22 +142,20 @@ def test_a_directory_is_used_through_one_of_its_own():
     assert (asked.targets[0].kind, asked.targets[0].knobs) == ("directory", {"path": "/d"})
 
 
-@pytest.mark.parametrize(
-    ("found", "words", "told"),
-    [
-        (OTHERS, ["operation=read", "record_size=16MiB"], "record_size 16 MiB on a file of 8 MiB; expected at most 8 MiB"),
-        (OTHERS, ["operation=read", "size=9MiB"], "size 9 MiB on a file of 8 MiB"),
-        (FREE, ["operation=write", "size=1MiB", "record_size=2MiB"], "at least 2 MiB, one record for each worker"),
-        (FREE, ["operation=write", "direct=true", "record_size=1000B", "size=10kB"], "a multiple of 512 B, the device's block"),
-        (OTHERS, ["operation=read", "direct=true", "record_size=1000B"], "a multiple of 512 B"),
-        (FREE, ["operation=read", "ioengine=io_uring", "depth=5000"], "found 5000 for 'depth'; expected at most 4,096"),
-        (FREE, ["operation=read", "clients=0"], "found 0 for 'clients'; expected at least 1"),
-        (FREE, ["operation=read", "file=/x"], "unknown key 'file'"),
-        (FREE, ["operation=read", "operations=write"], "'operation' with 'operations'"),
-        (replace(FREE, parent=False), ["operation=read"], "no directory for /d/F"),
-        (replace(OTHERS, ownership=Ownership.IN_USE), ["operation=read"], "on which another lab is at work"),
-        (replace(FREE, kind="fifo"), ["operation=read"], "a fifo at /d/F"),
-    ],
+@each(
+    "found words told",
+    (OTHERS, ["operation=read", "record_size=16MiB"], "record_size 16 MiB on a file of 8 MiB; expected at most 8 MiB"),
+    (OTHERS, ["operation=read", "size=9MiB"], "size 9 MiB on a file of 8 MiB"),
+    (FREE, ["operation=write", "size=1MiB", "record_size=2MiB"], "at least 2 MiB, one record for each worker"),
+    (FREE, ["operation=write", "direct=true", "record_size=1000B", "size=10kB"], "a multiple of 512 B, the device's block"),
+    (OTHERS, ["operation=read", "direct=true", "record_size=1000B"], "a multiple of 512 B"),
+    (FREE, ["operation=read", "ioengine=io_uring", "depth=5000"], "found 5000 for 'depth'; expected at most 4,096"),
+    (FREE, ["operation=read", "clients=0"], "found 0 for 'clients'; expected at least 1"),
+    (FREE, ["operation=read", "file=/x"], "unknown key 'file'"),
+    (FREE, ["operation=read", "operations=write"], "'operation' with 'operations'"),
+    (replace(FREE, parent=False), ["operation=read"], "no directory for /d/F"),
+    (replace(OTHERS, ownership=Ownership.IN_USE), ["operation=read"], "on which another lab is at work"),
+    (replace(FREE, kind="fifo"), ["operation=read"], "a fifo at /d/F"),
 )
 def test_bad_input_is_refused_with_its_reason(found, words, told):
     assert told in refused(found, *words)
@@ -217,14 +216,12 @@ def test_a_directory_server_that_runs_already_is_named_by_its_url():
     assert {one.operation: one.claim for one in asked.measures} == dict.fromkeys(("search", "compare", "first_entry"), Claim())
 
 
-@pytest.mark.parametrize(
-    ("words", "seen"),
-    [
-        (["mix=modify 1"], "found writes in mix on a server that is only read; expected write = true"),
-        (["starttls=true", "depth=4"], "found depth = 4 with StartTLS; expected depth = 1"),
-        (["path=/d"], "unknown key 'path'"),
-        (["filter=(uid=1"], "found the end at place 6 of the filter '(uid=1'"),
-    ],
+@each(
+    "words seen",
+    (["mix=modify 1"], "found writes in mix on a server that is only read; expected write = true"),
+    (["starttls=true", "depth=4"], "found depth = 4 with StartTLS; expected depth = 1"),
+    (["path=/d"], "unknown key 'path'"),
+    (["filter=(uid=1"], "found the end at place 6 of the filter '(uid=1'"),
 )
 def test_what_a_directory_server_cannot_do_is_refused_at_once(words, seen):
     with pytest.raises(InputErrors) as error:

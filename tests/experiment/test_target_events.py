@@ -1,9 +1,8 @@
 """Events on targets in the file: each fits the target of every trial, and every mistake is named with its place."""
 
-import pytest
-
 from assay.records import Action
 from drill_texts import DrillText, event
+from rows import each
 
 HEAD = """
 title = "t"
@@ -55,7 +54,7 @@ def test_never_below_a_file_system_of_the_users():
     assert (power.line, fill.line) == (25, 30), "each at its action"
 
 
-@pytest.mark.parametrize("action", ["kill", "stop"])
+@each("action", "kill", "stop")
 def test_a_target_without_a_server_has_none_that_can_be_killed(action):
     (one,) = mistakes(event(action=action), targets='"files", "disk"')
     assert "on target 'disk', which has no server that the lab started" in one.found
@@ -109,7 +108,7 @@ on = "disk"
 """
 
 
-@pytest.mark.parametrize("action", ["kill", "power"])
+@each("action", "kill", "power")
 def test_a_client_that_does_not_connect_again_has_no_time_of_recovery(action):
     """The drill ran to its deadline, and had no figure."""
     (one,) = DrillText(HEAD + NBD, targets='"san"').mistakes(event(action=action))

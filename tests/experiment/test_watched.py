@@ -7,6 +7,7 @@ import pytest
 from assay.errors import InputErrors
 from assay.experiment import read
 from assay.records import Experiment, Measure, ObserveKind, ObserveSpec
+from rows import each
 
 FILE = """title = "Watched"
 [targets.here]
@@ -48,9 +49,13 @@ def test_without_more_it_is_a_gauge_of_this_host_every_second() -> None:
     assert (spec.hosts, spec.every_ns, spec.unit, spec.scale, spec.kind) == (("local",), 10**9, "count", 1.0, ObserveKind.GAUGE)
 
 
-@pytest.mark.parametrize(
-    ("unit", "base", "scale"),
-    [("KiB", "bytes", 1024.0), ("ms", "ns", 1e6), ("%", "share", 0.01), ("MB/s", "bytes/s", 1e6), ("/s", "1/s", 1.0)],
+@each(
+    "unit base scale",
+    ("KiB", "bytes", 1024.0),
+    ("ms", "ns", 1e6),
+    ("%", "share", 0.01),
+    ("MB/s", "bytes/s", 1e6),
+    ("/s", "1/s", 1.0),
 )
 def test_units_are_those_of_the_file(unit: str, base: str, scale: float) -> None:
     (spec,) = parsed(MBUFS + f'unit = "{unit}"\n').observe
@@ -102,7 +107,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("rest", "found", "expected"), WRONG)
+@each("rest found expected", *WRONG)
 def test_a_mistake_in_a_command_is_named_with_its_place(rest: str, found: str, expected: str) -> None:
     with pytest.raises(InputErrors) as caught:
         parsed(rest)

@@ -4,8 +4,6 @@ import os
 import shutil
 from dataclasses import replace
 
-import pytest
-
 from assay.audit import judge
 from assay.experiment import plan as planning
 from assay.experiment import read
@@ -18,6 +16,7 @@ from assay.notebook.store import Store
 from assay.records import Claim, EngineError, Label, Nature, Outcome, Severity, SoakSpec, State, Verdict, VerdictState
 from assay.trial.runner import TrialRunner
 from audit.case_builder import SECOND, Made, case_of, run_of
+from rows import each
 
 SPEC = SoakSpec(duration_ns=3600 * SECOND, piece_ns=600 * SECOND, least_rate_share=0.5)
 
@@ -65,7 +64,7 @@ def test_the_first_thing_that_goes_wrong_is_the_reason():
     assert watched((RUN, [verdict(1.0, kernel(Severity.NOTES))])).reason is None, "of another device"
 
 
-@pytest.mark.parametrize("what", ["verify", "lost", "changed"])
+@each("what", "verify", "lost", "changed")
 def test_a_failed_verification_stops_it(what):
     (phase,) = RUN.phases
     (client, *_) = phase.clients

@@ -27,6 +27,7 @@ from assay.settings.load import (
     timed_mistakes,
 )
 from assay.trial.steady import CELLS
+from rows import each
 
 SECOND = 10**9
 MS = 10**6
@@ -36,40 +37,36 @@ def values(**knobs):
     return resolved(LOAD, knobs)
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("10 s at 100 /s", LoadStage(duration_ns=10 * SECOND, per_s=100)),
-        ("  1 min   at   2 kIOPS ", LoadStage(duration_ns=60 * SECOND, per_s=2000)),
-        ("500 ms from 100 /s to 900 /s", LoadStage(duration_ns=SECOND // 2, per_s=100, to_per_s=900)),
-        ("1 s from 0 /s to 5 /s", LoadStage(duration_ns=SECOND, per_s=0, to_per_s=5)),
-        ("1 s from 5 /s to 0 /s", LoadStage(duration_ns=SECOND, per_s=5, to_per_s=0)),
-        ("5 s pause", LoadStage(duration_ns=5 * SECOND, per_s=0)),
-    ],
+@each(
+    "written read",
+    ("10 s at 100 /s", LoadStage(duration_ns=10 * SECOND, per_s=100)),
+    ("  1 min   at   2 kIOPS ", LoadStage(duration_ns=60 * SECOND, per_s=2000)),
+    ("500 ms from 100 /s to 900 /s", LoadStage(duration_ns=SECOND // 2, per_s=100, to_per_s=900)),
+    ("1 s from 0 /s to 5 /s", LoadStage(duration_ns=SECOND, per_s=0, to_per_s=5)),
+    ("1 s from 5 /s to 0 /s", LoadStage(duration_ns=SECOND, per_s=5, to_per_s=0)),
+    ("5 s pause", LoadStage(duration_ns=5 * SECOND, per_s=0)),
 )
 def test_a_stage_as_people_write_it(written, read):
     assert stage(written) == read
 
 
-@pytest.mark.parametrize(
-    ("written", "says"),
-    [
-        ("10 s", ['stages such as "10 s at 100 /s"']),
-        ("", ["stages such as"]),
-        ("at 100 /s", ["stages such as"]),
-        ("10 s at", ["stages such as"]),
-        ("10 s pause now", ["stages such as"]),
-        ("10 s from 5 /s", ["stages such as"]),
-        ("10 s at 100", ["a unit behind the number"]),
-        ("ten s at 100 ops", ["a time such as", "a rate such as"]),
-        ("10 sec from 5 to 9", ["for 'sec' write s", "a unit behind the number", "a unit behind the number"]),
-        ("0 s at 5 /s", ["at least 1 ns"]),
-        ("1 s at 0 /s", ["or a pause"]),
-        ("1 s from 0 /s to 0 /s", ["or a pause"]),
-        ("1 s at 2000000000 /s", ["at most 1,000,000,000 /s"]),
-        ("1 s at 1.5 /s", ["a whole number"]),
-        ("-1 s at 5 /s", ["a time such as"]),
-    ],
+@each(
+    "written says",
+    ("10 s", ['stages such as "10 s at 100 /s"']),
+    ("", ["stages such as"]),
+    ("at 100 /s", ["stages such as"]),
+    ("10 s at", ["stages such as"]),
+    ("10 s pause now", ["stages such as"]),
+    ("10 s from 5 /s", ["stages such as"]),
+    ("10 s at 100", ["a unit behind the number"]),
+    ("ten s at 100 ops", ["a time such as", "a rate such as"]),
+    ("10 sec from 5 to 9", ["for 'sec' write s", "a unit behind the number", "a unit behind the number"]),
+    ("0 s at 5 /s", ["at least 1 ns"]),
+    ("1 s at 0 /s", ["or a pause"]),
+    ("1 s from 0 /s to 0 /s", ["or a pause"]),
+    ("1 s at 2000000000 /s", ["at most 1,000,000,000 /s"]),
+    ("1 s at 1.5 /s", ["a whole number"]),
+    ("-1 s at 5 /s", ["a time such as"]),
 )
 def test_a_stage_that_is_none_says_all_that_is_wrong_and_where(written, says):
     refusals = stage(written)
@@ -125,19 +122,17 @@ def test_late_is_100_us_where_nothing_else_is_said():
     assert load_setting(values(rate=9, late=7), 1)["late_ns"] == 7
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"rate": 5, "schedule": ("1 s at 5 /s",)}, ["rate with schedule"]),
-        ({"rate": 5, "think": 5}, ["think with rate"]),
-        ({"schedule": ("1 s at 5 /s",), "think": 5}, ["think with schedule"]),
-        ({"think": 5, "depth": 4}, ["think with depth 4"]),
-        ({"rate": 5, "depth": 4}, []),
-        ({"schedule": ("1 s pause", "2 s pause")}, ["pauses only"]),
-        ({"arrivals": "poisson"}, ["arrivals poisson without"]),
-        ({"late": 5}, ["late without"]),
-        ({"rate": 5, "think": 5, "depth": 2, "schedule": ("soon",)}, ["soon", "rate with", "think with", "think with", "depth"]),
-    ],
+@each(
+    "knobs says",
+    ({"rate": 5, "schedule": ("1 s at 5 /s",)}, ["rate with schedule"]),
+    ({"rate": 5, "think": 5}, ["think with rate"]),
+    ({"schedule": ("1 s at 5 /s",), "think": 5}, ["think with schedule"]),
+    ({"think": 5, "depth": 4}, ["think with depth 4"]),
+    ({"rate": 5, "depth": 4}, []),
+    ({"schedule": ("1 s pause", "2 s pause")}, ["pauses only"]),
+    ({"arrivals": "poisson"}, ["arrivals poisson without"]),
+    ({"late": 5}, ["late without"]),
+    ({"rate": 5, "think": 5, "depth": 2, "schedule": ("soon",)}, ["soon", "rate with", "think with", "think with", "depth"]),
 )
 def test_contradictions_are_told_all_at_once(knobs, says):
     found = load_mistakes(values(**knobs))
@@ -184,10 +179,7 @@ def test_no_mistake_without_until_steady():
     assert steady_mistakes(resolved(STEADY, {"duration": 1, "ops": 5})) == ()
 
 
-@pytest.mark.parametrize(
-    ("until_steady", "is_timed", "rule"),
-    [(True, True, StopRule.STEADY), (False, True, StopRule.TIME), (False, False, StopRule.WORK)],
-)
+@each("until_steady is_timed rule", (True, True, StopRule.STEADY), (False, True, StopRule.TIME), (False, False, StopRule.WORK))
 def test_stop_rule_of_a_phase(until_steady, is_timed, rule):
     assert stop_rule({"until_steady": until_steady}, is_timed=is_timed) is rule
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from assay.settings import filter_tree, search_shapes
 from assay.settings.search_shapes import ShapeError
+from rows import each
 
 BASE = "dc=example,dc=com"
 PEOPLE = 20_000
@@ -41,8 +42,8 @@ SHAPES = (
 )
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("finds", [0, 1])
+@each("shape", *SHAPES)
+@each("finds", 0, 1)
 def test_a_filter_has_the_shape_that_it_was_made_for(shape, finds):
     assert shape_of(chosen(shape, finds).filter) == shape
 
@@ -53,21 +54,19 @@ def test_not_both_is_true_of_people_and_cannot_be_of_nobody():
         chosen("(!(&(a1=?)(a2=?)))", 0)
 
 
-@pytest.mark.parametrize(
-    ("shape", "finds", "filter", "limit", "keys", "indexes"),
-    [
-        ("(a1=?)", 1, "(uid=u{key:08d})", 0, (0, PEOPLE, PEOPLE), {("uid", "eq")}),
-        ("(a1=?)", 12, f"(manager=uid=u{{key:08d}},ou=people,{BASE})", 0, (1, 1665, PEOPLE), {("manager", "eq")}),
-        ("(a1=?)", 5, f"(manager=uid=u{{key:08d}},ou=people,{BASE})", 5, (1, 1665, PEOPLE), {("manager", "eq")}),
-        ("(a1=?)", 37, "(sn=Smith)", 37, (0, 1, None), {("sn", "eq")}),
-        ("(a1=?)", 15_000, "(objectClass=inetOrgPerson)", 15_000, (0, 1, None), {("objectClass", "eq")}),
-        ("(a1=?*)", 100, "(uid=u{key:06d}*)", 0, (0, 200, 200), {("uid", "sub")}),
-        ("(a1=*?*)", 37, "(uid=*u{key:06d}*)", 37, (0, 200, 200), {("uid", "sub")}),
-        ("(a1=*?)", 1, "(uid=*u{key:08d})", 0, (0, PEOPLE, PEOPLE), {("uid", "sub")}),
-        ("(a1=*?)", 30, "(uid=*{key:02d})", 30, (0, 100, None), {("uid", "sub")}),
-        ("(|(a1=?)(a2=?))", 1, "(|(uid=u{key:08d})(mail=nobody))", 0, (0, PEOPLE, PEOPLE), {("uid", "eq"), ("mail", "eq")}),
-        ("(a1=*)", 7, "(objectClass=*)", 7, (0, 1, None), set()),
-    ],
+@each(
+    "shape finds filter limit keys indexes",
+    ("(a1=?)", 1, "(uid=u{key:08d})", 0, (0, PEOPLE, PEOPLE), {("uid", "eq")}),
+    ("(a1=?)", 12, f"(manager=uid=u{{key:08d}},ou=people,{BASE})", 0, (1, 1665, PEOPLE), {("manager", "eq")}),
+    ("(a1=?)", 5, f"(manager=uid=u{{key:08d}},ou=people,{BASE})", 5, (1, 1665, PEOPLE), {("manager", "eq")}),
+    ("(a1=?)", 37, "(sn=Smith)", 37, (0, 1, None), {("sn", "eq")}),
+    ("(a1=?)", 15_000, "(objectClass=inetOrgPerson)", 15_000, (0, 1, None), {("objectClass", "eq")}),
+    ("(a1=?*)", 100, "(uid=u{key:06d}*)", 0, (0, 200, 200), {("uid", "sub")}),
+    ("(a1=*?*)", 37, "(uid=*u{key:06d}*)", 37, (0, 200, 200), {("uid", "sub")}),
+    ("(a1=*?)", 1, "(uid=*u{key:08d})", 0, (0, PEOPLE, PEOPLE), {("uid", "sub")}),
+    ("(a1=*?)", 30, "(uid=*{key:02d})", 30, (0, 100, None), {("uid", "sub")}),
+    ("(|(a1=?)(a2=?))", 1, "(|(uid=u{key:08d})(mail=nobody))", 0, (0, PEOPLE, PEOPLE), {("uid", "eq"), ("mail", "eq")}),
+    ("(a1=*)", 7, "(objectClass=*)", 7, (0, 1, None), set()),
 )
 def test_what_a_search_finds_and_needs(shape, finds, filter, limit, keys, indexes):
     found = chosen(shape, finds)
@@ -94,17 +93,15 @@ def test_values_of_the_user_stay():
     assert chosen("(&(objectClass=inetOrgPerson)(a1=?))").filter == "(&(objectClass=inetOrgPerson)(uid=u{key:08d}))"
 
 
-@pytest.mark.parametrize(
-    ("shape", "finds", "people", "text"),
-    [
-        ("(a1~=?)", 1, PEOPLE, "found ~= in the shape (a1~=?)"),
-        ("(&(a1=?)(a2=?)(a3=?)(a4=?))", 1, PEOPLE, "for which people have no values"),
-        ("(a1=?*?*?)", 1, PEOPLE, "the pattern ?*?*?"),
-        ("(a1=?)", 101, 100, "in a population of 100; expected at most 100"),
-        ("(a1=?*)", 11, 20, "in a population of 20; expected more entries"),
-        ("(:dn:rule:=?)", 1, PEOPLE, "without an attribute"),
-        ("(a1:rule:=?)", 2, PEOPLE, "by a matching rule"),
-    ],
+@each(
+    "shape finds people text",
+    ("(a1~=?)", 1, PEOPLE, "found ~= in the shape (a1~=?)"),
+    ("(&(a1=?)(a2=?)(a3=?)(a4=?))", 1, PEOPLE, "for which people have no values"),
+    ("(a1=?*?*?)", 1, PEOPLE, "the pattern ?*?*?"),
+    ("(a1=?)", 101, 100, "in a population of 100; expected at most 100"),
+    ("(a1=?*)", 11, 20, "in a population of 20; expected more entries"),
+    ("(:dn:rule:=?)", 1, PEOPLE, "without an attribute"),
+    ("(a1:rule:=?)", 2, PEOPLE, "by a matching rule"),
 )
 def test_shapes_that_people_have_no_values_for(shape, finds, people, text):
     with pytest.raises(ShapeError) as refused:

@@ -6,6 +6,7 @@ from assay.errors import InputErrors
 from assay.sizing import read, wording
 from assay.sizing.sized import size
 from assay.units import Refusal, Unit
+from rows import each
 
 PORT = """
 [load]
@@ -34,7 +35,7 @@ def test_an_amount_a_week_is_a_rate():
     assert chain.load.read_bytes_per_s / 1e6 == pytest.approx(66, abs=0.2)
 
 
-@pytest.mark.parametrize("text", ["40 TB a week", "40 TB per week", "240 GB/h", "5.7 TB/day", "1 GB/s"])
+@each("text", "40 TB a week", "40 TB per week", "240 GB/h", "5.7 TB/day", "1 GB/s")
 def test_amounts_in_other_words(text):
     assert read.parse(PORT.replace("125 MB/s", text), "chain.toml", nowhere).load.read_bytes_per_s > 60e6
 
@@ -96,12 +97,12 @@ def test_what_a_reader_must_know_of_the_figures_is_said():
     assert "only several streams reach the sum (port)" in told
 
 
-@pytest.mark.parametrize(("price", "amount"), [("1200 EUR", 1200), ("1,200.50 EUR", 1200.5), ("12,000 EUR", 12000)])
+@each("price amount", ("1200 EUR", 1200), ("1,200.50 EUR", 1200.5), ("12,000 EUR", 12000))
 def test_prices(price, amount):
     assert sized(PORT + f'price = "{price}"\n').price.amount == amount
 
 
-@pytest.mark.parametrize("price", ["1.200 EUR", "1,20 EUR", "1200", "€1200", "-5 EUR", "1200 Euro"])
+@each("price", "1.200 EUR", "1,20 EUR", "1200", "€1200", "-5 EUR", "1200 Euro")
 def test_what_may_be_another_price_elsewhere_is_none(price):
     with pytest.raises(InputErrors, match="a price such as"):
         sized(PORT + f'price = "{price}"\n')
@@ -181,16 +182,14 @@ measured = { notebook = "lab", write = "no.such" }
     assert "chain.toml:17:8: found two parts named 'disks'" in told
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
-    [
-        "",
-        "part = 3",
-        "[load]\n",
-        '[load]\nread = "1 MB/s"\n',
-        '[load]\n[[part]]\nname="a"\nspeed="1GbE"\n',
-        "load = 3\npart = [4]",
-    ],
+    "",
+    "part = 3",
+    "[load]\n",
+    '[load]\nread = "1 MB/s"\n',
+    '[load]\n[[part]]\nname="a"\nspeed="1GbE"\n',
+    "load = 3\npart = [4]",
 )
 def test_what_is_missing_is_said(text):
     with pytest.raises(InputErrors):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from assay.sizing.chain import ChainLoad, ChainPart, Layout, MeasuredLimit, PartChain, Speed, Upgrade, random_ops_per_s, speed_of
 from assay.sizing.sized import LEAST_DISKS, limit, nominal, size, survives
+from rows import each
 
 TEXTS = (
     "2 x 2GFC",
@@ -28,15 +29,13 @@ def part(text, name="part", **more):
     return ChainPart(name=name, speed=found, **more)
 
 
-@pytest.mark.parametrize(
-    ("layout", "read", "write", "random_writes"),
-    [
-        (Layout.NONE, 800, 800, 8 * 78.9),
-        (Layout.RAID0, 800, 800, 8 * 78.9),
-        (Layout.RAID10, 800, 400, 8 * 78.9 / 2),
-        (Layout.RAID5, 700, 700, 8 * 78.9 / 4),
-        (Layout.RAID6, 600, 600, 8 * 78.9 / 6),
-    ],
+@each(
+    "layout read write random_writes",
+    (Layout.NONE, 800, 800, 8 * 78.9),
+    (Layout.RAID0, 800, 800, 8 * 78.9),
+    (Layout.RAID10, 800, 400, 8 * 78.9 / 2),
+    (Layout.RAID5, 700, 700, 8 * 78.9 / 4),
+    (Layout.RAID6, 600, 600, 8 * 78.9 / 6),
 )
 def test_what_a_layout_costs(layout, read, write, random_writes):
     found = nominal(part("8 x SATA 7200", layout=layout))
@@ -45,17 +44,15 @@ def test_what_a_layout_costs(layout, read, write, random_writes):
     assert found.write_ops_per_s == pytest.approx(random_writes, rel=0.001)
 
 
-@pytest.mark.parametrize(
-    ("layout", "failed", "lives"),
-    [
-        (Layout.NONE, 1, False),
-        (Layout.RAID0, 1, False),
-        (Layout.RAID10, 1, True),
-        (Layout.RAID5, 1, True),
-        (Layout.RAID5, 2, False),
-        (Layout.RAID6, 2, True),
-        (Layout.RAID6, 3, False),
-    ],
+@each(
+    "layout failed lives",
+    (Layout.NONE, 1, False),
+    (Layout.RAID0, 1, False),
+    (Layout.RAID10, 1, True),
+    (Layout.RAID5, 1, True),
+    (Layout.RAID5, 2, False),
+    (Layout.RAID6, 2, True),
+    (Layout.RAID6, 3, False),
 )
 def test_what_survives(layout, failed, lives):
     disks = part("8 x SATA 7200", layout=layout)
@@ -63,13 +60,11 @@ def test_what_survives(layout, failed, lives):
     assert (nominal(disks, failed).read_bytes_per_s > 0) is lives
 
 
-@pytest.mark.parametrize(
-    ("layout", "read", "random_reads", "random_writes"),
-    [
-        (Layout.RAID10, 4, 4, 4),
-        (Layout.RAID5, 7 * 7 / 8, 4, 7 / 4),
-        (Layout.RAID6, 7 * 6 / 8, 8 / (1 + 6 / 7), 7 / 6),
-    ],
+@each(
+    "layout read random_reads random_writes",
+    (Layout.RAID10, 4, 4, 4),
+    (Layout.RAID5, 7 * 7 / 8, 4, 7 / 4),
+    (Layout.RAID6, 7 * 6 / 8, 8 / (1 + 6 / 7), 7 / 6),
 )
 def test_what_a_lost_disk_leaves(layout, read, random_reads, random_writes):
     """In disks' worth. The mirror of the lost disk does the work of two; a read of lost data is one of all the others."""
@@ -144,6 +139,6 @@ def test_no_unit_more_of_the_same_lowers_the_limit(made, load, text):
     assert {stage.part.name for stage in sized.stages} >= {sized.first}
 
 
-@pytest.mark.parametrize("layout", list(LEAST_DISKS))
+@each("layout", *list(LEAST_DISKS))
 def test_layouts_know_their_least(layout):
     assert LEAST_DISKS[layout] >= 2

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.autocorrelation import LEAST_PERIODIC, correlations, cycle, detrended, serial
+from rows import each
 
 
 def autoregressive(correlation, n, draw):
@@ -18,7 +19,7 @@ def autoregressive(correlation, n, draw):
     return values
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
+@each("correlation", 0.0, 0.5, 0.8)
 def test_a_known_correlation_and_what_its_values_are_worth(correlation):
     draw = np.random.default_rng(1)
     found = [serial(autoregressive(correlation, 400, draw)) for _ in range(50)]
@@ -26,7 +27,7 @@ def test_a_known_correlation_and_what_its_values_are_worth(correlation):
     assert np.mean([one.effective for one in found]) == pytest.approx(400 * (1 - correlation) / (1 + correlation), rel=0.15)
 
 
-@pytest.mark.parametrize("n", [8, 12, 30])
+@each("n", 8, 12, 30)
 def test_independent_values_are_below_one_percent_in_one_percent(n):
     draw, sets = np.random.default_rng(n), 4000
     below = sum(serial(draw.normal(size=n).tolist()).p_value < 0.01 for _ in range(sets)) / sets
@@ -57,7 +58,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@each("shape", *SHAPES)
 def test_a_period_is_found(shape):
     found = cycle(noisy(SHAPES[shape], noise=0.05))
     assert found is not None
@@ -71,7 +72,7 @@ def test_the_period_and_not_twice_it_is_told():
     assert cycle(noisy(SHAPES["square"], size=120, noise=0.01)).lag == 12
 
 
-@pytest.mark.parametrize("memory", [0.0, 0.5, 0.8])
+@each("memory", 0.0, 0.5, 0.8)
 def test_noise_has_no_period(memory):
     """Of 200 series of noise, with and without memory, the thresholds of the rule accuse hardly any."""
     chance, accused = random.Random(7), 0
@@ -108,7 +109,7 @@ def test_a_line_is_taken_off_and_nothing_is_left(slope, start):
     assert correlations([0.0] * 20) == []
 
 
-@pytest.mark.parametrize(("size", "turns"), [(30, 2), (24, 2), (120, 10)])
+@each("size turns", (30, 2), (24, 2), (120, 10))
 def test_how_far_a_mean_may_be_off(size, turns):
     """Periods of a square wave of 50 % to either side: half a period too much of one side, wherever this series ends."""
     found = cycle([150.0 if at % 12 < 6 else 50.0 for at in range(size)])

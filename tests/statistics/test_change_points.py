@@ -9,6 +9,7 @@ import pytest
 from assay.statistics.autocorrelation import correlation_time
 from assay.statistics.intervals import LEAST_BATCHES, batch_means
 from assay.statistics.steadiness import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable, mser5
+from rows import each
 
 SETS = 150
 AR_SETS_ERROR = 3 * math.sqrt(FALSE_ALARM_SHARE * (1 - FALSE_ALARM_SHARE) / SETS)
@@ -31,10 +32,8 @@ def changed(values, *levels):
     ]
 
 
-@pytest.mark.parametrize(
-    ("count", "correlation"), [(120, 0.0), (120, 0.3), (120, 0.6), (120, 0.8), (60, 0.0), (60, 0.6), (20, 0.3), (40, 0.3)]
-)
-@pytest.mark.parametrize(("kind", "spread"), [("normal", 0.06), ("lognormal", 0.3)])
+@each("count correlation", (120, 0.0), (120, 0.3), (120, 0.6), (120, 0.8), (60, 0.0), (60, 0.6), (20, 0.3), (40, 0.3))
+@each("kind spread", ("normal", 0.06), ("lognormal", 0.3))
 def test_noise_alone_seldom_seems_to_change(count, correlation, kind, spread):
     found = [change_points(noise((count, correlation, kind, one), count, correlation, kind, spread)) for one in range(SETS)]
     assert sum(len(one) > 1 for one in found) / SETS <= FALSE_ALARM_SHARE + AR_SETS_ERROR
@@ -45,15 +44,13 @@ def test_without_a_memory_a_false_alarm_is_rare():
     assert sum(len(one) > 1 for one in found) <= 400 * 0.005 + 3 * math.sqrt(400 * 0.005)
 
 
-@pytest.mark.parametrize(
-    ("levels", "correlation", "least"),
-    [
-        (((0.5, 0.7),), 0.8, 0.9),
-        (((0.85, 0.7),), 0.6, 0.9),
-        (((0.5, 0.9),), 0.3, 0.8),
-        (((0.4, 0.7), (0.6, 1.0)), 0.3, 0.95),
-        (((0.25, 0.6), (0.5, 0.9), (0.75, 0.5)), 0.6, 0.9),
-    ],
+@each(
+    "levels correlation least",
+    (((0.5, 0.7),), 0.8, 0.9),
+    (((0.85, 0.7),), 0.6, 0.9),
+    (((0.5, 0.9),), 0.3, 0.8),
+    (((0.4, 0.7), (0.6, 1.0)), 0.3, 0.95),
+    (((0.25, 0.6), (0.5, 0.9), (0.75, 0.5)), 0.6, 0.9),
 )
 def test_changes_are_found_as_many_as_there_are_and_where_they_are(levels, correlation, least):
     hits = 0
@@ -66,7 +63,7 @@ def test_changes_are_found_as_many_as_there_are_and_where_they_are(levels, corre
     assert hits / 60 >= least
 
 
-@pytest.mark.parametrize("count", [60, 120])
+@each("count", 60, 120)
 def test_what_is_called_detectable_is_found_in_eight_of_ten(count):
     found = 0
     for one in range(SETS):
@@ -81,26 +78,26 @@ def test_levels_are_the_means_of_their_stretches():
     assert (first.mean, second.mean) == (pytest.approx(101), pytest.approx(61))
 
 
-@pytest.mark.parametrize("count", [0, 1, LEAST_VALUES - 1])
+@each("count", 0, 1, LEAST_VALUES - 1)
 def test_of_too_few_values_nothing_is_said(count):
     assert change_points([1.0 + at % 3 for at in range(count)]) == ()
 
 
-@pytest.mark.parametrize("value", [0.0, 7.0])
+@each("value", 0.0, 7.0)
 def test_what_never_varies_never_changes(value):
     (only,) = change_points([value] * 120)
     assert only.mean == value
     assert correlation_time([0.0] * 120) == 1.0
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.6, 0.8])
+@each("correlation", 0.0, 0.3, 0.6, 0.8)
 def test_the_correlation_time_is_that_of_the_process(correlation):
     values = noise(("time", correlation), 20_000, correlation)
     mean = sum(values) / len(values)
     assert correlation_time([value - mean for value in values]) == pytest.approx((1 + correlation) / (1 - correlation), rel=0.15)
 
 
-@pytest.mark.parametrize(("correlation", "least", "had"), [(0.0, 0.93, 0.9), (0.3, 0.91, 0.9), (0.6, 0.85, 0.4)])
+@each("correlation least had", (0.0, 0.93, 0.9), (0.3, 0.91, 0.9), (0.6, 0.85, 0.4))
 def test_batch_means_hold_the_mean(correlation, least, had):
     found = [batch_means(noise(("batches", correlation, one), 120, correlation)) for one in range(300)]
     known = [one.mean for one in found if one.mean is not None]

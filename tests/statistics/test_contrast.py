@@ -23,6 +23,7 @@ from assay.statistics.contrast import (
     welch_ratio,
 )
 from assay.statistics.intervals import median_interval, sign_test
+from rows import each
 from sizes import few_and_many
 
 positive = st.floats(1e-6, 1e9)
@@ -78,8 +79,8 @@ def noise(kind: str, draw: np.random.Generator, shape: tuple[int, int]) -> np.nd
     return np.exp(0.03 * draw.standard_t(3, shape))
 
 
-@pytest.mark.parametrize("kind", ["lognormal", "outliers", "heavy"])
-@pytest.mark.parametrize("n", [3, 5, 10])
+@each("kind", "lognormal", "outliers", "heavy")
+@each("n", 3, 5, 10)
 def test_the_paired_interval_covers_the_truth(kind, n):
     draw, sets = np.random.default_rng(11), 3000
     baseline, candidate = noise(kind, draw, (sets, n)), 1.07 * noise(kind, draw, (sets, n))
@@ -90,7 +91,7 @@ def test_the_paired_interval_covers_the_truth(kind, n):
     assert inside / sets >= 0.93
 
 
-@pytest.mark.parametrize("kind", ["lognormal", "heavy"])
+@each("kind", "lognormal", "heavy")
 def test_the_unpaired_interval_covers_the_truth(kind):
     draw, sets = np.random.default_rng(12), 3000
     baseline, candidate = noise(kind, draw, (sets, 5)), noise(kind, draw, (sets, 5))
@@ -106,19 +107,17 @@ def test_a_contrast_without_error_is_certain():
 M = math.log(1.05)
 
 
-@pytest.mark.parametrize(
-    ("wide", "narrow", "expected"),
-    [
-        ((M + 0.01, 0.2), (M + 0.02, 0.15), Conclusion.MATTERS),
-        ((-0.2, -M - 0.01), (-0.15, -M - 0.02), Conclusion.MATTERS),
-        ((-0.01, 0.02), (-0.005, 0.015), Conclusion.EQUIVALENT),
-        ((0.001, 0.02), (0.003, 0.018), Conclusion.IMMATERIAL),
-        ((-0.02, -0.001), (-0.018, -0.003), Conclusion.IMMATERIAL),
-        ((-0.02, 0.06), (-0.01, 0.045), Conclusion.EQUIVALENT),
-        ((-0.02, 0.06), (-0.01, 0.05), Conclusion.UNDECIDED),
-        ((0.01, 0.2), (0.02, 0.18), Conclusion.UNDECIDED),
-        ((-math.inf, math.inf), (-math.inf, math.inf), Conclusion.UNDECIDED),
-    ],
+@each(
+    "wide narrow expected",
+    ((M + 0.01, 0.2), (M + 0.02, 0.15), Conclusion.MATTERS),
+    ((-0.2, -M - 0.01), (-0.15, -M - 0.02), Conclusion.MATTERS),
+    ((-0.01, 0.02), (-0.005, 0.015), Conclusion.EQUIVALENT),
+    ((0.001, 0.02), (0.003, 0.018), Conclusion.IMMATERIAL),
+    ((-0.02, -0.001), (-0.018, -0.003), Conclusion.IMMATERIAL),
+    ((-0.02, 0.06), (-0.01, 0.045), Conclusion.EQUIVALENT),
+    ((-0.02, 0.06), (-0.01, 0.05), Conclusion.UNDECIDED),
+    ((0.01, 0.2), (0.02, 0.18), Conclusion.UNDECIDED),
+    ((-math.inf, math.inf), (-math.inf, math.inf), Conclusion.UNDECIDED),
 )
 def test_the_first_match_wins(wide, narrow, expected):
     assert four_way(wide, narrow, 0.05) is expected
@@ -216,7 +215,7 @@ def test_a_baseline_that_could_be_nothing_bounds_no_ratio():
         fieller([1.0], [1.0, 2.0, 3.0], 0.95, paired=False)
 
 
-@pytest.mark.parametrize(("n", "confidence", "there"), [(5, 0.95, False), (6, 0.95, True), (4, 0.9, False), (5, 0.9, True)])
+@each("n confidence there", (5, 0.95, False), (6, 0.95, True), (4, 0.9, False), (5, 0.9, True))
 def test_few_values_give_no_interval_of_a_median(n, confidence, there):
     assert (median_interval(list(range(n)), confidence) is not None) == there
     assert median_interval([], confidence) is None

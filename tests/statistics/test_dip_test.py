@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.statistics.dip_test import CRITICAL, critical, dip, has_several_modes, modes
+from rows import each
 
 
 def by_linear_programs(values):
@@ -62,7 +63,7 @@ def test_known_dips():
         dip([])
 
 
-@pytest.mark.parametrize("n", [6, 10, 25])
+@each("n", 6, 10, 25)
 def test_evenly_drawn_values_are_beyond_the_critical_value_in_a_fortieth(n):
     draw, sets = np.random.default_rng(100 + n), 1500
     beyond = sum(has_several_modes(draw.random(n).tolist()) for _ in range(sets)) / sets

@@ -8,6 +8,7 @@ import pytest
 
 from assay.statistics.contrast import interval
 from assay.statistics.effects import alone, conditional, contrasts, crossed
+from rows import each
 
 FULL = tuple(itertools.product((0, 1), repeat=3))
 HALF = tuple(row for row in itertools.product((0, 1), repeat=4) if sum(row) % 2 == 0)
@@ -82,9 +83,9 @@ def test_an_effect_at_each_level_of_another():
     assert [one.difference for one in contrasts(*values, weights)] == pytest.approx([0.5, 0.8])
 
 
-@pytest.mark.parametrize("blocks", [3, 5])
-@pytest.mark.parametrize("unlike", [0.0, 1.0], ids=["spreads alike", "spreads unlike"])
-@pytest.mark.parametrize("name", DESIGNS)
+@each("blocks", 3, 5)
+@each("unlike", 0.0, 1.0)
+@each("name", *DESIGNS)
 def test_intervals_hold_the_truth_as_often_as_they_say(name, unlike, blocks):
     effects = DESIGNS[name]
     rows = {"full": FULL, "half": HALF, "three levels": LEVELS, "one at a time": ONE}[name]

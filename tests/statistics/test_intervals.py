@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.intervals import LEAST, arithmetic_mean, geometric_mean, proportion, values_within
+from rows import each
 
 
 def test_known_values():
@@ -72,7 +73,7 @@ def test_nothing_tried_has_no_interval():
     assert (nothing.low, nothing.high) == (None, None)
 
 
-@pytest.mark.parametrize(("happened", "of", "confidence"), [(3, 2, 0.95), (-1, 2, 0.95), (1, 2, 1.0), (1, 2, 0.0)])
+@each("happened of confidence", (3, 2, 0.95), (-1, 2, 0.95), (1, 2, 1.0), (1, 2, 0.0))
 def test_what_is_no_share_is_refused(happened, of, confidence):
     with pytest.raises(ValueError, match="expected"):
         proportion(happened, of, confidence)

@@ -16,6 +16,7 @@ from assay.statistics.queueing import (
     used_by,
     waiting_share,
 )
+from rows import each
 from sizes import few_and_many
 
 TRUE = (0.05, 20e-6, 90e-6)
@@ -50,7 +51,7 @@ def test_two_mixes_of_two_classes_tell_no_background_and_check_no_line():
     assert found.allowance == 0.05
 
 
-@pytest.mark.parametrize("mixes", [{"even": (4000.0, 4000.0)}, {"a": (4000.0, 4000.0), "b": (2000.0, 2000.0)}])
+@each("mixes", {"even": (4000.0, 4000.0)}, {"a": (4000.0, 4000.0), "b": (2000.0, 2000.0)})
 def test_classes_that_never_part_are_not_told_apart(mixes):
     assert demands(list(measured(mixes, n=6))) is Unknown.ALIKE
 
@@ -150,7 +151,7 @@ def direct(servers, load):
     return waiting / (sum(a**k / math.factorial(k) for k in range(servers)) + waiting)
 
 
-@pytest.mark.parametrize(("servers", "load"), [(1, 0.7), (2, 0.5), (4, 0.9), (16, 0.75)])
+@each("servers load", (1, 0.7), (2, 0.5), (4, 0.9), (16, 0.75))
 def test_the_recursion_is_erlangs_formula(servers, load):
     assert waiting_share(servers, load) == pytest.approx(direct(servers, load))
 
@@ -169,7 +170,7 @@ def test_many_servers_do_not_overflow():
     assert 0 < waiting_share(5000, 0.99) < 1
 
 
-@pytest.mark.parametrize(("servers", "load"), [(0, 0.5), (1, -0.1)])
+@each("servers load", (0, 0.5), (1, -0.1))
 def test_nonsense_is_refused(servers, load):
     with pytest.raises(ValueError, match="no server"):
         slowdown(servers, load)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.scaling_law import CurveValue, band, crossings, laws, misfit, peak_interval
+from rows import each
 from sizes import few_and_many
 
 LEVELS = (1, 2, 4, 8, 16, 32)
@@ -102,7 +103,7 @@ def test_amdahl_has_no_peak_and_a_straight_line_none():
         assert (law.peak is None) == (law.coherency == 0)
 
 
-@pytest.mark.parametrize("points", [[(1.0, 5.0), (2.0, 9.0), (4.0, 17.0)], [(n, 0.0) for n in (1.0, 2.0, 3.0, 4.0)]])
+@each("points", [(1.0, 5.0), (2.0, 9.0), (4.0, 17.0)], [(n, 0.0) for n in (1.0, 2.0, 3.0, 4.0)])
 def test_too_little_is_refused(points):
     with pytest.raises(ValueError, match="found"):
         laws(points)

@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.statistics.significance import LEVEL, POWER, Design, alike, dunnett, exceeded, holm, log_effect, noncentrality
+from rows import each
 from sizes import few_and_many
 
 
-@pytest.mark.parametrize(("blocks", "share"), [(3, 0.149), (5, 0.074), (10, 0.043)])
+@each("blocks share", (3, 0.149), (5, 0.074), (10, 0.043))
 def test_the_detectable_effect_of_paired_blocks(blocks: int, share: float) -> None:
     assert math.expm1(log_effect(blocks, 0.03)) == pytest.approx(share, abs=0.0006)
 
 
-@pytest.mark.parametrize(("blocks", "cv", "share"), [(3, 0.01, 0.031), (5, 0.05, 0.107), (10, 0.03, 0.041), (30, 0.2, 0.158)])
+@each("blocks cv share", (3, 0.01, 0.031), (5, 0.05, 0.107), (10, 0.03, 0.041), (30, 0.2, 0.158))
 def test_the_detectable_effect_of_independent_arms(blocks: int, cv: float, share: float) -> None:
     assert math.expm1(log_effect(blocks, cv, Design.INDEPENDENT)) == pytest.approx(share, abs=0.0015)
 
@@ -27,7 +28,7 @@ def test_the_effect_that_can_be_proved_to_matter() -> None:
     assert math.expm1(math.log1p(0.05) + log_effect(5, 0.03)) == pytest.approx(0.13, abs=0.003)
 
 
-@pytest.mark.parametrize("freedom", [2, 4, 9, 49])
+@each("freedom", 2, 4, 9, 49)
 def test_the_power_is_that_of_the_noncentral_t(freedom: int) -> None:
     from scipy.stats import nct, t
 
@@ -62,7 +63,7 @@ def test_more_blocks_show_smaller_effects(blocks: int, cv: float) -> None:
 BLOCKS = np.array([1.0, 1.3, 0.8, 1.1, 0.9])
 
 
-@pytest.mark.parametrize(("candidates", "n"), [(2, 4), (3, 5), (6, 10), (1, 5)])
+@each("candidates n", (2, 4), (3, 5), (6, 10), (1, 5))
 def test_the_probabilities_are_those_of_scipy_where_there_are_no_blocks(candidates, n):
     draw = np.random.default_rng(5)
     arms = [draw.normal(0.4 * number, 1, n) for number in range(candidates + 1)]

@@ -25,6 +25,7 @@ from assay.statistics.steadiness import (
     segments,
     steadiness,
 )
+from rows import each
 
 
 def against(values):
@@ -40,7 +41,7 @@ def test_a_step_in_the_middle_is_seen_by_all_three_and_parts_two_levels():
     assert steadiness(values).levels == (pytest.approx(101), pytest.approx(61))
 
 
-@pytest.mark.parametrize(("count", "asked"), [(0, 0), (ROUNDS - 1, 0), (ROUNDS, 1), (2 * BATCH, 3)])
+@each("count asked", (0, 0), (ROUNDS - 1, 0), (ROUNDS, 1), (2 * BATCH, 3))
 def test_too_few_values_leave_tests_out(count, asked):
     assert steadiness([3.0] * count).tests == asked
 
@@ -100,7 +101,7 @@ def test_a_step_is_found_where_it_is():
     assert largest_step((first, second), 92.0) == pytest.approx(20 / 92, rel=0.1)
 
 
-@pytest.mark.parametrize("values", [[5.0] * 20, [5.0]])
+@each("values", [5.0] * 20, [5.0])
 def test_nothing_changes_in_what_never_does(values):
     (only,) = segments(values)
     assert (only.first, only.end, only.mean) == (0, len(values), 5.0)
@@ -128,7 +129,7 @@ def test_no_place_in_the_first_half_has_a_smaller_marginal_error(values):
     assert all(mine <= marginal(batches, leave) * (1 + 1e-6) + 1e-9 for leave in range(found.limit + 1))
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.02])
+@each("noise", 0.0, 0.02)
 def test_a_warm_up_is_cut_off_where_it_ends(noise):
     draw = random.Random(3)
     values = [(1.0 if at < 40 else 2.0) * (1 + noise * draw.gauss(0, 1)) for at in range(200)]
@@ -150,7 +151,7 @@ def test_nothing_is_cut_off_of_what_never_changes():
     assert found.batches == 0
 
 
-@pytest.mark.parametrize("count", [0, 1, 9])
+@each("count", 0, 1, 9)
 def test_less_than_two_batches_say_nothing(count):
     assert mser5([1.0] * count) is None
 
@@ -177,17 +178,14 @@ def test_neither_the_unit_nor_the_direction_of_time_matters(values, unit):
     assert back.excursion_share == pytest.approx(forth.excursion_share, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("values", "steady"),
-    [
-        ([100, 100, 100, 100, 100], True),
-        ([90, 110, 90, 110, 90], False),
-        ([92, 108, 92, 108, 100], True),
-        ([100, 103, 106, 109, 112], False),
-        ([100, 102, 104, 106, 108], True),
-        ([1, 1000, 100, 100, 100, 100, 100], True),
-    ],
-    ids=["still", "range", "within the range", "slope", "within the slope", "only the last five count"],
+@each(
+    "values steady",
+    ([100, 100, 100, 100, 100], True),
+    ([90, 110, 90, 110, 90], False),
+    ([92, 108, 92, 108, 100], True),
+    ([100, 103, 106, 109, 112], False),
+    ([100, 102, 104, 106, 108], True),
+    ([1, 1000, 100, 100, 100, 100, 100], True),
 )
 def test_steady_is_what_neither_scatters_nor_leans(values, steady):
     found = five_rounds(values)
@@ -195,7 +193,7 @@ def test_steady_is_what_neither_scatters_nor_leans(values, steady):
     assert found.within() == steady
 
 
-@pytest.mark.parametrize("values", [[], [1.0] * 4, [0.0] * 5])
+@each("values", [], [1.0] * 4, [0.0] * 5)
 def test_too_few_rounds_and_rounds_of_nothing_say_nothing(values):
     assert five_rounds(values) is None
 

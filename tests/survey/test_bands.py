@@ -1,12 +1,12 @@
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import units
 from assay.survey import bands
 from assay.survey.bands import AGE_BANDS, DAY_NS, SIZE_BANDS
+from rows import each
 
 
 def test_bands_join_without_gap_and_have_different_names():
@@ -26,25 +26,23 @@ def test_labels_say_what_is_in_a_band():
     assert (sizes[0], sizes[1], sizes[5], sizes[-1]) == ("up to 1 KiB", "1 to 4 KiB", "256 KiB to 1 MiB", "over 256 MiB")
 
 
-@pytest.mark.parametrize(
-    ("text", "days"),
-    [
-        ("day", 1),
-        ("1 week", 7),
-        ("week", 7),
-        ("2 weeks", 14),
-        ("month", 30),
-        ("6 months", 180),
-        ("1 year", 365),
-        ("90 d", 90),
-        ("48 h", 2),
-    ],
+@each(
+    "text days",
+    ("day", 1),
+    ("1 week", 7),
+    ("week", 7),
+    ("2 weeks", 14),
+    ("month", 30),
+    ("6 months", 180),
+    ("1 year", 365),
+    ("90 d", 90),
+    ("48 h", 2),
 )
 def test_an_age_is_a_band_or_a_time(text, days):
     assert bands.age(text) == days * DAY_NS
 
 
-@pytest.mark.parametrize("text", ["1y", "3 months", "a year", "", "5", "-1 d", "2 GiB", "years"])
+@each("text", "1y", "3 months", "a year", "", "5", "-1 d", "2 GiB", "years")
 def test_other_ages_are_refused_with_what_is_known(text):
     refusal = bands.age(text)
     assert isinstance(refusal, units.Refusal)

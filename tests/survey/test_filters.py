@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import FileTime, Filters, Words, keeper, resolve
+from rows import each
 from survey_trees import NOW_NS, distribution, made
 
 
@@ -33,13 +34,11 @@ def test_every_mistake_is_told():
     assert all("found" in one and "expected" in one for one in mistakes)
 
 
-@pytest.mark.parametrize(
-    ("words", "option"),
-    [
-        (Words(newer="day", older="week"), "--newer"),
-        (Words(newer="7 d", older="week"), "--newer"),
-        (Words(least="2 B", most="1 B"), "--most"),
-    ],
+@each(
+    "words option",
+    (Words(newer="day", older="week"), "--newer"),
+    (Words(newer="7 d", older="week"), "--newer"),
+    (Words(least="2 B", most="1 B"), "--most"),
 )
 def test_filters_that_nothing_can_pass_are_refused(words, option):
     (mistake,) = resolve(words, nobody)[1]

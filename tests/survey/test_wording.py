@@ -16,6 +16,7 @@ from assay.survey import result, wording
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import FileTime, Filters, keeper
 from assay.survey.result import Counting, Survey, Trouble, Walked
+from rows import each
 from survey_trees import NOW_NS
 
 MET = Walked(
@@ -62,28 +63,26 @@ def test_holes_fill_no_second_tier():
     assert said.endswith("would hold 1 file, 0 B allocated (0 % of all, 50 % of all files).")
 
 
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [
-        (survey(), "No regular files below /srv."),
-        (survey((0.5, 10), (0, 20)), "A second tier would hold nothing: all 2 files (30 B) were modified within the last day."),
-        (
-            survey((1000, 900), (2, 100)),
-            f"A second tier for files not modified for a year or more would hold 1 file, 900 B {MOST}",
-        ),
-        (
-            survey((40, 900), (2, 100), clock=FileTime.ACCESSED),
-            f"A second tier for files not accessed for a month or more would hold 1 file, 900 B {MOST}",
-        ),
-        (
-            survey((40, 900), (2, 100), filters=Filters(most_bytes=100), said=("--most 100 B",)),
-            "A second tier for files that match `--most 100 B` would hold 1 file, 100 B (10 % of all bytes, 50 % of all files).",
-        ),
-        (
-            survey((40, 900), filters=Filters(most_bytes=100), said=("--most 100 B",)),
-            "A second tier for files that match `--most 100 B` would hold none of the 1 file (900 B).",
-        ),
-    ],
+@each(
+    "found said",
+    (survey(), "No regular files below /srv."),
+    (survey((0.5, 10), (0, 20)), "A second tier would hold nothing: all 2 files (30 B) were modified within the last day."),
+    (
+        survey((1000, 900), (2, 100)),
+        f"A second tier for files not modified for a year or more would hold 1 file, 900 B {MOST}",
+    ),
+    (
+        survey((40, 900), (2, 100), clock=FileTime.ACCESSED),
+        f"A second tier for files not accessed for a month or more would hold 1 file, 900 B {MOST}",
+    ),
+    (
+        survey((40, 900), (2, 100), filters=Filters(most_bytes=100), said=("--most 100 B",)),
+        "A second tier for files that match `--most 100 B` would hold 1 file, 100 B (10 % of all bytes, 50 % of all files).",
+    ),
+    (
+        survey((40, 900), filters=Filters(most_bytes=100), said=("--most 100 B",)),
+        "A second tier for files that match `--most 100 B` would hold none of the 1 file (900 B).",
+    ),
 )
 def test_the_answer(found, said):
     assert wording.answer(found) == said

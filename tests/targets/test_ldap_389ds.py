@@ -12,6 +12,7 @@ from assay.machine.ldap import LdapAccess
 from assay.targets import ldap_389ds
 from assay.undo.ledger import Ledger
 from directory_stage import given, needs, people
+from rows import each
 from targets_host import HOST, leftovers
 
 TARGET = catalogue.find("targets", "ldap_389ds")
@@ -53,7 +54,7 @@ def test_the_life_of_a_server(make):
     assert {path: path.stat().st_mtime_ns for path in Path("/etc/dirsrv").rglob("*")} == etc
 
 
-@pytest.mark.parametrize("killed", [False, True])
+@each("killed", False, True)
 def test_its_semaphore_goes_with_it(tmp_path, killed):
     """A lab that was killed leaves the ledger alone."""
     (tmp_path / "scratch").mkdir()

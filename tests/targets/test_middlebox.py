@@ -14,6 +14,7 @@ from assay.records import EndpointKind, Measure, Outcome, TargetSpec
 from assay.targets import middlebox
 from assay.undo.ledger import Ledger
 from ends_stage import conduct
+from rows import each
 from targets_host import HOST, setting
 
 TARGET = catalogue.find("targets", "middlebox")
@@ -50,21 +51,19 @@ def ledger(tmp_path):
 
 @pytest.mark.root
 @needs_root
-@pytest.mark.parametrize(
-    ("knobs", "mistakes"),
-    [
-        ({}, []),
-        ({"queue": 5000}, ["found queue without rate"]),
-        ({"rate": 10**6, "queue": 1000}, ["found queue 1 kB; expected at least one packet, 1500 B"]),
-        (
-            {"sysctls": ("net.ipv4.tcp_nothing=1", "kernel.hostname=x", "net.ipv4.tcp_congestion_control=vegas9")},
-            ["found congestion 'vegas9'", "found sysctl 'kernel.hostname=x'", "found sysctl 'net.ipv4.tcp_nothing=1'"],
-        ),
-        (
-            {"rules": 5, "firewall": "none", "queue": 10},
-            ["found firewall none with rules", "found queue without", "found queue 10 B"],
-        ),
-    ],
+@each(
+    "knobs mistakes",
+    ({}, []),
+    ({"queue": 5000}, ["found queue without rate"]),
+    ({"rate": 10**6, "queue": 1000}, ["found queue 1 kB; expected at least one packet, 1500 B"]),
+    (
+        {"sysctls": ("net.ipv4.tcp_nothing=1", "kernel.hostname=x", "net.ipv4.tcp_congestion_control=vegas9")},
+        ["found congestion 'vegas9'", "found sysctl 'kernel.hostname=x'", "found sysctl 'net.ipv4.tcp_nothing=1'"],
+    ),
+    (
+        {"rules": 5, "firewall": "none", "queue": 10},
+        ["found firewall none with rules", "found queue without", "found queue 10 B"],
+    ),
 )
 def test_what_is_wrong_is_said_at_once(tmp_path, knobs, mistakes):
     found = TARGET.check(HOST, given(tmp_path, **knobs))
@@ -81,16 +80,12 @@ class ElsewhereOrNobody(Local):
         return False
 
 
-@pytest.mark.parametrize(
-    ("far", "wanted"), [(True, "found host s; expected this machine"), (False, "network namespaces need root")]
-)
+@each("far wanted", (True, "found host s; expected this machine"), (False, "network namespaces need root"))
 def test_where_there_can_be_none(tmp_path, far, wanted):
     assert any(text.startswith(wanted) for text in TARGET.check(ElsewhereOrNobody(far=far), given(tmp_path)))
 
 
-@pytest.mark.parametrize(
-    ("kind", "rule"), [("nftables", "ip saddr 198.19.1.43 drop"), ("iptables", "-A FORWARD -s 198.19.1.43/32 -j DROP")]
-)
+@each("kind rule", ("nftables", "ip saddr 198.19.1.43 drop"), ("iptables", "-A FORWARD -s 198.19.1.43/32 -j DROP"))
 def test_so_many_rules(kind, rule):
     text = middlebox.rules_of(kind, 300, tracked=False)
     assert text.count("198.19.") == 300

@@ -14,6 +14,7 @@ from assay.hosts.local import Local
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, Severity, State, StopRule, VerdictState
 from assay.selftest.control import measured
 from assay.workloads.backup_read import KNOBS, WORKLOAD
+from rows import each
 
 NOISE = {"N01", "N02", "N03", "W07"}
 """What others on this machine do to a run."""
@@ -61,9 +62,7 @@ def test_an_existing_tree_is_read_and_nothing_else_is_done():
     assert not WORKLOAD.only_reads({"files": 5})
 
 
-@pytest.mark.parametrize(
-    ("given", "root"), [("/", "/"), ("/a//", "/a"), (".", "/x"), ("projects/old", "/x/projects/old"), ("/x", "/x")]
-)
+@each("given root", ("/", "/"), ("/a//", "/a"), (".", "/x"), ("projects/old", "/x/projects/old"), ("/x", "/x"))
 def test_a_tree_is_named_absolutely_or_below_the_target(given, root):
     assert phases(tree=given)[0].tree == root
 
@@ -95,16 +94,14 @@ def test_a_warm_tree_is_read_once_before_by_the_engine_itself():
     assert (told["direct"], told["drop_behind"], told["load"], told["duration_ns"]) == (True, True, {"think_ns": 5}, 10**9)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({}, "neither tree nor files"),
-        ({"tree": "/x", "files": 5}, "tree with files"),
-        ({"tree": "/x", "file_bytes": 5, "directories": 2}, "file_bytes and directories with tree"),
-        ({"files": 3, "clients": 4}, "3 files for 4 clients"),
-        ({"files": 3, "directories": 4}, "directories 4"),
-        ({"tree": "/x", "direct": True, "record_size": 1000}, "multiple of 4 KiB"),
-    ],
+@each(
+    "knobs says",
+    ({}, "neither tree nor files"),
+    ({"tree": "/x", "files": 5}, "tree with files"),
+    ({"tree": "/x", "file_bytes": 5, "directories": 2}, "file_bytes and directories with tree"),
+    ({"files": 3, "clients": 4}, "3 files for 4 clients"),
+    ({"files": 3, "directories": 4}, "directories 4"),
+    ({"tree": "/x", "direct": True, "record_size": 1000}, "multiple of 4 KiB"),
 )
 def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
@@ -141,7 +138,7 @@ def failed(verdict):
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("name", ["cold.read.bytes_per_s", "direct.read.bytes_per_s"])
+@each("name", "cold.read.bytes_per_s", "direct.read.bytes_per_s")
 def test_a_cold_tree_is_read_from_the_device(told, name):
     verdict = told.verdicts[name]
     is_sound = verdict.state in (VerdictState.SOUND, VerdictState.BOUNDED)

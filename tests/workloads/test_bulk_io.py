@@ -14,6 +14,7 @@ from assay import plain
 from assay.catalogue import Order, Pace
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, StopRule
 from assay.workloads.bulk_io import KNOBS, READS, WORKLOAD, WRITES
+from rows import each
 
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
 MIB = 1 << 20
@@ -45,25 +46,23 @@ def test_write_and_read_are_two_phases_on_the_same_file():
     assert (read.settings[0]["flush"], read.settings[0]["operation"]) == ("none", "read")
 
 
-@pytest.mark.parametrize(
-    ("knobs", "laid_out"),
-    [
-        ({"operations": ("read",)}, True),
-        ({"operations": ("write", "read")}, False),
-        ({"operations": ("rewrite",)}, True),
-        ({"operations": ("random_write",)}, False),
-        ({"operations": ("random_write", "read")}, True),
-        ({"operations": ("write", "random_write", "read")}, False),
-        ({"operations": ("write",), "overwrite": True}, True),
-        ({"operations": ("write", "read"), "duration": 10**9}, True),
-        ({"operations": ("write", "read"), "ops": 3}, True),
-        ({"operations": ("write", "read"), "schedule": ("1 s at 10 /s",)}, True),
-        ({"operations": ("read",), "file": "/data"}, False),
-        ({"operations": ("record_rewrite",)}, True),
-        ({"operations": ("random_mix",), "read_share": 0.5}, True),
-        ({"operations": ("stdio_write", "backward_read", "stride_read")}, False),
-        ({"operations": ("stdio_reread",)}, True),
-    ],
+@each(
+    "knobs laid_out",
+    ({"operations": ("read",)}, True),
+    ({"operations": ("write", "read")}, False),
+    ({"operations": ("rewrite",)}, True),
+    ({"operations": ("random_write",)}, False),
+    ({"operations": ("random_write", "read")}, True),
+    ({"operations": ("write", "random_write", "read")}, False),
+    ({"operations": ("write",), "overwrite": True}, True),
+    ({"operations": ("write", "read"), "duration": 10**9}, True),
+    ({"operations": ("write", "read"), "ops": 3}, True),
+    ({"operations": ("write", "read"), "schedule": ("1 s at 10 /s",)}, True),
+    ({"operations": ("read",), "file": "/data"}, False),
+    ({"operations": ("record_rewrite",)}, True),
+    ({"operations": ("random_mix",), "read_share": 0.5}, True),
+    ({"operations": ("stdio_write", "backward_read", "stride_read")}, False),
+    ({"operations": ("stdio_reread",)}, True),
 )
 def test_what_no_phase_writes_in_full_is_laid_out_first(knobs, laid_out):
     first = phases(**knobs)[0]
@@ -130,55 +129,53 @@ def test_synchronous_writes_have_their_flush_in_the_clock():
     assert (write.settings[0]["sync"], read.settings[0]["sync"]) == ("dsync", "none")
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"operations": ()}, "no operations"),
-        ({"operations": ("read", "read")}, "reread"),
-        ({"operations": ("write",), "file": "/data"}, "never writes it"),
-        ({"operations": ("read",), "file": "/data", "overwrite": True}, "overwrite"),
-        ({"size": 100_000}, "multiple of record_size"),
-        ({"size": 128 << 10, "workers": 4, "split": True}, "one record for each worker"),
-        ({"operations": ("read",), "flush": "end"}, "without writes"),
-        ({"operations": ("random_mix", "random_read"), "read_share": 0.5}, "found random_read and random_mix"),
-        ({"operations": ("random_mix", "random_write"), "read_share": 0.5}, "found random_write and random_mix"),
-        ({"operations": ("random_mix",)}, "without read_share"),
-        ({"read_share": 0.5}, "read_share without random_mix"),
-        ({"order": "permutation"}, "without a random operation"),
-        ({"stride": 1 << 20}, "stride without stride_read"),
-        ({"operations": ("stride_read",), "stride": 4096}, "at least record_size (64 KiB)"),
-        ({"operations": ("stride_read",), "stride": 100_000}, "multiple of record_size"),
-        ({"operations": ("stride_read",), "stride": MIB, "size": MIB}, "less than size"),
-        ({"record_size": MIB, "size": 64 << 10}, "at least 1 MiB"),
-        ({"layout": "random"}, "expected sharing one-file"),
-        ({"ioengine": "io_uring", "depth": 5000}, "at most 4096"),
-        ({"depth": 2}, "found depth 2 with ioengine psync"),
-        ({"ioengine": "mmap", "batch": 2}, "found batch with ioengine mmap"),
-        ({"register": "on"}, "found register with ioengine psync"),
-        ({"ioengine": "io_uring", "depth": 4, "batch": 5}, "at most depth (4)"),
-        ({"ioengine": "io_uring", "depth": 4096, "record_size": 2 * MIB}, "at most 4 GiB"),
-        ({"ioengine": "mmap", "direct": True}, "direct with ioengine mmap"),
-        ({"ioengine": "mmap", "sync": "dsync"}, "sync with ioengine mmap"),
-        ({"operations": ("stdio_write",), "ioengine": "io_uring"}, "stdio_write with ioengine io_uring"),
-        ({"operations": ("stdio_read",), "direct": True}, "stdio_read with direct"),
-        ({"operations": ("stdio_read",), "sharing": "one-file", "layout": "random"}, "stdio_read with layout random"),
-        ({"stdio_buffer": 512}, "without a stdio_ operation"),
-        ({"operations": ("write", "random_read"), "ioengine": "stdio"}, "found random_read with ioengine stdio"),
-        ({"operations": ("read",), "ioengine": "stdio", "direct": True}, "found read with direct"),
-        ({"flush_every": 5, "operations": ("read",)}, "without writes"),
-        ({"flush_every": 5, "flush": "each"}, "flush_every with flush each"),
-        ({"flush_call": "fdatasync"}, "found flush_call fdatasync without flush"),
-        ({"flush": "end", "flush_call": "sync_file_range", "ioengine": "mmap"}, "msync"),
-        ({"zeros": 0.6, "duplicates": 0.6}, "above 100 %"),
-        ({"operations": ("read",), "file": "/data", "compressible": 2.0}, "with an existing file"),
-        ({"operations": ("read",), "file": "/data", "verify": "all"}, "content is unknown"),
-        ({"operations": ("write",), "verify": "all"}, "verify without reads"),
-        ({"verify": "all", "record_size": 512}, "a multiple of 4 KiB"),
-        ({"verify": "sample", "zeros": 0.1}, "verify with duplicates or zeros"),
-        ({"rate": 10}, "rate without duration or ops"),
-        ({"schedule": ("1 s at 5 /s",), "duration": 10**9}, "schedule has its own end"),
-        ({"ioengine": "io_uring", "depth": 2, "think": 5}, "found think with depth 2"),
-    ],
+@each(
+    "knobs says",
+    ({"operations": ()}, "no operations"),
+    ({"operations": ("read", "read")}, "reread"),
+    ({"operations": ("write",), "file": "/data"}, "never writes it"),
+    ({"operations": ("read",), "file": "/data", "overwrite": True}, "overwrite"),
+    ({"size": 100_000}, "multiple of record_size"),
+    ({"size": 128 << 10, "workers": 4, "split": True}, "one record for each worker"),
+    ({"operations": ("read",), "flush": "end"}, "without writes"),
+    ({"operations": ("random_mix", "random_read"), "read_share": 0.5}, "found random_read and random_mix"),
+    ({"operations": ("random_mix", "random_write"), "read_share": 0.5}, "found random_write and random_mix"),
+    ({"operations": ("random_mix",)}, "without read_share"),
+    ({"read_share": 0.5}, "read_share without random_mix"),
+    ({"order": "permutation"}, "without a random operation"),
+    ({"stride": 1 << 20}, "stride without stride_read"),
+    ({"operations": ("stride_read",), "stride": 4096}, "at least record_size (64 KiB)"),
+    ({"operations": ("stride_read",), "stride": 100_000}, "multiple of record_size"),
+    ({"operations": ("stride_read",), "stride": MIB, "size": MIB}, "less than size"),
+    ({"record_size": MIB, "size": 64 << 10}, "at least 1 MiB"),
+    ({"layout": "random"}, "expected sharing one-file"),
+    ({"ioengine": "io_uring", "depth": 5000}, "at most 4096"),
+    ({"depth": 2}, "found depth 2 with ioengine psync"),
+    ({"ioengine": "mmap", "batch": 2}, "found batch with ioengine mmap"),
+    ({"register": "on"}, "found register with ioengine psync"),
+    ({"ioengine": "io_uring", "depth": 4, "batch": 5}, "at most depth (4)"),
+    ({"ioengine": "io_uring", "depth": 4096, "record_size": 2 * MIB}, "at most 4 GiB"),
+    ({"ioengine": "mmap", "direct": True}, "direct with ioengine mmap"),
+    ({"ioengine": "mmap", "sync": "dsync"}, "sync with ioengine mmap"),
+    ({"operations": ("stdio_write",), "ioengine": "io_uring"}, "stdio_write with ioengine io_uring"),
+    ({"operations": ("stdio_read",), "direct": True}, "stdio_read with direct"),
+    ({"operations": ("stdio_read",), "sharing": "one-file", "layout": "random"}, "stdio_read with layout random"),
+    ({"stdio_buffer": 512}, "without a stdio_ operation"),
+    ({"operations": ("write", "random_read"), "ioengine": "stdio"}, "found random_read with ioengine stdio"),
+    ({"operations": ("read",), "ioengine": "stdio", "direct": True}, "found read with direct"),
+    ({"flush_every": 5, "operations": ("read",)}, "without writes"),
+    ({"flush_every": 5, "flush": "each"}, "flush_every with flush each"),
+    ({"flush_call": "fdatasync"}, "found flush_call fdatasync without flush"),
+    ({"flush": "end", "flush_call": "sync_file_range", "ioengine": "mmap"}, "msync"),
+    ({"zeros": 0.6, "duplicates": 0.6}, "above 100 %"),
+    ({"operations": ("read",), "file": "/data", "compressible": 2.0}, "with an existing file"),
+    ({"operations": ("read",), "file": "/data", "verify": "all"}, "content is unknown"),
+    ({"operations": ("write",), "verify": "all"}, "verify without reads"),
+    ({"verify": "all", "record_size": 512}, "a multiple of 4 KiB"),
+    ({"verify": "sample", "zeros": 0.1}, "verify with duplicates or zeros"),
+    ({"rate": 10}, "rate without duration or ops"),
+    ({"schedule": ("1 s at 5 /s",), "duration": 10**9}, "schedule has its own end"),
+    ({"ioengine": "io_uring", "depth": 2, "think": 5}, "found think with depth 2"),
 )
 def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
@@ -244,7 +241,7 @@ def test_only_stdio_operations_go_through_stdio():
     )
 
 
-@pytest.mark.parametrize(("depth", "batch", "given"), [(1, None, 1), (2, None, 1), (32, None, 16), (33, None, 16), (32, 32, 32)])
+@each("depth batch given", (1, None, 1), (2, None, 1), (32, None, 16), (33, None, 16), (32, 32, 32))
 def test_half_of_what_is_in_flight_is_waited_for_where_nothing_else_is_said(depth, batch, given):
     assert told("read", ioengine="io_uring", depth=depth, batch=batch)["batch"] == given
 
@@ -314,9 +311,7 @@ def test_records_of_odd_bytes_are_in_a_layout_that_is_refused_as_they_are():
     assert record(record_size=3 << 19, size=3 * MIB, direct=True) == 3 << 19
 
 
-@pytest.mark.parametrize(
-    ("record", "laid_out"), [(512, 4096), (1000, 5000), (4096, 4096), (65536, 65536), (MIB, MIB), (4 * MIB, MIB)]
-)
+@each("record laid_out", (512, 4096), (1000, 5000), (4096, 4096), (65536, 65536), (MIB, MIB), (4 * MIB, MIB))
 def test_buffered_data_are_laid_out_in_the_records_that_are_measured(record, laid_out):
     """Large folios in the page cache would make small writes into them five times as slow."""
     layout = phases(operations=("random_write",), overwrite=True, record_size=record, size=64_000 * record)[0]

@@ -12,6 +12,7 @@ from assay.machine import nfs_clients
 from assay.measures import value
 from assay.records import CoherenceStep, Endpoint, EndpointKind, Measure, Outcome, Role, TargetSpec, WorkloadSpec
 from assay.workloads.coherence import SEEN, STEPS, WORKLOAD
+from rows import each
 from served_stage import NOTHING, ServedBench, needs, needs_fuse
 from trial_stage import HURRY
 
@@ -50,19 +51,17 @@ def test_both_ends_know_each_other():
     assert only.operations == STEPS
 
 
-@pytest.mark.parametrize("addresses", [("/m/0",), ("/m/0", "/m/0"), ("/m/0", "/m/1", "/m/2")])
+@each("addresses", ("/m/0",), ("/m/0", "/m/0"), ("/m/0", "/m/1", "/m/2"))
 def test_two_clients_need_two_mounts(addresses):
     with pytest.raises(UsageError, match="expected 2 of each"):
         phases(*addresses)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"steps": ("list", "list")}, "list twice"),
-        ({"look_every": SECOND, "within": SECOND}, "look_every"),
-        ({"steps": ()}, "no steps"),
-    ],
+@each(
+    "knobs says",
+    ({"steps": ("list", "list")}, "list twice"),
+    ({"look_every": SECOND, "within": SECOND}, "look_every"),
+    ({"steps": ()}, "no steps"),
 )
 def test_mistakes(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
@@ -80,17 +79,15 @@ def test_one_mount_is_refused_with_everything_else(tmp_path):
     assert "one mount for all clients" in found
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"tries": 3, "seen": 3}, "seen"),
-        ({"tries": 3, "never": 3}, "never within 5 s: 3 of 3"),
-        ({"tries": 3, "seen": 3, "granted_twice": 2}, "granted twice: 2 of 3"),
-        ({"tries": 3, "seen": 3, "stale": 1}, "stale after close and open: 1 of 3"),
-        ({"tries": 1, "expected": 200, "lost": 99}, "lost updates: 99 of 200"),
-        ({"refused": "Function not implemented"}, "refused: Function not implemented"),
-        ({"unprepared": 2}, "set-up not seen within 5 s: 2"),
-    ],
+@each(
+    "given says",
+    ({"tries": 3, "seen": 3}, "seen"),
+    ({"tries": 3, "never": 3}, "never within 5 s: 3 of 3"),
+    ({"tries": 3, "seen": 3, "granted_twice": 2}, "granted twice: 2 of 3"),
+    ({"tries": 3, "seen": 3, "stale": 1}, "stale after close and open: 1 of 3"),
+    ({"tries": 1, "expected": 200, "lost": 99}, "lost updates: 99 of 200"),
+    ({"refused": "Function not implemented"}, "refused: Function not implemented"),
+    ({"unprepared": 2}, "set-up not seen within 5 s: 2"),
 )
 def test_words(given, says):
     assert wording.result(step(**given), 5 * SECOND) == says

@@ -24,6 +24,7 @@ from assay.records import (
     WorkloadSpec,
 )
 from assay.workloads.drill import WORKLOAD
+from rows import each
 from trial_stage import HURRY, Laboratory, trial
 
 SECOND = 10**9
@@ -72,14 +73,12 @@ def test_with_several_clients_each_looks_for_the_next_ones_records_from_its_own_
     assert set(WORKLOAD.operations({})) == {"append", "check"}
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"retry": 20 * SECOND}, "retry above deadline"),
-        ({"schedule": ("soon",)}, "'soon'"),
-        ({"schedule": ("1 s at 5 /s",), "duration": SECOND}, "schedule with duration"),
-        ({"schedule": ("1 s at 5 /s",), "rate": 5}, "rate with schedule"),
-    ],
+@each(
+    "knobs says",
+    ({"retry": 20 * SECOND}, "retry above deadline"),
+    ({"schedule": ("soon",)}, "'soon'"),
+    ({"schedule": ("1 s at 5 /s",), "duration": SECOND}, "schedule with duration"),
+    ({"schedule": ("1 s at 5 /s",), "rate": 5}, "rate with schedule"),
 )
 def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))

@@ -6,6 +6,7 @@ from assay.catalogue import Order
 from assay.errors import UsageError
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, StopRule
 from assay.workloads.ldap_load import WORKLOAD
+from rows import each
 
 BASE = "dc=example,dc=com"
 PEOPLE = f"uid=u{{key:08d}},ou=people,{BASE}"
@@ -155,54 +156,50 @@ def test_an_amount_ends_the_work():
     assert load(ops=5, cache="cold").cache is CacheState.COLD
 
 
-@pytest.mark.parametrize(
-    ("details", "knobs", "text"),
-    [
-        ({"base": "o=x"}, {"mix": ("add 1",)}, "found add in mix on a target that is only read"),
-        (OURS, {"population": 6000}, "found population 6,000; expected at most the 5,000 entries"),
-        ({"base": "o=x"}, {}, "found keys without a population"),
-        ({"base": "o=x"}, {"bind": "once", "population": 5}, "found bind without a password"),
-        ({**OURS, "starttls": "on"}, {"depth": 4}, "found depth with StartTLS; expected depth = 1"),
-        (THEIRS, {"searches": ("(a1=?)",), "population": 5}, r"found the shape \(a1=\?\) for entries that are not Assay's"),
-        (OURS, {"searches": ("(!(&(a1=?)(a2=?))) misses 10 %",)}, r"found so many parts like \(a2=\?\)"),
-        (OURS, {"searches": ("(a1=?) finds 6000",)}, r"found finds 6,000 for \(a1=\?\) in a population of 5,000"),
-    ],
+@each(
+    "details knobs text",
+    ({"base": "o=x"}, {"mix": ("add 1",)}, "found add in mix on a target that is only read"),
+    (OURS, {"population": 6000}, "found population 6,000; expected at most the 5,000 entries"),
+    ({"base": "o=x"}, {}, "found keys without a population"),
+    ({"base": "o=x"}, {"bind": "once", "population": 5}, "found bind without a password"),
+    ({**OURS, "starttls": "on"}, {"depth": 4}, "found depth with StartTLS; expected depth = 1"),
+    (THEIRS, {"searches": ("(a1=?)",), "population": 5}, r"found the shape \(a1=\?\) for entries that are not Assay's"),
+    (OURS, {"searches": ("(!(&(a1=?)(a2=?))) misses 10 %",)}, r"found so many parts like \(a2=\?\)"),
+    (OURS, {"searches": ("(a1=?) finds 6000",)}, r"found finds 6,000 for \(a1=\?\) in a population of 5,000"),
 )
 def test_what_a_server_cannot_do_is_refused(details, knobs, text):
     with pytest.raises(UsageError, match=f"workload people: {text}"):
         phases(details, **knobs)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "text"),
-    [
-        ({"filter": "(uid=u{key:08d}"}, "found the end at place 15 of the filter '(uid=u{key:08d}'; expected ')'"),
-        ({"filter": "uid=1"}, "found 'u' at place 0 of the filter 'uid=1'; expected '('"),
-        ({"filter": "(uid={kye})"}, "found {kye} in filter"),
-        ({"mix": ("walk 1",)}, "found mix entry 'walk 1'"),
-        ({"mix": ("search 1", "search 2")}, "found search twice in mix"),
-        ({"mix": ()}, "found an empty mix"),
-        ({"depth": 2, "bind": "each"}, "found depth 2 with a bind between operations"),
-        ({"connections": 4096, "workers": 2}, "found 8,192 connections of a client"),
-        ({"verify": ("mail=x",)}, "found verify of mail; expected attributes that the search asks for"),
-        ({"compare": "uid"}, "found compare 'uid'; expected ATTRIBUTE=VALUE"),
-        ({"keys": "once", "misses": 1.0}, "found misses of 100 % with keys once"),
-        ({"skew": 0.2}, "found skew 20 %"),
-        ({"think": 5, "depth": 2}, "found think with several requests"),
-        ({"bind": "each", "mix": ("bind 1",)}, "found bind each with bind in mix"),
-        ({"searches": ("uid=1",)}, "found search 'uid=1'; expected FILTER [base|one|sub]"),
-        ({"searches": ("(uid=1) weight 2 one",)}, "found search '(uid=1) weight 2 one'; expected FILTER"),
-        ({"searches": ("(uid=1)))",)}, "found ')' at place 7 of the filter '(uid=1)))'"),
-        ({"searches": ("(uid={n})",)}, "found {n} in search '(uid={n})'"),
-        ({"searches": ("(uid=1) weight 0",)}, "found weight 0"),
-        ({"searches": ("(uid=1) weight 9999", "(uid=2) weight 2")}, "found searches with a weight of 10,001 together"),
-        ({"searches": ("(uid=1) misses 5 %",)}, "found misses without a key"),
-        ({"searches": ("(uid=?) misses 101 %",)}, "found misses 101 %"),
-        ({"searches": ("(uid=?) base finds 2",)}, "found finds 2 with scope base"),
-        ({"searches": ("(a1~=?)",)}, "found ~= in the shape (a1~=?)"),
-        ({"searches": ("(uid=?)",), "filter": "(uid=1)", "found": 2}, "found filter and found beside searches"),
-        ({"searches": ("(uid=?)",), "mix": ("compare 1",)}, "found searches with a mix without search"),
-    ],
+@each(
+    "knobs text",
+    ({"filter": "(uid=u{key:08d}"}, "found the end at place 15 of the filter '(uid=u{key:08d}'; expected ')'"),
+    ({"filter": "uid=1"}, "found 'u' at place 0 of the filter 'uid=1'; expected '('"),
+    ({"filter": "(uid={kye})"}, "found {kye} in filter"),
+    ({"mix": ("walk 1",)}, "found mix entry 'walk 1'"),
+    ({"mix": ("search 1", "search 2")}, "found search twice in mix"),
+    ({"mix": ()}, "found an empty mix"),
+    ({"depth": 2, "bind": "each"}, "found depth 2 with a bind between operations"),
+    ({"connections": 4096, "workers": 2}, "found 8,192 connections of a client"),
+    ({"verify": ("mail=x",)}, "found verify of mail; expected attributes that the search asks for"),
+    ({"compare": "uid"}, "found compare 'uid'; expected ATTRIBUTE=VALUE"),
+    ({"keys": "once", "misses": 1.0}, "found misses of 100 % with keys once"),
+    ({"skew": 0.2}, "found skew 20 %"),
+    ({"think": 5, "depth": 2}, "found think with several requests"),
+    ({"bind": "each", "mix": ("bind 1",)}, "found bind each with bind in mix"),
+    ({"searches": ("uid=1",)}, "found search 'uid=1'; expected FILTER [base|one|sub]"),
+    ({"searches": ("(uid=1) weight 2 one",)}, "found search '(uid=1) weight 2 one'; expected FILTER"),
+    ({"searches": ("(uid=1)))",)}, "found ')' at place 7 of the filter '(uid=1)))'"),
+    ({"searches": ("(uid={n})",)}, "found {n} in search '(uid={n})'"),
+    ({"searches": ("(uid=1) weight 0",)}, "found weight 0"),
+    ({"searches": ("(uid=1) weight 9999", "(uid=2) weight 2")}, "found searches with a weight of 10,001 together"),
+    ({"searches": ("(uid=1) misses 5 %",)}, "found misses without a key"),
+    ({"searches": ("(uid=?) misses 101 %",)}, "found misses 101 %"),
+    ({"searches": ("(uid=?) base finds 2",)}, "found finds 2 with scope base"),
+    ({"searches": ("(a1~=?)",)}, "found ~= in the shape (a1~=?)"),
+    ({"searches": ("(uid=?)",), "filter": "(uid=1)", "found": 2}, "found filter and found beside searches"),
+    ({"searches": ("(uid=?)",), "mix": ("compare 1",)}, "found searches with a mix without search"),
 )
 def test_mistakes(knobs, text):
     found = WORKLOAD.check(knobs)
@@ -239,7 +236,7 @@ SPARES = [
 ]
 
 
-@pytest.mark.parametrize(("knobs", "count"), SPARES)
+@each("knobs count", *SPARES)
 def test_own_entries_suffice_for_a_rate_and_are_few_where_nobody_says_how_many(knobs, count):
     assert mixed(**knobs)["delete"]["keys"]["count"] == count
     assert WORKLOAD.own_entries(knobs)["d"] == count

@@ -16,6 +16,7 @@ from assay import plain
 from assay.catalogue import Order, Pace
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, StopRule, WorkloadSpec
 from assay.workloads.metadata import CREATES, KNOBS, LISTS, LOOKUPS, OPERATIONS, REMOVES, WORKLOAD
+from rows import each
 from trial_stage import HURRY, Laboratory, trial
 from trial_stage import engine as engine_path
 
@@ -178,27 +179,25 @@ def test_clients_that_share_a_directory_use_numbers_that_do_not_meet():
     assert [each["first"] for each in several] == [0, 40, 80]
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"operations": ()}, "no operations"),
-        ({"operations": ("create", "create")}, "at most once"),
-        ({"operations": ("stat", "fsync")}, "fsync without create"),
-        ({"operations": ("create", "mkdir"), "object": "directory"}, "create with mkdir"),
-        ({"operations": ("create", "unlink", "rmdir"), "object": "directory"}, "unlink with rmdir"),
-        ({"operations": ("mkdir", "rmdir")}, "mkdir and rmdir with files"),
-        ({"operations": ("link",), "object": "directory"}, "link with directories"),
-        ({"count": 10**8, "workers": 2}, "200,000,000 objects"),
-        ({"spread": 1000, "workers": 1000}, "1,000,000 directories"),
-        ({"operations": ("stat", "unlink"), "schedule": ("1 s at 5 /s",)}, "schedule with several phases"),
-        ({"think": 5, "rate": 5}, "think with rate"),
-        ({"file_bytes": 5, "size_distribution": "x"}, "file_bytes with size_distribution"),
-        ({"operations": ("stat", "create")}, "before create"),
-        ({"operations": ("unlink", "stat")}, "unlink last"),
-        ({"operations": ("create", "list"), "count": 10, "list_every": 11}, "list_every 11"),
-        ({"operations": ("create",), "count": 10, "list_every": 5}, "without list"),
-        ({"object": "directory", "file_bytes": 5}, "file_bytes"),
-    ],
+@each(
+    "knobs says",
+    ({"operations": ()}, "no operations"),
+    ({"operations": ("create", "create")}, "at most once"),
+    ({"operations": ("stat", "fsync")}, "fsync without create"),
+    ({"operations": ("create", "mkdir"), "object": "directory"}, "create with mkdir"),
+    ({"operations": ("create", "unlink", "rmdir"), "object": "directory"}, "unlink with rmdir"),
+    ({"operations": ("mkdir", "rmdir")}, "mkdir and rmdir with files"),
+    ({"operations": ("link",), "object": "directory"}, "link with directories"),
+    ({"count": 10**8, "workers": 2}, "200,000,000 objects"),
+    ({"spread": 1000, "workers": 1000}, "1,000,000 directories"),
+    ({"operations": ("stat", "unlink"), "schedule": ("1 s at 5 /s",)}, "schedule with several phases"),
+    ({"think": 5, "rate": 5}, "think with rate"),
+    ({"file_bytes": 5, "size_distribution": "x"}, "file_bytes with size_distribution"),
+    ({"operations": ("stat", "create")}, "before create"),
+    ({"operations": ("unlink", "stat")}, "unlink last"),
+    ({"operations": ("create", "list"), "count": 10, "list_every": 11}, "list_every 11"),
+    ({"operations": ("create",), "count": 10, "list_every": 5}, "without list"),
+    ({"object": "directory", "file_bytes": 5}, "file_bytes"),
 )
 def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))
@@ -317,7 +316,7 @@ ALL = {
 }
 
 
-@pytest.mark.parametrize("what", ["file", "directory"])
+@each("what", "file", "directory")
 def test_a_trial_of_all_operations(what, tmp_path):
     given = {"object": what, "operations": ALL[what], "count": 300, "list_every": 50, "workers": 2, "spread": 3, "cache": "cold"}
     laboratory = Laboratory(tmp_path)

@@ -1,11 +1,10 @@
 """The plug `net_rr`: requests and their answers, small segments at once."""
 
-import pytest
-
 from assay.catalogue import Order
 from assay.records import Direction, Endpoint, EndpointKind, Outcome, Role
 from assay.workloads.net_rr import WORKLOAD
 from ends_stage import conduct
+from rows import each
 
 
 def phase(clients=1, **knobs):
@@ -33,7 +32,7 @@ def test_the_server_has_no_rate():
     assert [setting["load"].get("rate") for setting in phase(clients=2, rate=100).settings] == [50.0, 50.0, None]
 
 
-@pytest.mark.parametrize("knobs", [{"workers": 3}, {"rate": 5, "think": 5, "ops": 5}])
+@each("knobs", {"workers": 3}, {"rate": 5, "think": 5, "ops": 5})
 def test_mistakes(knobs):
     assert len(WORKLOAD.check(knobs)) == 1
 

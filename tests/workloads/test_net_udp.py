@@ -1,11 +1,10 @@
 """The plug `net_udp`: numbered datagrams, and what became of them."""
 
-import pytest
-
 from assay.catalogue import Order
 from assay.records import Direction, Endpoint, EndpointKind, Outcome
 from assay.workloads.net_udp import WORKLOAD
 from ends_stage import conduct
+from rows import each
 
 
 def phase(**knobs):
@@ -28,12 +27,10 @@ def test_its_sizes():
     assert (knob.low, knob.high, knob.default) == (16, 65_507, 1472)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "mistake"),
-    [
-        ({"connections": 2, "workers": 1}, "found fewer workers than connections for datagrams"),
-        ({"direction": "both", "ops": 5}, "found ops with direction both"),
-    ],
+@each(
+    "knobs mistake",
+    ({"connections": 2, "workers": 1}, "found fewer workers than connections for datagrams"),
+    ({"direction": "both", "ops": 5}, "found ops with direction both"),
 )
 def test_mistakes(knobs, mistake):
     (found,) = WORKLOAD.check(knobs)

@@ -11,6 +11,7 @@ from assay.audit import judge
 from assay.catalogue import Order, Pace
 from assay.records import Endpoint, EndpointKind, Measure, Outcome, Rung, State, StopRule, WorkloadSpec
 from assay.workloads.null import WORKLOAD
+from rows import each
 from trial_stage import HURRY, Laboratory, trial
 
 SECOND = 10**9
@@ -29,29 +30,25 @@ def test_nothing_is_moved_and_nothing_is_needed():
     assert WORKLOAD.check({}) == ()
 
 
-@pytest.mark.parametrize(
-    ("knobs", "ops", "stop"),
-    [
-        ({}, 1_000_000, StopRule.WORK),
-        ({"ops": 5}, 5, StopRule.WORK),
-        ({"duration": SECOND}, None, StopRule.TIME),
-        ({"duration": SECOND, "ops": 5}, 5, StopRule.TIME),
-        ({"schedule": ("1 s at 5 /s",)}, None, StopRule.TIME),
-    ],
+@each(
+    "knobs ops stop",
+    ({}, 1_000_000, StopRule.WORK),
+    ({"ops": 5}, 5, StopRule.WORK),
+    ({"duration": SECOND}, None, StopRule.TIME),
+    ({"duration": SECOND, "ops": 5}, 5, StopRule.TIME),
+    ({"schedule": ("1 s at 5 /s",)}, None, StopRule.TIME),
 )
 def test_what_ends_it(knobs, ops, stop):
     only = phase(**knobs)
     assert (only.settings[0]["ops"], only.stop) == (ops, stop)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "says"),
-    [
-        ({"rate": 5}, "rate without duration or ops"),
-        ({"rate": 5, "think": 5, "ops": 1}, "think with rate"),
-        ({"workers": 2000}, "at most 1,024"),
-        ({"schedule": ("soon",)}, "'soon'"),
-    ],
+@each(
+    "knobs says",
+    ({"rate": 5}, "rate without duration or ops"),
+    ({"rate": 5, "think": 5, "ops": 1}, "think with rate"),
+    ({"workers": 2000}, "at most 1,024"),
+    ({"schedule": ("soon",)}, "'soon'"),
 )
 def test_mistakes_between_knobs_are_named(knobs, says):
     assert any(says in mistake for mistake in WORKLOAD.check(knobs))

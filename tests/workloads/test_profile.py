@@ -18,6 +18,7 @@ from assay.settings import profiles
 from assay.trial.trial_facts import inputs
 from assay.workloads.profile import WORKLOAD
 from noise_cases import comparison_case
+from rows import each
 from trial_stage import HURRY, Laboratory, trial
 
 MIB = 1 << 20
@@ -78,16 +79,14 @@ def test_every_byte_is_one_workers_own(clients, workers, records, kind):
         assert (stretches[0][0], stretches[-1][1]) == (0, size * (clients if kind is EndpointKind.FILE else 1))
 
 
-@pytest.mark.parametrize(
-    ("knobs", "told"),
-    [
-        ({}, {"path": "psync", "load": {"think_ns": 1_000_000}}),
-        ({"think": 5}, {"path": "psync", "load": {"think_ns": 5}}),
-        ({"rate": 100}, {"load": {"rate": 100.0, "arrivals": "constant", "late_ns": 100_000}}),
-        ({"ioengine": "mmap"}, {"path": "mmap"}),
-        ({"ioengine": "io_uring"}, {"path": "io_uring", "depth": 1}),
-        ({"depth": 8, "rate": 5}, {"path": "io_uring", "depth": 8, "batch": 4}),
-    ],
+@each(
+    "knobs told",
+    ({}, {"path": "psync", "load": {"think_ns": 1_000_000}}),
+    ({"think": 5}, {"path": "psync", "load": {"think_ns": 5}}),
+    ({"rate": 100}, {"load": {"rate": 100.0, "arrivals": "constant", "late_ns": 100_000}}),
+    ({"ioengine": "mmap"}, {"path": "mmap"}),
+    ({"ioengine": "io_uring"}, {"path": "io_uring", "depth": 1}),
+    ({"depth": 8, "rate": 5}, {"path": "io_uring", "depth": 8, "batch": 4}),
 )
 def test_knobs_come_before_the_profile(tmp_path, knobs, told):
     (tmp_path / "p.toml").write_text(THINKS)
@@ -96,18 +95,16 @@ def test_knobs_come_before_the_profile(tmp_path, knobs, told):
     assert check(profile=str(tmp_path / "p.toml"), **knobs) == ()
 
 
-@pytest.mark.parametrize(
-    ("knobs", "told"),
-    [
-        ({"duration": None}, "found no end; expected duration, ops or a schedule"),
-        ({"size": MIB + 512}, "expected a multiple of the largest request (64 KiB)"),
-        ({"size": MIB, "workers": 17}, "one of the largest requests for each worker"),
-        ({"depth": 2, "ioengine": "psync"}, "found depth 2 with ioengine psync"),
-        ({"depth": 2, "think": 1}, "found think with depth 2"),
-        ({"direct": True, "ioengine": "mmap"}, "found direct with ioengine mmap"),
-        ({"until_steady": True}, "found duration 1 s with until_steady"),
-        ({"profile": "nothing"}, "found in profile nothing no profile of that name; expected one of database"),
-    ],
+@each(
+    "knobs told",
+    ({"duration": None}, "found no end; expected duration, ops or a schedule"),
+    ({"size": MIB + 512}, "expected a multiple of the largest request (64 KiB)"),
+    ({"size": MIB, "workers": 17}, "one of the largest requests for each worker"),
+    ({"depth": 2, "ioengine": "psync"}, "found depth 2 with ioengine psync"),
+    ({"depth": 2, "think": 1}, "found think with depth 2"),
+    ({"direct": True, "ioengine": "mmap"}, "found direct with ioengine mmap"),
+    ({"until_steady": True}, "found duration 1 s with until_steady"),
+    ({"profile": "nothing"}, "found in profile nothing no profile of that name; expected one of database"),
 )
 def test_mistakes_between_knobs_are_named(knobs, told):
     assert any(told in mistake for mistake in check(**knobs)), check(**knobs)

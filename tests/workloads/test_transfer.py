@@ -11,6 +11,7 @@ from assay.errors import UsageError
 from assay.records import CacheState, Claim, Direction, Durability, Endpoint, EndpointKind, Measure, Outcome, WorkloadSpec
 from assay.trial import memory_files
 from assay.workloads.transfer import WORKLOAD
+from rows import each
 from trial_stage import HOST, HURRY, MIB, Laboratory, trial
 
 BUCKET = Endpoint(
@@ -72,16 +73,14 @@ def test_clients_have_files_of_their_own():
     assert WORKLOAD.memory({"files": 2, "file_size": 10, "clients": 3}) == 60
 
 
-@pytest.mark.parametrize(
-    ("knobs", "message"),
-    [
-        ({"operations": ("get", "put")}, "found operations ['get', 'put']; expected put first"),
-        ({"operations": ("get",)}, "expected put first: before it no file is at the server"),
-        ({"operations": ("put", "put")}, "expected each once"),
-        ({"put": ("cp", "{nowhere}", "{name}", "{source}")}, "found {nowhere} in put"),
-        ({"put": ("cp", "{source}", "/x")}, "found put without {name}"),
-        ({"get": ("cp", "{name}")}, "found get without {destination}"),
-    ],
+@each(
+    "knobs message",
+    ({"operations": ("get", "put")}, "found operations ['get', 'put']; expected put first"),
+    ({"operations": ("get",)}, "expected put first: before it no file is at the server"),
+    ({"operations": ("put", "put")}, "expected each once"),
+    ({"put": ("cp", "{nowhere}", "{name}", "{source}")}, "found {nowhere} in put"),
+    ({"put": ("cp", "{source}", "/x")}, "found put without {name}"),
+    ({"get": ("cp", "{name}")}, "found get without {destination}"),
 )
 def test_mistakes_are_found_before_anything_is_made(knobs, message):
     assert any(message in mistake for mistake in WORKLOAD.check(knobs))
@@ -126,14 +125,12 @@ def test_files_come_back_as_they_went_and_nothing_is_left(tmp_path):
 
 
 @needs_memory
-@pytest.mark.parametrize(
-    ("put", "said"),
-    [
-        (("sh", "-c", "tr 'a' 'b' < {source} > {directory}/{name}"), "compare"),
-        (("sh", "-c", "head -c 100 {source} > {directory}/{name}"), "compare"),
-        (("sh", "-c", "true {source} {name}"), "compare"),
-        (("sh", "-c", "echo refused >&2; false {source} {name}"), "refused"),
-    ],
+@each(
+    "put said",
+    (("sh", "-c", "tr 'a' 'b' < {source} > {directory}/{name}"), "compare"),
+    (("sh", "-c", "head -c 100 {source} > {directory}/{name}"), "compare"),
+    (("sh", "-c", "true {source} {name}"), "compare"),
+    (("sh", "-c", "echo refused >&2; false {source} {name}"), "refused"),
 )
 @pytest.mark.usefixtures("memory")
 def test_a_client_that_carries_something_else_has_no_figure(tmp_path, put, said):

@@ -29,6 +29,7 @@ from assay.records import (
 )
 from closed_system import CORE, DEVICE, KNEE, LATENCY, NUMBERS, PROCESSORS, RATE, RECORD, SPEED, evidence, system, throughput
 from mix_cases import rising
+from rows import each
 
 
 def said(one):
@@ -159,7 +160,7 @@ def test_a_path_without_a_stated_rate_or_whose_rate_an_event_changes_is_no_resou
     assert bounded(replace(asked, workloads=(replace(load, events=(slower,)),)), *rest) == ()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", *range(20))
 def test_a_system_of_nothing_but_its_resources_is_held_back_by_nothing_else(seed):
     (knee,) = of(ScalingKind.KNEE, bounded(*system(noise=0.05, seed=seed)))
     assert "holds it back" not in said(knee)
@@ -198,13 +199,11 @@ def test_a_limit_that_was_not_in_force_bounds_nothing():
     assert of(ScalingKind.KNEE, found) == [], "what held it back is not known"
 
 
-@pytest.mark.parametrize(
-    ("bound", "at", "text"),
-    [
-        (2e6, True, r"<= 2 ms is kept up to \d"),
-        (1e9, False, "is kept at all numbers from 1 to 16 clients: its end is not in the measured range"),
-        (1e5, False, "is kept at none of the numbers from 1 to 16 clients"),
-    ],
+@each(
+    "bound at text",
+    (2e6, True, r"<= 2 ms is kept up to \d"),
+    (1e9, False, "is kept at all numbers from 1 to 16 clients: its end is not in the measured range"),
+    (1e5, False, "is kept at none of the numbers from 1 to 16 clients"),
 )
 def test_up_to_where_an_objective_is_kept(bound, at, text):
     asked = Requirement(measure=LATENCY, kind=RequirementKind.AT_MOST, bound=bound, text="<= 2 ms")

@@ -31,6 +31,7 @@ from assay.records import (
     State,
     When,
 )
+from rows import each
 
 CASE_B = {1: 7410.0, 2: 12633.0}
 """Writes per second of one writer and of two, as published."""
@@ -89,21 +90,14 @@ def test_a_baseline_that_is_not_the_smallest():
     assert "parallel efficiency 125 %, 1 client against 4" in said(one)
 
 
-@pytest.mark.parametrize(("path", "text"), [("spool.workers", "3 workers against 1"), ("spool.depth", "depth 3 against 1")])
+@each("path text", ("spool.workers", "3 workers against 1"), ("spool.depth", "depth 3 against 1"))
 def test_knobs_that_count_what_works_at_once(path, text):
     (one,) = compared({1: 100.0, 3: 240.0}, path=path, levels=(1, 3)).comparisons
     assert one.parallel_efficiency.value == pytest.approx(0.8)
     assert f"parallel efficiency 80 %, {text}" in said(one)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"measures": (made.LATENCY,)},
-        {"measures": ("spool.create.busy_ops_per_s",)},
-        {"path": "spool.record_size"},
-    ],
-)
+@each("changes", {"measures": (made.LATENCY,)}, {"measures": ("spool.create.busy_ops_per_s",)}, {"path": "spool.record_size"})
 def test_no_efficiency_of_what_is_no_rate_or_no_count(changes):
     (one,) = compared(CASE_B, **changes).comparisons
     assert one.parallel_efficiency is None
@@ -126,15 +120,13 @@ QUOTA = Limiter(kind=LimiterKind.CPU_QUOTA, name="/x", declared=False, stops=3, 
 LIMITED = finding_of(State.PASS, DECLARED)
 
 
-@pytest.mark.parametrize(
-    ("finding", "limit"),
-    [
-        (LIMITED, "limited by the declared 50 MB/s of loop0"),
-        (finding_of(State.FAIL, replace(DECLARED, declared=False)), "limited by the 50 MB/s of loop0"),
-        (finding_of(State.FAIL, QUOTA), "limited by the CPU quota of control group /x (3 stops, 20 % of the time)"),
-        (finding_of(State.UNVERIFIED, QUOTA), None),
-        (finding_of(State.PASS, None), None),
-    ],
+@each(
+    "finding limit",
+    (LIMITED, "limited by the declared 50 MB/s of loop0"),
+    (finding_of(State.FAIL, replace(DECLARED, declared=False)), "limited by the 50 MB/s of loop0"),
+    (finding_of(State.FAIL, QUOTA), "limited by the CPU quota of control group /x (3 stops, 20 % of the time)"),
+    (finding_of(State.UNVERIFIED, QUOTA), None),
+    (finding_of(State.PASS, None), None),
 )
 def test_what_held_the_larger_load_back_makes_it_a_lower_bound(finding, limit):
     (one,) = compared(CASE_B, finding=lambda trial: finding).comparisons
@@ -160,9 +152,7 @@ def processors(text):
     return lambda run: Observations(facts=(fact,))
 
 
-@pytest.mark.parametrize(
-    ("cpus", "limit"), [("0", "limited by 1 CPU for 2 clients"), ("0-1", None), ("absent: no such file", None)]
-)
+@each("cpus limit", ("0", "limited by 1 CPU for 2 clients"), ("0-1", None), ("absent: no such file", None))
 def test_fewer_processors_than_clients(cpus, limit):
     (one,) = compared(CASE_B, load=processors(cpus)).comparisons
     assert (one.limiter is None) == (limit is None)

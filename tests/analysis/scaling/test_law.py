@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 import notebook_records as made
 from assay.analysis.cells import cells
@@ -17,6 +16,7 @@ from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
 from assay.records import ArmOrder, Factor, Method, Observations, Results, Scaling, ScalingKind, Shape, Use
 from assay.statistics.scaling_law import Crossing, CurveValue
+from rows import each
 
 NUMBERS = (1, 2, 4, 8, 16)
 SHARE = "spool.create.@local.cpu_share"
@@ -89,17 +89,15 @@ def test_a_straight_line_says_nothing_of_more():
     assert "nothing follows for more" in said(one)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "contention", "text"),
-    [
-        (
-            NUMBERS,
-            0.2,
-            r"flattens: 16 clients do 4(\.0\d)? times as much as 1 client, as if (19|20)(\.\d)? % of the work were serial",
-        ),
-        ((4, 8, 16, 32), 0.2, r"flattens: 32 clients do 1\.7\d times as much as 4 clients"),
-        (NUMBERS, 1.3, r"falls: 16 clients do 0\.7\d\d times as much as 1 client\."),
-    ],
+@each(
+    "numbers contention text",
+    (
+        NUMBERS,
+        0.2,
+        r"flattens: 16 clients do 4(\.0\d)? times as much as 1 client, as if (19|20)(\.\d)? % of the work were serial",
+    ),
+    ((4, 8, 16, 32), 0.2, r"flattens: 32 clients do 1\.7\d times as much as 4 clients"),
+    (NUMBERS, 1.3, r"falls: 16 clients do 0\.7\d\d times as much as 1 client\."),
 )
 def test_a_curve_that_flattens_is_told_by_what_was_measured(numbers, contention, text):
     factors = (Factor(path="clients", levels=numbers),)
@@ -140,15 +138,13 @@ def test_no_break_even_is_made_up():
     assert "new is above old everywhere from 1 to 16 clients: no break-even in that range" in said(one)
 
 
-@pytest.mark.parametrize(
-    ("gap", "text"),
-    [
-        (1.001, r"no significant difference at any number from 1 to 16 clients: a break-even stays open"),
-        (
-            1.012,
-            r"new is above old from 1 to 16 clients by the means, within noise at [\d, ]+: a break-even there stays open",
-        ),
-    ],
+@each(
+    "gap text",
+    (1.001, r"no significant difference at any number from 1 to 16 clients: a break-even stays open"),
+    (
+        1.012,
+        r"new is above old from 1 to 16 clients by the means, within noise at [\d, ]+: a break-even there stays open",
+    ),
 )
 def test_noise_neither_shows_nor_excludes_a_break_even(gap, text):
     arms = {"old": lambda n: usl(n, one=100), "new": lambda n: usl(n, one=100 * gap)}
@@ -162,14 +158,12 @@ def test_noise_neither_shows_nor_excludes_a_break_even(gap, text):
     assert any(re.search(text, one) for one in statements), statements
 
 
-@pytest.mark.parametrize(
-    ("each", "text"),
-    [
-        (0.15, r"reaches 90 % at (6|7)(\.\d+)? \((6|7)(\.\d+)? to 7\.\d+\) clients"),
-        (0.0563, r"reaches 90 % at 16 \(15\.\d to 16 or more\) clients"),
-        (0.02, r"stays below 90 % up to 16 clients \(at most 3\d(\.\d)? %\)"),
-        (0.95, r"is 90 % or more already with 1 client"),
-    ],
+@each(
+    "each text",
+    (0.15, r"reaches 90 % at (6|7)(\.\d+)? \((6|7)(\.\d+)? to 7\.\d+\) clients"),
+    (0.0563, r"reaches 90 % at 16 \(15\.\d to 16 or more\) clients"),
+    (0.02, r"stays below 90 % up to 16 clients \(at most 3\d(\.\d)? %\)"),
+    (0.95, r"is 90 % or more already with 1 client"),
 )
 def test_where_a_share_is_used_up(each, text):
     results = answered(lambda levels: min(0.99, each * levels["clients"]), measure=SHARE)
@@ -209,13 +203,11 @@ def test_what_noise_alone_can_do_is_no_place():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "factors",
-    [
-        (Factor(path="spool.record_size", levels=(1, 2, 4, 8)),),
-        (Factor(path="clients", levels=(4,)),),
-        (Factor(path="target", levels=("a", "b")),),
-    ],
+    (Factor(path="spool.record_size", levels=(1, 2, 4, 8)),),
+    (Factor(path="clients", levels=(4,)),),
+    (Factor(path="target", levels=("a", "b")),),
 )
 def test_only_counts_scale(factors):
     assert answered(lambda levels: 100.0, factors=factors).scaling == ()
