@@ -12,22 +12,24 @@ import pytest
 
 from assay import catalogue, measures
 from assay.catalogue import FAMILY
-from assay.hosts.local import Local
+from assay.machine import mounted, nfs_clients
 from assay.records import CacheState, Experiment, Measure, Outcome, PathSpec
 from assay.targets import s3_versitygw
 from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
 from assay_process import MARK
-from targets_host import MIB, leftovers
+from targets_host import HOST, MIB, leftovers, needs_root  # noqa: F401 - of all who have a server
 from trial_stage import bulk, engine, trial
 
-HOST = Local()
 SBIN = f"{os.environ['PATH']}:/usr/local/sbin:/usr/sbin:/sbin"
 OBSERVERS = ("block", "process_io", "page_cache", "server_process", "server_data", "server_network", "processes", "line", "cpu")
 WAN = PathSpec(name="wan", knobs={"rate": 12_500_000, "delay": 2_000_000, "queue": 500_000, "framing": "ethernet"})
 BUILT_SSHD = Path(__file__).parent.parent / ".build" / "sshd" / "usr" / "sbin" / "sshd"
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root")
 needs_fuse = pytest.mark.skipif(not Path("/dev/fuse").exists(), reason="no FUSE in this kernel")
+needs_client = pytest.mark.skipif(
+    not nfs_clients.CLIENT.exists() and not mounted.in_kernel(HOST, "nfs"),
+    reason="no NFS client: make clients (libnfs-dev, libfuse3-dev)",
+)
 
 
 def needs(*programs):
