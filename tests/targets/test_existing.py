@@ -30,10 +30,10 @@ def tree(tmp_path):
 def seen(path):
     """All that a write could change: names, sizes, times of change and of content, and the bytes."""
     found = {}
-    for each in (path, *sorted(path.rglob("*"))):
-        told = each.stat()
-        content = each.read_bytes() if each.is_file() else b""
-        found[str(each)] = (told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns, content)
+    for one in (path, *sorted(path.rglob("*"))):
+        told = one.stat()
+        content = one.read_bytes() if one.is_file() else b""
+        found[str(one)] = (told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns, content)
     return found
 
 

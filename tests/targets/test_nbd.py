@@ -40,13 +40,15 @@ def test_a_disk_that_is_not_the_servers_or_loses_writes_is_refused(placed, monke
     made = placed()
     other = Path(made.place.address).parent / "other.img"
     other.write_bytes(bytes(MIB))
-    monkeypatch.setattr(disk_client, "image_of", lambda instance: str(other))
-    with pytest.raises(TrialError, match="a block that was written to it is not there"):
-        made.attached()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(disk_client, "image_of", lambda instance: str(other))
+        with pytest.raises(TrialError, match="a block that was written to it is not there"):
+            made.attached()
     made.end()
     made = placed()
     other = Path(made.place.address, "other.img")
     monkeypatch.setattr(disk_client, "_proof", lambda host, file, image: other.write_bytes(bytes(4 * MIB)) and mounted.REACHED)
+    monkeypatch.setattr(disk_client, "image_of", lambda instance: str(other))
     with pytest.raises(TrialError, match="loses writes"):
         made.attached()
 

@@ -7,7 +7,7 @@ import pytest
 
 from assay import catalogue
 from assay.records import Endpoint, EndpointKind
-from served_stage import alone, needs, needs_fuse, needs_root
+from served_stage import alone, needs, needs_fuse, needs_root, own_mounts
 from targets_host import HOST, MIB, placing
 
 TARGET = catalogue.find("targets", "zfs")
@@ -32,7 +32,7 @@ def bytes_read(place, file):
 @needs_fuse
 @needs("zfs-fuse", "zpool", "zfs", "pgrep")
 def test_only_an_export_makes_it_cold_and_its_flush_leaves_nothing_in_its_memory(tmp_path):
-    with alone("zfs"), placing(TARGET, tmp_path, **KNOBS) as placed:
+    with own_mounts(), alone("zfs"), placing(TARGET, tmp_path, **KNOBS) as placed:
         made = placed(atime=False)
         place, facts = made.place, made.facts()
         assert (facts["setting.atime"], facts["setting.compression"]) == ("off", "off")
